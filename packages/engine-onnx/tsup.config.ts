@@ -1,7 +1,8 @@
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
-  // Threads start `worker.js` and `update-thread.js`, a process `device-check.js`; they are next to the bundle.
+  // Worker threads load `worker.js` and `update-thread.js`, and a child process executes
+  // `device-check.js`. All three must be next to the bundle.
   entry: {
     index: 'src/index.ts',
     'graph-runtime': 'src/runtime/graph-runtime.ts',

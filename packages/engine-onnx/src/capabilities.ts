@@ -2,8 +2,8 @@
 import type { EngineCapabilities } from '@trinity-rft/core/engine';
 
 /**
- * Capabilities that are known before an engine is opened. An opened engine also reports whether it has a
- * reference.
+ * Capabilities that are known before an engine is opened. An opened engine has `referenceModel`
+ * only if it was opened with a reference.
  */
 export const onnxCapabilities: EngineCapabilities = {
   entropyGradient: 'exact',

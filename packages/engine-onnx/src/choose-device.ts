@@ -1,4 +1,4 @@
-/** Chooses between CPU and GPU by a check, whose results are stored. */
+/** Chooses between CPU and GPU from the result of a check. Results are stored for later calls. */
 import { describeError, InvariantError } from '@trinity-rft/core';
 import type { DeviceChoice, DeviceModel, DeviceQuestion } from '@trinity-rft/core/engine';
 
@@ -11,7 +11,7 @@ import { gpuModule } from './gpu-module.js';
 import { onnxOptions } from './engine-options.js';
 import { quantizedOptions } from './quantized/options.js';
 
-/** Settings of a check that only tests change. */
+/** Settings of a check. Only tests override the defaults. */
 export interface CheckSettings extends Pick<CheckRequest, 'cache' | 'size'> {
   readonly deadlineMs: number;
   /** URL of the module that runs graphs on the GPU; throws if it is not installed. */
@@ -51,7 +51,7 @@ const notMeasured =
 export interface MeasuredDevices extends DeviceReport {
   /** The device that `model.device: auto` uses from now on. */
   readonly choice: DeviceChoice;
-  /** Largest differences that pass. */
+  /** Largest differences between GPU and CPU that are accepted. */
   readonly tolerances: typeof tolerances;
 }
 
@@ -59,13 +59,15 @@ export interface MeasuredDevices extends DeviceReport {
 export interface MeasureOptions {
   /** @default a small new model */
   readonly model?: DeviceModel;
-  /** Called with lines of progress. */
+  /** Called with each line of progress. */
   readonly report: (line: string) => void;
 }
 
 /**
- * Compares the numbers of this machine's GPU with those of the CPU, then the time of a step, and stores the result.
- * @throws ConfigError if a package is missing; EngineError if there is no GPU, it cannot run the model, or it fails
+ * Compares the numbers that this machine's GPU computes with those of the CPU, and then the time of
+ * a step. Stores the result.
+ * @throws ConfigError if a package is missing; EngineError if there is no GPU, it cannot run the
+ * model, or it fails
  */
 export async function measureDevices({ model, report }: MeasureOptions): Promise<MeasuredDevices> {
   const found = await check(model, { use: 'new', report }, defaults());
@@ -76,7 +78,10 @@ export async function measureDevices({ model, report }: MeasureOptions): Promise
 
 interface Asked extends Pick<CheckRequest, 'use'>, Pick<DeviceQuestion, 'report' | 'signal'> {}
 
-/** Stores the failure of a check whose process crashes or is stopped, so that it is not repeated. */
+/**
+ * Runs a check in a child process. If that process crashes or is stopped at its deadline, the
+ * failure is stored, so that the check is not repeated.
+ */
 async function check(
   given: DeviceModel | undefined,
   { use, ...asked }: Asked,

@@ -29,7 +29,10 @@ export interface ConvertModelOptions {
   readonly adapter?: string;
   /** @default "float32" */
   readonly dtype?: StoredTypeName;
-  /** Maximum size of a file of weights, in bytes; a larger tensor gets a separate file. @default one file */
+  /**
+   * Maximum size of a file of weights, in bytes; a larger tensor gets a separate file. @default one
+   * file
+   */
   readonly shardBytes?: number;
 }
 
@@ -41,8 +44,8 @@ export interface ConvertedModel {
 }
 
 /**
- * Writes the new folder, with the config, tokenizer and chat template of the old one. All weights
- * are in memory as float32 meanwhile.
+ * Writes the new folder, with the config, tokenizer and chat template of the old one. During the
+ * conversion, all weights are in memory as float32.
  * @throws CheckpointError when the model or the adapter cannot be read, or a weight is too large
  * for the format; ConfigError when `to` holds files
  */
@@ -59,14 +62,14 @@ export async function convertModel(options: ConvertModelOptions): Promise<Conver
   }));
   const written = await writeShards(to, tensors, storedTypeNames[dtype], shardBytes);
   for (const [name, bytes] of withTemplate(companions)) await writeWhole(join(to, name), bytes);
-  // Last, because a folder with a config counts as a model.
+  // Written last, because a folder with a config.json counts as a model.
   await writeWhole(join(to, 'config.json'), Buffer.from(withStoredType(configText, dtype)));
   return { weights: flat.length, ...written };
 }
 
 /**
- * Sets the number format in config.json: otherwise transformers would convert the weights back to the old
- * format.
+ * Sets the number format in config.json. Otherwise transformers would convert the weights back to
+ * the old format.
  */
 const withStoredType = (configText: string, dtype: StoredTypeName): string =>
   configText.replaceAll(/("(?:torch_)?dtype"\s*:\s*)"[^"]*"/g, `$1"${dtype}"`);

@@ -24,7 +24,11 @@ export interface OnnxCriticOptions {
    * @default the machine's cores, at most 8
    */
   readonly threads?: number;
-  /** Memory for the activations of one micro-batch, in bytes. @default 384 MiB */
+  /**
+   * Memory for the activations of one micro-batch, in bytes.
+   * @default 384 MiB; for activations and gradients, up to an eighth of the machine's memory where
+   * that is faster
+   */
   readonly memoryBudgetBytes?: number;
   /** @default no logger */
   readonly logger?: Logger;
@@ -50,7 +54,7 @@ export async function createOnnxCritic(options: OnnxCriticOptions): Promise<Valu
   return critic;
 }
 
-/** The options of the worker thread, with defaults filled in. */
+/** Fills in the defaults of the options for the worker thread. */
 export function completeCriticOptions(options: OnnxCriticOptions): CriticOptions {
   return {
     modelPath: options.modelPath,

@@ -1,4 +1,4 @@
-/** Program of the process that checks a GPU: answers one request. */
+/** Entry point of the child process that checks a GPU. It answers one request. */
 import { rmSync } from 'node:fs';
 
 import { toErrorRecord } from '@trinity-rft/core/store';
@@ -13,12 +13,13 @@ const send = (message: CheckMessage): void => void process.send?.(message);
 
 const report = (line: string): void => send({ kind: 'line', line });
 
-// These signals reach all processes of a terminal or a service; the one that asked ends this one.
+// A terminal or a service manager sends these signals to all of its processes. The parent process
+// ends this one.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 process.once('message', (request: CheckRequest) => void answer(request));
 
 async function answer(request: CheckRequest): Promise<void> {
-  // The process that asked has ended, and no longer removes the folder.
+  // The parent process has ended, so it cannot remove the folder.
   process.on('disconnect', () => {
     rmSync(request.scratch, { recursive: true, force: true });
     process.kill(process.pid, 'SIGKILL');

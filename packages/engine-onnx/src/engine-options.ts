@@ -1,10 +1,10 @@
-/** Options of the engine from those of its `EngineFactory`. */
+/** Converts the options of the `EngineFactory` to those of the embedded engine. */
 import type { AdapterOptions, CriticEngineOptions, EngineOptions } from '@trinity-rft/core/engine';
 
 import type { OnnxEngineOptions } from './engine.js';
 import type { LoraOptions } from './lora/plan.js';
 
-/** Options without the runtime of a device. */
+/** Converts the options, except `runtime`, which depends on the device. */
 export const onnxOptions = ({
   reference,
   maxModelLen,
@@ -26,7 +26,7 @@ export const onnxOptions = ({
 
 const bytesPerMebibyte = 2 ** 20;
 
-/** Options of engine and critic. */
+/** Converts the options that engine and critic share. */
 export const sharedOptions = ({ modelPath, threads, memoryBudgetMb }: CriticEngineOptions) => ({
   modelPath,
   threads,

@@ -1,6 +1,6 @@
 /**
- * The embedded engine: trains and samples one model in worker threads. Knows token ids and weights, but no
- * text, rewards or algorithms.
+ * The embedded engine: trains and samples one model in worker threads. The engine handles token ids
+ * and weights; it has no text, rewards or algorithms.
  */
 import { availableParallelism } from 'node:os';
 
@@ -21,14 +21,15 @@ export interface OnnxEngineOptions {
    */
   readonly modelPath: string;
   /**
-   * Threads that compute. A model of a few million parameters gets one sampler per thread. A larger
-   * model, and training, share the threads inside each operator; their number changes results in
-   * the last bits.
+   * Number of threads that compute. A model of a few million parameters gets one sampler per
+   * thread. A larger model, and the trainer, use all threads inside each operator. The number
+   * changes results in the last bits.
    * @default the machine's cores, at most 8
    */
   readonly threads?: number;
   /**
-   * True to keep the weights of `modelPath` as a frozen reference, in a second copy unless adapters are trained.
+   * True to keep the weights of `modelPath` as a frozen reference. The reference needs a second
+   * copy of the weights unless adapters are trained.
    * @default false
    */
   readonly reference?: boolean;
@@ -40,12 +41,13 @@ export interface OnnxEngineOptions {
    */
   readonly lora?: LoraOptions;
   /**
-   * With `lora`: stores the frozen weights in blocks of integers, for sampling, scores and gradients. `file`
-   * uses the blocks of a quantised GGUF file unchanged. Checkpoints then hold only the adapters.
+   * Stores the frozen weights in blocks of integers; only with `lora`. Sampling, scores and
+   * gradients use the blocks. `file` uses the blocks of a quantised GGUF file unchanged.
+   * Checkpoints then hold only the adapters.
    * @default floating point numbers
    */
   readonly quantization?: Quantization;
-  /** Longest prompt and response together, in tokens. @default the model's own limit */
+  /** Maximum length of prompt and response together, in tokens. @default the model's own limit */
   readonly maxModelLen?: number;
   /** The bytes of each token id; stop strings and grammars need them. @default none */
   readonly tokenBytes?: readonly Uint8Array[];
@@ -57,14 +59,14 @@ export interface OnnxEngineOptions {
    */
   readonly memoryBudgetBytes?: number;
   /**
-   * Low-latency sampling while training: graph runs of the trainer are short, and weights are merged before the
-   * sampler adopts them. @default false
+   * True for low-latency sampling during training. The trainer then splits its work into short
+   * executions of graphs, and merges weights before the sampler adopts them. @default false
    */
   readonly interactive?: boolean;
   /**
-   * Maximum number of samplers. Small models have one sampler per thread, which serves more
-   * requests at once; each costs 30 MB.
-   * @default {@link threads}
+   * Maximum number of samplers. Small models have one sampler per thread, so that more requests are
+   * served at once. Each sampler takes 30 MB.
+   * @default no limit
    */
   readonly maxSamplers?: number;
   /**
@@ -80,9 +82,10 @@ export interface OnnxEngineOptions {
 }
 
 /**
- * Opens a model folder in a worker thread; further threads for sampling start with the first request. The
- * process stays alive until the engine is closed.
- * @throws CheckpointError when the folder cannot be used, EngineError when the options do not fit the model
+ * Opens a model folder in a worker thread; further threads for sampling start with the first
+ * request. The process stays alive until the engine is closed.
+ * @throws CheckpointError when the folder cannot be used, EngineError when the options do not fit
+ * the model
  */
 export async function createOnnxEngine(options: OnnxEngineOptions): Promise<Engine> {
   const complete = completeOptions(options);
@@ -109,7 +112,7 @@ export async function createOnnxEngine(options: OnnxEngineOptions): Promise<Engi
   return engine;
 }
 
-/** The options with defaults, as the worker thread gets them. */
+/** Fills in the defaults of the options for the worker thread. */
 export function completeOptions(options: OnnxEngineOptions): WorkerOptions {
   const { modelPath, maxModelLen, tokenBytes, lora, quantization, runtime } = options;
   const { interactive = false } = options;

@@ -1,4 +1,4 @@
-/** The module that runs graphs on a GPU: where it is, and whether it can run a model. */
+/** Finds the module that runs graphs on a GPU, and checks whether it supports a model. */
 import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -14,18 +14,18 @@ import type { ModelRecord } from './onnx/graph/record.js';
 const gpuPackage = '@trinity-rft/engine-webgpu';
 
 /**
- * Files from whose folders the package is resolved: the project's package.json, the running program, and this
- * file.
+ * Files from whose folders the package is resolved: the project's package.json, the running
+ * program, and this file.
  */
 const places: readonly (() => string)[] = [
   () => path.resolve('package.json'),
-  // `node -e CODE` has no file there: its first argument, or nothing.
+  // With `node -e CODE`, this is the first argument or undefined instead of a file.
   () => realpathSync(process.argv[1] ?? ''),
   () => import.meta.url,
 ];
 
 /**
- * URL of the module that runs graphs on a GPU.
+ * Returns the URL of the module that runs graphs on a GPU.
  * @throws ConfigError if the package is not installed
  */
 export function gpuModule(): string {
@@ -42,8 +42,8 @@ export function gpuModule(): string {
 }
 
 /**
- * Checks that the packages for the GPU are installed and have all operators of a model's forward
- * pass.
+ * Checks that the packages for the GPU are installed, and that they have all operators of a model's
+ * forward pass.
  * @throws ConfigError if a package is missing, EngineError that names the operator
  */
 export async function checkGpu(config: ModelConfig, module = gpuModule()): Promise<void> {

@@ -10,7 +10,10 @@ export const vllmSampler: SamplerFactory = {
   open: openVllmSampler,
 };
 
-/** The sampler `sglang`, written from SGLang's documentation; it was never run against a server. */
+/**
+ * The sampler `sglang`. It was written from SGLang's documentation and was never tested with a
+ * server.
+ */
 export const sglangSampler: SamplerFactory = {
   name: 'sglang',
   capabilities: { grammar: false },

@@ -6,7 +6,7 @@ import { tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 
 const withSize = z.object({ vocab_size: z.number().int().positive() });
-/** Some multimodal models keep the settings of the language model in `text_config`. */
+/** Some multimodal models have the settings of the language model in `text_config`. */
 const config = z.union([withSize, z.object({ text_config: withSize })]);
 
 /**

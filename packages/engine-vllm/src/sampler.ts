@@ -1,4 +1,4 @@
-/** A sampler that delegates its work to servers of one kind. */
+/** A sampler that delegates its work to servers, which are all of one kind. */
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import {
@@ -30,12 +30,12 @@ import { weightsOnServer, type InUse, type Weights } from './servers/weights.js'
 import { ServerFault } from './wire/fault.js';
 import type { GeneratedChoice } from './wire/generate.js';
 
-/** Longest wait for the first answer of a starting server, in ms. */
+/** Maximum milliseconds to wait for the first answer of a starting server. */
 const startPatienceMs = 120_000;
 const startPauseMs = 1000;
 const textLength = 24;
 
-/** State before any weights were delivered. */
+/** The servers' weights before any weights are delivered. */
 const started: Weights = { version: -1, label: 'default', folder: undefined };
 
 /** Opens a sampler on the vLLM servers of `options`. Rejects unless all servers answer. */
@@ -44,7 +44,10 @@ export const openVllmSampler = (options: SamplerOptions): Promise<RemoteSampler>
 
 type Connect = (address: ServerAddress) => SamplingServer;
 
-/** Opens a sampler on the servers of `options` through `connect`. Rejects unless all servers answer. */
+/**
+ * Opens a sampler on the servers of `options`, which `connect` reaches. Rejects unless all servers
+ * answer.
+ */
 export async function openSampler(
   connect: Connect,
   options: SamplerOptions,
@@ -94,7 +97,7 @@ interface Start {
   readonly onProblem: (error: unknown) => void;
 }
 
-/** Asks the server until it has started, for at most `startPatienceMs` in all. */
+/** Calls the server repeatedly until it has started, for at most `startPatienceMs` in total. */
 async function untilStarted(
   server: SamplingServer,
   options: SamplerOptions,
@@ -202,8 +205,8 @@ function samplerOver(pool: Pool, { vocabSize, maxModelLen }: Limits): RemoteSamp
 }
 
 /**
- * Wraps `onTokens` so that each token is reported once: after a failure, another server samples the
- * same tokens from the same seed.
+ * Wraps `onTokens` so that each token is reported only once. After a failure, another server
+ * samples the same tokens again with the same seed.
  * @param reported tokens of each choice that earlier calls have reported
  */
 function reportOnce(reported: number[][], onTokens: TokenListener): TokenListener {
@@ -238,14 +241,16 @@ async function generate(
   }
 }
 
-/** @throws ServerFault if the choice was sampled with weights that this run has not delivered */
+/**
+ * @throws ServerFault if the choice was sampled with weights that this sampler has not delivered
+ */
 function sequenceOf(
   { labels, ...choice }: GeneratedChoice,
   { weights, model }: InUse,
   versions: ReadonlyMap<string, number>,
 ): SampledSequence {
   const { version: policyVersion } = weights;
-  // Labels identify whole weights, not adapters.
+  // Labels identify sets of all weights, not adapters.
   if (labels.length === 0 || model === weights.label) return { ...choice, policyVersion };
   const spans = labels.map(({ label, start, end }): VersionSpan => {
     const version = versions.get(label);
@@ -280,7 +285,7 @@ function assertPrompt(prompt: Int32Array, vocabSize: number, maxModelLen: number
   return room;
 }
 
-/** Checks token ids, because an id beyond its vocabulary can crash a server. */
+/** Checks token ids, because an id outside the vocabulary can crash a server. */
 function assertKnown(tokens: Int32Array, vocabSize: number): void {
   const odd = tokens.findIndex((token) => token < 0 || token >= vocabSize);
   if (odd < 0) return;

@@ -1,4 +1,4 @@
-/** Runs the engine's graphs on this machine's GPU. */
+/** Executes the engine's graphs on this machine's GPU. */
 import type { GraphRuntime, ModelRecord } from '@trinity-rft/engine-onnx/graph-runtime';
 import { loadDawn } from './device/adapters.js';
 import { openDevice, type DeviceOptions } from './device/device.js';
@@ -7,14 +7,15 @@ import { createMachine } from './run/machine.js';
 import { DeviceRuntime } from './runtime.js';
 
 /**
- * Estimated operations per submit, about a tenth of a second: drivers abort long submits, which also freeze the
- * desktop.
+ * Estimated operations per submit, which take about a tenth of a second. Drivers abort long
+ * submits, and a long submit also freezes the desktop.
  */
 const portions = { gpu: 5e10, software: 2e8 };
 
 /**
  * Opens the GPU of this machine.
- * @throws ConfigError if the package `webgpu` is missing, EngineError if there is no GPU or it cannot be opened
+ * @throws ConfigError if the package `webgpu` is missing, EngineError if there is no GPU or it
+ * cannot be opened
  */
 export async function createGraphRuntime(options: DeviceOptions): Promise<GraphRuntime> {
   const opened = await openDevice(options);
@@ -23,8 +24,9 @@ export async function createGraphRuntime(options: DeviceOptions): Promise<GraphR
 }
 
 /**
- * Checks without a device that a graph can run.
- * @throws ConfigError if the package `webgpu` is missing, EngineError naming an operator that has no kernel
+ * Checks, without opening a device, that a graph can be executed.
+ * @throws ConfigError if the package `webgpu` is missing, EngineError naming an operator that has
+ * no kernel
  */
 export async function checkRecord(record: ModelRecord): Promise<void> {
   await loadDawn();

@@ -1,4 +1,4 @@
-/** Implementation of the engine's graph runtime on a WebGPU device. */
+/** Implements the engine's graph runtime on a WebGPU device. */
 import type {
   ArraySet,
   CacheLayout,

@@ -1,11 +1,12 @@
 /**
- * `chat.ts` of an export: asks the model one question, with the chat template and parser of
- * training.
+ * Writes `chat.ts` of an export, a program that asks the model one question with the chat template
+ * and parser of training.
  */
 import type { FormatName } from './format/formats.js';
 
 /**
- * A short program to run with `node chat.ts "..."`. Its first line names the packages to install.
+ * Returns a short program to execute with `node chat.ts "..."`. Its first line names the packages
+ * to install.
  */
 export function chatProgram(
   format: FormatName,

@@ -1,4 +1,6 @@
-/** Exports a checkpoint: writes it in the format of another runtime, and checks what was written. */
+/**
+ * Exports a checkpoint. Writes it in the format of another runtime, and checks the written files.
+ */
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -42,7 +44,7 @@ export interface ExportOptions {
   readonly model: ModelPlace;
   readonly format: FormatName;
   /**
-   * Number format.
+   * Number format of the weights.
    * @default `bfloat16` for hf, `q8` for transformersjs; for gguf and ollama `Q8_0`, or `Q4_K_M`
    * from a billion weights unless an adapter is merged with quantised weights
    */
@@ -52,7 +54,7 @@ export interface ExportOptions {
    * @default false
    */
   readonly adapterOnly?: boolean;
-  /** Folder to write: a new or empty one. */
+  /** Folder to write, which must be new or empty. */
   readonly directory: string;
   /** @default project and name of the run, otherwise the name of the folder */
   readonly name?: string;
@@ -60,13 +62,13 @@ export interface ExportOptions {
   readonly check?: CheckOptions;
   /**
    * Measures rewards of the export and compares them with the checkpoint's. Called with the export
-   * as a model; not called for float32 exports.
+   * as a model, except for float32 exports.
    * @default no comparison
    */
   readonly compareRewards?: (exported: LocalModel) => Promise<readonly RewardComparison[]>;
   /**
-   * Reads sequences of the run, on which {@link ExportReport.mergeLoss} is measured. Each sequence
-   * fits the model.
+   * Reads sequences of the training run, on which {@link ExportReport.mergeLoss} is measured. Each
+   * sequence must fit the model.
    * @default texts that are sampled from the checkpoint
    */
   readonly recorded?: () => Promise<readonly TokenRow[]>;
@@ -78,11 +80,11 @@ export interface ExportOptions {
 /** Means over the tasks of an evaluation set. */
 export interface RewardComparison {
   readonly set: string;
-  /** Name of the metric: `reward` or, if the run recorded none, `accuracy`. */
+  /** Name of the metric: `reward`, or `accuracy` if the training run recorded no rewards. */
   readonly metric: string;
   readonly checkpoint: number;
   readonly exported: number;
-  /** Number of runs of the exported model that failed; they count as 0. */
+  /** Number of rollouts of the exported model that failed. Their reward counts as 0. */
   readonly failedRuns: number;
   /** 95 % confidence interval of `exported`. */
   readonly interval?: EvaluationScore['interval'];
@@ -109,8 +111,8 @@ export interface ExportReport {
   readonly chat: ChatSettings;
   readonly notes: readonly string[];
   /**
-   * Distance of the file from the checkpoint, if an adapter is merged with quantised weights that are
-   * then rounded again.
+   * Difference between the file and the checkpoint, if an adapter is merged with quantised weights
+   * and the result is quantised again.
    */
   readonly mergeLoss?: MergeLoss;
   /** Result of the check; undefined if the export was not checked. */
@@ -127,8 +129,8 @@ const writers: Readonly<Record<FormatName, (input: TargetInput) => Promise<Writt
 };
 
 /**
- * Writes the export. The folder appears once it is complete; if a check fails, it stays, and
- * `export.json` lists the faults.
+ * Writes the export. The folder appears when it is complete. If a check fails, the folder stays,
+ * and `export.json` lists the faults.
  * @throws ConfigError for options that do not fit together, a folder in use, a full disk or a
  * missing package; CheckpointError for a damaged checkpoint, or a model that the format cannot
  * represent
@@ -224,8 +226,8 @@ async function rewardsOf(
 }
 
 /**
- * Writes the files next to the weights of a whole model: `chat.ts` and, in formats that are
- * folders, the chat template of training.
+ * Writes the files next to the weights of a whole model. These are `chat.ts` and, in formats that
+ * are folders, the chat template of training.
  */
 async function writeCompanions(
   { folder, adapter, chatTemplate, name, numbers }: TargetInput,
@@ -263,7 +265,10 @@ function adapterOf(from: string, format: FormatName): string {
   );
 }
 
-/** Number of weights to export, and the quantised weights that an adapter is merged with. */
+/**
+ * Returns the number of weights to export, and the quantised weights with which an adapter is
+ * merged, if any.
+ */
 async function weightsIn(
   adapter: string | undefined,
   from: string,
@@ -283,10 +288,13 @@ async function weightsIn(
   }
 }
 
-/** File name of the export, with only characters that every file system and registry allows. */
+/**
+ * Returns the file name of the export, which has only characters that every file system and
+ * registry allows.
+ */
 function nameOf(from: string, facts: RunFacts | undefined): string {
   const folder = path.resolve(facts?.jobDirectory ?? from);
-  // The folder of a run is PROJECT/NAME.
+  // The folder of a training run is PROJECT/NAME.
   const project = facts ? `${path.basename(path.dirname(folder))}-` : '';
   return `${project}${path.basename(folder)}`.replaceAll(/[^\w.-]+/g, '-').toLowerCase();
 }

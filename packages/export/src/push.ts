@@ -5,12 +5,12 @@ import { pathToFileURL } from 'node:url';
 import { createRepo, repoExists, uploadFiles } from '@huggingface/hub';
 import { ConfigError, describeError, ModelError } from '@trinity-rft/core';
 
-/** Files that are not uploaded: the export's record names folders of this machine. */
+/** Names of files that are not uploaded. The export's report names folders of this machine. */
 const kept = new Set(['export.json']);
 
 /**
- * Creates a private repository unless it exists, and uploads the folder's files, replacing files of
- * the same name. Uses the hub at `HF_ENDPOINT`, if set.
+ * Uploads the folder's files to a repository, and replaces files of the same name. Creates a
+ * private repository if it does not exist. Uses the hub at `HF_ENDPOINT`, if set.
  * @param repository `OWNER/NAME`
  * @returns address of the repository
  * @throws ConfigError if the name is not `OWNER/NAME` or `HF_TOKEN` is not set, ModelError if the

@@ -1,4 +1,6 @@
-/** The fine-tuning server: files, jobs, graders and webhooks, in addition to served models. */
+/**
+ * The fine-tuning server. In addition to served models, it has files, jobs, graders and webhooks.
+ */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
@@ -22,10 +24,10 @@ import { noSuchUrl } from './wire/refuse.js';
 import { isOver, openJobStore, type JobRecord } from './store/jobs.js';
 
 export interface FineTuningServerOptions {
-  /** Folder for files, jobs and runs; created if it is missing. */
+  /** Folder for files, jobs and training runs; created if it is missing. */
   readonly directory: string;
   readonly models: BaseModels;
-  /** Starts `trinity` in another process, which runs a job. */
+  /** Starts `trinity` in another operating-system process, which executes a job. */
   readonly start: StartCommand;
   /** @default "127.0.0.1" */
   readonly host?: string | undefined;
@@ -33,7 +35,10 @@ export interface FineTuningServerOptions {
   readonly port?: number | undefined;
   /** @default a random key */
   readonly apiKey?: string | undefined;
-  /** True to run the Python code of graders, with the rights of this process. @default false */
+  /**
+   * True to execute the Python code of graders, with the rights of this operating-system process.
+   * @default false
+   */
   readonly pythonGraders?: boolean | undefined;
   /** Address that is notified when jobs end. @default no webhook */
   readonly webhook?: WebhookSettings | undefined;
@@ -51,7 +56,7 @@ export interface FineTuningServer {
 }
 
 const usualKeep = 2;
-/** Upload timeout in ms: the largest file, 512 MB, at 7 Mbit/s. */
+/** Milliseconds of the upload timeout, in which the largest file, 512 MB, arrives at 7 Mbit/s. */
 const uploadTimeoutMs = 600_000;
 
 const now = (): number => Math.floor(Date.now() / 1000);
@@ -91,7 +96,7 @@ export async function openFineTuningServer(
 
 const runsOf = (directory: string): string => path.join(directory, 'runs');
 
-/** Opens the server over a directory that this process has locked. */
+/** Opens the server on a directory that this operating-system process has locked. */
 async function openLocked(
   directory: string,
   options: FineTuningServerOptions,
@@ -175,7 +180,7 @@ async function openLocked(
   };
 }
 
-/** True for routes of this package; the others belong to the model server. */
+/** Returns true for routes of this package. The model server handles all other routes. */
 function isOwn({ method, url }: Request): boolean {
   const { pathname } = new URL(url);
   const isModel = /^\/v1\/models(\/|$)/.test(pathname) && method !== 'POST';

@@ -6,21 +6,22 @@ import type { DrivenParts } from './sync-parts.js';
 
 export interface Delivery {
   /**
-   * Trainer side, between two train steps: publishes weights if the rules require it. Does nothing
-   * during `hold`, or while the explorer fetches weights, which a new version would replace.
+   * Called by the trainer between two train steps. Publishes weights if the rules require it. Does
+   * nothing during `hold`, or while the explorer fetches weights, because a new version would
+   * replace these.
    */
   publishIfDue(): Promise<void>;
-  /** Explorer side: switches to the newest weights. */
+  /** Called by the explorer. Switches to the newest weights. */
   adopt(): Promise<void>;
   /**
-   * In the background, publishes weights that are due if the trainer waits for experiences, and in
-   * the style `fully_async` switches the sampler to the newest weights. A failure rejects all waits
-   * of the gate and later calls of `publishIfDue`.
+   * Starts work in the background. Publishes weights that are due if the trainer waits for
+   * experiences. In the style `fully_async`, also switches the sampler to the newest weights. A
+   * failure rejects all waits of the gate and later calls of `publishIfDue`.
    */
   moveSoon(): void;
   /**
-   * Switches to the newest weights and runs `work` with them: meanwhile no weights are published or
-   * adopted.
+   * Switches to the newest weights and executes `work` with them. Until `work` ends, no weights are
+   * published or adopted.
    */
   hold<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -61,8 +62,8 @@ export function createDelivery(parts: DrivenParts): Delivery {
   const isStreaming = parts.settings.syncStyle === 'fully_async';
   const moveAll = async (): Promise<void> => {
     for (;;) {
-      // A trainer that waits is between two steps, so weights whose publication was delayed can be
-      // published.
+      // A trainer that waits is between two steps. Weights whose publication was delayed can
+      // therefore be published now.
       if (state.trainerWaits) await publishIfDue();
       if (!isStreaming || holds > 0 || state.published.version <= state.inUse.version) return;
       await adopt();

@@ -1,7 +1,7 @@
 /**
- * The styles `explorer_driven`, `trainer_driven` and `fully_async`: the trainer never waits at a
- * synchronization point. The explorer waits only in `explorer_driven`, until the trainer is between
- * two train steps, or if a staleness bound requires it.
+ * The styles `explorer_driven`, `trainer_driven` and `fully_async`. The trainer never waits at a
+ * synchronization point. The explorer waits if a staleness bound requires it, and in
+ * `explorer_driven` also until the trainer is between two train steps.
  */
 import { exploreTurn, type ExploreTurn } from './rules/explore.js';
 import { boundaryBefore, neededFor } from './rules/settings.js';
@@ -55,7 +55,8 @@ async function exploreBoundary(
     step,
     signal,
     turn,
-    // Exploring may continue without an answer of the trainer if `max_staleness` allows it.
+    // At the deadline, exploring continues without an answer of the trainer if `max_staleness`
+    // allows it.
     mayGoOn: () => turnOf(parts, step, true).kind !== 'wait',
   });
   state.lastSyncPoint = boundaryBefore(settings, step);
@@ -72,13 +73,13 @@ function outcomeOf(updated: boolean, arrived: boolean, { state }: DrivenParts): 
 
 interface Turns extends Wanted {
   readonly turn: () => ExploreTurn;
-  /** Called at each deadline; true if exploring may continue with the old weights. */
+  /** Called at each deadline. Returns true if exploring may continue with the old weights. */
   readonly mayGoOn: () => boolean;
 }
 
 /**
- * Waits until explore step `step` may begin or the trainer has stopped. Resolves with false if a
- * deadline has ended the wait.
+ * Waits until explore step `step` may begin or the trainer has stopped. Resolves with true, or with
+ * false if the wait ended at a deadline.
  */
 async function waitFor(
   { state, gate, settings, clock, logger }: DrivenParts,

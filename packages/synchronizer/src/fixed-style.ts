@@ -1,9 +1,10 @@
 /**
- * The style `fixed`, a rendezvous in units of explore steps. At a boundary the explorer waits until
- * the trainer has consumed all earlier experiences (except those of the last `syncOffset` steps),
- * and takes the weights of that moment; until then the trainer receives no later experiences. The
- * weights that an explore step uses therefore depend neither on the speed of the two sides nor on
- * the number of train steps per explore step, and a resumed run has the same boundaries.
+ * The style `fixed`, in which trainer and explorer meet after every few explore steps. At such a
+ * boundary, the explorer waits until the trainer has consumed all earlier experiences, except those
+ * of the last `syncOffset` steps, and takes the trainer's weights of that moment. Before the
+ * boundary, the trainer receives no later experiences. The weights that an explore step uses
+ * therefore depend neither on the speed of the two sides nor on the number of train steps per
+ * explore step. A resumed training run has the same boundaries.
  */
 import { isBoundary, type Weights } from './rules/settings.js';
 import { hasNewerWeights, type Style, type SyncParts, type SyncResult } from './sync-parts.js';
@@ -39,16 +40,16 @@ async function exploreBoundary(
   const weights: Weights = { version: state.trainStep, consumedUpTo: state.storedUpTo };
   if (weights.version > state.published.version) await publish(parts, weights);
   const outcome = hasNewerWeights(state) ? 'updated' : 'starved';
-  // After a resume, the version that the trainer publishes may be one that the explorer used
-  // before, so it is not newer, but the sampler does not have it.
+  // After a resume, the trainer may publish a version that the explorer used before. That version
+  // is not newer, but the sampler does not have it.
   if (state.published.version !== state.inUse.version) await adopt(parts);
   state.explorerVersion = state.published.version;
   return { outcome, version: state.explorerVersion };
 }
 
 /**
- * Resolves with true once the trainer has consumed all experiences or has stopped; with false if it
- * is still training at the deadline and `max_staleness` is not set.
+ * Resolves with true when the trainer has consumed all experiences or has stopped. Resolves with
+ * false if the trainer is still training at the deadline and `max_staleness` is not set.
  */
 async function trainerIsIdle(parts: SyncParts, signal: AbortSignal | undefined): Promise<boolean> {
   const { state, gate, settings, clock, logger } = parts;

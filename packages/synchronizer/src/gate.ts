@@ -1,5 +1,5 @@
 /**
- * Waiting for conditions on shared state with a deadline: changes of the state wake the waiters, so
+ * Waits for conditions on shared state, with a deadline. Changes of the state wake the waiters, so
  * nothing is polled.
  */
 import { type Clock, CancelledError, SyncError } from '@trinity-rft/core';
@@ -13,15 +13,15 @@ interface WaitOptions {
 }
 
 /**
- * Lets callers wait for a condition. Code that changes the state calls `notify`; each waiter then
- * evaluates its condition again.
+ * Lets callers wait for a condition. Code that changes the state calls `notify`, and each waiter
+ * then evaluates its condition again.
  */
 export interface Gate {
   notify(): void;
   /** Makes all current and later waits reject with a SyncError whose cause is `error`. */
   fail(error: Error): void;
   /**
-   * Resolves with true once `condition` is true, with false if the deadline passes first.
+   * Resolves with true when `condition` is true, or with false if the deadline passes first.
    * @throws SyncError `SYNC_PEER_FAILED` after `fail`, or CancelledError on abort
    */
   wait(condition: () => boolean | Promise<boolean>, options: WaitOptions): Promise<boolean>;

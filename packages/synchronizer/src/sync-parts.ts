@@ -1,4 +1,4 @@
-/** Settings, state and transport, which all sync styles use. */
+/** Settings, state and transport that all sync styles use. */
 import type { Clock, Logger } from '@trinity-rft/core';
 import type { Gate } from './gate.js';
 import type { DrivenRules } from './rules/explore.js';
@@ -10,7 +10,7 @@ import type { SyncRules, Weights } from './rules/settings.js';
  */
 export interface SynchronizerSettings extends SyncRules {
   /**
-   * Longest wait of the explorer for the trainer, in milliseconds. After it, a warning is logged,
+   * Maximum milliseconds that the explorer waits for the trainer. After that, a warning is logged,
    * and exploring continues with the old weights until the next synchronization point, unless
    * `max_staleness` forbids it.
    */
@@ -20,11 +20,11 @@ export interface SynchronizerSettings extends SyncRules {
 /** Moves weights from the trainer to the explorer. */
 export interface WeightTransport {
   /**
-   * Trainer side: makes the current weights available as `version`. `consumedUpTo` is the last
-   * explore step whose experiences had been consumed when they were made.
+   * Called by the trainer. Makes the current weights available as `version`. `consumedUpTo` is the
+   * last explore step whose experiences had been consumed when these weights were made.
    */
   publish(version: number, consumedUpTo: number): Promise<void>;
-  /** Explorer side: switches to the weights published last, which have this version. */
+  /** Called by the explorer. Switches to the weights published last, which have this version. */
   adopt(version: number): Promise<void>;
 }
 
@@ -32,13 +32,13 @@ export interface SynchronizerOptions {
   readonly settings: SynchronizerSettings;
   readonly transport: WeightTransport;
   /**
-   * True if the trainer waits for experiences that do not exist yet. Called only while the trainer
-   * waits.
+   * Returns true if the trainer waits for experiences that do not exist yet. Called only while the
+   * trainer waits.
    */
   readonly starved: () => boolean;
   /**
-   * The oldest explore step with experiences that are neither trained on nor discarded; undefined
-   * if there is none.
+   * Returns the oldest explore step with experiences that are neither trained on nor discarded;
+   * undefined if there is none.
    */
   readonly oldestUnusedStep: () => number | undefined;
   /**
@@ -61,14 +61,14 @@ export interface SyncResult {
 /** Versions are numbers of train steps; -1 if there are no weights yet. */
 export interface SyncState {
   trainStep: number;
-  /** Version that the explorer uses, or used when the run was stopped. */
+  /** Version that the explorer uses, or used when the training run was stopped. */
   explorerVersion: number;
   published: Weights;
   /** Weights that the sampler has. */
   inUse: Weights;
-  /** In the style `fixed`: explore step after which the next synchronization point is. */
+  /** Explore step that the next synchronization point follows. Used only by `fixed`. */
   boundary: number;
-  /** In the other styles: the last synchronization point that the explorer has passed. */
+  /** The last synchronization point that the explorer has passed. Not used by `fixed`. */
   lastSyncPoint: number;
   /** The last explore step whose experiences are stored. */
   storedUpTo: number;
@@ -91,21 +91,21 @@ export interface DrivenParts extends SyncParts {
 /** Implementation of one or more sync styles. */
 export interface Style {
   start(): void;
-  /** True if weights may move between explore step `step` and the next one. */
+  /** Returns true if weights may move between explore step `step` and the next one. */
   isBoundary(step: number): boolean;
   /** Called between explore step `step` and the next one. */
   exploreBoundary(step: number, signal?: AbortSignal): Promise<SyncResult>;
   /** Called after `state.trainStep` has changed. */
   trainStepDone(signal?: AbortSignal): Promise<void>;
-  /** Present if weights move while runs are in flight. */
+  /** Present if weights move during rollouts. */
   readonly streaming?: Streaming;
-  /** Runs `work` with weights that do not change. */
+  /** Executes `work` with weights that do not change. */
   withSteadyWeights<T>(work: () => Promise<T>): Promise<T>;
   /** Resolves when no weights are being moved. */
   close(): Promise<void>;
 }
 
-/** Exploring without synchronization points: weights move while runs are in flight. */
+/** Exploring without synchronization points, in which weights move during rollouts. */
 export interface Streaming {
   mayBegin(step: number): boolean;
   /** Resolves when explore step `step` may begin. */

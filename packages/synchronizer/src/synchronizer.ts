@@ -18,7 +18,7 @@ interface SyncStart {
   readonly trainStep: number;
   /** Version that the explorer last used. */
   readonly explorerVersion: number;
-  /** Explore step after which the next synchronization point is; for the style `fixed` only. */
+  /** Explore step that the next synchronization point follows. Used only by the style `fixed`. */
   readonly boundary: number;
   /** The last explore step whose experiences are stored. @default 0 */
   readonly storedUpTo?: number;
@@ -26,25 +26,34 @@ interface SyncStart {
 
 export interface Synchronizer {
   start(at: SyncStart): Promise<void>;
-  /** True if weights may move between explore step `step` and the next, with no run in flight. */
+  /**
+   * Returns true if weights may move between explore step `step` and the next one, when there are
+   * no rollouts in progress.
+   */
   isBoundary(step: number): boolean;
   /**
-   * Called by the explorer between explore step `step` and the next one, with no run in flight:
-   * waits for the trainer if necessary, and switches weights.
+   * Called by the explorer between explore step `step` and the next one, when there are no rollouts
+   * in progress. Waits for the trainer if necessary, and switches weights.
    */
   exploreBoundary(step: number, signal?: AbortSignal): Promise<SyncResult>;
   /** Present in the style `fully_async`, which has no synchronization points. */
   readonly streaming?: Streaming;
-  /** Called by the explorer: runs `work`, such as an evaluation, with weights that do not change. */
+  /**
+   * Called by the explorer. Executes `work`, such as an evaluation, with weights that do not
+   * change.
+   */
   withSteadyWeights<T>(work: () => Promise<T>): Promise<T>;
   /** Called by the explorer, in order, when the experiences of explore step `step` are stored. */
   exploreStepStored(step: number): void;
-  /** Called by the trainer after each train step: publishes weights if they are due. */
+  /** Called by the trainer after each train step. Publishes weights if they are due. */
   trainStepDone(step: number, signal?: AbortSignal): Promise<void>;
   /** Called by the trainer before and after it waits for experiences. */
   setTrainerWaiting(waiting: boolean): void;
   trainerStopped(): void;
-  /** Reports that one side failed: waits of the other side reject with this cause. */
+  /**
+   * Reports that one side failed. Waits of the other side then reject with a SyncError whose cause
+   * is `error`.
+   */
   fail(error: Error): void;
   /** Resolves when no weights are being moved. */
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Optimizer settings of a run, and the learning rate of each of its train steps. */
+/** Optimizer settings of a training run, and the learning rate of each of its train steps. */
 import { ConfigError } from '@trinity-rft/core';
 import type { OptimizerOptions } from '@trinity-rft/core/engine';
 
@@ -10,11 +10,14 @@ export interface ScheduleSettings {
   /** Peak learning rate. */
   readonly lr: number;
   readonly lrSchedulerType: 'constant' | 'cosine';
-  /** Number of train steps of linear warm-up. @default `lrWarmupStepsRatio` of all train steps */
+  /**
+   * Number of train steps in which the rate rises linearly. @default `lrWarmupStepsRatio` of all
+   * train steps
+   */
   readonly lrWarmupSteps?: number;
   /** Warm-up steps as a share of all train steps. @default 0 */
   readonly lrWarmupStepsRatio?: number;
-  /** The learning rate never falls below `lr * minLrRatio`. @default 0 */
+  /** Floor of the learning rate, as a share of `lr`. @default 0 */
   readonly minLrRatio?: number;
 }
 
@@ -26,12 +29,12 @@ export interface OptimizerSettings
   extends ScheduleSettings, Pick<OptimizerOptions, 'betas' | 'weightDecay' | 'clipGradNorm'> {}
 
 /**
- * Learning rate of train step `step` (1, 2, …) of `totalSteps`. With W warm-up steps, N total steps
- * and floor ρ: for s < W, ρ + (1 - ρ) s / W; after that 1 (constant), or max(ρ, ρ + (1 - ρ) ½ (1 +
- * cos(π min(1, (s - W) / max(1, N - W))))) (cosine); all multiplied by the peak. As in
- * Trinity-RFT's Tinker trainer, except that a constant schedule without warm-up never reads ρ. verl
- * and `constant_with_warmup` of transformers give step s the factor (s - 1) / W: their first step
- * has rate 0, and they reach the peak one step later.
+ * Returns the learning rate of train step `step` (1, 2, …) of `totalSteps`. With step s, W warm-up
+ * steps, N total steps and floor ρ, the peak is multiplied by ρ + (1 - ρ) s / W for s < W. After
+ * that, it is multiplied by 1 (constant) or by max(ρ, ρ + (1 - ρ) ½ (1 + cos(π min(1, (s - W) /
+ * max(1, N - W))))) (cosine). This is as in Trinity-RFT's Tinker trainer, except that a constant
+ * schedule without warm-up ignores ρ. verl and `constant_with_warmup` of transformers give step s
+ * the factor (s - 1) / W: their first step has rate 0, and they reach the peak one step later.
  */
 export function learningRateAt(
   step: number,
@@ -47,7 +50,7 @@ export function learningRateAt(
   return lr * Math.max(minLrRatio, minLrRatio + (1 - minLrRatio) * cosine);
 }
 
-/** Optimizer options for the update of train step `step`. */
+/** Returns the optimizer options for the update of train step `step`. */
 export function optimizerAt(
   step: number,
   settings: OptimizerSettings,

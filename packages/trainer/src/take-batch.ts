@@ -1,4 +1,4 @@
-/** Takes the experiences of a train step, and logs when they take long to arrive. */
+/** Takes the experiences of a train step, and logs a warning while they take long to arrive. */
 import type { Runtime } from '@trinity-rft/core';
 import type { ExperienceSource, Lease, TakeFilter } from '@trinity-rft/core/store';
 
@@ -22,8 +22,8 @@ export async function takeBatch(
   options: TakeBatchOptions,
 ): Promise<Lease | undefined> {
   const { source, trainBatchSize, filter, sync, signal } = options;
-  // The trainer is reported as waiting even if experiences are available at once: the synchronizer
-  // also asks the store whether the trainer is starved.
+  // The trainer is reported as waiting even if experiences are available at once. The synchronizer
+  // does not rely on this alone: it also asks the store whether the trainer lacks experiences.
   const pending = source.take(trainBatchSize, filter?.(step), signal);
   sync?.setTrainerWaiting(true);
   const settled = new AbortController();

@@ -37,7 +37,8 @@ export interface TrainerSettings {
   /** Number of newest checkpoints to keep. @default all are kept */
   readonly maxCheckpointsToKeep?: number;
   /**
-   * Checkpoints of adapters that also contain the whole model, with the adapters merged in.
+   * Selects the checkpoints of adapters that also contain the whole model, with the adapters merged
+   * in.
    * @default "last"
    */
   readonly saveHfCheckpoint?: 'last' | 'always' | 'never';
@@ -48,8 +49,8 @@ export interface TrainerSettings {
 export interface CriticSettings {
   readonly optimizer: OptimizerSettings;
   /**
-   * First train step at which the policy is updated; steps 1 to warmupSteps - 1 update only the
-   * critic, as in Trinity-RFT. 0 and 1: no warm-up.
+   * First train step that updates the policy. Steps 1 to warmupSteps - 1 update only the critic, as
+   * in Trinity-RFT. With 0 or 1, there is no warm-up.
    */
   readonly warmupSteps: number;
 }
@@ -58,16 +59,22 @@ export interface TrainerOptions {
   readonly settings: TrainerSettings;
   /** Optimizer of the policy. */
   readonly optimizer: OptimizerSettings;
-  /** Size of a batch, in the unit of `filter`; Infinity stands for whole explore steps. */
+  /**
+   * Size of a batch, in the unit of `filter`. With Infinity, a batch is all experiences that
+   * `filter` allows to take at once, which are whole explore steps.
+   */
   readonly trainBatchSize: number;
-  /** Number of runs per task, to count groups that a batch splits. @default 1 */
+  /** Number of rollouts per task, to count groups that a batch splits. @default 1 */
   readonly repeatTimes?: number;
   /** See {@link TrainStepOptions.isLive}. */
   readonly isLive?: boolean;
-  /** Length limit, to count responses that were truncated. @default they are not counted */
+  /**
+   * Maximum length of a response in tokens, to count responses that were truncated. @default they
+   * are not counted
+   */
   readonly maxResponseTokens?: number;
   /**
-   * Total train steps of the stage, for learning rate schedules.
+   * Total number of train steps of the stage, for learning rate schedules.
    * @default unknown
    */
   readonly expectedSteps?: number;
@@ -77,13 +84,18 @@ export interface TrainerOptions {
   readonly critic?: ValueEngine;
   readonly algorithm: Omit<Algorithm, 'advantage'>;
   readonly source: ExperienceSource;
-  /** Experiences that a train step may take, and how they are counted. @default all experiences */
+  /**
+   * Selects the experiences that a train step may take, and the unit in which they are counted.
+   * @default all experiences
+   */
   readonly filter?: (step: number) => TakeFilter;
-  /** State in the checkpoint that the models were loaded from. @default the state of a new trainer */
+  /**
+   * State in the checkpoint that the models were loaded from. @default the state of a new trainer
+   */
   readonly state?: TrainerState;
   /** Existing folder in which checkpoint folders are created. */
   readonly jobDirectory: string;
-  /** Milliseconds until a wait for experiences is logged, and between two log messages. */
+  /** Milliseconds of waiting for experiences after which a message is logged, repeatedly. */
   readonly maxReadTimeoutMs: number;
   readonly sync?: TrainSync;
   /** Called after each checkpoint. */
@@ -96,8 +108,7 @@ export interface TrainerOptions {
 
 export interface Trainer {
   /**
-   * Trains from the step after `step` on. Resolves with the last step, once its checkpoint has been
-   * written.
+   * Trains from step `step + 1` on. Resolves with the last step after its checkpoint is written.
    */
   run(step: number): Promise<TrainerResult>;
 }
@@ -129,12 +140,14 @@ export function createTrainer(options: TrainerOptions): Trainer {
 
 interface Progress {
   /**
-   * Number of train steps done: counts a step as soon as its update is done, even if saving the
+   * Number of finished train steps. A step counts as soon as its update is done, even if saving the
    * checkpoint fails.
    */
   step: number;
   state: TrainerState;
-  /** Metrics of the last checkpoint, written with those of the next step. */
+  /**
+   * Metrics of writing the last checkpoint. They are reported with the metrics of the next step.
+   */
   saveMetrics: Metrics;
 }
 
@@ -183,8 +196,8 @@ async function trainOnce(options: TrainerOptions, progress: Progress): Promise<b
     },
   });
   progress.saveMetrics = {};
-  // The checkpoint is written after the metric record, so that a run that is killed in between does
-  // not lose the record.
+  // The checkpoint is written after the metric record, so that a training run that is killed in
+  // between does not lose the record.
   if (settings.saveInterval !== undefined && step % settings.saveInterval === 0)
     await save(options, progress, { final: false });
   await sync?.trainStepDone(step, signal);

@@ -1,4 +1,4 @@
-/** Rewards above a baseline that is shifted away from the mean. */
+/** Advantage function whose baseline is shifted away from the mean reward. */
 import { booleanArg, numberArg, type Experience } from '@trinity-rft/core';
 import type { PartDoc } from '../parts/part.js';
 import { byGroup, type ScoreGroup } from './shared/group-scores.js';
@@ -30,14 +30,14 @@ const doc: PartDoc = {
 };
 
 /**
- * A_i = R_i - (mean(R) + shift) over the runs of one task. A group of one gets its reward; a group
- * with equal rewards gets -shift. Metrics:
+ * Computes A_i = R_i - (mean(R) + shift) over the rollouts of one task. A group of one gets its
+ * reward; a group with equal rewards gets -shift. Metrics:
  * `group_advantages/{group_baseline,reward_mean}/{mean,max,min}`,
  * `group_advantages/{zero_variance_ratio,uneven_runs}`.
  */
 export const asymre = asymreOf(doc);
 
-/** Like {@link asymre}, over the sums of token rewards. */
+/** Like {@link asymre}, but the reward of a rollout is the sum of its token rewards. */
 export const asymreVerl = asymreOf(
   { ...doc, summary: 'Older name of asymre; reads the sum of token rewards.' },
   returnOfRun,

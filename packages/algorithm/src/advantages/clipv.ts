@@ -1,6 +1,6 @@
 /**
- * Group-relative advantages that exclude the tokens of bad runs that would reduce the entropy most. A
- * token is an outlier relative to its own distribution.
+ * Group-relative advantages that exclude those tokens of bad rollouts that would reduce the entropy
+ * most. A token is an outlier relative to its own distribution.
  */
 import { numberArg, type BatchAdvantageFn, InvariantError } from '@trinity-rft/core';
 import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';
@@ -26,12 +26,12 @@ const args = {
 };
 
 /**
- * Advantages as in `grpo_verl`. D = necs - p (H + log p) for each trained token, where necs is the
- * expectation of p (H + log p) under the token's distribution; sd is the population deviation of D
- * over the batch. Tokens with A <= 0 and D > mu sd are removed from the action mask. If these are
- * more than the share `maxFrac` of trained tokens, tokens with A < 0 are only removed if they are
- * among the max(floor(maxFrac * trained tokens), 1) such tokens with the largest D.
- * Needs entropies and `necs`, so it only runs in the trainer.
+ * Computes advantages as in `grpo_verl` and removes tokens from the action mask. D = necs - p (H +
+ * log p) for each trained token, where necs is the expectation of p (H + log p) under the token's
+ * distribution. sd is the population deviation of D over the batch. Tokens with A <= 0 and D > mu
+ * sd are removed. If they are more than the share `maxFrac` of trained tokens, only
+ * max(floor(maxFrac * trained tokens), 1) of those with A < 0 are removed, the ones with the
+ * largest D. The function needs entropies and `necs`, so it is only available in the trainer.
  *
  * Metrics: `frac_clipped`, `frac_clipped_pos`, `frac_clipped_neg`, `stdD` (sd), and those of
  * `grpo_verl`.

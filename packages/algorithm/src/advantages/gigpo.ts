@@ -1,6 +1,6 @@
 /**
- * Group-in-group advantages: compares runs with runs, and steps with steps that began in the same
- * state.
+ * Group-in-group advantages. Compares rollouts with rollouts, and steps with steps that began in
+ * the same state of the environment.
  */
 import {
   choiceArg,
@@ -40,14 +40,15 @@ const args = {
 type Options = ArgValues<typeof args>;
 
 /**
- * A = A^E + omega A^S, assigned to every trained token of a step. The reward r_t of a step is
- * `info.step_reward`, or 0 if it has none; if no step of the run has one, the last step has the
- * run's `reward`. A^E = (v - mean) / (d + epsilon) over the runs of a task, with v = sum of r_t,
- * and d = 1 or the sample deviation; a single run gets v / (1 + epsilon). A^S is computed in the
- * same way from the discounted returns-to-go of steps with equal `info.env_state_hash`; steps
- * without a hash, or whose hash is unique, get 0. Steps are ordered by `eid.step`.
+ * Computes A = A^E + omega A^S for every trained token of a step. The reward r_t of a step is
+ * `info.step_reward`, or 0 if the step has none. If no step of the rollout has one, the last step
+ * has the rollout's `reward`. A^E = (v - mean) / (d + epsilon) over the rollouts of a task, with v
+ * = sum of r_t, and d = 1 or the sample deviation. A single rollout gets v / (1 + epsilon). A^S is
+ * computed in the same way from the discounted returns-to-go of steps with equal
+ * `info.env_state_hash`. Steps without a hash, or with a unique hash, get 0. Steps are ordered by
+ * `eid.step`.
  *
- * Metrics `gigpo/…`: episode_reward_{mean,std} over runs, anchor_groups_{total,size_gt1},
+ * Metrics `gigpo/…`: episode_reward_{mean,std} over rollouts, anchor_groups_{total,size_gt1},
  * anchor_group_hit_ratio (share of steps that were compared), mean_abs_A_E, mean_abs_A_S;
  * `experience_count`.
  */
@@ -105,7 +106,9 @@ function compare(experiences: readonly Experience[], options: Options): ReturnTy
   };
 }
 
-/** Pairs each item with (v - mean) / (d + epsilon); a single item with v / (d + epsilon), where d = 1. */
+/**
+ * Pairs each item with (v - mean) / (d + epsilon). A single item is paired with v / (1 + epsilon).
+ */
 function centred<Item>(
   items: readonly Item[],
   valueOf: (item: Item) => number,

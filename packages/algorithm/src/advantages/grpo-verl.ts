@@ -1,4 +1,4 @@
-/** Group-relative advantage over token rewards, which a KL penalty may have changed. */
+/** Group-relative advantage computed from token rewards, which a KL penalty may have changed. */
 import { numberArg } from '@trinity-rft/core';
 import { byDeviation, byGroup } from './shared/group-scores.js';
 import { returnOfRun } from './shared/groups.js';
@@ -11,9 +11,9 @@ const args = {
 };
 
 /**
- * (G_i - mean(G)) / (std(G) + epsilon) over the runs of one task, where G is the sum of token
- * rewards. A group of one gets its reward / (1 + epsilon); a group with equal rewards gets 0.
- * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}`,
+ * Computes (G_i - mean(G)) / (std(G) + epsilon) over the rollouts of one task, where G is the sum
+ * of token rewards. A group of one gets its reward / (1 + epsilon), and a group with equal rewards
+ * gets 0. Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}`,
  * `group_advantages/{zero_variance_ratio,uneven_runs}`.
  */
 export const grpoVerl = defineAdvantagePart({

@@ -1,4 +1,4 @@
-/** Group-relative advantage: how much better a run did than the other runs of its task. */
+/** Group-relative advantage: how much better a rollout did than the other rollouts of its task. */
 import {
   booleanArg,
   choiceArg,
@@ -53,11 +53,11 @@ const args = {
 type Options = ArgValues<typeof args>;
 
 /**
- * (R_i - mean(R)) / (std(R) + epsilon) over the runs of one task, copied to each trained token of
- * all their calls, with the deviation of the sample. Without a rank penalty, equal rewards get 0. A
- * group of one gets its reward / (1 + epsilon) with `stdCalLevel` `group`. With `batch`, the
- * deviation is over the raw rewards of all runs, even under a rank penalty. Groups are sorted by
- * first appearance. With `stdThreshold` or `rankPenalty`, grpo does not run on train batches.
+ * Computes (R_i - mean(R)) / (std(R) + epsilon) over the rollouts of one task, with the sample
+ * deviation. All trained tokens of a rollout get its score. Without a rank penalty, equal rewards
+ * get 0. With `stdCalLevel` `group`, a group of one gets its reward / (1 + epsilon). With `batch`,
+ * the deviation is over the raw rewards of all rollouts, even under a rank penalty. Groups are
+ * sorted by first appearance. `stdThreshold` and `rankPenalty` are not allowed on train batches.
  *
  * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (including dropped groups),
  * `group_advantages/zero_variance_ratio`; on explore steps also `group_advantages/uneven_runs` and
@@ -88,8 +88,8 @@ export const grpo = defineAdvantagePart({
 });
 
 /**
- * Compares the runs of each group. `byGroup` does not fit, because `grpo` drops and duplicates
- * groups, and reads log-probabilities for the rank penalty.
+ * Compares the rollouts of each group. `byGroup` cannot do this, because `grpo` drops and
+ * duplicates groups, and reads log-probabilities for the rank penalty.
  */
 function compare(
   experiences: readonly Experience[],

@@ -25,18 +25,18 @@ const args = {
 };
 
 /**
- * With s, t the log-probabilities of student and teacher divided by the temperature, b = lambdaCoef
- * and log M = log((1 - b) e^s + b e^t):
+ * Computes A_t = -klCoef J on trained tokens. With s and t the log-probabilities of student and
+ * teacher divided by the temperature, b = lambdaCoef and log M = log((1 - b) e^s + b e^t), `form`
+ * selects J:
  *
- * - `gradient`: J = -log(1 + b (e^(t - s) - 1)) / b: the policy gradient of b KL(T || M) + (1 - b)
+ * - `gradient`: J = -log(1 + b (e^(t - s) - 1)) / b, the policy gradient of b KL(T || M) + (1 - b)
  *   KL(S || M), divided by b (1 - b) so that it does not vanish. b = 1 is KL(student || teacher), b
  *   = 0 is KL(teacher || student).
  * - `sampled`, as in Trinity-RFT 0.5.2: J = b (t - log M) + (1 - b) (s - log M). For 0 < b < 1 this
- *   is never above 0, so no token's probability is ever reduced; J = s - t at b = 0 and 1.
+ *   is never above 0, so no token's probability is ever reduced. J = s - t at b = 0 and 1.
  * - `original`: like `sampled`, but J = t - s at b = 1, which moves away from the teacher.
  *
- * A_t = -klCoef J on trained tokens. Metrics: `jsd/mean`, `jsd/std`, `advantages/mean`, over the
- * sums of J and A of each row.
+ * Metrics: `jsd/mean`, `jsd/std`, `advantages/mean`, over the sums of J and A of each row.
  */
 export const jsd = defineAdvantagePart({
   args,
@@ -68,7 +68,7 @@ export const jsd = defineAdvantagePart({
  */
 const largestGap = 20;
 
-/** J as a function of t - s before division by the temperature. */
+/** Returns J as a function of t - s, where t and s are not yet divided by the temperature. */
 function divergenceOf({
   lambdaCoef: b,
   form,
@@ -81,7 +81,7 @@ function divergenceOf({
   if (b === 0 || b === 1) return (gap) => -gap * scale;
   if (form === 'gradient')
     return (gap) => -Math.log(1 - b + b * Math.exp(Math.min(gap * scale, largestGap))) / b;
-  // Computed relative to the larger of s and t, so that nothing overflows: b u - log(1 - b + b e^u).
+  // Computes b u - log(1 - b + b e^u) relative to the larger of s and t, so that nothing overflows.
   return (gap) => {
     const u = gap * scale;
     return u <= 0

@@ -7,9 +7,9 @@ import { towardsTeacher } from './shared/teacher.js';
 const args = { klCoef: numberArg(1, { min: 0 }, 'Scale of the advantages.') };
 
 /**
- * A_t = klCoef * (teacher - student) log-probability on trained tokens: the policy gradient of
- * KL(student || teacher) per token. Metrics: `kl/mean`, `kl/std`, `advantages/mean`, over the sums
- * of each row.
+ * Computes A_t = klCoef * (teacher - student) log-probability on trained tokens, which is the
+ * policy gradient of KL(student || teacher) per token. Metrics: `kl/mean`, `kl/std`,
+ * `advantages/mean`, over the sums of each row.
  */
 export const onPolicyDistill = defineAdvantagePart({
   args,

@@ -1,5 +1,6 @@
 /**
- * Rewards above a baseline of the group, unscaled: the advantage of online policy mirror descent.
+ * Advantage of online policy mirror descent: the reward minus a baseline of the group, not divided
+ * by a deviation.
  */
 import { choiceArg, numberArg, type Experience, mean } from '@trinity-rft/core';
 import type { PartDoc } from '../parts/part.js';
@@ -33,14 +34,14 @@ const doc: PartDoc = {
 };
 
 /**
- * A_i = R_i - b over the runs of one task, with baseline b. A group of one gets its reward; a group
- * with equal rewards gets 0. Metrics:
+ * Computes A_i = R_i - b over the rollouts of one task, with baseline b. A group of one gets its
+ * reward; a group with equal rewards gets 0. Metrics:
  * `group_advantages/{group_baseline,reward_mean}/{mean,max,min}`,
  * `group_advantages/{zero_variance_ratio,uneven_runs}`.
  */
 export const opmd = opmdOf(doc);
 
-/** Like {@link opmd}, over the sums of token rewards. */
+/** Like {@link opmd}, but the reward of a rollout is the sum of its token rewards. */
 export const opmdVerl = opmdOf(
   { ...doc, summary: 'Older name of opmd; reads the sum of token rewards.' },
   returnOfRun,
@@ -66,7 +67,10 @@ function opmdOf(about: PartDoc, read?: (run: readonly Experience[]) => number): 
   });
 }
 
-/** tau * log(mean(e^(R / tau))), computed relative to the largest reward so that nothing overflows. */
+/**
+ * Returns tau * log(mean(e^(R / tau))), computed relative to the largest reward so that nothing
+ * overflows.
+ */
 function softMaximum(rewards: readonly number[], tau: number): number {
   const top = Math.max(...rewards);
   return top + tau * Math.log(mean(rewards.map((reward) => Math.exp((reward - top) / tau))));

@@ -20,11 +20,12 @@ const args = {
 };
 
 /**
- * Backwards over all tokens of a row, trained or not: delta_t = reward_t + gamma V_(t+1) - V_t,
- * where V after the last token is 0; g_t = delta_t + gamma lam g_(t+1). returns = g + V; advantages
- * = g, whitened over the trained tokens of the batch. If the batch has only one trained token, the
- * advantage is g. With `skipMasked`, the recursion covers trained tokens only, and the reward of a
- * masked token counts for the preceding trained token. Only runs in the trainer.
+ * Goes backwards over all tokens of a row, trained or not: delta_t = reward_t + gamma V_(t+1) -
+ * V_t, where V after the last token is 0; g_t = delta_t + gamma lam g_(t+1). The returns are g + V.
+ * The advantages are g, whitened over the trained tokens of the batch. If the batch has only one
+ * trained token, its advantage is g. With `skipMasked`, the recursion covers only trained tokens,
+ * and the reward of a masked token counts for the preceding trained token. The function is only
+ * available in the trainer.
  *
  * Metric: `returns/mean` over trained tokens.
  */

@@ -1,4 +1,4 @@
-/** Rejection sampling: selects the runs to imitate. */
+/** Rejection sampling: selects the rollouts to imitate. */
 import {
   choiceArg,
   numberArg,
@@ -23,14 +23,15 @@ type Options = ArgValues<typeof args>;
 
 interface Run {
   readonly steps: readonly Experience[];
-  /** Reward of the run's last step. */
+  /** Reward of the rollout's last step. */
   readonly reward: number;
 }
 
 /**
- * Keeps whole runs, with advantage 1 on every trained token, so that the supervised loss imitates
- * them. `best` keeps one run of each task, even if all rewards are equal, and no run if all rewards
- * are below `minReward`. The output is sorted by task, and steps by ascending `eid.step`.
+ * Keeps whole rollouts, with advantage 1 on every trained token, so that the supervised loss
+ * imitates them. `best` keeps one rollout of each task, even if all rewards are equal, and no
+ * rollout if all rewards are below `minReward`. The output is sorted by task, and steps by
+ * ascending `eid.step`.
  *
  * Metrics: `experience_count` (kept), `filtered_count`, `raft/kept_run_ratio`,
  * `raft/kept_reward_mean` (if any are kept), `group_advantages/zero_variance_ratio`.

@@ -1,6 +1,6 @@
 /**
- * Rewards above the mean of the kept runs; bad runs may be dropped at random so that they do not
- * outnumber good ones.
+ * Advantage function whose baseline is the mean reward of the kept rollouts. Bad rollouts may be
+ * dropped at random so that they do not outnumber good ones.
  */
 import { booleanArg, choiceArg, numberArg, createRandom, deriveSeed } from '@trinity-rft/core';
 import { populationStd } from '@trinity-rft/core/internal';
@@ -21,11 +21,11 @@ const args = {
 };
 
 /**
- * A_i = R_i - mean(R_K), with `stdNormalize` divided by (std(R_K) + epsilon), where K are the kept
- * runs of the task. Dropped runs get 0 and stay in the batch. The deviation is that of the
- * population. For a single kept run, mean 0 and deviation 1 are used: it gets its reward, or with
- * `stdNormalize` its reward / (1 + epsilon). Equal rewards get 0. The seed and the key of the group
- * determine which runs are dropped.
+ * Computes A_i = R_i - mean(R_K), where K are the kept rollouts of the task. With `stdNormalize`,
+ * divides by (std(R_K) + epsilon), where std is the population deviation. Dropped rollouts get 0
+ * and stay in the batch. A single kept rollout gets its reward, or with `stdNormalize` its reward /
+ * (1 + epsilon). Equal rewards get 0. The seed and the key of the group determine which rollouts
+ * are dropped.
  *
  * Metrics: `group_advantages/{drop_balance,reward_mean,reward_std}/{mean,max,min}`,
  * `group_advantages/{zero_variance_ratio,uneven_runs}`.
@@ -67,7 +67,8 @@ export const rec = defineAdvantagePart({
 });
 
 /**
- * Indices of random runs below the mean. Their number is the surplus of such runs over the other runs.
+ * Returns the indices of random rollouts below the mean. Their number is the surplus of such
+ * rollouts over the other rollouts.
  */
 function surplusOf(rewards: readonly number[], seed: number): ReadonlySet<number> {
   const average = groupMean(rewards);

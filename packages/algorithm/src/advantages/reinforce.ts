@@ -1,10 +1,10 @@
-/** The reward itself, without a baseline. */
+/** Advantage function that returns the reward, without a baseline. */
 import { byGroup } from './shared/group-scores.js';
 import { groupMean } from './shared/groups.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 /**
- * A_i = R_i on every trained token. Metrics: `group_advantages/reward_mean/{mean,max,min}`,
+ * Sets A_i = R_i on every trained token. Metrics: `group_advantages/reward_mean/{mean,max,min}`,
  * `group_advantages/zero_variance_ratio`.
  */
 export const reinforce = defineAdvantagePart({

@@ -1,12 +1,12 @@
-/** Leave-one-out: compares a run with the mean of the other runs of its task. */
+/** Leave-one-out: compares a rollout with the mean of the other rollouts of its task. */
 import { byGroup, type ScoreGroup } from './shared/group-scores.js';
 import { groupMean, returnOfRun } from './shared/groups.js';
 import { compareArg } from './shared/runs.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 /**
- * A_i = G_i - mean of the other G_j = (G_i - mean(G)) n / (n - 1), where G is the sum of token
- * rewards. A group of one gets its reward; a group with equal rewards gets 0. Metrics:
+ * Computes A_i = G_i - mean of the other G_j = (G_i - mean(G)) n / (n - 1), where G is the sum of
+ * token rewards. A group of one gets its reward; a group with equal rewards gets 0. Metrics:
  * `group_advantages/reward_mean/{mean,max,min}`,
  * `group_advantages/{zero_variance_ratio,uneven_runs}`.
  */

@@ -1,4 +1,4 @@
-/** Group-relative advantage for whole runs of several steps. */
+/** Group-relative advantage for whole rollouts of several steps. */
 import {
   booleanArg,
   choiceArg,
@@ -47,19 +47,19 @@ const args = {
 type Options = ArgValues<typeof args>;
 
 interface Group {
-  /** Experiences of each run, by ascending step; with `last_listed` in the order of arrival. */
+  /** Experiences of each rollout, by ascending step; with `last_listed` in the order of arrival. */
   readonly runs: readonly (readonly Experience[])[];
-  /** Reward of the last experience of each run. */
+  /** Reward of the last experience of each rollout. */
   readonly rewards: readonly number[];
   readonly stats: GroupStats;
 }
 
 /**
- * (r_k - mean(r)) / (std(r) + epsilon) over the runs k of one task, where r_k is the reward of the
- * run's last step by `eid.step`, or with `runReward` `last_listed` of the experience that arrived
- * last. Every trained token of the run gets this score, with `enableStepNorm` divided by the number
- * of experiences of the run. With `stdCalLevel` `group`, a single run gets its reward / (1 +
- * epsilon).
+ * Computes (r_k - mean(r)) / (std(r) + epsilon) over the rollouts k of one task. r_k is the reward
+ * of the rollout's last step by `eid.step`, or with `runReward` `last_listed` of the experience
+ * that arrived last. Every trained token of the rollout gets this score. With `enableStepNorm`, the
+ * score is divided by the number of experiences of the rollout. With `stdCalLevel` `group`, a
+ * single rollout gets its reward / (1 + epsilon).
  *
  * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (including dropped tasks),
  * `group_advantages/zero_variance_ratio`, `experience_count` (kept), `filtered_count`,

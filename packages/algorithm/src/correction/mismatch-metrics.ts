@@ -3,15 +3,15 @@ import type { Metrics } from '@trinity-rft/core';
 import { bounded, largest, mean, smallest, sum, type Row } from './rows.js';
 
 interface Logprobs {
-  /** Log-probabilities by the trainer. [N] */
+  /** Log-probabilities that the trainer computed. [N] */
   readonly currentLogprobs: Float32Array;
-  /** Log-probabilities by the sampler. [N] */
+  /** Log-probabilities that the sampler reported. [N] */
   readonly oldLogprobs: Float32Array;
 }
 
 /**
- * Metrics with verl's names and formulas: perplexities, KL divergence of the sampler from the
- * trainer, chi squared.
+ * Computes metrics with verl's names and formulas: perplexities, the KL divergence of the sampler
+ * from the trainer, and chi squared.
  */
 export function mismatchMetrics(
   rows: readonly Row[],

@@ -3,8 +3,8 @@ import type { Metrics } from '@trinity-rft/core';
 import { bounded, largest, mean, share, sum, type Row } from './rows.js';
 
 /**
- * Estimators by name: k1 = -d, k2 = d^2/2, k3 = e^d - 1 - d, where d is the trainer's log-probability
- * minus the sampler's.
+ * Estimators by name: k1 = -d, k2 = d^2/2, k3 = e^d - 1 - d, where d is the trainer's
+ * log-probability minus the sampler's.
  */
 const estimators = {
   k1: (d: number) => -d,
@@ -15,8 +15,8 @@ const estimators = {
 const overRow = { sum, mean, max: largest } as const;
 
 /**
- * Names of verl's options. `token` rejects single tokens; the others reject rows by a number computed
- * over the row.
+ * Names of verl's options. `token` rejects single tokens. The others reject whole rows by a number
+ * that is computed over the row.
  */
 export const rejectionNames = [
   'token_k1',
@@ -34,9 +34,9 @@ export const rejectionNames = [
 
 export interface RejectionOption {
   readonly name: (typeof rejectionNames)[number];
-  /** Upper bound; > 0. For k1 the largest ratio e^k1, for the others the largest value. */
+  /** Upper bound, above 0. For k1, it limits the ratio e^k1; for k2 and k3, the value itself. */
   readonly upper: number;
-  /** Lower bound, for k1 only: the smallest ratio. @default 1 / upper */
+  /** Lower bound of the ratio; only for k1. @default 1 / upper */
   readonly lower?: number | undefined;
 }
 

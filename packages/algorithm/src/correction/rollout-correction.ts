@@ -1,7 +1,6 @@
 /**
- * Corrects a loss for the difference between the sampler's and the trainer's log-probabilities. The
- * difference arises if the sampler runs another program, or uses another number format or older
- * weights.
+ * Corrects a loss for the difference between the sampler's and the trainer's log-probabilities.
+ * They differ if the sampler is another program, or uses another number format or older weights.
  */
 import type { LossInput, LossOutput, Metrics, PolicyLossFn } from '@trinity-rft/core';
 import { mismatchMetrics } from './mismatch-metrics.js';
@@ -17,12 +16,12 @@ export interface RolloutCorrection {
 }
 
 /**
- * The loss receives the trainer's log-probabilities x as the old ones, so that its own ratio is 1,
- * and w A instead of the advantage A. Here w = min(rho, upper), or rho within [lower, upper] and 0
- * outside, with rho = e^d and d = x - log-probability by the sampler, summed over the row at level
- * `sequence`; with `normalize`, w is divided by its mean. Rejected tokens are removed from the
- * action mask. Same as verl's `rollout_correction` with `bypass_mode: false`, for losses that are
- * linear in A.
+ * Wraps a loss such that it receives the trainer's log-probabilities x as the old ones, so that its
+ * own ratio is 1, and w A instead of the advantage A. Here rho = e^d and d = x - log-probability by
+ * the sampler, summed over the row at level `sequence`. The weight w is min(rho, upper). With
+ * `lower`, it is rho within [lower, upper] and 0 outside. With `normalize`, w is divided by its
+ * mean. Rejected tokens are removed from the action mask. Same as verl's `rollout_correction` with
+ * `bypass_mode: false`, for losses that are linear in A.
  * @see https://richardli.xyz/rl-collapse; https://fengyao.notion.site/off-policy-rl
  */
 export const correctedLoss =
@@ -44,7 +43,9 @@ interface Correction {
   readonly metrics: Metrics;
 }
 
-/** Computes weights and mask. Rows of experts are ignored, because the policy did not sample them. */
+/**
+ * Computes weights and mask. Rows of experts are ignored, because the policy did not sample them.
+ */
 export function correctionOf(
   input: Pick<
     LossInput,

@@ -1,4 +1,4 @@
-/** Sampled tokens that are trained on, by row, and sums over them. */
+/** Selects the sampled tokens that are trained on, by row, and sums over them. */
 import type { LossInput } from '@trinity-rft/core';
 
 export interface Row {
@@ -13,7 +13,7 @@ type Batch = Pick<
   'offsets' | 'actionMask' | 'currentLogprobs' | 'oldLogprobs' | 'expertMask'
 >;
 
-/** Rows with their trained tokens; rows without trained tokens are omitted. */
+/** Returns the sampled rows with their trained tokens. Omits rows without trained tokens. */
 export function sampledRows(batch: Batch): readonly Row[] {
   const { offsets, actionMask, currentLogprobs: current, oldLogprobs: old, expertMask } = batch;
   return Array.from({ length: offsets.length - 1 }, (_, row) => row)

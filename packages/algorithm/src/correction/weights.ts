@@ -3,11 +3,14 @@ import type { Metrics } from '@trinity-rft/core';
 import { bounded, largest, mean, share, smallest, sum, type Row } from './rows.js';
 
 export interface WeightOptions {
-  /** Weight by the ratio of each token, or by that of its whole row. */
+  /** Selects the ratio that is the weight of a token: its own ratio, or that of its whole row. */
   readonly level: 'token' | 'sequence';
-  /** Upper bound; > 0. Without `lower`, larger ratios are truncated to it. */
+  /** Upper bound, above 0. Without `lower`, larger ratios are reduced to this bound. */
   readonly upper: number;
-  /** Ratios below this or above `upper` get weight 0. @default no lower bound */
+  /**
+   * Lower bound. If it is set, ratios below it or above `upper` get weight 0. @default no lower
+   * bound
+   */
   readonly lower?: number | undefined;
   /** True if the weights are divided by their mean over tokens or rows. @default false */
   readonly normalize?: boolean | undefined;
@@ -49,8 +52,8 @@ const applied = (ratio: number, { upper, lower }: WeightOptions): number => {
 type PerToken = readonly (readonly number[])[];
 
 /**
- * Metrics as in verl. At level `sequence`, extremes and the fractions of high and low ratios are
- * over rows, and extremes are of the ratios before truncation.
+ * Computes metrics as in verl. At level `sequence`, extremes and the fractions of high and low
+ * ratios are over rows, and extremes are of the ratios before truncation.
  */
 function weightMetrics(ratios: PerToken, used: PerToken, options: WeightOptions): Metrics {
   const { level, upper, lower } = options;

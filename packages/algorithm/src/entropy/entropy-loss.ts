@@ -32,8 +32,8 @@ const entropyLoss: TokenLoss = {
 };
 
 /**
- * loss = -entropyCoef * agg(H); the metric is reported even if the coefficient is 0. With
- * `sampledRowsOnly`, agg only covers rows whose `expertMask` is 0.
+ * Defines loss = -entropyCoef * agg(H). The metric is reported even if the coefficient is 0. With
+ * `sampledRowsOnly`, agg covers only rows whose `expertMask` is 0.
  */
 export const entropyPart = (doc: PartDoc, sampledRowsOnly: boolean): EntropyPart =>
   definePart({
@@ -54,8 +54,8 @@ export const entropyPart = (doc: PartDoc, sampledRowsOnly: boolean): EntropyPart
   });
 
 /**
- * No entropy loss; entropies are not computed. Accepts the same argument as the other entropy
- * losses.
+ * Entropy loss that is absent, so that entropies are not computed. Accepts the same argument as the
+ * other entropy losses.
  */
 export const noEntropy: EntropyPart = definePart({
   args,

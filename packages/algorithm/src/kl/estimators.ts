@@ -3,8 +3,9 @@ import { clampLogRatio } from '../parts/numbers.js';
 import type { TokenQuantities, TokenResult } from '../parts/token-loss.js';
 
 /**
- * Sets value and dvalue/dx from a = f - x (log-probabilities: f reference, x current) and, for
- * samples of the old policy o, r = e^(x - o).
+ * Sets the value and its derivative dvalue/dx. Inputs are a = f - x, where f is the log-probability
+ * under the reference and x the current one, and the ratio r = e^(x - o) for samples of the old
+ * policy o.
  */
 export type KlEstimator = (
   token: Pick<TokenQuantities, 'refLogRatio' | 'ratio' | 'ratioSlope'>,
@@ -12,13 +13,13 @@ export type KlEstimator = (
 ) => void;
 
 /**
- * k3 = e^a - 1 - a. Beyond a = 20 it continues as its tangent, so that one token cannot overflow the
- * batch.
+ * Returns k3 = e^a - 1 - a. Beyond a = 20, k3 continues as its tangent, so that one token cannot
+ * overflow the batch.
  */
-// expm1 is precise where the policies are close; exp - 1 would lose digits.
+// expm1 is precise where the policies are close. exp - 1 would lose digits.
 const k3Of = (a: number): number => (a > 20 ? Math.exp(20) * (a - 19) - 1 - a : Math.expm1(a) - a);
 
-/** Derivative of k3 with respect to x. */
+/** Returns the derivative of k3 with respect to x. */
 const k3Slope = (a: number, k3: number): number => (a > 20 ? 1 - Math.exp(20) : -(k3 + a));
 
 /**
@@ -26,7 +27,7 @@ const k3Slope = (a: number, k3: number): number => (a > 20 ? 1 - Math.exp(20) : 
  * @see http://joschu.net/blog/kl-approx.html
  */
 export const klEstimators = {
-  /** x - f: unbiased, high variance, may be negative. */
+  /** x - f. Unbiased, but with a high variance, and may be negative. */
   k1: ({ refLogRatio: a }, out) => {
     out.loss = -a;
     out.gradient = 1;
@@ -36,12 +37,12 @@ export const klEstimators = {
     out.loss = (a * a) / 2;
     out.gradient = -a;
   },
-  /** e^(f - x) - 1 - (f - x): unbiased, never negative. */
+  /** e^(f - x) - 1 - (f - x). Unbiased and never negative. */
   k3: ({ refLogRatio: a }, out) => {
     out.loss = k3Of(a);
     out.gradient = k3Slope(a, out.loss);
   },
-  /** k3 with f - x clamped to ±20 and the value to at most 10; the gradient is 0 at a clamp. */
+  /** k3 with f - x clamped to ±20 and the value limited to 10. The gradient is 0 at a limit. */
   low_var_kl: ({ refLogRatio: a }, out) => {
     const k3 = k3Of(clampLogRatio(a));
     out.loss = Math.min(k3, 10);
@@ -53,8 +54,8 @@ export const klEstimators = {
     out.gradient = -Math.sign(a);
   },
   /**
-   * min(r, 2) k3: corrects for samples of the old policy; equals k3 if r is constantly 1. The
-   * gradient includes that of the factor.
+   * min(r, 2) k3. The factor corrects for samples of the old policy. If r is constantly 1, this
+   * equals k3. The gradient includes that of the factor.
    */
   corrected_k3: ({ refLogRatio: a, ratio: r, ratioSlope }, out) => {
     const k3 = k3Of(a);

@@ -1,4 +1,4 @@
-/** A KL function: an estimator, as a term of the loss and as a penalty on rewards. */
+/** A KL function makes an estimator available as a term of the loss and as a penalty on rewards. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
 import type { KlPenalty } from '@trinity-rft/core/internal';
 import { readArgs } from '@trinity-rft/core/support';
@@ -31,11 +31,14 @@ const args = {
 };
 
 /**
- * A KL function. `make` returns undefined if nothing has to be computed, so that the reference model
- * need not run.
+ * A KL function. `make` returns undefined if nothing has to be computed, so that the reference
+ * model is not needed.
  */
 export interface KlPart extends Part<LossPart | undefined> {
-  /** Reason why the gradient as a term of the loss is not that of the divergence. */
+  /**
+   * Reason why the gradient of the function as a term of the loss is not the gradient of the
+   * divergence.
+   */
   readonly lossCaution?: string;
   /**
    * Makes the penalty on rewards; undefined for `none` and for a coefficient of 0.
@@ -44,7 +47,7 @@ export interface KlPart extends Part<LossPart | undefined> {
   makePenalty(owner: string, given: object | undefined): KlPenalty | undefined;
 }
 
-/** An entry of the table of KL functions, for `kl_loss_fn` and `kl_penalty_fn`. */
+/** Makes an entry of the table of KL functions, for `kl_loss_fn` and `kl_penalty_fn`. */
 export function klFunction(doc: PartDoc, estimator?: KlEstimator, lossCaution?: string): KlPart {
   return {
     doc,

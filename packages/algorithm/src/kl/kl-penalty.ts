@@ -1,4 +1,7 @@
-/** Divergence from the reference as a penalty on rewards, with a constant or an adaptive coefficient. */
+/**
+ * Divergence from the reference as a penalty on rewards, with a constant or an adaptive
+ * coefficient.
+ */
 import { ConfigError, InvariantError, mean } from '@trinity-rft/core';
 import type { AdvantageInput, KlPenalty } from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../parts/check-input.js';
@@ -17,15 +20,16 @@ export interface KlPenaltyOptions {
 }
 
 /**
- * Prevents division by zero in rows without trained tokens, which count as 0 in the mean; the same
- * value as in Trinity-RFT.
+ * Prevents division by zero in rows without trained tokens, which count as 0 in the mean. The value
+ * is the same as in Trinity-RFT.
  */
 const epsilon = 1e-8;
 
 /**
- * reward_t - c * kl(old, reference)_t on trained tokens. If adaptive, with B rows: c' = c * (1 +
- * clip(kl / targetKl - 1, -0.2, 0.2) * B / horizon), at least 0, where kl is the mean over rows of
- * the mean divergence of a row. Metrics `kl` and `kl_coef`, the coefficient of this step.
+ * Makes a penalty that replaces the reward of trained tokens by reward_t - c * kl(old,
+ * reference)_t. If adaptive, with B rows, the next coefficient is
+ * c' = c * (1 + clip(kl / targetKl - 1, -0.2, 0.2) * B / horizon), at least 0. kl is the mean over
+ * rows of the mean divergence of a row. Metrics: `kl`, and `kl_coef`, the coefficient of this step.
  * @see arXiv:1909.08593, section 2.2
  */
 export function klPenalty(
@@ -53,7 +57,9 @@ export function klPenalty(
   };
 }
 
-/** Returns the penalised rewards, and `kl`: the mean over rows of the mean divergence of a row. */
+/**
+ * Returns the penalised rewards, and in `kl` the mean over rows of the mean divergence of a row.
+ */
 function penalise(
   input: AdvantageInput,
   estimator: KlEstimator,

@@ -10,7 +10,10 @@ export interface KlTermOptions {
   readonly adaptive: boolean;
 }
 
-/** loss = klCoef * agg(kl). Metrics: `kl_loss` = agg(kl), without the coefficient, and `kl_coef`. */
+/**
+ * Makes the term loss = klCoef * agg(kl). Metrics: `kl_loss` = agg(kl), without the coefficient,
+ * and `kl_coef`.
+ */
 export function klTerm(
   estimator: KlEstimator | undefined,
   { owner, klCoef, adaptive }: KlTermOptions,

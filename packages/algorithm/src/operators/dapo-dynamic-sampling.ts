@@ -1,14 +1,15 @@
-/** Keeps groups in which some runs are correct and others are not. */
+/** Keeps groups in which some rollouts are correct and others are not. */
 import { numberArg, stringArg, type Experience } from '@trinity-rft/core';
 import { rewardOf } from '../advantages/shared/groups.js';
 import { byRun, byTask, inOrderOfSteps } from '../advantages/shared/runs.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 /**
- * A run is correct if its outcome is above the threshold: the metric of its last step, or the
- * reward if that step lacks the metric. Groups of one run are dropped. Metrics count experiences:
- * `filtered_count`, `dropped_all_correct`, `dropped_all_wrong`.
- * @throws RewardError for a run whose last step has neither the metric nor a finite reward
+ * Drops groups in which all rollouts are correct or none is, and groups of one rollout. A rollout
+ * is correct if its outcome is above the threshold. The outcome is the metric of its last step, or
+ * the reward if that step lacks the metric. Metrics count experiences: `filtered_count`,
+ * `dropped_all_correct`, `dropped_all_wrong`.
+ * @throws RewardError for a rollout whose last step has neither the metric nor a finite reward
  */
 export const dapoDynamicSampling: OperatorPart = definePart({
   args: {

@@ -10,9 +10,9 @@ import { rewardOf } from '../advantages/shared/groups.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 /**
- * Symbols of the formula: n = response tokens, L = `maxResponseLength`, c = the larger of
- * `cacheLength` and `cacheShare` L, f = `penaltyFactor`. Metrics:
- * `overlong_penalty/{mean,max,min}`.
+ * Lowers rewards by the formula in `doc`. Its symbols are n = response tokens, L =
+ * `maxResponseLength`, c = the larger of `cacheLength` and `cacheShare` L, and f = `penaltyFactor`.
+ * Metrics: `overlong_penalty/{mean,max,min}`.
  * @throws ConfigError if L is missing or not above c; RewardError for an experience without a
  * finite reward
  */
@@ -65,7 +65,7 @@ export const overlongPenalty: OperatorPart = definePart({
   },
 });
 
-/** Penalty between 0 and -1. */
+/** Returns the penalty before the factor, from -1 to 0. */
 function overlong(length: number, limit: number, cache: number): number {
   if (length > limit) return -1;
   const start = limit - cache;

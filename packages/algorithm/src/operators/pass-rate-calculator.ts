@@ -6,8 +6,8 @@ import { byTask, compareArg, membersOf, type Compared } from '../advantages/shar
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 /**
- * The pass rate of a row is the mean reward over the runs of its task. Metrics over rows, as in
- * Trinity-RFT:
+ * Computes the pass rate of each row, which is the mean reward over the rollouts of its task.
+ * Metrics over rows, as in Trinity-RFT:
  * `selection/{valid_ratio,strict_valid_ratio,<1_ratio,>0_ratio,<15_16_ratio,>1_16_ratio}`.
  * @throws RewardError for an experience without a finite reward
  */
@@ -26,7 +26,10 @@ export const passRateCalculator: OperatorPart = definePart({
     },
 });
 
-/** Feedback for the row of a task; empty if `info` does not name the task set and the row. */
+/**
+ * Returns the feedback for the row of a task; empty if `info` does not name the task set and the
+ * row.
+ */
 function feedbackOf(task: readonly Experience[], compare: Compared): readonly RowFeedback[] {
   const { taskset, row } = task[0]?.info ?? {};
   if (typeof taskset !== 'string' || typeof row !== 'number') return [];

@@ -6,8 +6,9 @@ import { byTask, compareArg, membersOf } from '../advantages/shared/runs.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 /**
- * Population standard deviation over the runs of a task; equal rewards have exactly 0.
- * Metrics: `filtered_count`, `{reward_mean,reward_std}/{mean,max,min}` over groups of at least two.
+ * Drops groups by the population standard deviation over the rollouts of a task. Equal rewards have
+ * a deviation of exactly 0. Metrics: `filtered_count`, `{reward_mean,reward_std}/{mean,max,min}`
+ * over groups of at least two.
  * @throws RewardError for an experience without a finite reward
  */
 export const rewardStdFilter: OperatorPart = definePart({
@@ -48,6 +49,8 @@ export const rewardStdFilter: OperatorPart = definePart({
     },
 });
 
-/** Population standard deviation, but exactly 0 for equal rewards, without rounding errors. */
+/**
+ * Returns the population standard deviation; exactly 0 for equal rewards, without rounding errors.
+ */
 const deviation = (rewards: readonly number[]): number =>
   rewards.every((reward) => reward === rewards[0]) ? 0 : populationStd(rewards);

@@ -1,4 +1,4 @@
-/** Type of advantage functions: where they can run, and which inputs they need there. */
+/** Defines advantage functions: where they are available, and the inputs that they need there. */
 import type {
   AdvantageFn,
   AlgorithmNeeds,
@@ -10,17 +10,17 @@ import { readArgs } from '@trinity-rft/core/support';
 import type { Part, PartDoc } from './part.js';
 
 /**
- * Has `advantage`, `batchAdvantage` or both. If it has both, the functions agree on a train batch
- * that consists of one explore step, except for random choices (`rec`), and unless experiences have
- * `tokenRewards`: some functions read `reward` on explore steps (`grpo`), while a train batch
- * always sums token rewards.
+ * Has `advantage`, `batchAdvantage` or both. If it has both, they give the same result for a train
+ * batch that consists of one explore step, with two exceptions. Random choices may differ (`rec`).
+ * If experiences have `tokenRewards`, some functions read `reward` on explore steps (`grpo`),
+ * whereas a train batch always sums token rewards.
  */
 export interface AdvantageStrategy {
-  /** Runs in the explorer's pipeline on one explore step, so that groups are complete. */
+  /** Called in the explorer's pipeline with one explore step, in which groups are complete. */
   readonly advantage?: AdvantageFn;
   /**
-   * Runs in the trainer on one train batch. Used if `advantage` is missing, or if rewards are penalised
-   * in the trainer.
+   * Called in the trainer with one train batch. Used if `advantage` is missing, or if rewards are
+   * penalised in the trainer.
    */
   readonly batchAdvantage?: BatchAdvantageFn;
   readonly needs?: Partial<AlgorithmNeeds>;
@@ -29,13 +29,13 @@ export interface AdvantageStrategy {
 /** Properties that can be read without creating the function. */
 export interface AdvantageFacts {
   /**
-   * True if runs are compared with other runs of their task, so that a task with a single run
-   * teaches little or nothing.
+   * True if rollouts are compared with other rollouts of their task. A task with a single rollout
+   * then has little or no signal. A function decides by the arguments.
    */
   readonly comparesRuns: boolean | ((args: Readonly<Record<string, unknown>>) => boolean);
 }
 
-/** An advantage function, which is created from its arguments and the run's seed. */
+/** An advantage function, which is created from its arguments and the seed of the training run. */
 export interface AdvantagePart
   extends Part<AdvantageStrategy, readonly [seed: number]>, Required<AdvantageFacts> {}
 

@@ -1,6 +1,6 @@
 /**
- * Combines the losses of tokens into one number: a weight per token, normalised over the whole
- * optimizer batch.
+ * Combines the losses of tokens into one number by a weight per token. Weights are normalised over
+ * the whole optimizer batch.
  */
 import { choiceArg, type Arg, type LossInput } from '@trinity-rft/core';
 import { eachTrainedToken, rowSpans } from './rows.js';
@@ -21,7 +21,7 @@ export const lossAggModeArg: Arg<LossAggMode | undefined> = choiceArg(
   'How the losses of tokens become one number, for this term alone. Default: loss_agg_mode of the algorithm.',
 );
 
-/** Prevents division by zero in an empty batch; the same value as in Trinity-RFT. */
+/** Prevents division by zero in an empty batch. The value is the same as in Trinity-RFT. */
 const epsilon = 1e-8;
 
 /** Aggregation of the losses of tokens into one number. */
@@ -40,17 +40,17 @@ export interface AggregationOptions {
    */
   readonly norm?: number | undefined;
   /**
-   * 1 = the row takes part; other rows have weight 0 and are not counted. [B]
+   * Mask of the rows to include. Other rows have weight 0 and are not counted. [B]
    * @default all rows take part
    */
   readonly rows?: Uint8Array | undefined;
 }
 
 /**
- * Weight w of the trained tokens of each row, so that the aggregate of token losses l is sum(w * l)
- * and its gradient is w * dl/dx. A sequence is a run, with all of its rows, so that a run of several
- * model calls has the same weight as if one call had all of its tokens. With S sequences, M trained
- * tokens in total and M_i in sequence i:
+ * Returns the weight w of the trained tokens of each row. The aggregate of token losses l is then
+ * sum(w * l), and its gradient is w * dl/dx. A sequence is a rollout, with all of its rows. A
+ * rollout of several model calls therefore has the same weight as a single call with all of its
+ * tokens. With S sequences, M trained tokens in total and M_i in sequence i:
  *
  * | mode | w |
  * |---|---|
@@ -60,12 +60,12 @@ export interface AggregationOptions {
  * | `seq-mean-token-sum-norm` | 1 / (norm + epsilon); norm is by default the response tokens of the longest sequence |
  *
  * Dr. GRPO (arXiv:2503.20783) is `seq-mean-token-sum` with norm = the largest allowed response
- * length: a constant, so that short answers are not favoured. verl's `loss_scale_factor` is the
- * norm of `seq-mean-token-sum-norm`.
+ * length. The norm is constant, so that short answers are not favoured. verl's `loss_scale_factor`
+ * is the norm of `seq-mean-token-sum-norm`.
  *
  * S, M and norm refer to the whole optimizer batch, so that the result does not depend on how an
- * engine packs rows. Trinity-RFT normalises within each micro-batch, which gives short micro-batches
- * too much weight, and its sequences are calls.
+ * engine packs rows. Trinity-RFT normalises within each micro-batch, which gives short
+ * micro-batches too much weight, and its sequences are model calls.
  * @returns [B]
  */
 export function rowWeights(
@@ -94,7 +94,7 @@ export function rowWeights(
   return weights;
 }
 
-/** {@link rowWeights} for every token; masked tokens have weight 0. [N] */
+/** Returns {@link rowWeights} for every token; masked tokens have weight 0. [N] */
 export function aggregationWeights(
   input: AggregationInput,
   mode: LossAggMode,
@@ -122,8 +122,8 @@ const weightOf: Readonly<Record<LossAggMode, (sizes: Sizes) => number>> = {
 };
 
 /**
- * sum(w * v) over tokens with a weight above 0, in float64; values of masked tokens have no
- * influence, not even NaN.
+ * Returns sum(w * v) over tokens with a weight above 0, in float64. Values of masked tokens have no
+ * influence, even if they are NaN.
  */
 export function aggregateLoss(values: ArrayLike<number>, weights: Float64Array): number {
   let total = 0;
@@ -131,9 +131,12 @@ export function aggregateLoss(values: ArrayLike<number>, weights: Float64Array):
   return total;
 }
 
-/** sum / (M + epsilon) for M trained tokens: the mean that metrics use in every mode of the loss. */
+/**
+ * Returns sum / (M + epsilon) for M trained tokens, the mean that metrics use in every aggregation
+ * mode.
+ */
 export const meanOf = (sum: number, trained: number): number => sum / (trained + epsilon);
 
-/** Number of ones of a mask in [start, end). */
+/** Returns the number of ones of a mask in [start, end). */
 export const count = (mask: Uint8Array, start = 0, end = mask.length): number =>
   mask.subarray(start, end).reduce((sum, bit) => sum + bit, 0);

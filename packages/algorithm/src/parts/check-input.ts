@@ -1,4 +1,4 @@
-/** Checks the inputs of losses and advantages: aligned arrays of finite numbers. */
+/** Checks the inputs of losses and advantages, which must be aligned arrays of finite numbers. */
 import { type LossInput, EngineError, InvariantError } from '@trinity-rft/core';
 import type { AdvantageInput, ValueLossInput } from '@trinity-rft/core/internal';
 
@@ -22,8 +22,8 @@ interface Batch {
 }
 
 /**
- * Checks only trained tokens, because values of masked ones have no influence. Missing fields are
- * accepted: functions that read them must check.
+ * Checks the trained tokens of a loss input. Values of masked tokens have no influence and are not
+ * checked. Missing fields are accepted, so functions that read them must check.
  * @throws InvariantError if arrays are misaligned; EngineError naming row and token if a number is
  * not finite
  */
@@ -34,8 +34,8 @@ export function checkLossInput(input: LossInput, fields: readonly LossField[]): 
 }
 
 /**
- * Like {@link checkLossInput}, but also checks rewards and values of masked tokens: a row's reward
- * is at its last token, and returns are computed through all tokens.
+ * Like {@link checkLossInput}, but also checks rewards and values of masked tokens, because a row's
+ * reward is at its last token and returns are computed through all tokens.
  */
 export function checkAdvantageInput(
   input: AdvantageInput,
@@ -46,7 +46,7 @@ export function checkAdvantageInput(
     checkField(input, field, input[field], field === 'rewards' || field === 'values');
 }
 
-/** Like {@link checkLossInput}. */
+/** Like {@link checkLossInput}, for the loss of a critic. */
 export function checkValueLossInput(input: ValueLossInput): void {
   checkRows('value loss', input);
   for (const field of ['values', 'oldValues', 'returns'] as const)

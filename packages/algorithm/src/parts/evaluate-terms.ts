@@ -1,6 +1,6 @@
 /**
- * Driver of all token losses: reads quantities, skips masked tokens, weights and sums the losses, and
- * writes gradients.
+ * Evaluates all token losses: reads quantities, skips masked tokens, weights and sums the losses,
+ * and writes gradients.
  */
 import type { AlgorithmNeeds, LossInput, Metrics } from '@trinity-rft/core';
 import { meanOf, rowWeights } from './aggregate.js';
@@ -16,13 +16,16 @@ import type {
 } from './token-loss.js';
 
 export interface EvaluateOptions {
-  /** Quantities that the terms read; all other quantities stay 0 (ratios 1). */
+  /** Quantities that the terms read. All other quantities stay 0, and ratios stay 1. */
   readonly needs: Partial<AlgorithmNeeds>;
   /** Weight of the tokens of each row, for terms without their own aggregation. [B] */
   readonly weights: Float64Array;
-  /** Array to which gradients are added. [N] */
+  /** Array to which gradients of log-probabilities are added. [N] */
   readonly gradLogprobs: Float32Array;
-  /** Array to which gradients are added; absent if no term differentiates entropies. [N] */
+  /**
+   * Array to which gradients of entropies are added; absent if no term differentiates entropies.
+   * [N]
+   */
   readonly gradEntropy?: Float32Array | undefined;
 }
 
@@ -44,7 +47,7 @@ export function evaluateTerms(
   return states.map(finish);
 }
 
-/** Running state of a term on a batch. */
+/** State of a term while a batch is evaluated. */
 interface TermState {
   readonly term: LossTerm;
   readonly state: unknown;
@@ -84,7 +87,7 @@ function begin(term: LossTerm, input: LossInput, given: Float64Array): TermState
   };
 }
 
-/** Begins a row; true if the term applies to it. */
+/** Begins a row. Returns true if the term applies to the row. */
 function beginRow(termState: TermState, row: RowQuantities): boolean {
   const { term, state, weights, out } = termState;
   if (term.rows?.[row.index] === 0) return false;
@@ -139,7 +142,10 @@ const noQuantities = (): TokenQuantities => ({
   row: { index: 0, trained: 0, meanLogRatio: 0, meanRatio: 1, sequenceRatio: 1, drift: 0 },
 });
 
-/** Prevents division by zero in rows without trained tokens; the same constants as in Trinity-RFT. */
+/**
+ * Prevents division by zero in rows without trained tokens. The constants are the same as in
+ * Trinity-RFT.
+ */
 const epsilon = { mean: 1e-8, drift: 1e-10 };
 
 function readRow(

@@ -4,8 +4,8 @@ import { aggregationWeights, type Aggregation } from './aggregate.js';
 import type { LossPart } from './token-loss.js';
 
 /**
- * Describes the loss of an algorithm for engines. Undefined if the objective is a sum of several
- * losses, or has another form.
+ * Describes the loss of an algorithm for engines. Returns undefined if the objective is a sum of
+ * several losses, or has another form.
  */
 export function expectedLoss(
   parts: readonly LossPart[],

@@ -4,8 +4,8 @@ export const clamp = (value: number, low: number, high: number): number =>
   value < low ? low : value > high ? high : value;
 
 /**
- * Largest absolute log-ratio that is exponentiated: e^d overflows float32 at 88, and one such token
- * would corrupt the batch.
+ * Largest absolute log-ratio that is exponentiated. e^d overflows float32 at d = 88, and one such
+ * token would corrupt the batch.
  */
 const largestLogRatio = 20;
 

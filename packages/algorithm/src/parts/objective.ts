@@ -1,4 +1,7 @@
-/** The objective of an algorithm: the sum of its losses, checked and aggregated once. */
+/**
+ * The objective of an algorithm, which is the sum of its losses. Inputs are checked and losses
+ * aggregated once.
+ */
 import type {
   AlgorithmNeeds,
   LossInput,
@@ -11,7 +14,10 @@ import { checkLossInput, type LossField } from './check-input.js';
 import { evaluateTerms } from './evaluate-terms.js';
 import type { BatchLoss, LossPart, OpenLoss, TermResult } from './token-loss.js';
 
-/** Adds up losses, their gradients and their metrics; `final_loss` is the sum. */
+/**
+ * Makes a loss function that adds up losses, their gradients and their metrics. The metric
+ * `final_loss` is the sum.
+ */
 export function objective(
   parts: readonly LossPart[],
   aggregation: Aggregation,
@@ -33,7 +39,7 @@ export interface EvaluatePartsOptions {
   readonly weights?: Float64Array;
 }
 
-/** Sum of the parts for a batch that has already been checked. */
+/** Adds up the parts for a batch that has already been checked. */
 export function evaluateParts(
   parts: readonly LossPart[],
   input: LossInput,

@@ -1,4 +1,4 @@
-/** Definition of policy losses: as a formula over tokens, or as a function of the whole batch. */
+/** Defines policy losses, either by a formula over tokens or by a function of the whole batch. */
 import type { AlgorithmNeeds, ArgSpec, ArgValues, LossInput, Metrics } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/support';
 import {
@@ -33,7 +33,10 @@ export interface DescribedLoss<S extends ArgSpec> {
   readonly ratios?: (args: ArgValues<S>) => boolean;
 }
 
-/** A loss as a formula over tokens: value, derivative and metrics, from named quantities. */
+/**
+ * A loss given by a formula over tokens, which computes value, derivative and metrics from named
+ * quantities.
+ */
 export interface TokenLossDefinition<
   S extends ArgSpec,
   Constants = ArgValues<S>,
@@ -44,11 +47,14 @@ export interface TokenLossDefinition<
   /** Metric name of the aggregated loss. */
   readonly lossMetric: string;
   /**
-   * Metrics that are means over trained tokens: `token` adds to their sums in `out.sums`.
+   * Metrics that are means over trained tokens. `token` adds to their sums in `out.sums`.
    * @default no such metrics
    */
   readonly tokenMeans?: readonly TokenMean[];
-  /** Metrics that are means over rows: `row` adds to their sums in `out.sums`. @default no such metrics */
+  /**
+   * Metrics that are means over rows. `row` adds to their sums in `out.sums`. @default no such
+   * metrics
+   */
   readonly rowMeans?: readonly RowMean[];
   /**
    * Constants that formulas derive from the arguments. @default the arguments
@@ -74,8 +80,8 @@ export interface TokenLossDefinition<
   /** Aggregation mode that the loss requires; overrides the configuration. */
   readonly aggregation?: (args: ArgValues<S>) => LossAggMode | undefined;
   /**
-   * Form of the loss that engines may compute themselves. If the form is wrong for rare tokens, the
-   * trainer adds the difference afterwards.
+   * Form of the loss that engines may compute themselves. If this form is wrong for rare tokens,
+   * the trainer adds the difference afterwards.
    * @default no such form
    */
   readonly known?: (constants: Constants) => KnownLoss | undefined;

@@ -1,4 +1,7 @@
-/** Entries of `algorithm_type` and `sample_strategy`: the parts that make up an algorithm, by name. */
+/**
+ * Types of the entries of `algorithm_type` and `sample_strategy`, which name the parts of an
+ * algorithm.
+ */
 import type { ArgSpec } from '@trinity-rft/core';
 import type { LossAggMode } from './aggregate.js';
 import type { PartDoc } from './part.js';
@@ -9,13 +12,13 @@ import type { PartDoc } from './part.js';
  */
 export type DataSchema = 'experience' | 'sft' | 'dpo' | 'cpt';
 
-/** An entry of `algorithm_type`: the parts, by name, that a configuration can override. */
+/** An entry of `algorithm_type`. It names the parts, which a configuration can override. */
 export interface AlgorithmPreset {
   readonly doc: PartDoc;
   readonly schema: DataSchema;
-  /** Number of runs per task. */
+  /** Number of rollouts per task. */
   readonly repeatTimes: number;
-  /** Advantage function; undefined if there are no rewards, and so no advantages. */
+  /** Advantage function; undefined if there are no rewards. */
   readonly advantageFn: PartRef | undefined;
   readonly policyLossFn: PartRef;
   readonly klLossFn: PartRef;
@@ -30,28 +33,31 @@ export interface AlgorithmPreset {
    */
   readonly lossAggNorm?: number | 'max_response_tokens';
   /**
-   * Experience operators if the configuration has none. The argument value `max_response_tokens`
-   * stands for the length limit of the model's answers.
+   * Experience operators that are used if the configuration has none. The argument value
+   * `max_response_tokens` is replaced by the length limit of the model's answers.
    * @default no operators
    */
   readonly operators?: readonly PartRef[];
   /**
-   * True if groups that operators drop are replaced by groups of further tasks, unless the
-   * configuration says otherwise.
+   * Default of the configuration: true if groups that operators drop are replaced by groups of
+   * further tasks.
    * @default false
    */
   readonly dynamicSampling?: boolean;
 }
 
-/** An entry of a table, and arguments that differ from its defaults, with camelCase names. */
+/**
+ * A reference to an entry of a table, with the arguments (in camelCase) that differ from its
+ * defaults.
+ */
 export interface PartRef {
   readonly name: string;
   readonly args?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Strategy by which the trainer takes experiences. The buffer implements it, so only the arguments are
- * described here.
+ * Strategy by which the trainer takes experiences. The buffer implements the strategy, so only its
+ * arguments are described here.
  */
 export interface SampleStrategy {
   readonly args: ArgSpec;

@@ -1,14 +1,14 @@
 /**
- * Losses as formulas over the quantities of one token; a driver reads the quantities, and weights
- * and sums the losses.
+ * Losses given by formulas over the quantities of one token. `evaluateTerms` reads the quantities,
+ * and weights and sums the losses.
  */
 import type { AlgorithmNeeds, LossInput, Metrics } from '@trinity-rft/core';
 import type { ExpectedLoss } from '@trinity-rft/core/engine';
 import type { Aggregation } from './aggregate.js';
 
 /**
- * The quantities of one trained token. The driver reuses one object for all tokens, so formulas
- * must not store it. Log-probabilities are in nats.
+ * The quantities of one trained token. One object is reused for all tokens, so formulas must not
+ * store it. Log-probabilities are in nats.
  */
 export interface TokenQuantities {
   /** x, the log-probability under the weights being trained. */
@@ -17,7 +17,7 @@ export interface TokenQuantities {
   logRatio: number;
   /** r = e^d, with d clamped to ±20. 1 if there are no rollouts. */
   ratio: number;
-  /** dr/dx: equal to r, or 0 where d is clamped. */
+  /** dr/dx, which is r, or 0 where d is clamped. */
   ratioSlope: number;
   /** A, the advantage. */
   advantage: number;
@@ -31,7 +31,7 @@ export interface TokenQuantities {
   readonly row: RowQuantities;
 }
 
-/** Statistics over the trained tokens of a row; log-ratios are 0 if there are no rollouts. */
+/** Statistics over the trained tokens of a row. Log-ratios are 0 if there are no rollouts. */
 export interface RowQuantities {
   /** Index of the row in the batch. */
   index: number;
@@ -41,9 +41,12 @@ export interface RowQuantities {
   meanLogRatio: number;
   /** e^meanLogRatio: the geometric mean of the ratios of the tokens. */
   meanRatio: number;
-  /** e^(sum of d), the sum clamped to ±20: the ratio of the whole sequence. */
+  /** e^(sum of d), with the sum clamped to ±20: the ratio of the whole sequence. */
   sequenceRatio: number;
-  /** Mean of -d, with each d clamped to ±20: how far the policy has moved away from the row. */
+  /**
+   * Mean of -d, with each d clamped to ±20. It measures how far the policy has moved away from the
+   * row.
+   */
   drift: number;
 }
 
@@ -58,7 +61,10 @@ export interface TokenResult<Mean extends string = string> {
   readonly sums: Record<Mean, number>;
 }
 
-/** A loss with fixed arguments, as the driver uses it; its formulas read them from `State`. */
+/**
+ * A loss with fixed arguments. `State` holds what its formulas derive from the arguments and the
+ * batch.
+ */
 export interface TokenLoss<State = unknown> {
   /** Metric name of the aggregated loss. */
   readonly lossMetric: string;
@@ -81,7 +87,7 @@ export interface LossTerm {
   readonly loss: TokenLoss;
   /** Factor of the aggregated loss in the objective; metrics exclude it. @default 1 */
   readonly coefficient?: number;
-  /** 1 = the term applies to the row. [B] @default all rows */
+  /** Mask of the rows to which the term applies. [B] @default all rows */
   readonly rows?: Uint8Array;
   /** @default the aggregation of the objective */
   readonly aggregation?: Aggregation;
@@ -102,7 +108,7 @@ export interface BatchLoss {
   readonly metrics: Metrics;
 }
 
-/** A part of an objective for one batch: terms, or a loss of the whole batch. */
+/** A part of an objective for one batch: terms, or one loss of the whole batch. */
 export interface OpenLoss {
   readonly terms: readonly LossTerm[];
   /** @default the metrics of the terms and of `whole` */
@@ -119,7 +125,10 @@ export interface KnownLoss extends Pick<ExpectedLoss, 'name' | 'low' | 'high'> {
 /** A policy, KL or entropy loss with fixed arguments. */
 export interface LossPart {
   readonly needs: Partial<AlgorithmNeeds>;
-  /** Form for engines, with the loss's own aggregation if it has one. @default no such form */
+  /**
+   * Form that engines can compute, with the loss's own aggregation if it has one. @default no such
+   * form
+   */
   readonly known?: KnownLoss & { readonly aggregation: Aggregation | undefined };
   readonly open: (input: LossInput, aggregation: Aggregation) => OpenLoss;
 }

@@ -1,4 +1,4 @@
-/** Policy gradient with clipped importance weights; by default no token is excluded. */
+/** Policy gradient with clipped importance weights. By default, no token is excluded. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
 import { clamp } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
@@ -19,9 +19,9 @@ const args = {
 };
 
 /**
- * w = clip(r, 1 - low, 1 + high): l = -sg(w M) A x, dl/dx = -w M A, where sg stops the gradient. M
- * is 1, but with `enableMaskClip` it is 0 where A > 0 and r > 1 + maskHigh, or A < 0 and r < 1 -
- * maskLow. Metrics `cispo_loss`, `ppo_kl` (mean of -d), `unmasked_frac` (mean of M).
+ * Computes l = -sg(w M) A x with w = clip(r, 1 - low, 1 + high) and dl/dx = -w M A, where sg stops
+ * the gradient. M is 1. With `enableMaskClip`, it is 0 where A > 0 and r > 1 + maskHigh, or A < 0
+ * and r < 1 - maskLow. Metrics `cispo_loss`, `ppo_kl` (mean of -d), `unmasked_frac` (mean of M).
  * @see MiniMax-M1, arXiv:2506.13585, eq. 4 to 7
  */
 export const cispo = definePolicyLoss({

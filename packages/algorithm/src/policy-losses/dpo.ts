@@ -25,10 +25,11 @@ const args = {
 };
 
 /**
- * Even rows are chosen answers; the odd row after each is the rejected one. With C = sum of x - f
- * over the trained tokens of the chosen answer, J the same for the rejected one, z = beta (C - J)
- * and e = `labelSmoothing`: l = -(1 - e) log sigmoid(z) - e log sigmoid(-z), dl/dz = sigmoid(z) -
- * (1 - e), dz/dx = beta for tokens of chosen answers, -beta for others.
+ * Computes the loss of pairs. Even rows are chosen answers, and the odd row after each is the
+ * rejected one. C is the sum of x - f over the trained tokens of the chosen answer, and J that of
+ * the rejected answer. With z = beta (C - J) and e = `labelSmoothing`:
+ * l = -(1 - e) log sigmoid(z) - e log sigmoid(-z), dl/dz = sigmoid(z) - (1 - e), dz/dx = beta for
+ * tokens of chosen answers, -beta for others.
  *
  * With `pairing` `each` the loss is the mean over pairs; with `batch`, as in Trinity-RFT, C and J
  * are sums over the whole batch. Aggregation modes have no effect. Metrics `dpo_loss`,
@@ -57,7 +58,7 @@ export const dpo = definePolicyLoss({
 
     const z = chosen.map((reward, pair) => reward - rejected[pair]!);
     const losses = z.map((value) => (1 - e) * softplus(-value) + e * softplus(value));
-    // dl/dx for chosen tokens; rejected ones have the opposite sign.
+    // dl/dx for tokens of chosen answers. Tokens of rejected answers have the opposite sign.
     const slopes = z.map((value) => (beta * (sigmoid(value) - (1 - e))) / pairs);
     const loss = average(losses);
     const gradLogprobs = new Float32Array(input.actionMask.length);
@@ -77,7 +78,7 @@ export const dpo = definePolicyLoss({
   },
 });
 
-/** Mean; 0 for a batch without pairs. */
+/** Returns the mean; 0 for a batch without pairs. */
 const average = (values: Float64Array): number =>
   values.reduce((sum, value) => sum + value / values.length, 0);
 
@@ -89,7 +90,7 @@ function pairsOf(rows: number): number {
   );
 }
 
-/** Sum of x - f over trained tokens. [B] */
+/** Returns the sum of x - f over the trained tokens of each row. [B] */
 function rowMargins(input: LossInput): Float64Array {
   const { offsets, currentLogprobs, refLogprobs } = input;
   if (!refLogprobs)
@@ -104,7 +105,7 @@ function rowMargins(input: LossInput): Float64Array {
   return margins;
 }
 
-/** log(1 + e^z) = -log sigmoid(-z), without overflow. */
+/** Returns log(1 + e^z) = -log sigmoid(-z), without overflow. */
 const softplus = (z: number): number => Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z)));
 
 const sigmoid = (z: number): number => 1 / (1 + Math.exp(-z));

@@ -2,8 +2,9 @@
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
 /**
- * r = e^clip(d, -20, 20): l = -A r, dl/dx = -A r, or 0 where |d| > 20. Unbiased, but has the
- * variance of the ratios. Metrics `pg_loss`, `ratio/mean`, `approx_kl` (mean of -d).
+ * Computes l = -A r with r = e^clip(d, -20, 20), and dl/dx = -A r, or 0 where |d| > 20. The loss is
+ * unbiased, but has the variance of the ratios. Metrics `pg_loss`, `ratio/mean`, `approx_kl` (mean
+ * of -d).
  */
 export const importanceSampling = definePolicyLoss({
   doc: {

@@ -1,17 +1,20 @@
-/** Selects the tokens that `m2po` keeps: the longest prefix in ascending order of squared log-ratio. */
+/**
+ * Selects the tokens that `m2po` keeps: the longest prefix in ascending order of squared log-ratio.
+ */
 import type { LossInput, Metrics } from '@trinity-rft/core';
 
 export interface TrustMask {
-  /** 1 = trained on and kept. [N] */
+  /** 1 for tokens that are trained on and kept. [N] */
   readonly kept: Uint8Array;
   readonly metrics: Metrics;
 }
 
 /**
- * Candidates are trained tokens with A > 0 and d > 0, or A < 0 and d < 0: the advantage pushes them
- * further away from the old policy. If the mean of d^2 over the candidates exceeds `threshold`,
- * they are sorted by ascending d^2 (ties in batch order), and those after the longest prefix whose
- * mean does not exceed `threshold` are removed. All other trained tokens are kept.
+ * Selects the tokens to keep. Candidates are trained tokens with A > 0 and d > 0, or A < 0 and d <
+ * 0, which the advantage pushes further away from the old policy. If the mean of d^2 over the
+ * candidates exceeds `threshold`, they are sorted by ascending d^2, with ties in batch order. The
+ * longest prefix whose mean does not exceed `threshold` is kept, and the other candidates are
+ * removed. All other trained tokens are kept.
  *
  * Metrics `m2_before`, `m2_after`, `masked_fraction`, `trust_region_fraction`.
  */

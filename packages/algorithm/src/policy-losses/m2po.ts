@@ -1,4 +1,6 @@
-/** Importance-weighted policy gradient over a batch whose second moment of log-ratios is bounded. */
+/**
+ * Importance-weighted policy gradient over a batch whose second moment of log-ratios is bounded.
+ */
 import { numberArg } from '@trinity-rft/core';
 import { clamp } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
@@ -18,9 +20,9 @@ const args = {
 };
 
 /**
- * l = -A e^clip(d, -clip, clip) for tokens that {@link trustMask} keeps, 0 for the others; all
- * trained tokens count in the denominator. dl/dx = -A e^clip(d): the clip is ignored in the
- * gradient. The mask counts as a constant, and depends on the whole optimizer batch.
+ * Computes l = -A e^clip(d, -clip, clip) for tokens that {@link trustMask} keeps, and 0 for the
+ * others. All trained tokens count in the denominator. The gradient ignores the clip: dl/dx = -A
+ * e^clip(d). The mask counts as a constant, and depends on the whole optimizer batch.
  *
  * Metrics `pg_loss`, `ppo_kl` (mean of -clip(d)), `ratio/mean`, `m2_before`, `m2_after` (mean of
  * d^2 over the candidates), `masked_fraction`, `trust_region_fraction` (of trained tokens).

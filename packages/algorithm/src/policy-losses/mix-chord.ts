@@ -1,6 +1,6 @@
 /**
- * Policy optimisation combined with supervised learning on expert demonstrations, whose share follows
- * a schedule.
+ * Policy optimisation combined with supervised learning on expert demonstrations, whose share
+ * follows a schedule.
  */
 import { booleanArg, numberArg } from '@trinity-rft/core';
 import { composePolicyLoss } from '../parts/policy-loss-part.js';
@@ -38,8 +38,9 @@ export interface MuSchedule {
 }
 
 /**
- * With s = step, W = warm-up and D = decay: (s / W) peak for s < W; valley for s >= W + D; between
- * them valley + (peak - valley) (1 + cos(pi (s - W) / D)) / 2.
+ * Returns mu at an optimizer step. With s = step, W = warm-up and D = decay, it is (s / W) peak for
+ * s < W, valley for s >= W + D, and between them valley + (peak - valley) (1 + cos(pi (s - W) / D))
+ * / 2.
  */
 export function muAt(
   step: number,
@@ -51,9 +52,9 @@ export function muAt(
 }
 
 /**
- * loss = (1 - mu) L_ppo(sampled rows) + mu L_phi(demonstrated rows), with mu at the optimizer step,
- * see {@link muAt}. Like `mix`, but a kind without rows has metrics of 0. Metrics `usual/<metrics
- * of ppo>`, `expert/sft_phi_loss` (or `sft_loss`), `loss`, `mu`.
+ * Computes loss = (1 - mu) L_ppo(sampled rows) + mu L_phi(demonstrated rows), with mu at the
+ * optimizer step, see {@link muAt}. Like `mix`, but a kind without rows has metrics of 0. Metrics
+ * `usual/<metrics of ppo>`, `expert/sft_phi_loss` (or `sft_loss`), `loss`, `mu`.
  * @see CHORD, arXiv:2508.11408, eq. 4 to 9
  */
 export const mixChord = composePolicyLoss(

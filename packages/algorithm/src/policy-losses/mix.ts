@@ -17,10 +17,10 @@ const args = {
 };
 
 /**
- * loss = (1 - mu) L_ppo(sampled rows) + mu L_sft(demonstrated rows). Each loss is aggregated over
- * the rows of its kind; with `normalization` `batch_sizes` it is also multiplied by a factor.
- * A kind without rows contributes nothing and has no metrics. Metrics `usual/<metrics of ppo>`,
- * `expert/sft_loss`, `loss`.
+ * Computes loss = (1 - mu) L_ppo(sampled rows) + mu L_sft(demonstrated rows). Each loss is
+ * aggregated over the rows of its kind. With `normalization` `batch_sizes`, it is also multiplied
+ * by a factor. A kind without rows contributes nothing and has no metrics. Metrics `usual/<metrics
+ * of ppo>`, `expert/sft_loss`, `loss`.
  * @see CHORD, arXiv:2508.11408, eq. 4, with a constant mu
  */
 export const mix = composePolicyLoss(

@@ -31,20 +31,20 @@ interface BatchSizes extends ArgValues<typeof batchSizeArgs> {
   readonly owner: string;
 }
 
-/** `usual`: sampled by the policy; `expert`: demonstrated by an expert. */
+/** Kind of a row: `usual` if the policy sampled it, `expert` if an expert demonstrated it. */
 export type RowKind = 'usual' | 'expert';
 
 /**
- * Factor of the loss of a kind of rows.
- * @param rows 1 = the row is of that kind. [B]
+ * Returns the factor of the loss of a kind of rows.
+ * @param rows 1 for each row of that kind. [B]
  */
 export type Factor = (kind: RowKind, rows: Uint8Array) => number;
 
 /**
- * Computes factors from batch sizes as Trinity-RFT does. For n rows of a kind in a batch of B rows,
- * T of that kind in a train batch, G trainers and integer divisions: k = n (mini // micro) / (T //
- * G), or with `useDynamicBsz` k = n (mini // G) / (B (T // G)), which is meant for verl's
- * micro-batches.
+ * Computes factors from batch sizes as Trinity-RFT does. n rows of a kind are in a batch of B rows,
+ * T rows of that kind are in a train batch, and there are G trainers. With integer divisions, k = n
+ * (mini // micro) / (T // G). With `useDynamicBsz`, which is meant for verl's micro-batches, k = n
+ * (mini // G) / (B (T // G)).
  * @throws ConfigError if a trainer would get no row of a kind
  */
 export function batchSizeFactor(options: BatchSizes): Factor {

@@ -1,6 +1,6 @@
 /**
- * Shared by `mix` and `mix_chord`: the loss of ppo on sampled rows, combined with a supervised loss on
- * demonstrated rows.
+ * The part that `mix` and `mix_chord` share: the loss of ppo on sampled rows, combined with a
+ * supervised loss on demonstrated rows.
  */
 import {
   choiceArg,
@@ -39,15 +39,15 @@ export interface MixtureOptions extends ArgValues<typeof mixtureArgs> {
   /** Weight of the supervised loss at an optimizer step, from 0 to 1. */
   readonly mu: (step: number) => number;
   readonly supervised: TokenLoss;
-  /** True if a kind without rows has metrics (of 0). */
+  /** True if a kind without rows has metrics, which are then 0. */
   readonly reportsEmptyKinds: boolean;
 }
 
 /**
- * loss = (1 - mu) k_u L_ppo + mu k_e L_sft, with L_ppo over sampled rows (`expertMask` 0) and L_sft
- * over demonstrated ones. The factors k are 1 with `normalization` `kinds`, otherwise those of
- * {@link batchSizeFactor}. Metrics `usual/*` and `expert/*`, all multiplied by k, even clip
- * fractions and KL, as in Trinity-RFT; and `loss`.
+ * Computes loss = (1 - mu) k_u L_ppo + mu k_e L_sft, with L_ppo over sampled rows (`expertMask` 0)
+ * and L_sft over demonstrated rows. The factors k are 1 with `normalization` `kinds`, otherwise
+ * those of {@link batchSizeFactor}. Metrics: `loss`, `usual/*` and `expert/*`. As in Trinity-RFT,
+ * the latter two are all multiplied by k, even clip fractions and KL.
  */
 export function mixture(options: MixtureOptions): LossPart['open'] {
   const policy = ppo.loss({ ...options, ...plainClip });

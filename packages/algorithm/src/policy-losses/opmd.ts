@@ -7,8 +7,8 @@ const args = {
 };
 
 /**
- * loss = agg(-A x) / (1 + tau), dl/dx = -A / (1 + tau). Has no importance ratio: meant for rollouts
- * of any policy, with the advantages of `opmd`. Metric `opmd_loss`.
+ * Computes loss = agg(-A x) / (1 + tau), with dl/dx = -A / (1 + tau). The loss has no importance
+ * ratio. It is meant for rollouts of any policy, with the advantages of `opmd`. Metric `opmd_loss`.
  * @see Trinity-RFT, arXiv:2505.17826, appendix A; Kimi k1.5, arXiv:2501.12599, section 2.3
  */
 export const opmd = definePolicyLoss({

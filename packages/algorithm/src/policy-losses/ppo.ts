@@ -34,13 +34,14 @@ const args = {
 };
 
 /**
- * r = e^clip(d, -20, 20): l = max(-A r, -A clip(r, 1 - low, 1 + high)), and l = min(l, -A c) where
- * A < 0. dl/dx = -A r where the first branch is active and |d| <= 20, else 0; a ratio exactly on a
- * bound is not clipped. With `fallbackToPolicyGradient` r = e^(x - sg(x)) = 1, dl/dx = -A, and d
- * counts as 0 in `ppo_kl` and in the sequence mask.
+ * Computes l = max(-A r, -A clip(r, 1 - low, 1 + high)) with r = e^clip(d, -20, 20), and then l =
+ * min(l, -A c) where A < 0. dl/dx = -A r where the first branch is active and |d| <= 20, else 0. A
+ * ratio exactly on a bound is not clipped. With `fallbackToPolicyGradient`, r = e^(x - sg(x)) = 1,
+ * dl/dx = -A, and d counts as 0 in `ppo_kl` and in the sequence mask.
  *
  * Metrics: `pg_loss`, `pg_clipfrac` (share of tokens where the first clip is active),
- * `pg_clipfrac_lower` (the second clip), `ppo_kl` (mean of -clip(d, -20, 20)).
+ * `pg_clipfrac_lower` (share where the second clip is active), `ppo_kl` (mean of -clip(d, -20,
+ * 20)).
  * @see PPO, arXiv:1707.06347, eq. 7; dual clip, arXiv:1912.09729, eq. 5
  */
 export const ppo = definePolicyLoss({
@@ -84,5 +85,5 @@ export const ppo = definePolicyLoss({
   wrap: (loss, options) => (options.enableSequenceMasking ? sequenceMasked(loss, options) : loss),
 });
 
-/** Quantities of a token that the current policy has sampled. */
+/** Quantities of a token that was sampled by the current policy. */
 const samePolicy = { ratio: 1, ratioSlope: 1, logRatio: 0 };

@@ -1,4 +1,4 @@
-/** Choices of `rec`: which tokens it trains on, and their weights. */
+/** The choices of `rec`: which tokens it trains on, and the weights of these tokens. */
 import { boundedExp, clamp } from '../parts/numbers.js';
 import type { TokenQuantities } from '../parts/token-loss.js';
 
@@ -12,8 +12,8 @@ export interface RecBounds {
 }
 
 /**
- * True if the token is in range. The ratio is that of the row for `gspo-one-side`, otherwise that of
- * the token.
+ * Returns true if the token is in range. The ratio is that of the row for `gspo-one-side`,
+ * otherwise that of the token.
  */
 type RangeTest = (ratio: number, advantage: number, bounds: RecBounds) => boolean;
 

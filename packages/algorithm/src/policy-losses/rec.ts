@@ -42,9 +42,9 @@ const args = {
 };
 
 /**
- * l = -A' I x + c reg, where A' and I are constants for the gradient: dl/dx = -A' I, plus 2 c d for
- * `k2` (reg = d^2), or minus c for `forward-kl` (reg = -x). The regularizer also applies to tokens
- * that are out of range. With s = e^(mean of d over the row):
+ * Computes l = -A' I x + c reg, where A' and I are constants for the gradient. dl/dx = -A' I, plus
+ * 2 c d for `k2` (reg = d^2), or minus c for `forward-kl` (reg = -x). The regularizer also applies
+ * to tokens that are out of range. With s = e^(mean of d over the row):
  *
  * | clipMode | I = 1 where |
  * |---|---|

@@ -13,11 +13,12 @@ export interface SequenceMaskOptions {
 }
 
 /**
- * The loss is 0 for tokens with A < 0 in rows whose drift, the mean of -d over trained tokens, is
- * above delta. Such tokens still count in all denominators and in the metrics of the loss. Metrics
- * `seq_mask/masked_tokens` (tokens with A < 0 in such rows, including untrained ones, divided by
- * the number of trained tokens, so it may exceed 1) and `seq_mask/mean_sequence_kl` (mean drift of
- * the rows).
+ * Wraps a loss such that it is 0 for tokens with A < 0 in rows whose drift is above delta. The
+ * drift is the mean of -d over trained tokens. Masked tokens still count in all denominators and in
+ * the metrics of the loss. Adds the metrics `seq_mask/masked_tokens` and
+ * `seq_mask/mean_sequence_kl` (mean drift of the rows). `seq_mask/masked_tokens` counts tokens with
+ * A < 0 in such rows, including untrained ones. It is divided by the number of trained tokens, so
+ * it may exceed 1.
  * @see DeepSeek-V3.2, arXiv:2512.02556 (off-policy sequence masking)
  */
 export function sequenceMasked(
@@ -52,7 +53,9 @@ interface State {
   readonly inner: unknown;
 }
 
-/** Number of tokens of a row with A < 0, including untrained ones, as in Trinity-RFT. */
+/**
+ * Returns the number of tokens of a row with A < 0, including untrained ones, as in Trinity-RFT.
+ */
 function countNegative({ offsets, advantages }: LossInput, row: number): number {
   let negative = 0;
   for (const A of advantages.subarray(offsets[row], offsets[row + 1])) if (A < 0) negative++;

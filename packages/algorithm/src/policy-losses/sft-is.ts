@@ -3,8 +3,8 @@ import { boundedExp } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
 /**
- * l = -sg(e^x) x, dl/dx = -e^x. Tokens that the policy would never sample hardly count, which keeps
- * fine-tuning close to the policy. Metric `sft_is_loss`.
+ * Computes l = -sg(e^x) x, with dl/dx = -e^x. Tokens that the policy would hardly ever sample have
+ * little weight, which keeps fine-tuning close to the policy. Metric `sft_is_loss`.
  * @see arXiv:2508.05629, eq. 9
  */
 export const sftIs = definePolicyLoss({

@@ -12,8 +12,8 @@ const args = {
 };
 
 /**
- * With p = e^x, phi = p (1 - p), and y = min(x, log q) for q = `cutoffProb` (y = x for q = 1): l =
- * -sg(phi) y, dl/dx = -phi, or 0 where x > log q. Metric `sft_phi_loss`.
+ * Computes l = -sg(phi) y with p = e^x, phi = p (1 - p), and y = min(x, log q) for q = `cutoffProb`
+ * (y = x for q = 1). dl/dx = -phi, or 0 where x > log q. Metric `sft_phi_loss`.
  * @see CHORD, arXiv:2508.11408, eq. 8
  */
 export const sftPhi = definePolicyLoss({

@@ -2,7 +2,8 @@
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
 /**
- * l = -x, dl/dx = -1. Reads neither advantages nor sampling log-probabilities. Metric `sft_loss`.
+ * Computes l = -x, with dl/dx = -1. Reads neither advantages nor sampling log-probabilities. Metric
+ * `sft_loss`.
  */
 export const sft = definePolicyLoss({
   needs: {},

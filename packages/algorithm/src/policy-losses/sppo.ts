@@ -11,8 +11,8 @@ const args = {
 };
 
 /**
- * l = -A d and dl/dx = -A where 1 / (1 + epsilon) <= r <= 1 + epsilon, else 0. Metrics `pg_loss`,
- * `pg_clipfrac` (share out of range).
+ * Computes l = -A d, with dl/dx = -A, where 1 / (1 + epsilon) <= r <= 1 + epsilon, else 0. Metrics
+ * `pg_loss`, `pg_clipfrac` (share out of range).
  * @see arXiv:2108.05828, section 5
  */
 export const sppo = definePolicyLoss({

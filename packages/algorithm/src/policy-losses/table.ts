@@ -1,6 +1,6 @@
 /**
  * Policy losses by their names in YAML's `policy_loss_fn`. To add a loss, write a file in this
- * folder, and an entry below; also list the loss in `presets/`, in the variants of the tests, and
+ * folder, and an entry below. Also list the loss in `presets/`, in the variants of the tests, and
  * in the generated reference.
  */
 import type { PolicyLossPart } from '../parts/policy-loss-part.js';

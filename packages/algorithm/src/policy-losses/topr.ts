@@ -15,10 +15,10 @@ const args = {
 };
 
 /**
- * alpha = clip(r, 0, 1) where A <= `advantageThreshold`, else 1: l = -sg(alpha) A x, dl/dx = -alpha
- * A. Bad answers that became more likely are not unlearned faster; good answers are imitated
- * whichever policy they come from. With `sequenceRatio` the ratio is e^sum(d) of the row. Metrics
- * `topr_loss`, `avg_alpha`, `avg_ratio`.
+ * Computes l = -sg(alpha) A x, with dl/dx = -alpha A. alpha is clip(r, 0, 1) where A <=
+ * `advantageThreshold`, else 1. Bad answers that became more likely are not unlearned faster, and
+ * good answers are imitated whichever policy sampled them. With `sequenceRatio`, the ratio is
+ * e^sum(d) of the row. Metrics `topr_loss`, `avg_alpha`, `avg_ratio`.
  * @see TOPR, arXiv:2503.14286, eq. 6 (canonical parameters)
  */
 export const topr = definePolicyLoss({

@@ -4,8 +4,8 @@ import type { AlgorithmPreset } from '../parts/preset.js';
 export type PresetTable = Readonly<Record<string, AlgorithmPreset>>;
 
 /**
- * The settings of grpo: runs of the policy that are compared within their task, a KL loss, and the
- * entropy as a metric.
+ * The settings of grpo: rollouts that are compared within their task, a KL loss, and the entropy as
+ * a metric.
  */
 export const rollouts = {
   schema: 'experience',

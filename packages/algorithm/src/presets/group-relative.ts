@@ -1,4 +1,7 @@
-/** Presets that compare the runs of a task, and correct for the drift of the policy since sampling. */
+/**
+ * Presets that compare the rollouts of a task, and correct for the drift of the policy since
+ * sampling.
+ */
 import { deepSeekMath, paper, plain, rollouts, type PresetTable } from './base.js';
 
 export const groupRelative = {

@@ -1,6 +1,6 @@
 /**
- * Checks calls of plugin functions. A function gets copies of its arguments, which it may modify;
- * errors about its result name the plugin.
+ * Checks calls of plugin functions. A function gets copies of its arguments, which it may modify.
+ * Errors about the result of a function name the plugin.
  */
 import {
   ConfigError,

@@ -1,6 +1,6 @@
 /**
- * Creates an algorithm from the tables: advantage, KL penalty, policy loss + KL loss + entropy
- * loss, and the inputs they need.
+ * Creates an algorithm from the tables. It consists of an advantage function, a KL penalty, the sum
+ * of policy loss, KL loss and entropy loss, and the inputs that these parts need.
  */
 import { ConfigError, type AlgorithmNeeds, noNeeds } from '@trinity-rft/core';
 import type { Algorithm, KlPenalty } from '@trinity-rft/core/internal';
@@ -34,7 +34,8 @@ export interface AlgorithmOptions {
    */
   readonly lossAggNorm?: number | undefined;
   /**
-   * Correction for samplers whose log-probabilities differ from the trainer's. @default no correction
+   * Correction for samplers whose log-probabilities differ from the trainer's. @default no
+   * correction
    */
   readonly rolloutCorrection?: RolloutCorrection | undefined;
   /** Arguments of the critic's loss, if there is a critic. */
@@ -50,8 +51,8 @@ export interface AlgorithmContext {
 
 /**
  * Creates an algorithm from its named parts.
- * @throws ConfigError for an unknown name or argument, a value out of range, or parts that contradict
- * each other
+ * @throws ConfigError for an unknown name or argument, a value out of range, or parts that
+ * contradict each other
  */
 export function createAlgorithm(
   options: AlgorithmOptions,
@@ -88,7 +89,7 @@ export function createAlgorithm(
     ...parts.map((part) => part.needs),
   ]);
   if (rolloutCorrection && !advantage) throw noSampler();
-  // True if the policy needs a forward pass, before its loss is known.
+  // True if the loss is only known after a forward pass of the policy.
   const needsPass = rolloutCorrection !== undefined || needs.entropy !== 'none' || needs.necs;
   const aggregation = { mode, norm: options.lossAggNorm };
   const loss = objective(parts, aggregation, needs);
@@ -102,8 +103,9 @@ export function createAlgorithm(
 }
 
 /**
- * Decides where advantages are computed. On explore steps groups are complete; functions that need a
- * critic or penalised rewards run on train batches.
+ * Decides where advantages are computed. They are computed on explore steps, in which groups are
+ * complete, unless the function needs a critic or penalised rewards. Then they are computed on
+ * train batches.
  */
 function placed(
   { advantage, batchAdvantage }: AdvantageStrategy,
@@ -159,7 +161,7 @@ function make<Made, Context extends readonly unknown[]>(
   );
 }
 
-/** Union of the needs of all parts; for entropies the highest level. */
+/** Returns the union of the needs of all parts. For entropies, this is the highest level. */
 function mergeNeeds(parts: readonly Partial<AlgorithmNeeds>[]): AlgorithmNeeds {
   const flags = Object.keys(noNeeds).filter(isFlag);
   const merged = flags.map((name) => [name, parts.some((needs) => needs[name] === true)]);

@@ -5,7 +5,10 @@ import { experienceOperators } from '../operators/table.js';
 import type { OperatorPart } from '../parts/part.js';
 import type { PartRef } from '../parts/preset.js';
 
-/** Operators in the order in which they run. @throws ConfigError for an unknown name or argument */
+/**
+ * Creates the operators in the order in which they are applied. @throws ConfigError for an unknown
+ * name or argument
+ */
 export function createOperators(
   choices: readonly PartRef[],
   table: Readonly<Record<string, OperatorPart>> = experienceOperators,

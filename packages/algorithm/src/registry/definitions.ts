@@ -1,6 +1,6 @@
 /**
- * Definitions that a plugin exports to add entries to the tables. They are recognised by their
- * kind, and used by their names in YAML.
+ * Definitions that a plugin exports to add entries to the tables. A definition is recognised by its
+ * kind, and used by its name in YAML.
  */
 import {
   ConfigError,
@@ -56,7 +56,7 @@ const kinds: readonly unknown[] = [
   'trinity-rft.operator',
 ] satisfies readonly Definition['kind'][];
 
-/** True for results of the functions below, even from another copy of this package. */
+/** Returns true for results of the functions below, even from another copy of this package. */
 export function isAlgorithmPlugin(value: unknown): value is Definition {
   return (
     typeof value === 'object' &&
@@ -112,9 +112,9 @@ export function defineAlgorithm(options: AlgorithmPluginOptions): AlgorithmDefin
 }
 
 /**
- * Defines an `advantage_fn`. `byGroup` makes a strategy from a score per run; `onExperiences` makes
- * an `advantage` from a function over packed token arrays. Tasks with a single run are reported
- * unless `comparesRuns` is false.
+ * Defines an `advantage_fn`. `byGroup` makes a strategy from a score per rollout. `onExperiences`
+ * makes an `advantage` from a function over packed token arrays. Tasks with a single rollout are
+ * reported unless `comparesRuns` is false.
  */
 export function defineAdvantage<S extends ArgSpec>(
   options: Named &
@@ -138,8 +138,8 @@ export function defineAdvantage<S extends ArgSpec>(
 }
 
 /**
- * Defines a `policy_loss_fn`: a formula over tokens (`token`), or a function of the whole batch
- * (`batch`), with its derivative.
+ * Defines a `policy_loss_fn` with its derivative, either by a formula over tokens (`token`) or by a
+ * function of the whole batch (`batch`).
  * @throws ConfigError for a definition with neither `token` nor `batch`, and for a name that is not
  * a letter followed by letters, digits and _
  */

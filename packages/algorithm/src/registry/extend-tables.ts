@@ -1,4 +1,4 @@
-/** Tables extended by the definitions of plugins. */
+/** Extends the tables by the definitions of plugins. */
 import { ConfigError } from '@trinity-rft/core';
 import { pickRow } from '@trinity-rft/core/support';
 import type { AlgorithmTables } from './tables.js';
@@ -14,8 +14,8 @@ const tableOf = {
 >;
 
 /**
- * Returns extended copies. Parts that an algorithm was defined with are added too; a definition
- * that occurs twice counts once.
+ * Returns copies of the tables with the definitions added. Also adds the parts that an algorithm
+ * was defined with. A definition that occurs twice counts once.
  * @throws ConfigError for a name that is taken, and for an algorithm with an unknown part
  */
 export function extendTables(

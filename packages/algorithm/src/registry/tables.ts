@@ -1,4 +1,4 @@
-/** All presets and parts by their names in YAML; plugins add entries. */
+/** All presets and parts by their names in YAML. Plugins add entries. */
 import type { AdvantagePart } from '../parts/advantage-part.js';
 import { advantageFns } from '../advantages/table.js';
 import type { EntropyPart } from '../entropy/entropy-loss.js';

@@ -1,6 +1,6 @@
 /**
- * Sample strategies by their names in YAML's `sample_strategy`: how the trainer takes experiences
- * from the buffer.
+ * Sample strategies by their names in YAML's `sample_strategy`. A strategy determines how the
+ * trainer takes experiences from the buffer.
  */
 import { numberArg, stringArg } from '@trinity-rft/core';
 import type { SampleStrategy } from '../parts/preset.js';
@@ -44,8 +44,8 @@ export const sampleStrategies = {
 } satisfies Readonly<Record<string, SampleStrategy>>;
 
 /**
- * Number of rows of a train batch that come from the expert buffer: ceil(ratio * batchSize),
- * without an extra row through rounding errors: 0.07 * 100 is 7.
+ * Returns the number of rows of a train batch that come from the expert buffer: ceil(ratio *
+ * batchSize). Rounding errors do not add a row: 0.07 * 100 gives 7.
  */
 export const expertCount = (expertDataRatio: number, batchSize: number): number =>
   Math.ceil(expertDataRatio * batchSize - 1e-9);

@@ -1,4 +1,4 @@
-/** Loss of a critic: squared error, clipped around its earlier values. */
+/** Loss of a critic: the squared error, clipped around the critic's earlier values. */
 import { numberArg } from '@trinity-rft/core';
 import type { ValueLossFn } from '@trinity-rft/core/internal';
 import { aggregationWeights, meanOf } from '../parts/aggregate.js';
@@ -14,12 +14,12 @@ const args = {
 };
 
 /**
- * l = max((V - R)^2, (clip(V, V_old - c, V_old + c) - R)^2) / 2, aggregated as token-mean, where V
- * are values and R returns.
+ * Computes l = max((V - R)^2, (clip(V, V_old - c, V_old + c) - R)^2) / 2, aggregated as token-mean,
+ * where V are values and R returns.
  *
- * Gradients at ties are those of automatic differentiation, as in Trinity-RFT: max and each side of
- * the clip give half to either branch. At V = V_old that is 0.625 of the true gradient for c = 0;
- * for c > 0 the branches agree there.
+ * Gradients at ties are those of automatic differentiation, as in Trinity-RFT: the max and each
+ * side of the clip give half of the gradient to either branch. For c = 0, the gradient at V = V_old
+ * is therefore 0.625 of the true gradient. For c > 0, both branches are equal there.
  *
  * Metrics `vf_loss`, `vf_clipfrac` (share of tokens whose clipped branch is larger), `vpred_mean`.
  * @see PPO2 of OpenAI baselines; arXiv:1707.06347
@@ -65,7 +65,7 @@ export const valueLoss = definePart({
 });
 
 /**
- * Share of the gradient that goes to the first branch of a maximum. `lead` is the first branch minus
- * the second.
+ * Returns the share of the gradient that the first branch of a maximum gets. `lead` is the first
+ * branch minus the second.
  */
 const flowOf = (lead: number): number => (lead > 0 ? 1 : lead < 0 ? 0 : 0.5);

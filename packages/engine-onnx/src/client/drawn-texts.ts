@@ -4,13 +4,15 @@ import { hash } from 'node:crypto';
 import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 
 /**
- * Tracks the sequences that were drawn with the training weights. Must be notified of every sample
+ * Tracks the sequences that were drawn with the training weights. The caller reports every sample
  * and every change of weights, in order.
  */
 export class DrawnTexts {
   /** True if the last published weights are the training weights. */
   #arePublished = false;
-  /** Version under which the sampler has the training weights. */
+  /**
+   * Version under which the sampler has the training weights; undefined if it has other weights.
+   */
   #version: number | undefined;
   readonly #digests = new Set<string>();
 

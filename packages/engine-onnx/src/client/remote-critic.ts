@@ -1,4 +1,4 @@
-/** The `ValueEngine` interface on top of the calls of a critic's thread. */
+/** Implements the `ValueEngine` interface with calls to the critic's thread. */
 import { CancelledError, EngineError } from '@trinity-rft/core';
 import type { ValueEngine } from '@trinity-rft/core/engine';
 import type { Link } from '@trinity-rft/core/worker-link';
@@ -7,7 +7,7 @@ import type { CriticMethods, CriticOptions } from '../protocol/critic-calls.js';
 import { packBatch, transferables } from '../protocol/packing.js';
 
 /**
- * Starts a thread and waits until it is ready.
+ * Starts the critic's thread and waits until it has opened the model.
  * @throws the error with which opening the model failed in the thread; the link is then closed
  */
 export async function connectCritic(

@@ -1,4 +1,4 @@
-/** The `Engine` interface over the calls of an engine's threads. */
+/** Implements the `Engine` interface with calls to the engine's threads. */
 import { CancelledError, EngineError, type CancelReason } from '@trinity-rft/core';
 import type { Engine, EngineCapabilities, Sampler, TrainEngine } from '@trinity-rft/core/engine';
 import type { Link } from '@trinity-rft/core/worker-link';
@@ -10,7 +10,8 @@ import { DrawnTexts } from './drawn-texts.js';
 import { SamplerPool } from './sampler-pool.js';
 
 /**
- * Starts a thread and waits until it is ready; further threads start when samplers are needed.
+ * Starts the trainer's thread and waits until it has opened the model. Threads of further samplers
+ * start later, with the first request.
  * @throws the error with which opening the model failed in the thread; the link is then closed
  */
 export async function connectEngine(
@@ -44,8 +45,8 @@ export async function connectEngine(
 }
 
 /**
- * Pool of the sampler in the trainer's thread and of samplers in threads without trainer and reference, which
- * start later.
+ * Creates the pool of samplers. One sampler shares the trainer's thread. The others get their own
+ * threads, without trainer and reference, when they are first needed.
  */
 function createPool(
   link: Link<EngineMethods>,
@@ -137,7 +138,7 @@ function remoteSampler(
   };
 }
 
-/** Runs a call with its own controller, which aborts with a CancelledError when `signal` does. */
+/** Calls `run` with a new controller, which aborts with a CancelledError when `signal` aborts. */
 async function withOwnAbort<T>(
   signal: AbortSignal | undefined,
   run: (abort: AbortController) => Promise<T>,

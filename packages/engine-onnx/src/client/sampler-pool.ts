@@ -1,6 +1,6 @@
 /**
- * The samplers of an engine: one in the trainer's thread, and further samplers in separate threads. Every
- * sampler gives the same result for a request.
+ * The samplers of an engine: one in the trainer's thread, and further samplers in separate threads.
+ * Every sampler gives the same result for a request.
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 
@@ -19,7 +19,7 @@ import { packBatch, transferables, unpackSequences } from '../protocol/packing.j
 
 interface PooledSampler {
   readonly link: Link<EngineMethods>;
-  /** Number of sequences that were requested and not yet answered. */
+  /** Number of requested sequences that are not yet finished. */
   pending: number;
 }
 
@@ -44,8 +44,8 @@ export class SamplerPool {
   }
 
   /**
-   * Divides the choices of a request among the samplers, the least busy first. If one part fails, `abort` stops the
-   * other parts.
+   * Divides the choices of a request among the samplers, starting with the least busy one. If one
+   * part fails, `abort` stops the other parts.
    */
   async sample(
     prompt: Int32Array,
@@ -75,7 +75,10 @@ export class SamplerPool {
     return this.#first.link.call('score', call, { signal, transfer: transferables(call) });
   }
 
-  /** Switches all samplers to the same weights, at the same point in the order of calls. */
+  /**
+   * Switches all samplers to the same weights. Every sampler receives the switch at the same point
+   * in its sequence of calls.
+   */
   async adopt(source: WeightSource, version: number): Promise<void> {
     this.#startOthers();
     const outcomes = await Promise.allSettled(this.#adoptFromFirst(source, version));
@@ -105,19 +108,19 @@ export class SamplerPool {
     return [this.#first, ...this.#others];
   }
 
-  /** Starts the other samplers with the current weights of the first. */
+  /** Starts the other samplers and gives them the current weights of the first sampler. */
   #startOthers(): void {
     if (this.#started) return;
     this.#started = true;
     const { others, start } = this.#options;
     for (let i = 0; i < others; i++) this.#others.push({ link: start(), pending: 0 });
-    // When this fails, every call fails with the reason.
+    // Ignored here: if the transfer fails, every later call fails with the reason.
     for (const call of this.#adoptFromFirst({ kind: 'initial' }, -1)) call.catch(() => undefined);
   }
 
   /**
-   * Switches all samplers to weights that the first sampler's thread has or reads, and sends to the
-   * others.
+   * Switches all samplers to the weights of `source`. The thread of the first sampler has or reads
+   * these weights, and sends them to the other threads.
    */
   #adoptFromFirst(
     source: WeightSource | { readonly kind: 'initial' },

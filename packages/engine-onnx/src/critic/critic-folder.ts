@@ -1,6 +1,6 @@
 /**
- * Model folders as critics: Hugging Face's token classification with one label, as verl trains and
- * saves critics.
+ * Opens model folders as critics, in Hugging Face's format for token classification with one label.
+ * verl saves critics in the same format.
  */
 import { loadWeights, readModelFiles, type ModelFolder } from '../storage/model-folder.js';
 import type { ModelFamily } from '../model/config.js';
@@ -8,9 +8,9 @@ import { families } from '../model/families.js';
 import { valueHeadNames } from '../model/parameters.js';
 
 /**
- * Opens any folder with the body of a model. A head with one label is kept, including the head of a
- * reward model (which has no bias); otherwise a new head of zeros is made, so that every value
- * starts at 0 and no seed is needed.
+ * Opens any folder with the body of a model. Keeps a head with one label, including the head of a
+ * reward model (which has no bias). Otherwise adds a head of zeros: every value then starts at 0,
+ * and no seed is needed.
  * @throws CheckpointError when the folder cannot be used
  */
 export async function openCriticFolder(directory: string): Promise<ModelFolder> {
@@ -21,8 +21,8 @@ export async function openCriticFolder(directory: string): Promise<ModelFolder> 
 }
 
 /**
- * `config.json` of a critic: sets its class, its one label and no dropout, which transformers would
- * otherwise apply at 0.1. The rest of the text is unchanged.
+ * Returns the text of a critic's `config.json`. Sets the class, a single label and a dropout of 0,
+ * because transformers' default is 0.1. The rest of the text is unchanged.
  */
 export function criticConfigText(configText: string, family: ModelFamily): string {
   const keys = {

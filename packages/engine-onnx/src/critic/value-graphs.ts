@@ -1,6 +1,6 @@
 /**
- * Graphs of the critic: values of whole sequences, and their gradients. The names are those of
- * `model/training-graphs.ts`, with another head:
+ * The critic's graphs, which compute the values of whole sequences and the gradients of all
+ * parameters. Inputs and outputs that are not listed are as in `model/training-graphs.ts`:
  *
  * | name          | type         | forward | backward | meaning                                        |
  * | ------------- | ------------ | ------- | -------- | ---------------------------------------------- |
@@ -19,7 +19,7 @@ import { valueHeadNames } from '../model/parameters.js';
 import { outputGradients, trainingBody, type TrainingBody } from '../model/training-graphs.js';
 import { parameterOf } from '../model/trunk.js';
 
-/** The graph that computes the values of positions. @param parts see {@link ExactScoring} */
+/** Builds the graph that computes the values of positions. @param parts see {@link ExactScoring} */
 export function valueGraph(config: ModelConfig, parts: ExactScoring['parts']): ModelRecord {
   const graph = new Graph();
   const body = trainingBody(graph, config, { parts });
@@ -27,7 +27,7 @@ export function valueGraph(config: ModelConfig, parts: ExactScoring['parts']): M
   return graph.record();
 }
 
-/** The graph that returns the gradient of every parameter. */
+/** Builds the graph that returns the gradient of every parameter. */
 export function valueGradientGraph(config: ModelConfig): ModelRecord {
   const graph = new Graph();
   const body = trainingBody(graph, config);
@@ -40,7 +40,7 @@ export function valueGradientGraph(config: ModelConfig): ModelRecord {
   return graph.record();
 }
 
-/** One value for each of `rows`. [R, 1] */
+/** Returns one value for each of `rows`. [R, 1] */
 function valuesOf({ trunk, x }: TrainingBody, rows: Value, spread?: Value): Value {
   const states = finalNorm(trunk, takeRows(x, rows, spread));
   const { weight, bias } = valueHeadNames;

@@ -1,4 +1,4 @@
-/** Values, their gradients and steps: training with the head of a critic. */
+/** Trains a critic: computes values and their gradients, and takes optimizer steps. */
 import type { TokenBatch, ValuePass } from '@trinity-rft/core/engine';
 import type { ModelConfig } from '../model/config.js';
 import { GraphTrainer, type TrainerOptions, type TrainingHead } from '../train/graph-trainer.js';
@@ -23,8 +23,8 @@ export class ValueTrainer extends GraphTrainer<GraphKind> {
   }
 
   /**
-   * The value of the position before each response token, which is the state in which the token was
-   * drawn. Temperatures have no effect.
+   * Computes the value of the position before each response token, which is the state from which
+   * the token was drawn. Temperatures have no effect.
    * @throws EngineError naming the row when it cannot be read or its value is not finite
    */
   async forward(batch: TokenBatch): Promise<ValuePass> {
@@ -42,8 +42,8 @@ export class ValueTrainer extends GraphTrainer<GraphKind> {
   }
 
   /**
-   * Adds the gradient of sum(gradients * values) at the current weights. Rows whose gradients are all 0 are
-   * skipped.
+   * Adds the gradient of sum(gradients * values) at the current weights. Rows whose gradients are
+   * all 0 are skipped.
    * @throws EngineError naming the row when a gradient is not finite; in this case nothing is added
    */
   async backward(

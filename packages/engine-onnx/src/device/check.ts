@@ -1,5 +1,6 @@
 /**
- * Compares a GPU with the CPU for one model; runs in a separate process, which a driver may crash.
+ * Compares a GPU with the CPU for one model. Runs in a separate operating-system process, because a
+ * GPU driver may crash it.
  */
 import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
@@ -17,7 +18,7 @@ import { wrongNumbers, type CheckOutcome, type DeviceReport } from './report.js'
 import { measureStep } from './step.js';
 import { readStored, writeStored, type CheckKey } from './stored.js';
 
-/** Model and options of the engine that are measured. */
+/** The model to check, with the engine's options. */
 export interface CheckedModel {
   readonly modelPath: string;
   readonly threads?: number;
@@ -48,7 +49,7 @@ export interface CheckParts {
   /** @throws EngineError if the GPU lacks an operator of the model */
   readonly checkModel: (config: ModelConfig, module: string) => Promise<void>;
   readonly report: (line: string) => void;
-  /** Called when the GPU is about to compute, with the key of the result. */
+  /** Called with the key of the result just before the GPU starts to compute. */
   readonly begins: (key: CheckKey) => void;
 }
 
@@ -59,7 +60,9 @@ interface Adapter {
   readonly isSoftware: boolean;
 }
 
-/** The outcome; undefined if only a stored one is accepted and there is none. */
+/**
+ * Returns the outcome of the check; undefined if `use` is `stored` and there is no stored result.
+ */
 export async function checkDevice(
   request: CheckRequest,
   parts: CheckParts,
@@ -108,7 +111,10 @@ async function compare(
   return { gpu, numbers, step };
 }
 
-/** Sizes of the new model: SwiftShader would need minutes for the larger one. */
+/**
+ * Sizes of the new model. A software adapter such as SwiftShader gets a smaller one, because it
+ * would need minutes for the model of a GPU.
+ */
 const sizes = {
   gpu: { vocabSize: 8192, hiddenSize: 512, layers: 8, heads: 8, kvHeads: 4 },
   software: { vocabSize: 256, hiddenSize: 32, layers: 1, heads: 2 },
@@ -122,8 +128,8 @@ async function newModel(scratch: string, { isSoftware }: Adapter): Promise<Check
 }
 
 /**
- * Omits the path of the model, because only the shape of the model matters, and the seed of new
- * adapters.
+ * Returns the key of a result. The key omits the model's path and the seed of new adapters, because
+ * results depend only on the shape of the model.
  */
 function keyOf({ module, size }: CheckRequest, { adapter, model, config }: Checked): CheckKey {
   const { modelPath: _, lora, ...options } = model;

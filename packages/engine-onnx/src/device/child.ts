@@ -1,4 +1,7 @@
-/** Runs a check in a child process: a driver that crashes or hangs does not end the run. */
+/**
+ * Runs a check in a child process, so that a GPU driver that crashes or hangs does not end the
+ * caller.
+ */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -26,12 +29,15 @@ export interface ChildOptions {
   readonly program: URL;
   readonly deadlineMs: number;
   readonly report: (line: string) => void;
-  /** Called when the GPU is about to compute, with the key of the result. */
+  /** Called with the key of the result just before the GPU starts to compute. */
   readonly begins: (key: CheckKey) => void;
   readonly signal?: AbortSignal;
 }
 
-/** @throws the error of the check; EngineError if the process ends or the deadline passes; the signal's reason */
+/**
+ * @throws the error of the check; EngineError if the process ends or the deadline passes; the
+ * signal's reason
+ */
 export async function checkInChild(
   request: Omit<CheckRequest, 'scratch'>,
   options: ChildOptions,
@@ -39,7 +45,7 @@ export async function checkInChild(
   const { deadlineMs, report, signal } = options;
   signal?.throwIfAborted();
   const scratch = await mkdtemp(path.join(tmpdir(), 'trinity-device-'));
-  // A driver writes warnings to the standard error stream.
+  // Standard error is ignored, because drivers write warnings to it.
   const child = fork(fileURLToPath(options.program), {
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

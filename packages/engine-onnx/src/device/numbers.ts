@@ -20,7 +20,7 @@ import { countUnequal, largestDifference, sampleRows, trainOn } from './one-step
 import type { NumberDifferences } from './report.js';
 
 const tiny = { vocabSize: 96, hiddenSize: 32, layers: 1, heads: 4, kvHeads: 2, headDim: 8 };
-// Enough tokens for the kernels of large products, as well as those of small ones.
+// Enough tokens to use the kernels of large products as well as those of small ones.
 const size = { answers: 3, promptTokens: 5, answerTokens: 6 };
 const steps = 5;
 
@@ -76,7 +76,7 @@ export async function compareNumbers(
 
 interface Trained {
   readonly specs: readonly ParameterSpec[];
-  /** Folder of the moments inside a checkpoint. */
+  /** Folder of AdamW's moments inside a checkpoint. */
   readonly folder: string;
 }
 
@@ -93,9 +93,9 @@ interface TinyRun {
   readonly sampled: ArrayLike<number>;
   /** Log-probabilities of the rows in the first step. */
   readonly scored: ArrayLike<number>;
-  /** Running mean of the gradients of two steps: AdamW's first moments. */
+  /** AdamW's first moments after two steps: a running mean of the gradients. */
   readonly gradients: Float32Array;
-  /** After the last step. */
+  /** Weights after the last step. */
   readonly weights: Float32Array;
 }
 
@@ -109,7 +109,7 @@ async function trainTiny(
   const { rows: own, logprobs: sampled } = await sampleRows(engine, 0, size);
   const rows = given ?? own;
   const scored = await trainOn(engine, rows);
-  // New adapters B A have B = 0, so that A has no gradient in the first step.
+  // New adapters have B = 0, so A has no gradient in the first step.
   await trainOn(engine, rows);
   await engine.trainer.save(directory, { optimizer: true });
   const state = await loadOptimizer(join(directory, folder), specs);

@@ -1,7 +1,7 @@
 /** One step of reinforcement fine-tuning: sampling, scoring, gradients and an update. */
 import type { Engine, TokenRow } from '@trinity-rft/core/engine';
 
-/** Size of a step: answers to one prompt. */
+/** Size of a step, which samples answers to one prompt. */
 export interface StepSize {
   readonly answers: number;
   readonly promptTokens: number;
@@ -13,7 +13,7 @@ interface Sampled {
   readonly logprobs: readonly number[];
 }
 
-/** Samples with the current weights, published as `version`. */
+/** Publishes the current weights as `version` and samples with them. */
 export async function sampleRows(
   { trainer, sampler }: Engine,
   version: number,
@@ -45,7 +45,10 @@ export async function trainOn(
   return pass.logprobs;
 }
 
-/** Largest difference; `Number.MAX_VALUE` if a difference is not finite or a number is missing. */
+/**
+ * Returns the largest absolute difference of two arrays; `Number.MAX_VALUE` if a difference is not
+ * finite or the lengths differ.
+ */
 export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
   let most = a.length === b.length ? 0 : Number.MAX_VALUE;
   for (let i = 0; i < a.length; i++) {
@@ -55,7 +58,7 @@ export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): n
   return most;
 }
 
-/** Count of the numbers that are not equal to the bit. */
+/** Counts the positions at which two arrays differ in any bit. */
 export const countUnequal = (a: ArrayLike<number>, b: ArrayLike<number>): number =>
   Array.from({ length: Math.max(a.length, b.length) }, (_, i) => i).filter(
     (i) => !Object.is(a[i], b[i]),

@@ -11,15 +11,18 @@ export const tolerances = {
    * the same tensor.
    */
   gradients: 1e-4,
-  /** Weight of the tiny model after five steps, in which it moves by up to 5e-3. */
+  /** Weight of the tiny model after five steps, which move a weight by up to 5e-3. */
   weights: 1e-4,
-  /** Log-probability of the measured model, whose layers add up rounding. */
+  /**
+   * Log-probability of the measured model, in nats. Its rounding errors grow with its number of
+   * layers.
+   */
   model: 1e-3,
 } as const;
 
 /**
- * Minimum speed-up for using the GPU: below it, a different load of the machine could reverse the
- * order.
+ * Minimum speed-up at which the GPU is used. With a smaller one, a different load on the machine
+ * could make the CPU faster.
  */
 const leastSpeedup = 1.5;
 
@@ -27,20 +30,23 @@ const differences = z.object({
   logprobs: z.number(),
   gradients: z.number(),
   weights: z.number(),
-  /** Count of sampled tokens whose log-probability differs from that of the training pass on the GPU. */
+  /**
+   * Count of sampled tokens whose log-probability differs from that of the training pass on the
+   * GPU.
+   */
   unequal: z.number(),
 });
 
 const step = z.object({
-  /** The measured model, as a phrase. */
+  /** Description of the measured model, as a noun phrase. */
   model: z.string(),
   cpuMs: z.number(),
   gpuMs: z.number(),
-  /** True if the GPU was stopped after `gpuMs`, before it had made two steps. */
+  /** True if the GPU was stopped after `gpuMs`, before it had finished two steps. */
   isStopped: z.boolean(),
   /** Largest difference of a log-probability; 0 if the GPU was stopped. */
   logprobs: z.number(),
-  /** Like `unequal` of the tiny model. */
+  /** Count of sampled tokens as in `unequal` of the tiny model, but for the measured model. */
   unequal: z.number(),
 });
 
@@ -49,7 +55,7 @@ const report = z.object({
   gpu: z.string(),
   /** Differences of the tiny model. */
   numbers: differences,
-  /** Undefined if the numbers differ by more than the tolerances. */
+  /** Times of a step; undefined if the numbers of the tiny model do not pass. */
   step: step.optional(),
 });
 
@@ -66,7 +72,7 @@ export type StepTimes = Readonly<z.infer<typeof step>>;
 export type DeviceReport = Readonly<z.infer<typeof report>>;
 export type CheckOutcome = DeviceReport | Readonly<z.infer<typeof failed>>;
 
-/** The device for a model by the outcome of its check. */
+/** Returns the device for a model, with the reason, from the outcome of its check. */
 export function verdictOf(outcome: CheckOutcome): DeviceChoice {
   if ('failure' in outcome)
     return {
@@ -90,7 +96,10 @@ export function verdictOf(outcome: CheckOutcome): DeviceChoice {
   };
 }
 
-/** Problem with the numbers of the GPU, as a sentence; undefined if the numbers pass. */
+/**
+ * Describes what is wrong with the numbers of the GPU, as a sentence; undefined if the numbers
+ * pass.
+ */
 export function wrongNumbers({ gpu, numbers, step: measured }: DeviceReport): string | undefined {
   const unequal = Math.max(numbers.unequal, measured?.unequal ?? 0);
   if (unequal > 0)

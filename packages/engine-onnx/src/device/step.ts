@@ -1,4 +1,4 @@
-/** Measures a step of a model on both devices. */
+/** Measures the time of a training step of a model on CPU and GPU. */
 import { systemClock } from '@trinity-rft/core';
 import type { Engine, TokenRow } from '@trinity-rft/core/engine';
 
@@ -12,15 +12,15 @@ type OpenOn = (device: 'cpu' | 'webgpu') => Promise<Engine>;
 
 export interface StepOptions {
   readonly config: ModelConfig;
-  /** Limit on prompt and answer, in tokens. */
+  /** Maximum length of prompt and answer together, in tokens. */
   readonly maxModelLen: number;
   readonly size: StepSize;
   readonly report: (line: string) => void;
 }
 
 /**
- * Time limit of the GPU for two steps and for compiling the kernels, in addition to four steps of
- * the CPU.
+ * Milliseconds that the GPU gets for its start and for compiling kernels, in addition to the time
+ * of four CPU steps.
  */
 const gpuStartMs = 30_000;
 
@@ -43,7 +43,7 @@ export async function measureStep(open: OpenOn, options: StepOptions): Promise<S
   return { model, cpuMs: cpu.ms, gpuMs: gpu.ms, isStopped: false, logprobs, unequal: gpu.unequal };
 }
 
-/** The size, with prompt and answer each limited to half the positions of the model. */
+/** Limits prompt and answer each to half of the longest sequence. */
 function fittingSize({ size, config, maxModelLen }: StepOptions): StepSize {
   const { answers, promptTokens, answerTokens } = size;
   const room = Math.floor(Math.min(maxModelLen, config.maxPositions) / 2);
@@ -58,7 +58,7 @@ const describeSize = ({ answers, promptTokens, answerTokens }: StepSize): string
   `${answers} answers of ${answerTokens} tokens to a prompt of ${promptTokens}`;
 
 interface TwoSteps {
-  /** Time of the faster step: the first one includes preparations. */
+  /** Milliseconds of the faster step; the first step also includes preparations. */
   readonly ms: number;
   readonly first: Step;
 }
@@ -102,7 +102,10 @@ async function onGpu(
   return { ms, scored, unequal: countUnequal(first.sampled, first.scored) };
 }
 
-/** The result; undefined after `limitMs`, while the work continues until the process ends. */
+/**
+ * Returns the result of `work`; undefined after `limitMs`. The work then continues until the
+ * operating-system process ends.
+ */
 async function unlessLate<T>(work: Promise<T>, limitMs: number): Promise<T | undefined> {
   const timer = new AbortController();
   try {

@@ -1,4 +1,7 @@
-/** Stored results of checks: a file per GPU, driver, versions, processor and model. */
+/**
+ * Stores the results of checks. Each combination of GPU, driver, versions, processor and model has
+ * its own file.
+ */
 import { hash } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -28,7 +31,8 @@ const fileOf = ({ folder, key }: Place): string =>
 const stored = z.object({ v: z.literal(1), report: outcomeSchema });
 
 /**
- * Reads a result; undefined if the file is missing, unreadable or damaged. Reports the latter two.
+ * Reads a result; undefined if the file is missing, unreadable or damaged. Reports an unreadable or
+ * damaged file.
  */
 export async function readStored(place: Place): Promise<CheckOutcome | undefined> {
   const file = fileOf(place);

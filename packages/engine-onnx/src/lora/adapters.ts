@@ -37,21 +37,22 @@ export interface AdaptersOptions {
   /** Buffers of weights; the training set holds the base. */
   readonly weights: WeightBuffers;
   /**
-   * True if the frozen reference model uses the base in the training set, which is then never written to.
+   * True if the frozen reference model also uses the base in the training set. That set is then
+   * never written to.
    * @default false
    */
   readonly sharesBase?: boolean | undefined;
   /**
-   * Initial matrices in the order of `adapterTargets`. The array is not copied, and becomes the state of the
-   * adapters.
+   * Initial matrices in the order of `adapterTargets`. The array is not copied, and becomes the
+   * state of the adapters.
    */
   readonly initial: Float32Array;
 }
 
 /**
- * Trains the factors A and B of W + alpha / rank B A. Trainer and sampler both use merged matrices,
- * so they agree as they do without adapters, and need no further computation; the gradient graph
- * computes dL/dA and dL/dB without the gradient of a whole matrix.
+ * Trains the factors A and B of W + alpha / rank B A. Trainer and sampler both use merged matrices.
+ * Their log-probabilities therefore agree as they do without adapters, and a forward pass costs no
+ * more. The gradient graph computes dL/dA and dL/dB without the gradient of a whole matrix.
  */
 export class Adapters implements Trainable {
   readonly plan: AdapterPlan;
@@ -92,7 +93,7 @@ export class Adapters implements Trainable {
   }
 
   async update(sum: SummedGradient, state: Optimizer, options: AdamWOptions): Promise<void> {
-    // What is merged later must be these adapters, not those after the next step.
+    // A pending merge must read the adapters before this update changes them.
     await this.#weights.settled();
     const sets = { ...state, from: this.set, to: this.set, gradient: sum.set };
     await this.#weights.runtime.adamW(sets, planUpdate(this.specs, state, options));
@@ -108,7 +109,7 @@ export class Adapters implements Trainable {
     const { runtime } = this.#weights;
     const { arrays } = this.set;
     this.#merger ??= await runtime.load(mergeGraph(this.plan), 'train');
-    // A set that is rewritten has the other parameters already.
+    // A set that is rewritten in place already has the other parameters.
     if (to !== from) this.#copyOthers(to);
     for (const { weight, a, b } of this.#targets) {
       const factors = { a: arrays[a.name]!, b: arrays[b.name]! };
@@ -129,8 +130,8 @@ export class Adapters implements Trainable {
   }
 
   /**
-   * Continues from a checkpoint: sets the matrices, and the merged weights if the checkpoint has
-   * them.
+   * Restores a checkpoint: sets the matrices and the merged weights. Merged weights that the
+   * checkpoint lacks are computed.
    */
   async restore(flat: Float32Array, weights: Float32Array | undefined): Promise<void> {
     await this.#weights.settled();
@@ -139,13 +140,16 @@ export class Adapters implements Trainable {
     else await this.merge();
   }
 
-  /** Frees the graph. The weights belong to the caller. */
+  /** Frees the merge graph. The weights are not freed, because they belong to the caller. */
   async close(): Promise<void> {
     await this.#merger?.free();
   }
 }
 
-/** The weights of the training set, packed if possible, unless they are shared. */
+/**
+ * Returns the weights of the training set as the base. Packs them if possible, unless the reference
+ * model shares them.
+ */
 async function frozen(weights: WeightBuffers, isShared: boolean): Promise<FrozenWeights> {
   const flat = await weights.runtime.readSet(weights.training);
   const packed = isShared ? undefined : packedWeights(flat);

@@ -1,7 +1,8 @@
 /**
- * Checkpoints of a run that trains adapters: a model folder, and inside it a folder with the adapters, as PEFT
- * reads them, and their moments. The model folder is complete, with the adapters merged in, or has no weights:
- * reading it then needs the frozen model, whose path is stored with the adapters.
+ * Checkpoints of a training run with adapters. A checkpoint is a model folder that contains a
+ * folder with the adapters, in PEFT's format, and their moments. The model folder has either all
+ * weights, with the adapters merged in, or none. Reading a folder without weights needs the frozen
+ * model, whose path is stored with the adapters.
  */
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -29,7 +30,9 @@ import { loadAdapters, saveAdapters, type AdapterState } from './peft-folder.js'
 import { adapterSpecs, adapterTargets, type AdapterPlan, type AdapterTarget } from './plan.js';
 
 export interface AdapterCheckpoint {
-  /** All weights, with the adapters merged in; undefined if the checkpoint was saved without them. */
+  /**
+   * All weights, with the adapters merged in; undefined if the checkpoint was saved without them.
+   */
   readonly weights?: Float32Array;
   /** Matrices of all adapters. */
   readonly flat: Float32Array;
@@ -39,7 +42,7 @@ export interface AdapterCheckpoint {
 
 export interface SaveAdapterCheckpointOptions extends AdapterState {
   readonly files: ModelFiles;
-  /** All weights, with the adapters merged in; undefined: no weights are written. */
+  /** All weights, with the adapters merged in; undefined to write no weights. */
   readonly weights: Float32Array | undefined;
   /** Folder of the frozen model. */
   readonly modelPath: string;
@@ -47,11 +50,11 @@ export interface SaveAdapterCheckpointOptions extends AdapterState {
   readonly base: Omit<FrozenModel, 'weights'>;
 }
 
-/** The frozen model of a run. */
+/** The frozen model of a training run. */
 export interface FrozenModel {
   /**
-   * Weights of the model; undefined if they are quantised, because adapters are not merged with quantised
-   * weights.
+   * Weights of the model; undefined if they are quantised, because adapters are not merged with
+   * quantised weights.
    */
   readonly weights: FrozenWeights | undefined;
   /** Quantization of the weights. @default floating point numbers */
@@ -69,7 +72,7 @@ export async function saveAdapterCheckpoint(
   const { config } = files;
   if (weights) await saveModelFolder(directory, files, weights);
   else await saveModelFiles(directory, files);
-  // Removes moments of all parameters that an earlier save may have left.
+  // Removes the moments of all parameters, which an earlier save may have left.
   await saveOptimizer(directory, [], undefined);
   const folder = join(directory, adapterFolder);
   await saveAdapters(folder, { config, plan, flat, baseModel: resolve(modelPath) });
@@ -84,8 +87,8 @@ export async function saveAdapterCheckpoint(
 }
 
 /**
- * Reads back what {@link saveAdapterCheckpoint} wrote. The frozen model must be the one that the checkpoint was
- * saved with.
+ * Reads back what {@link saveAdapterCheckpoint} wrote. The frozen model must be the one that the
+ * checkpoint was saved with.
  * @throws CheckpointError when the folder has other adapters, another base, or no adapters
  */
 export async function loadAdapterCheckpoint(
@@ -138,7 +141,9 @@ export async function assertBase(
   );
 }
 
-/** @throws CheckpointError when the adapters of a folder have another rank, scale or other layers */
+/**
+ * @throws CheckpointError when the adapters of a folder have another rank, scale or other layers
+ */
 export function assertSamePlan(folder: string, found: AdapterPlan, plan: AdapterPlan): void {
   const [stored, trained] = [describePlan(found), describePlan(plan)];
   if (stored === trained) return;

@@ -13,15 +13,17 @@ interface Range {
 export interface FrozenWeights {
   /** The parameters as arrays of the graph runtime, if the runtime holds them. */
   readonly arrays?: DeviceArrays;
-  /** True if another model may hold the array of {@link all}, which must then not be written to. */
+  /**
+   * True if another model may use the array of {@link all}. The array must then not be written to.
+   */
   readonly isShared: boolean;
   part(range: Range): Float32Array;
   all(): Float32Array;
 }
 
 /**
- * Stores the weights in half the memory; undefined unless all numbers are bfloat16, as in most
- * public models.
+ * Stores the weights as bfloat16, which halves their memory; returns undefined unless bfloat16
+ * represents every number exactly, as in most public models.
  */
 export function packedWeights(flat: Float32Array): FrozenWeights | undefined {
   const halves = upperHalves(flat);
@@ -35,7 +37,7 @@ export function packedWeights(flat: Float32Array): FrozenWeights | undefined {
 }
 
 /**
- * Weights in their own array.
+ * Keeps the weights in a float32 array.
  * @param flat the array, which is not copied
  */
 export const plainWeights = (flat: Float32Array, arrays: DeviceArrays): FrozenWeights => ({
@@ -45,14 +47,14 @@ export const plainWeights = (flat: Float32Array, arrays: DeviceArrays): FrozenWe
   all: () => flat,
 });
 
-/** SHA-256 of the numbers as float32. */
+/** Returns the SHA-256 of the numbers as float32. */
 export function digestOf(weights: FrozenWeights, ranges: readonly Range[]): string {
   const hash = createHash('sha256');
   for (const range of ranges) hash.update(bytesOf(weights.part(range)));
   return hash.digest('hex');
 }
 
-/** Upper 16 bits of each float32; undefined if any lower half is not 0. */
+/** Returns the upper 16 bits of each float32; undefined if any lower half is not 0. */
 function upperHalves(flat: Float32Array): Uint16Array | undefined {
   const bits = new Uint32Array(flat.buffer, flat.byteOffset, flat.length);
   for (let i = 0; i < bits.length; i++) if ((bits[i]! & 0xffff) !== 0) return undefined;

@@ -1,4 +1,4 @@
-/** The two graphs of adapters: their gradients, and merging. */
+/** The two graphs of adapters: the gradient graph and the merge graph. */
 import type { ModelConfig } from '../model/config.js';
 import type { ParameterSpec } from '../model/parameters.js';
 import { differentiated, type TrainingGraphOptions } from '../model/training-graphs.js';
@@ -9,9 +9,10 @@ import type { ModelRecord } from '../onnx/graph/record.js';
 import { adapterScale, adapterSpecs, adapterTargets, type AdapterPlan } from './plan.js';
 
 /**
- * The gradient graph of `model/training-graphs.ts` with the matrices of the adapters as further
- * inputs, and only their gradients `grad.<matrix>` as outputs. Its parameters are the merged ones,
- * so it differentiates the function that the sampler computes.
+ * Builds the gradient graph of `model/training-graphs.ts` for adapters. The matrices of the
+ * adapters are additional inputs, and only their gradients `grad.<matrix>` are outputs. The
+ * parameters are the merged ones, so the graph differentiates the function that the sampler
+ * computes.
  */
 export function adapterGradientGraph(
   config: ModelConfig,
@@ -45,7 +46,8 @@ export function adapterGradientGraph(
 }
 
 /**
- * `merged` = `weight` + scale `b` `a` for one layer of any size. Shapes: [O, I], [O, r] and [r, I].
+ * Builds the graph that computes `merged` = `weight` + scale `b` `a` for one layer of any size.
+ * Shapes: [O, I], [O, r] and [r, I].
  */
 export function mergeGraph(plan: AdapterPlan): ModelRecord {
   const graph = new Graph();

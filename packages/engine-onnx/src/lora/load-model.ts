@@ -1,5 +1,6 @@
 /**
- * Opens models, including folders that hold only adapters, which are merged into the frozen model.
+ * Loads the weights of models. The adapters of a folder that holds only adapters are merged into
+ * the weights of the frozen model.
  */
 import { join, resolve } from 'node:path';
 
@@ -26,9 +27,9 @@ export async function loadModel(directory: string): Promise<ModelFolder> {
 }
 
 /**
- * The weights of a folder that must hold the same model with other weights.
- * @param frozen the frozen model of the folder's adapters, if it is loaded; otherwise it is read from the path
- * stored with the adapters
+ * Loads the weights of a folder that must hold the same model, with other weights.
+ * @param frozen the frozen model of the folder's adapters, if it is loaded; otherwise it is read
+ * from the path stored with the adapters
  */
 export async function loadMergedWeightsOf(
   directory: string,
@@ -40,7 +41,7 @@ export async function loadMergedWeightsOf(
 }
 
 /**
- * Reads the headers of weight files only.
+ * Checks that a folder's weights fit the model. Reads only the headers of weight files.
  * @throws CheckpointError when the weights, or those of the frozen model, are missing or do not fit
  */
 export async function checkMergedWeights(directory: string, config: ModelConfig): Promise<void> {
@@ -82,9 +83,11 @@ export const holdsAdapterOnly = async (directory: string): Promise<boolean> =>
   !(await hasWeights(directory)) && isFile(adapterConfig(directory));
 
 /**
- * Path of the frozen model of a folder that holds only adapters. The model may be such a folder, too.
- * @param above folders whose frozen model this folder is
- * @throws CheckpointError when the path, or one below it, has no weights or is a folder above it
+ * Returns the path of the frozen model of a folder that holds only adapters. The frozen model may
+ * itself be a folder with only adapters.
+ * @param above folders that are based on this folder, directly or through others
+ * @throws CheckpointError when a frozen model has neither weights nor adapters, or a folder is
+ * based on itself
  */
 export async function modelBelow(
   directory: string,

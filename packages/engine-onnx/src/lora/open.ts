@@ -18,7 +18,8 @@ export interface OpenAdaptersOptions {
 
 /**
  * Opens adapters and merges them into the training weights; new adapters change nothing.
- * @throws EngineError when the options do not fit the model, CheckpointError when the folder does not
+ * @throws EngineError when the options do not fit the model, CheckpointError when the folder does
+ * not
  */
 export async function openAdapters({
   config,
@@ -39,7 +40,7 @@ export async function openAdapters({
 }
 
 /**
- * The weights of a model with the adapters of a folder merged in.
+ * Returns the weights of a model with the adapters of a folder merged in.
  * @param base may be overwritten, unless it is shared
  */
 export async function mergeAdapters(
@@ -55,7 +56,7 @@ export async function mergeAdapters(
   return runtime.readSet(weights.training);
 }
 
-/** Adapters of a folder, or new ones. @throws as {@link openAdapters} */
+/** Loads the adapters of a folder, or creates new ones. @throws as {@link openAdapters} */
 export async function adaptersOf(config: ModelConfig, lora: LoraOptions): Promise<AdapterState> {
   return 'path' in lora ? loadAdapters(lora.path, config) : newAdapters(config, lora);
 }

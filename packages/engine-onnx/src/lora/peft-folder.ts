@@ -26,7 +26,7 @@ export interface AdapterState {
 
 export interface SaveAdaptersOptions extends AdapterState {
   readonly config: ModelConfig;
-  /** Path of the frozen model, for PEFT. */
+  /** Path of the frozen model, written as `base_model_name_or_path`. */
   readonly baseModel: string;
 }
 
@@ -71,8 +71,8 @@ function peftConfig(
 }
 
 /**
- * Keys that change the meaning of the matrices, with the only supported values. All other keys of a
- * config, except {@link exceptions}, concern how the adapters were trained.
+ * Keys that change the meaning of the matrices, with their supported values. All other keys of a
+ * config, except {@link exceptions}, concern only how the adapters were trained and are ignored.
  */
 const understood = {
   peft_type: ['LORA'],
@@ -83,7 +83,7 @@ const understood = {
   use_qalora: [false, undefined],
   lora_bias: [false, undefined],
 } as const;
-/** Keys that name layers with exceptions; they must be empty. */
+/** Keys that define exceptions for single layers; they must be empty. */
 const exceptions = [
   'rank_pattern',
   'alpha_pattern',

@@ -4,7 +4,7 @@ import { EngineError } from '@trinity-rft/core';
 import type { ModelConfig } from '../model/config.js';
 import { parameterSpecs, type ParameterSpec } from '../model/parameters.js';
 
-/** New adapters: each layer learns alpha / rank B A. */
+/** Options of new adapters. Each layer learns alpha / rank B A, which is added to its weight. */
 export interface NewAdapters {
   /** Number of rows of A and of columns of B, at least 1. */
   readonly rank: number;
@@ -27,7 +27,7 @@ export interface StoredAdapters {
 
 export type LoraOptions = NewAdapters | StoredAdapters;
 
-/** {@link NewAdapters} after checking the names. */
+/** Rank, scale and layers of adapters, after validation. */
 export interface AdapterPlan {
   readonly rank: number;
   readonly alpha: number;

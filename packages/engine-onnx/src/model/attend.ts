@@ -47,7 +47,10 @@ type Part = 'q' | 'k' | 'v';
 const headsOf = ({ heads, kvHeads }: ModelConfig, part: Part): number =>
   part === 'q' ? heads : kvHeads;
 
-/** Queries, keys and values from a matrix each, or from a single matrix. */
+/**
+ * Returns the projections of `h` to queries, keys and values, which have a matrix each or share a
+ * single matrix.
+ */
 function projections(trunk: Trunk, layer: number, h: Value): (part: Part) => Value {
   const { config } = trunk;
   const prefix = `${layerPrefix(layer)}self_attn.`;

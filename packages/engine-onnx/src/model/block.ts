@@ -1,6 +1,6 @@
 /**
- * The decoder block of every family, and the stack of blocks. Graphs differ only in the inputs of attention and
- * recurrence.
+ * The decoder block of every family, and the stack of blocks. Graphs differ only in the inputs of
+ * attention and recurrence.
  */
 import type { Value } from '../onnx/graph/graph.js';
 import { add, multiply } from '../onnx/ops/elementwise.js';
@@ -36,7 +36,9 @@ export function block(trunk: Trunk, layer: number, x: Value): Value {
   return branch(trunk, layer, mixed, mlp, (h) => feedForward(trunk, layer, h));
 }
 
-/** Residual branch: x + residualScale * after(f(before(x))). A norm that is not given is omitted. */
+/**
+ * Residual branch: x + residualScale * after(f(before(x))). A norm that is not given is omitted.
+ */
 function branch(
   trunk: Trunk,
   layer: number,

@@ -1,6 +1,6 @@
 /**
- * Columns of a linear layer that the trainer computes separately, so that its sums have the same
- * blocks as the sampler's.
+ * Divides the columns of linear layers into parts that the trainer computes separately. The
+ * trainer's sums then have the same blocks as the sampler's.
  */
 import {
   blockLength,
@@ -14,22 +14,25 @@ import { rowWindow } from './row-window.js';
 import type { ModelConfig } from './config.js';
 import { linearShapes } from './parameters.js';
 
-/** Conditions for scores equal to sampled log-probabilities, bit for bit. */
+/** Conditions under which scores equal the sampled log-probabilities bit for bit. */
 export interface ExactScoring {
   /**
    * Sizes of the parts in which a layer's columns are computed; one part where the whole layer can
    * be computed at once.
    */
   readonly parts: (shape: LinearShape) => readonly number[];
-  /** Minimum number of rows of every matrix product; with fewer rows, the runtime would divide the parts again. */
+  /**
+   * Minimum number of rows of every matrix product. With fewer rows, the runtime would divide the
+   * parts further.
+   */
   readonly leastRows: number;
 }
 
 /**
- * Conditions for a model. The sampler runs few rows, so the runtime divides columns among threads;
- * the trainer runs many rows, so the runtime divides rows. Where this gives sums different blocks,
- * the trainer computes the sampler's columns part by part. Without `threads`, the order of sums
- * never varies.
+ * Returns the conditions for a model. The sampler computes few rows, so the runtime divides columns
+ * among threads. The trainer computes many rows, so the runtime divides rows. Where this gives sums
+ * different blocks, the trainer computes the sampler's columns part by part. On a runtime without
+ * `threads`, the order of sums never varies.
  */
 export function exactScoring(config: ModelConfig, threads: GraphRuntime['threads']): ExactScoring {
   if (!threads) return { parts: ([columns]) => [columns], leastRows: 2 };
@@ -50,8 +53,8 @@ export function exactScoring(config: ModelConfig, threads: GraphRuntime['threads
 }
 
 /**
- * True if the columns of a part would be summed in other blocks when threads divide them, which happens with
- * fewer rows than columns.
+ * True if sums over the columns of a part would have other blocks when threads divide the columns.
+ * Threads divide columns when a product has fewer rows than columns.
  */
 function isFragile(columns: number, depth: number, threads: number): boolean {
   const shares = Array.from({ length: threads }, (_, i) =>
@@ -61,9 +64,9 @@ function isFragile(columns: number, depth: number, threads: number): boolean {
 }
 
 /**
- * Sizes of the parts in which a layer's columns are computed so that sums have the same blocks for
- * any number of rows from 2 on, and any number of threads up to `threads`. Few layers have to be
- * divided: those with few columns and a large depth, such as adapters.
+ * Returns the sizes of the parts in which a layer's columns are computed. With these parts, sums
+ * have the same blocks for any number of rows from 2 on and any number of threads up to `threads`.
+ * Only layers with few columns and a large depth, such as adapters, have to be divided.
  */
 export function steadyParts([columns, depth]: LinearShape, threads: number): readonly number[] {
   const most = Math.min(threads, Math.ceil(columns / threadAlignN));
@@ -71,7 +74,7 @@ export function steadyParts([columns, depth]: LinearShape, threads: number): rea
     .flat()
     .every((share) => blockLength(share, depth) === blockLength(columns, depth));
   if (isSteady) return [columns];
-  // Columns that are never divided.
+  // Threads never divide parts of this size.
   return Array.from({ length: Math.ceil(columns / threadAlignN) }, (_, i) =>
     Math.min(threadAlignN, columns - i * threadAlignN),
   );

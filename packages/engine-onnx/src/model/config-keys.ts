@@ -47,7 +47,7 @@ const ropeByLayerType = z.looseObject(
   section,
 );
 
-/** Activations by name; several names can stand for the same function. */
+/** Activations by name; several names can refer to the same function. */
 export const activations: Readonly<Record<string, Activation>> = {
   silu: 'silu',
   swish: 'silu',

@@ -38,9 +38,9 @@ export type RopeScaling =
   | {
       readonly kind: 'yarn';
       readonly factor: number;
-      /** Minimum number of rotations over the original positions for a frequency to be kept. */
+      /** Frequencies with at least this many rotations over the original positions are kept. */
       readonly betaFast: number;
-      /** Maximum number of rotations for a frequency to be divided by the factor. */
+      /** Frequencies with at most this many rotations are divided by `factor`. */
       readonly betaSlow: number;
       /** Factor by which cosines and sines are multiplied. */
       readonly attentionFactor: number;
@@ -78,7 +78,7 @@ export interface DeltaShape {
   readonly valueDim: number;
 }
 
-/** Traits of a layer that differs from the default, which sees all earlier positions. */
+/** Ways in which a layer differs from the default, which is full causal attention. */
 export interface LayerTraits {
   /** @default attention */
   readonly mixer?: Exclude<Mixer, 'attention'>;
@@ -128,7 +128,10 @@ export interface ModelConfig {
   readonly kvHeads: number;
   /** Width of one head; even. */
   readonly headDim: number;
-  /** Width of the first part of a head, which positions rotate; even. @default {@link headDim} */
+  /**
+   * Width of the first part of a head, which is rotated by the position; even. @default {@link
+   * headDim}
+   */
   readonly rotaryDim?: number;
   readonly intermediateSize: number;
   readonly normEpsilon: number;
@@ -140,9 +143,15 @@ export interface ModelConfig {
   readonly normOffset?: number;
   /** True if queries and keys are normalised with RMSNorm. */
   readonly qkNorm: boolean;
-  /** `projection`: the norms of queries and keys cover all heads together. @default each head separately */
+  /**
+   * `projection` if a norm of queries or keys covers all heads together. @default each head
+   * separately
+   */
   readonly qkNormScope?: 'projection';
-  /** True if each head's result is multiplied by a gate, which the query projection makes. @default false */
+  /**
+   * True if each head's result is multiplied by a gate, which the query projection makes. @default
+   * false
+   */
   readonly gatedAttention?: boolean;
   readonly qkvBias: boolean;
   /** True if the attention's output projection has a bias. */
@@ -172,11 +181,14 @@ export interface ModelConfig {
   readonly experts?: Experts;
   /** Heads of the layers with the gated delta rule; set if there are any. */
   readonly delta?: DeltaShape;
-  /** Positions that a convolution reads, including its own; set if layers have a convolution. */
+  /**
+   * Number of positions that a convolution reads, including its own; set if layers have a
+   * convolution.
+   */
   readonly convTaps?: number;
   /** Traits of each layer. @default no traits */
   readonly layerTraits?: readonly LayerTraits[];
-  /** Longest sequence that the engine supports for the model. */
+  /** Longest sequence that the engine supports for the model, in tokens. */
   readonly maxPositions: number;
   /** Key of config.json that limits {@link maxPositions}. @default 'max_position_embeddings' */
   readonly positionsKey?: 'original_max_position_embeddings';
@@ -202,7 +214,7 @@ export function layersWith(config: ModelConfig, mixer: Mixer): readonly number[]
   );
 }
 
-/** Number of key heads and value heads of all layers together. */
+/** Returns the number of key heads plus value heads in all attention layers together. */
 export function cacheHeads(config: ModelConfig): number {
   return 2 * layersWith(config, 'attention').length * config.kvHeads;
 }
@@ -213,7 +225,10 @@ export function deltaShape({ delta }: ModelConfig): DeltaShape {
   throw new InvariantError('The model has no heads for the gated delta rule.');
 }
 
-/** Channels of the convolution before the gated delta rule: queries, keys and values. */
+/**
+ * Returns the number of channels of the convolution before the gated delta rule: queries, keys and
+ * values.
+ */
 export function deltaChannels(config: ModelConfig): number {
   const { keyHeads, keyDim, valueHeads, valueDim } = deltaShape(config);
   return 2 * keyHeads * keyDim + valueHeads * valueDim;

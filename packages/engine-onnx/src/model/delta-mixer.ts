@@ -1,4 +1,6 @@
-/** The gated delta layer of a block: a state per head instead of keys and values of all positions. */
+/**
+ * The gated delta layer of a block: a state per head instead of keys and values of all positions.
+ */
 import type { Value } from '../onnx/graph/graph.js';
 import { causalConvolution } from '../onnx/ops/convolution.js';
 import { add, exp, multiply, negate, sigmoid, softplus, swiglu } from '../onnx/ops/elementwise.js';
@@ -13,7 +15,9 @@ import { parameterOf, projectNamed, type Trunk } from './trunk.js';
 /** Number that transformers adds to the squared length of queries and keys. */
 const lengthEpsilon = 1e-6;
 
-/** Applies the mixer to `h`. [B, S, d] -> [B, S, d] @see Yang et al., arXiv:2412.06464, section 3.4 */
+/**
+ * Applies the mixer to `h`. [B, S, d] -> [B, S, d] @see Yang et al., arXiv:2412.06464, section 3.4
+ */
 export function deltaMixer(trunk: Trunk, layer: number, h: Value): Value {
   const shape = deltaShape(trunk.config);
   const prefix = `${layerPrefix(layer)}linear_attn.`;
@@ -39,13 +43,16 @@ export function deltaMixer(trunk: Trunk, layer: number, h: Value): Value {
   return projectNamed(trunk, reshape(swiglu(gate, normed), flat), `${prefix}out_proj`);
 }
 
-/** Queries of length 1 / sqrt(K), keys of length 1, and values, each for all value heads. [B, S, H, width] */
+/**
+ * Queries of length 1 / sqrt(K), keys of length 1, and values, each for all value heads. [B, S, H,
+ * width]
+ */
 function inHeads(all: Value, { keyHeads, keyDim, valueHeads, valueDim }: DeltaShape) {
   const width = keyHeads * keyDim;
   const lead = all.shape.slice(0, 2);
   const keyed = (start: number, length: number): Value => {
     const heads = reshape(columns(all, start, width), [...lead, keyHeads, keyDim]);
-    // The root of the mean of squares is the length by the root of the width.
+    // The root mean square is the length divided by the square root of the width.
     const weight = new Float32Array(keyDim).fill(length / Math.sqrt(keyDim));
     const scaled = rmsNorm(heads, all.graph.constant(weight, [keyDim]), lengthEpsilon / keyDim);
     return repeated(scaled, valueHeads / keyHeads);

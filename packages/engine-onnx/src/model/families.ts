@@ -1,4 +1,7 @@
-/** Traits of the model families, as data. Defaults of config.json are in `configDefaults` of `@trinity-rft/chat`. */
+/**
+ * Traits of the model families, as data. Defaults of config.json are in `configDefaults` of
+ * `@trinity-rft/chat`.
+ */
 import type { Mixer, ModelConfig, ModelFamily } from './config.js';
 
 /** Layers with the window of `sliding_window`, if `layer_types` does not name them. */
@@ -26,8 +29,8 @@ export interface Family {
     | 'gatedAttention'
   > & { readonly qkNorm?: true };
   /**
-   * Projections with a bias. `qkv`: always queries, keys and values; `key`: queries, keys, values and the
-   * output, if the key `attention_bias` is true.
+   * Projections with a bias. `qkv`: always queries, keys and values; `key`: queries, keys, values
+   * and the output, if the key `attention_bias` is true.
    */
   readonly attentionBias?: 'qkv' | 'key';
   /** True if `mlp_bias` applies. */
@@ -45,19 +48,25 @@ export interface Family {
   };
   /** True if `partial_rotary_factor` applies. */
   readonly partialRotary?: true;
-  /** True if queries grow from `original_max_position_embeddings` on, by `llama_4_scaling_beta`. */
+  /**
+   * True if queries are scaled up by `llama_4_scaling_beta` from position
+   * `original_max_position_embeddings` on.
+   */
   readonly growingQueries?: true;
-  /** Meanings of `rope_type` values that differ from their name. */
+  /** Scalings meant by those `rope_type` values that name another one. */
   readonly ropeTypes?: Readonly<Record<string, string>>;
   /** True if `no_rope_layers` applies. */
   readonly unrotatedLayers?: true;
-  /** True for a family of hybrids and dense models, to which `position_embedding_type` applies. */
+  /**
+   * True for a family with both hybrid and dense models. `position_embedding_type` selects whether
+   * it has rotary embeddings.
+   */
   readonly hybrid?: true;
   /** True if the keys of experts apply. */
   readonly experts?: true;
   /** Mixer of layers without attention. */
   readonly recurrent?: Exclude<Mixer, 'attention'>;
-  /** Names of modules that differ from those in most families, by the name in most families. */
+  /** Names of the modules that most families name differently, by the usual name. */
   readonly names?: Readonly<Record<string, string>>;
 }
 

@@ -37,9 +37,9 @@ function halves(both: Value): readonly [Value, Value] {
 }
 
 /**
- * The sum of the experts, each multiplied by its weight, which is 0 unless the router selected it.
- * All experts are computed for every token, so the number of rows of a product does not depend on
- * the tokens, and neither does the order of sums.
+ * Sums the outputs of the experts, each multiplied by its weight. An expert that the router did not
+ * select has weight 0. All experts are computed for every token. The number of rows of a product
+ * therefore does not depend on the tokens, and neither does the order of sums.
  */
 function mixture(
   trunk: Trunk,

@@ -1,6 +1,6 @@
 /**
- * The head in parts: log-probabilities, entropies and their gradients, with one part of [R, V] in
- * memory at a time.
+ * Computes the head in parts: log-probabilities, entropies and their gradients. Only one part of
+ * the logits [R, V] is in memory at a time.
  */
 import type { Dim } from '../onnx/graph/dims.js';
 import type { Value } from '../onnx/graph/graph.js';
@@ -31,7 +31,8 @@ export interface ScoredStates {
 }
 
 /**
- * Log-probability of each target, entropy H = -sum(p log p) and H sum(p^2) + sum(p^2 log p).
+ * Computes the log-probability of each target, the entropy H = -sum(p log p), and `necs` = H
+ * sum(p^2) + sum(p^2 log p).
  */
 export function chunkedHead(
   trunk: Trunk,
@@ -63,8 +64,8 @@ export interface ScoreOptions {
 }
 
 /**
- * Log-probability of the target, and the requested entropy and `necs`, of each row. `logprobs` [R, V], `targets`
- * int32 [R, 1]
+ * Computes the log-probability of each row's target and, if requested, its entropy and `necs`.
+ * `logprobs` is [R, V], `targets` is int32 [R, 1].
  */
 export function scoresOf(
   logprobs: Value,
@@ -106,8 +107,8 @@ export interface HeadGradients {
 }
 
 /**
- * dL/dstates and, unless the head is frozen, dL/dW. With l = log p, weight a of the target's
- * log-probability and e of the entropy H = -sum(p l): dL/dlogits = a onehot(target) - p (a + e (l +
+ * Computes dL/dstates and, unless the head is frozen, dL/dW. With l = log p, the entropy H = -sum(p
+ * l), a = dL/dlogprob of the target and e = dL/dH: dL/dlogits = a onehot(target) - p (a + e (l +
  * H)).
  */
 export function chunkedHeadGradients(
@@ -154,7 +155,10 @@ function entropyFactor(logp: Value, p: Value, a: Value, e: Value): Value {
   return add(a, multiply(e, negate(rowDot(p, logp))));
 }
 
-/** Inputs of the parts; temperatures only if the states are not divided by them, see {@link headStates}. */
+/**
+ * Inputs of the parts. Temperatures are included only if {@link headStates} has not divided the
+ * states by them.
+ */
 const partsOf = (
   { config }: Trunk,
   { states, targets, inverseTemperature }: ScoredStates,
@@ -168,8 +172,8 @@ const partsOf = (
 type HeadInputs = { readonly states: Value } & Readonly<Record<string, Value | undefined>>;
 
 /**
- * Divides values into equal parts along their first dimension and calls `work` for each part. A part
- * starts only when the results of the part before it are computed: otherwise the runtime may
+ * Divides values into equal parts along their first dimension and calls `work` for each part. A
+ * part starts only when the results of the previous part are computed. Otherwise the runtime might
  * compute the logits of all parts first and hold them together.
  */
 function inChunks<T extends HeadInputs>(
@@ -202,8 +206,8 @@ function splitRows(value: Value, chunks: number): readonly Value[] {
 }
 
 /**
- * `value`, available once `earlier` is computed: its rows start at an index 0 that is derived from
- * `earlier`.
+ * Returns `value` such that it becomes available only after `earlier` is computed. Its rows are
+ * sliced from a start index that is computed from `earlier` and is always 0.
  */
 function after(value: Value, earlier: Value): Value {
   const { graph } = value;

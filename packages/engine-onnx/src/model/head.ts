@@ -4,7 +4,10 @@ import { multiply, softCap, softCapSlope } from '../onnx/ops/elementwise.js';
 import { headName } from './parameters.js';
 import { normalize, parameterOf, project, type Trunk } from './trunk.js';
 
-/** The final norm, times the factor of the logits. `x` [R, d] -> [R, d] */
+/**
+ * Applies the final norm. If the head makes logits, also multiplies by their factor. `x` [R, d] ->
+ * [R, d]
+ */
 export function finalNorm(trunk: Pick<Trunk, 'config' | 'parameters'>, x: Value): Value {
   const { logitScale, head } = trunk.config;
   const normed = normalize(trunk, x, 'model.norm.weight');
@@ -13,8 +16,8 @@ export function finalNorm(trunk: Pick<Trunk, 'config' | 'parameters'>, x: Value)
 }
 
 /**
- * Normalised hidden states, divided by the temperature unless the model caps logits. Dividing states costs less
- * than dividing logits. `x` [R, d], `inverseTemperature` [R, 1] -> [R, d]
+ * Normalised hidden states, divided by the temperature unless the model caps logits. Dividing
+ * states costs less than dividing logits. `x` [R, d], `inverseTemperature` [R, 1] -> [R, d]
  */
 export function headStates(
   trunk: Pick<Trunk, 'config' | 'parameters'>,
@@ -58,7 +61,10 @@ export function distributionOf(
   return { logprobs, slope };
 }
 
-/** Logits from the product of states and weight, for any part of the vocabulary; capped if the model has a cap. */
+/**
+ * Computes logits from the product of states and weight, for any part of the vocabulary. Caps them
+ * if the model has a cap.
+ */
 export function headLogits(
   { config: { logitCap } }: Pick<Trunk, 'config'>,
   product: Value,

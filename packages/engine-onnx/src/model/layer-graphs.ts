@@ -1,10 +1,11 @@
 /**
- * Graphs of one layer, and of parts of the head: gradients computed layer by layer, which keeps only the states
- * between layers. The caller runs the graphs in turn.
+ * Graphs of one layer and of parts of the head. With them, the caller computes gradients layer by
+ * layer and keeps only the states between layers. The caller executes one graph after another.
  *
- * B rows, T padded length (at least 2), N = B * T, R picked positions, C tokens of a part of the vocabulary, d
- * hidden size. Parameters, rotary tables and everything else that is not listed are as in `training-graphs.ts`;
- * layers with the same traits share their graphs, whose parameters have the names of one of them.
+ * B rows, T padded length (at least 2), N = B * T, R picked positions, C tokens of a part of the
+ * vocabulary, d hidden size. Parameters, rotary tables and everything else that is not listed are
+ * as in `training-graphs.ts`. Layers with the same traits share a graph, whose parameters have the
+ * names of one of these layers.
  *
  * | graph           | inputs                                                                    | outputs                                   |
  * | --------------- | ------------------------------------------------------------------------- | ----------------------------------------- |
@@ -15,10 +16,11 @@
  * | logits          | `states`, `weight` [C, d], `inverse_temperature`, `targets` [R, 1]        | `largest`, `sum`, `dot`, `target` [R, 1], see below |
  * | logits gradient | also `log_total`, `grad_logprobs`, `grad_targets` [R, 1], and with `entropy`: `grad_entropy`, `own_entropy` [R, 1] | `grad_states` [R, d], `grad_weight` [C, d] |
  *
- * Of the logits l of a part: `largest` = max(l), `sum` = sum(e^(l - largest)), `dot` = sum(e^(l - largest) l),
- * `target` = l of the target. A quantised weight consists of the inputs of `blockInput`. `log_total` is the
- * logarithm of sum(e^l) over all parts. `targets` are indices of tokens within the part, and `grad_targets` is
- * `grad_logprobs` where the target is in the part, else 0.
+ * For the logits l of a part: `largest` = max(l), `sum` = sum(e^(l - largest)), `dot` = sum(e^(l -
+ * largest) l), `target` = l of the target. A quantised weight consists of the inputs of
+ * `blockInput`. `log_total` is the logarithm of sum(e^l) over all parts. `targets` are indices of
+ * tokens within the part, and `grad_targets` is `grad_logprobs` where the target is in the part,
+ * else 0.
  */
 import { gradients } from '../onnx/autodiff.js';
 import type { Dim } from '../onnx/graph/dims.js';
@@ -54,13 +56,16 @@ export type BlockFormats = ReadonlyMap<string, BlockFormat>;
 export interface LayerGraphOptions {
   /** Adapters whose factors get gradients, instead of the parameters. */
   readonly adapters?: LayerAdapters | undefined;
-  /** Formats of matrices in blocks, by name. Adapters are not merged into such weights. @default none */
+  /**
+   * Formats of matrices in blocks, by name. Adapters are not merged into such weights. @default
+   * none
+   */
   readonly formats?: BlockFormats | undefined;
   /** See `training-graphs.ts`. */
   readonly branching: boolean;
 }
 
-/** The graph of one layer. */
+/** Builds the graph of one layer. */
 export function layerGraph(
   config: ModelConfig,
   layer: number,
@@ -72,7 +77,7 @@ export function layerGraph(
   return graph.record();
 }
 
-/** The gradients of one layer, whose forward pass is computed again. */
+/** Builds the gradient graph of one layer, which also computes the forward pass again. */
 export function layerGradientGraph(
   config: ModelConfig,
   layer: number,
@@ -113,7 +118,7 @@ function layerBody(
   return { graph, x, y: block(trunk, layer, x), trained: factors ?? parameters };
 }
 
-/** Products of layers whose adapters are not merged into the weights. */
+/** Products of the layers whose adapters are not merged into the weights. */
 const besides = (pairs: readonly (readonly [Value, LowRank])[]): NonNullable<Trunk['products']> =>
   new Map(
     pairs.map(([weight, factors]) => [
@@ -122,7 +127,7 @@ const besides = (pairs: readonly (readonly [Value, LowRank])[]): NonNullable<Tru
     ]),
   );
 
-/** A parameter that the caller feeds, as numbers. */
+/** Declares a parameter as an input of the graph. A parameter in blocks is converted to float32. */
 function weightInput(
   graph: Graph,
   name: string,
@@ -135,14 +140,16 @@ function weightInput(
     : graph.input(name, 'float32', shape);
 }
 
-/** The states that the head reads. */
+/** Builds the graph of the states that the head reads. */
 export function statesGraph(config: ModelConfig): ModelRecord {
   const { graph, states } = statesBody(config, false);
   graph.output('states', states);
   return graph.record();
 }
 
-/** The gradients of {@link statesGraph}. @param frozen true if the norm is not trained */
+/**
+ * Builds the gradient graph of {@link statesGraph}. @param frozen true if the norm is not trained
+ */
 export function statesGradientGraph(config: ModelConfig, frozen: boolean): ModelRecord {
   const { graph, x, norm, states } = statesBody(config, true);
   const seed = { value: states, gradient: graph.input('grad_states', 'float32', states.shape) };
@@ -166,7 +173,10 @@ function statesBody(config: ModelConfig, differentiated: boolean) {
   return { graph, x, norm, states };
 }
 
-/** Sums over a part of the vocabulary, from which log-probabilities and entropies follow. */
+/**
+ * Builds the graph of sums over a part of the vocabulary. Log-probabilities and entropies follow
+ * from the sums of all parts.
+ */
 export function logitsGraph(config: ModelConfig, formats?: BlockFormats): ModelRecord {
   const { graph, logits } = logitsBody(config, formats);
   const over = { shape: ['R', 1] };
@@ -191,8 +201,8 @@ export interface LogitsGradientOptions {
 }
 
 /**
- * The gradients of {@link logitsGraph}. With log p = l - log_total, weight a of the target's log-probability and e of the
- * entropy H: dL/dl = a onehot(target) - p (a + e (log p + H)).
+ * Builds the gradient graph of {@link logitsGraph}. With log p = l - log_total, the entropy H, a =
+ * dL/dlogprob of the target and e = dL/dH: dL/dl = a onehot(target) - p (a + e (log p + H)).
  */
 export function logitsGradientGraph(
   config: ModelConfig,

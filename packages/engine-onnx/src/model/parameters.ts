@@ -40,7 +40,10 @@ export function headName(config: ModelConfig): string {
 export const finalNormName = (config: ModelConfig): string =>
   parameterName(config, 'model.norm.weight');
 
-/** Name of a parameter in checkpoints of the family, from its name in most families. */
+/**
+ * Returns the name of a parameter in checkpoints of the family. `name` is its name in most
+ * families.
+ */
 export function parameterName({ family }: Pick<ModelConfig, 'family'>, name: string): string {
   const [, layer = '', module = '', kind = ''] =
     /^(model\.layers\.\d+\.)?(.+)(\.\w+)$/.exec(name) ?? [];
@@ -225,9 +228,9 @@ export interface InitialWeightsOptions {
 }
 
 /**
- * Weights of a new model: matrices N(0, std), those that end a residual branch N(0, std / sqrt(2
- * layers)), norms such that they scale by 1, biases 0. Every tensor draws from a stream named after it, so a tensor does
- * not depend on the others.
+ * Creates the weights of a new model. Matrices are N(0, std), or N(0, std / sqrt(2 layers)) if they
+ * end a residual branch. Norms scale by 1, and biases are 0. Every tensor draws from a random
+ * stream named after it, so a tensor does not depend on the others.
  * @see Radford et al., Language Models are Unsupervised Multitask Learners, section 2.3
  */
 export function initialWeights(

@@ -11,7 +11,8 @@ import { parseRecurrence } from './parse-recurrence.js';
 import { parseRope, type ParsedRope } from './parse-rope.js';
 
 /**
- * Reads the parsed `config.json`, in the format of transformers 4 or 5.
+ * Converts the parsed `config.json`, in the format of transformers 4 or 5, to a {@link
+ * ModelConfig}.
  * @param file path for messages
  * @throws CheckpointError that names the key, its value and the supported values
  */
@@ -104,7 +105,10 @@ function headSizes(
   return { heads, kvHeads, headDim };
 }
 
-/** Maximum number of positions: sequences end before the length at which rotary angles or queries change. */
+/**
+ * Returns the maximum number of positions. Sequences must end before the position from which rotary
+ * angles or queries change.
+ */
 function positionsOf(
   { end }: ParsedRope,
   maxPositions: number,

@@ -14,7 +14,7 @@ export function parseLayers(
   const sliding = slidingLayers(hf, rotated, file);
   const dense = denseLayers(hf);
   const mixers = parseMixers(hf, file);
-  // A window that holds the longest sequence is none.
+  // A window that is as long as the longest sequence has no effect.
   const window =
     hf.sliding_window != null && hf.sliding_window < maxPositions ? hf.sliding_window : undefined;
   const local = family.windows?.localRope ? 'local' : undefined;
@@ -111,7 +111,7 @@ export function assertDense(hf: ConfigKeys, file: string): void {
 export function parseExperts(hf: ConfigKeys, file: string): Experts | undefined {
   if (!families[hf.model_type].experts) return undefined;
   const { num_experts_per_tok: active, moe_intermediate_size: size } = hf;
-  // transformers 5 writes the second name.
+  // transformers 5 writes `num_local_experts`, earlier versions write `num_experts`.
   const count = hf.num_local_experts ?? hf.num_experts;
   if (!count || !active || size == null)
     throw invalid(file, 'num_experts', count, 'the number and sizes of the experts');

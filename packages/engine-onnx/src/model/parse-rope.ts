@@ -49,7 +49,9 @@ function byLayerType(hf: ConfigKeys): { readonly full: RopeKeys; readonly slidin
   return { full: full ?? {}, sliding: sliding ?? {} };
 }
 
-/** Length beyond which frequencies change, or queries grow. */
+/**
+ * Returns the length beyond which frequencies change or queries grow; undefined if there is none.
+ */
 function endOf(
   rope: RopeKeys,
   hf: ConfigKeys,
@@ -61,7 +63,10 @@ function endOf(
     : undefined;
 }
 
-/** Width of the rotated part of a head, rounded down as in transformers. */
+/**
+ * Returns the width of the rotated part of a head, rounded down as in transformers; undefined if
+ * the whole head is rotated.
+ */
 function parseRotaryDim(
   rope: RopeKeys,
   hf: ConfigKeys,
@@ -102,8 +107,8 @@ const scalings: Readonly<
   Record<string, (rope: RopeKeys, scaling: Scaling) => RopeScaling | undefined>
 > = {
   default: () => undefined,
-  // Frequencies depend on the length only beyond max_position_embeddings, where no sequence goes:
-  // keys that are cached would have to be rotated again.
+  // Dynamic scaling changes frequencies only beyond max_position_embeddings. Sequences are never
+  // that long, because cached keys would have to be rotated again.
   dynamic: () => undefined,
   linear: (_, { need }) => ({ kind: 'linear', factor: need('factor') }),
   llama3: (_, { need, originalMaxPositions }) => ({

@@ -20,7 +20,10 @@ export interface RopeShape {
   readonly ropeScaling?: RopeScaling;
 }
 
-/** Cosines and sines of position * frequency, computed in float64 and rounded once. */
+/**
+ * Returns cosines and sines of position * frequency, computed in float64 and rounded once, for
+ * positions below `length`.
+ */
 export function ropeTables(shape: RopeShape, length: number): RopeTables {
   const frequencies = ropeFrequencies(shape);
   const { ropeScaling: scaling } = shape;
@@ -38,16 +41,16 @@ export function ropeTables(shape: RopeShape, length: number): RopeTables {
   return { length, cos, sin };
 }
 
-/** Width of the part of a head that positions rotate. */
+/** Returns the width of the part of a head that is rotated by the position. */
 export const rotatedWidth = ({
   headDim,
   rotaryDim = headDim,
 }: Omit<RopeShape, 'ropeTheta'>): number => rotaryDim;
 
 /**
- * Angle per position of each pair of dimensions: theta^(-2i / r), scaled according to the config,
- * with r = {@link rotatedWidth}. [r / 2] @see Su et al., arXiv:2104.09864; for `llama3`, the Llama 3.1 model card's
- * `rope_scaling`
+ * Returns the angle per position of each pair of dimensions: theta^(-2i / r), scaled according to
+ * the config, with r = {@link rotatedWidth}. [r / 2] @see Su et al., arXiv:2104.09864; for
+ * `llama3`, the Llama 3.1 model card's `rope_scaling`
  */
 export function ropeFrequencies(shape: RopeShape): Float64Array {
   const half = rotatedWidth(shape) / 2;
@@ -83,12 +86,15 @@ function llama3({
 }
 
 /**
- * Like {@link llama3}, with the blend along the dimensions. @see Peng et al., arXiv:2309.00071,
- * section 3.2, as transformers computes it
+ * Like {@link llama3}, but the blend depends on the index of the dimension. @see Peng et al.,
+ * arXiv:2309.00071, section 3.2, as transformers computes it
  */
 function yarn(shape: RopeShape, scaling: Extract<RopeScaling, { kind: 'yarn' }>): Scale {
   const width = rotatedWidth(shape);
-  /** Dimension whose frequency makes this number of rotations over the original positions. */
+  /**
+   * Returns the index of the dimension whose frequency makes this number of rotations over the
+   * original positions.
+   */
   const dimension = (rotations: number): number =>
     (width * Math.log(scaling.originalMaxPositions / (rotations * 2 * Math.PI))) /
     (2 * Math.log(shape.ropeTheta));
@@ -103,8 +109,8 @@ function yarn(shape: RopeShape, scaling: Extract<RopeScaling, { kind: 'yarn' }>)
 }
 
 /**
- * Rotary tables as inputs of the graphs. Tables grow by doubling, so they are computed only a few
- * times.
+ * Feeds rotary tables to the graphs. The length of the tables grows by doubling, so they are
+ * computed only a few times.
  */
 export class RopeFeeds {
   readonly #runtime: GraphRuntime;
@@ -118,8 +124,8 @@ export class RopeFeeds {
   }
 
   /**
-   * `rope_cos` and `rope_sin` for positions below `length`, and the tables of layers that have
-   * their own.
+   * Returns `rope_cos` and `rope_sin` for at least `length` positions, and the tables of layers
+   * that have their own.
    */
   feeds(length: number): DeviceArrays {
     if (length > this.#length) {

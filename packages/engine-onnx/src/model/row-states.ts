@@ -1,13 +1,13 @@
 /**
- * A state of a row, in addition to keys and values; its size does not depend on the length of the
- * row.
+ * Recurrent states of a row, which are kept in addition to keys and values. The size of a state
+ * does not depend on the length of the row.
  */
 import { deltaChannels, deltaShape, layerTraits, type Mixer, type ModelConfig } from './config.js';
 
 export interface RowState {
   /** Name of the input of a graph; the output is `new_<name>`. */
   readonly name: string;
-  /** Shape for one row. Zeros stand for a row that has not begun. */
+  /** Shape for one row. A row that has not begun has zeros. */
   readonly shape: readonly number[];
 }
 
@@ -40,7 +40,10 @@ const statesOf: Readonly<Record<Mixer, StatesOf>> = {
   },
 };
 
-/** State of a convolution: the last positions, which are convolved with the next position. */
+/**
+ * State of a convolution: its inputs at the last positions, which are convolved with the next
+ * position.
+ */
 const convolved = ({ convTaps = 1 }: ModelConfig, layer: number, channels: number): RowState => ({
   name: convolutionState(layer),
   shape: [convTaps - 1, channels],

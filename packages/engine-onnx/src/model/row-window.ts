@@ -1,14 +1,14 @@
 /**
- * Number of rows that one run of a graph may have, so that the result of a row does not depend on
- * the other rows, bit for bit.
+ * Limits the number of rows in one execution of a graph, so that the result of a row does not
+ * depend on the other rows, bit for bit.
  */
 import type { ModelConfig } from './config.js';
 import { blockLength, threadColumns, type LinearShape } from '../runtime/gemm-blocks.js';
 import { linearShapes } from './parameters.js';
 
 /**
- * A run has at least `min` rows and at most `max`. To reach `min`, the caller pads with rows whose
- * results it drops.
+ * Each execution has at least `min` rows and at most `max`. To reach `min`, the caller adds rows
+ * and drops their results.
  */
 export interface RowWindow {
   readonly min: number;
@@ -19,12 +19,13 @@ export interface RowWindow {
 const maxRows = 512;
 
 /**
- * The window in which all row counts give equal blocks in every linear layer of a model. Among
- * several windows, the one with the largest ratio of `max` to `min`.
+ * Returns the window in which all row counts give equal blocks in every linear layer of a model. Of
+ * several windows, the one with the largest ratio of `max` to `min` is returned.
  */
 export function rowWindow(config: ModelConfig, threads: number): RowWindow {
   const layers = linearShapes(config);
-  // Attention runs one GEMM per row and head; fewer of them than threads would be divided as well.
+  // Attention computes one GEMM per row and head. If there were fewer GEMMs than threads, the
+  // threads would divide each GEMM as well.
   const fewest = Math.max(2, Math.ceil(threads / config.kvHeads));
   let best: RowWindow = { min: fewest, max: fewest };
   for (let min = fewest; min <= maxRows;) {
@@ -37,13 +38,14 @@ export function rowWindow(config: ModelConfig, threads: number): RowWindow {
   return best;
 }
 
-/** Lengths of the blocks in which the columns of each layer are summed. */
+/** Describes the lengths of the blocks in which the columns of each layer are summed. */
 function blocksOf(layers: readonly LinearShape[], rows: number, threads: number): string {
   return layers
     .map((shape) => {
       const columns = threadColumns(rows, shape, threads);
       const lengths = columns.map((count) => blockLength(count, shape[1]));
-      // Where all columns share a length, it does not matter which thread takes which.
+      // If all threads have the same block length, the distribution of columns to threads does not
+      // matter.
       return lengths.every((length) => length === lengths[0])
         ? `${lengths[0]}`
         : `${columns.join('+')}:${lengths.join('+')}`;

@@ -1,10 +1,10 @@
 /**
  * Graphs of the sampler. The KV cache belongs to the caller: the graphs read it and return only new
- * keys and values. Prefill fills the cache without drawing a token: decoding reads the last
- * token of the prompt, once for every choice.
+ * keys and values. Prefill fills the cache without drawing a token. Decoding reads the last token
+ * of the prompt, once for every choice.
  *
- * B rows, S padded prompt length, M cache capacity, P table length, L layers with attention, KV key heads, D head
- * width, V vocabulary
+ * B rows, S padded prompt length, M cache capacity, P table length, L layers with attention, KV key
+ * heads, D head width, V vocabulary
  *
  * | name                  | type                    | prefill | decode | meaning                                                             |
  * | --------------------- | ----------------------- | ------- | ------ | ------------------------------------------------------------------- |
@@ -23,7 +23,7 @@
  * | `logprob`             | f32 [B, 1]              |         | out    | `sampled`: its log-probability                                      |
  * | `logprobs`            | f32 [B, V]              |         | out    | `logprobs`: the whole distribution, for everything else             |
  *
- * Feed at least two rows: a single row uses a different matrix kernel, which rounds sums in another
+ * Feed at least two rows. A single row uses a different matrix kernel, which rounds sums in another
  * order.
  */
 import { Graph, type Value } from '../onnx/graph/graph.js';
@@ -49,7 +49,7 @@ import {
 
 export type DecodeVariant = 'sampled' | 'logprobs';
 
-/** The graph that reads prompts into the cache. */
+/** Builds the graph that reads prompts into the cache. */
 export function prefillGraph(config: ModelConfig): ModelRecord {
   const graph = new Graph();
   const ids = graph.input('ids', 'int32', ['B', 'S']);
@@ -64,7 +64,10 @@ export function prefillGraph(config: ModelConfig): ModelRecord {
   return graph.record();
 }
 
-/** The graph that reads one token per row, and draws the next token or returns its distribution. */
+/**
+ * Builds the graph that reads one token per row, and draws the next token or returns its
+ * distribution.
+ */
 export function decodeGraph(
   config: ModelConfig,
   options: { readonly variant: DecodeVariant },
@@ -100,7 +103,7 @@ export function decodeGraph(
   return graph.record();
 }
 
-/** The states of the rows, as inputs, by name. */
+/** Declares the states of the rows as inputs of the graph. Returns the inputs by name. */
 export function stateInputs(graph: Graph, config: ModelConfig): ReadonlyMap<string, Value> {
   return new Map(
     rowStates(config).map(({ name, shape }) => [

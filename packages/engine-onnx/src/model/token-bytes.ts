@@ -1,10 +1,12 @@
-/** The bytes that each token id stands for. */
+/** The bytes of each token id. */
 
-/** The byte string of each token id. */
 export interface TokenBytes {
   /** The byte strings of all tokens, one after another. */
   readonly bytes: Uint8Array;
-  /** Token t is `bytes[offsets[t] .. offsets[t + 1])`; ids beyond the table have no bytes. */
+  /**
+   * Start of each token in `bytes`: token t is `bytes[offsets[t] .. offsets[t + 1])`. Ids beyond
+   * the table have no bytes.
+   */
   readonly offsets: Uint32Array;
 }
 

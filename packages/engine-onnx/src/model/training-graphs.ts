@@ -24,9 +24,9 @@
  * | `grad.<parameter>`    | f32          |         | out      | dL/dparameter; of a tied embedding only the head's part, of an untied one none |
  * | `grad.embedded`       | f32 [N, d]   |         | out      | dL/d(embedding row of each id), which the caller sums by id        |
  *
- * The head computes R in `chunks` equal parts in sequence, so that arrays of width V stay small; R is
- * a multiple of `chunks`. Where `spread` is an input, the last of the R rows is padding (gradient 0)
- * unless every position is picked.
+ * The head computes the R positions in `chunks` equal parts, one after another, so that arrays of
+ * width V stay small. R is a multiple of `chunks`. Where `spread` is an input, the last of the R
+ * positions is padding (gradient 0) unless every position is picked.
  */
 import { gradients, type Seed } from '../onnx/autodiff.js';
 import { Graph, type Value } from '../onnx/graph/graph.js';
@@ -43,7 +43,10 @@ import { embeddingName, headName } from './parameters.js';
 import { embed, parameterInputs, tableInputs, wholeSequences, type Trunk } from './trunk.js';
 
 export interface TrainingGraphOptions {
-  /** True if the forward graph returns entropies, or the backward graph takes gradients of entropies. */
+  /**
+   * True if the forward graph returns entropies, or the backward graph takes gradients of
+   * entropies.
+   */
   readonly entropy: boolean;
   /** Number of parts of the head. */
   readonly chunks: number;
@@ -56,11 +59,14 @@ export interface TrainingGraphOptions {
 export interface ForwardGraphOptions extends TrainingGraphOptions {
   /** @default false */
   readonly necs?: boolean;
-  /** Column parts in which layers sum, so that scores equal sampled log-probabilities to the bit: see {@link ExactScoring}. */
+  /**
+   * Column parts in which layers are computed, so that scores equal sampled log-probabilities bit
+   * for bit: see {@link ExactScoring}.
+   */
   readonly parts: ExactScoring['parts'];
 }
 
-/** The graph that scores sequences. */
+/** Builds the graph that scores sequences. */
 export function forwardGraph(config: ModelConfig, options: ForwardGraphOptions): ModelRecord {
   const graph = new Graph();
   const { trunk, x } = trainingBody(graph, config, { parts: options.parts });
@@ -73,7 +79,7 @@ export function forwardGraph(config: ModelConfig, options: ForwardGraphOptions):
   return graph.record();
 }
 
-/** The graph that returns the gradient of every parameter. */
+/** Builds the graph that returns the gradient of every parameter. */
 export function backwardGraph(config: ModelConfig, options: TrainingGraphOptions): ModelRecord {
   const graph = new Graph();
   const { body, seed, headGradient } = differentiated(graph, config, options);
@@ -133,8 +139,8 @@ export interface TrainingBody {
 }
 
 /**
- * Adds the outputs `grad.embedded` and `grad.<parameter>` of every parameter, except of the embedding
- * and of those in `existing`.
+ * Adds the outputs `grad.embedded` and `grad.<parameter>` of every parameter, except of the
+ * embedding and of those in `existing`.
  */
 export function outputGradients(
   { trunk, embedded }: TrainingBody,
@@ -151,7 +157,7 @@ export function outputGradients(
   graph.output('grad.embedded', reshape(dEmbedded!, ['N', config.hiddenSize]));
 }
 
-/** Embedding and blocks, with the inputs `ids`, parameters and rotary tables. */
+/** Builds the embedding and the blocks. Adds the inputs `ids`, parameters and rotary tables. */
 export function trainingBody(
   graph: Graph,
   config: ModelConfig,
@@ -177,8 +183,8 @@ export function trainingBody(
 }
 
 /**
- * The trunk of graphs over whole sequences. Adds the rotary tables as inputs and, with `branching`,
- * `positions` and `branches`.
+ * Returns the trunk of graphs over whole sequences. Adds the rotary tables as inputs and, with
+ * `branching`, `positions` and `branches`.
  */
 export function trainingTrunk(
   graph: Graph,

@@ -1,4 +1,7 @@
-/** Parts that the blocks and the head of a graph share: parameters, rotary tables, linear layers, norms. */
+/**
+ * Parts that the blocks and the head of a graph share: parameters, rotary tables, linear layers,
+ * norms.
+ */
 import { InvariantError } from '@trinity-rft/core';
 import type { Graph, Value } from '../onnx/graph/graph.js';
 import { add } from '../onnx/ops/elementwise.js';
@@ -12,14 +15,15 @@ import { embeddingName, parameterName, parameterSpecs } from './parameters.js';
 import { rotatedWidth } from './rope.js';
 
 /**
- * Mixes the values of a sequence. `q` [B, H, S, D], `k` and `v` [B, KV, S, D], rotated -> [B, S, H, D]. Training,
- * prefill and decoding differ only in the source of the keys: the sequence itself, or a cache.
+ * Mixes the values of a sequence. `q` [B, H, S, D], `k` and `v` [B, KV, S, D], rotated -> [B, S, H,
+ * D]. Training, prefill and decoding differ only in the source of the keys: the sequence itself, or
+ * a cache.
  */
 export type Attention = (layer: number, q: Value, k: Value, v: Value) => Value;
 
 /**
- * Mixes positions, starting from the state after the positions before them; returns the state after the last
- * position.
+ * Mixes the positions of `inputs`, starting from the state `past` before them. Returns the state
+ * after the last position.
  */
 type Step = (
   inputs: readonly Value[],
@@ -27,12 +31,13 @@ type Step = (
 ) => { readonly y: Value; readonly state: Value };
 
 /**
- * Applies a mixer with a state of the row: `step` reads the positions of `inputs` [B, S, ...] in order. Graphs
- * differ only in where the state named by {@link rowStates} comes from, and whether it is kept.
+ * Applies a mixer that has a state per row: `step` reads the positions of `inputs` [B, S, ...] in
+ * order. Graphs differ only in where the state, named as in {@link rowStates}, comes from and
+ * whether its new value is kept.
  */
 export type Recurrence = (state: string, inputs: readonly Value[], step: Step) => Value;
 
-/** Reads sequences from their beginning, and drops the states after them. */
+/** Reads sequences from their beginning, and drops the states after the last position. */
 export const wholeSequences: Recurrence = (_, inputs, step) => step(inputs, undefined).y;
 
 /** The rotary tables of a model. `local` is set only if some of its layers use other tables. */
@@ -46,20 +51,22 @@ export interface Trunk {
   readonly config: ModelConfig;
   /** Parameters by Hugging Face name. */
   readonly parameters: ReadonlyMap<string, Value>;
-  /** Positions in int64, as {@link rotary} needs them. */
+  /** Positions in int64, in the shapes that {@link rotary} accepts. */
   readonly positions: Value;
   readonly tables: RopeInputs;
   readonly attention: Attention;
   readonly recurrence: Recurrence;
   /**
-   * Column parts in which a linear layer is computed, see {@link ExactScoring}; they have no gradient.
+   * Column parts in which a linear layer is computed, see {@link ExactScoring}. A layer in parts
+   * has no gradient.
    * @default one part
    */
   readonly parts?: ExactScoring['parts'];
   /** Low-rank factors, by the weight into which they are already merged. @default none */
   readonly adapters?: ReadonlyMap<Value, LowRank>;
   /**
-   * Functions that compute x W^T, by weight, for integer weights and for weights whose adapters are not merged.
+   * Functions that compute x W^T, by weight, for integer weights and for weights whose adapters are
+   * not merged.
    * @default none
    */
   readonly products?: ReadonlyMap<Value, (x: Value) => Value>;
@@ -89,8 +96,9 @@ export function parameterInputs(graph: Graph, config: ModelConfig): ReadonlyMap<
 }
 
 /**
- * Adds the inputs `rope_cos` and `rope_sin`, [P, r / 2] with P at least the largest position plus one and r =
- * {@link rotatedWidth}, and, with the suffix `_local`, those of layers with other tables.
+ * Adds the inputs `rope_cos` and `rope_sin`, [P, r / 2] with P at least the largest position plus
+ * one and r = {@link rotatedWidth}. For layers with other tables, also adds these inputs with the
+ * suffix `_local`.
  */
 export function tableInputs(graph: Graph, config: ModelConfig): RopeInputs {
   const shape = ['P', rotatedWidth(config) / 2];
@@ -101,13 +109,13 @@ export function tableInputs(graph: Graph, config: ModelConfig): RopeInputs {
   return { global: pair(''), local: config.localRope && pair('_local') };
 }
 
-/** Rows of the embedding matrix. `ids` [B, S] -> [B, S, d] */
+/** Looks up rows of the embedding matrix. `ids` [B, S] -> [B, S, d] */
 export function embed(trunk: Trunk, ids: Value): Value {
   return gather(parameterOf(trunk, embeddingName), ids);
 }
 
 /**
- * A linear layer, in parts if the trunk has them. `x` [..., in], `weight` [out, in], `bias`
+ * Applies a linear layer, in parts if the trunk has them. `x` [..., in], `weight` [out, in], `bias`
  * [out]
  */
 export function project(trunk: Trunk, x: Value, weight: Value, bias?: Value): Value {
@@ -119,7 +127,7 @@ export function project(trunk: Trunk, x: Value, weight: Value, bias?: Value): Va
   return sizes.length > 1 ? linearInParts(x, weight, bias, sizes) : linear(x, weight, bias);
 }
 
-/** {@link project} with the weight, and the bias if there is one, of the layer `name`. */
+/** Applies {@link project} with the weight and, if there is one, the bias of the layer `name`. */
 export function projectNamed(trunk: Trunk, x: Value, name: string): Value {
   const weight = parameterOf(trunk, `${name}.weight`);
   return project(
@@ -130,7 +138,7 @@ export function projectNamed(trunk: Trunk, x: Value, name: string): Value {
   );
 }
 
-/** RMSNorm with the weights of the norm `name`. */
+/** Applies RMSNorm with the weights of the norm `name`. */
 export function normalize(
   trunk: Pick<Trunk, 'config' | 'parameters'>,
   x: Value,

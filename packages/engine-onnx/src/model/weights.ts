@@ -1,6 +1,6 @@
 /**
- * Weight arrays that trainer and sampler share without copies: a set has owners, and a step never
- * overwrites a set in use.
+ * Weight arrays that trainer and sampler share without copies. Users lease a set, and a step never
+ * overwrites a leased set.
  */
 import { EngineError } from '@trinity-rft/core';
 import type { ArraySet, GraphRuntime } from '../runtime/graph-runtime.js';
@@ -9,7 +9,7 @@ import { parameterSpecs, type ParameterSpec } from './parameters.js';
 
 /** Keeps a set unchanged until it is released. */
 export interface WeightLease {
-  /** All parameters, or the adapters of a model whose parameters never change. */
+  /** All parameters, or only the adapters if the parameters are quantised and never change. */
   readonly set: ArraySet;
   /** Takes another lease on the set. */
   share(): WeightLease;
@@ -20,18 +20,18 @@ export interface WeightLease {
 /** The published set, which may still have to be written. */
 export interface PublishedWeights {
   readonly isWritten: boolean;
-  /** Materialises the weights, reusing the previous buffer if it is no longer leased. To be called once. */
+  /** Materialises the weights, reusing the previous buffer if it is no longer leased. Call once. */
   lease(): Promise<WeightLease>;
 }
 
-/** Replaces the numbers of a set: `to` gets the complete new numbers, and may be the same set as `from`. */
+/** Writes the complete new numbers to `to`, computed from `from`. Both may be the same set. */
 type Rewrite = (from: ArraySet, to: ArraySet) => Promise<void>;
 
 /**
  * The weights of one model. The trainer's set is `training`; other users lease a set. A step writes
- * in place while the training set is not leased, otherwise into a free set, which then becomes the
- * training set. Publishing and adopting therefore never copy, and besides leased and taken sets
- * there are at most the training set and one free set.
+ * in place while the training set is not leased. Otherwise it writes to a free set, which then
+ * becomes the training set. Publishing and adopting weights therefore never copy them. Besides
+ * leased and taken sets, there are at most the training set and one free set.
  */
 export class WeightBuffers {
   readonly runtime: GraphRuntime;
@@ -42,7 +42,7 @@ export class WeightBuffers {
   #published: WeightLease | 'due' | undefined;
   #reference: ArraySet | undefined;
   #rewriting: Promise<void> | undefined;
-  /** Pending rewrite of the training weights, which runs on first use. */
+  /** Pending rewrite of the training weights, which is executed on first use. */
   #due: Rewrite | undefined;
   /** Leases that wait for the pending rewrite. */
   #waiting: PromiseWithResolvers<WeightLease>[] = [];
@@ -82,8 +82,8 @@ export class WeightBuffers {
   }
 
   /**
-   * Freezes reference weights: separate ones, which are not copied, or the training set, if it is never written
-   * to.
+   * Sets the frozen reference weights: an array, which is not copied, or the training set if it is
+   * never written to.
    */
   setReference(reference: Float32Array | ArraySet): void {
     this.#reference =
@@ -104,15 +104,15 @@ export class WeightBuffers {
     };
   }
 
-  /** Publishes the training set. No copy: the next step writes into another set. */
+  /** Publishes the training set without a copy, because the next step writes to another set. */
   publish(): void {
     if (typeof this.#published === 'object') this.#published.release();
     this.#published = this.#due ? 'due' : this.lease();
   }
 
   /**
-   * Leases the set that is published now, for the sampler, even if another set is published before the lease
-   * begins.
+   * Leases the set that is published now. The lease is for this set even if another one is
+   * published before `lease` is called.
    * @throws EngineError when nothing was published yet
    */
   leasePublished(): PublishedWeights {
@@ -127,7 +127,7 @@ export class WeightBuffers {
     }
     const waiting = Promise.withResolvers<WeightLease>();
     this.#waiting.push(waiting);
-    // The caller that causes the failure gets the error, too.
+    // Handled here too, because the caller of the failed write also gets the error.
     waiting.promise.catch(() => undefined);
     return {
       isWritten: false,
@@ -139,8 +139,8 @@ export class WeightBuffers {
   }
 
   /**
-   * Leases an unused set, for weights read from a checkpoint; releasing the lease frees the set or
-   * keeps it for reuse. The contents of the set are arbitrary.
+   * Leases an unused set for weights read from a checkpoint. Its contents are arbitrary. Releasing
+   * the lease frees the set or keeps it for reuse.
    */
   leaseEmpty(): WeightLease {
     return this.lease(this.takeSet());
@@ -159,9 +159,9 @@ export class WeightBuffers {
   }
 
   /**
-   * Replaces the training weights: `write` gets the set with the old numbers and the set for the
-   * new ones, which is the same set unless it is leased. Callers must await {@link settled} before
-   * they lease the current training set.
+   * Replaces the training weights. `write` gets the set with the old numbers and the set for the
+   * new ones. Both are the same set unless the training set is leased. Callers must await {@link
+   * settled} before they lease the current training set.
    * @param spare a set of {@link takeSet} that the new numbers may overwrite
    */
   rewrite(write: Rewrite, spare?: ArraySet): Promise<void> {
@@ -169,16 +169,17 @@ export class WeightBuffers {
   }
 
   /**
-   * Like {@link rewrite}, but runs `write` when the training weights are first needed, and again
-   * after a failure. If all leases on the old set are released by then, no second set is needed.
+   * Like {@link rewrite}, but calls `write` when the training weights are first needed, and again
+   * if the call failed. If all leases on the old set are released before then, no second set is
+   * needed.
    */
   rewriteLater(write: Rewrite): void {
     this.#due = write;
   }
 
   /**
-   * Resolves once the training weights are written, including by a pending {@link rewriteLater}. @throws the error
-   * of the pending write
+   * Resolves once the training weights are written, including by a pending {@link rewriteLater}.
+   * @throws the error of the pending write
    */
   async settled(): Promise<void> {
     while (this.#rewriting ?? this.#due) {
@@ -214,7 +215,9 @@ export class WeightBuffers {
     if (spare && to !== spare) this.#recycle(spare);
   }
 
-  /** Number of sets in memory: the training set, leased sets and free sets, without the reference. */
+  /**
+   * Number of sets in memory: the training set, leased sets and free sets, without the reference.
+   */
   get count(): number {
     return new Set([this.#training, ...this.#leases.keys(), ...this.#free]).size;
   }
@@ -229,7 +232,10 @@ export class WeightBuffers {
     if (set !== this.#training) this.#recycle(set);
   }
 
-  /** Keeps at most one free set: alternating between two sets needs one spare, and more would waste memory. */
+  /**
+   * Keeps at most one free set. Alternating between two sets needs one spare set, and more would
+   * waste memory.
+   */
   #recycle(set: ArraySet): void {
     if (this.#free.length === 0) this.#free.push(set);
     else set.free();

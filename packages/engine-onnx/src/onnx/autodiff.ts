@@ -1,20 +1,23 @@
 /**
- * Reverse-mode differentiation: visits the values backwards and sums the results of their
- * pullbacks.
+ * Reverse-mode differentiation. Visits the values from last to first and sums the gradients that
+ * their pullbacks return.
  */
 import { InvariantError } from '@trinity-rft/core';
 import type { Value } from './graph/graph.js';
 import { add } from './ops/elementwise.js';
 
-/** The gradient of a scalar with respect to `value`, known from outside the graph. */
+/**
+ * The gradient of a scalar with respect to `value`, given from outside the differentiated part of
+ * the graph.
+ */
 export interface Seed {
   readonly value: Value;
   readonly gradient: Value;
 }
 
 /**
- * Gradients of one scalar L with respect to `targets`, given dL/dvalue of every seed. The nodes are
- * added to the same graph.
+ * Returns the gradients of one scalar L with respect to `targets`, given dL/dvalue of every seed.
+ * Adds the nodes that compute them to the same graph.
  * @throws InvariantError when no seed depends on a target
  */
 export function gradients(seeds: readonly Seed[], targets: readonly Value[]): readonly Value[] {
@@ -25,7 +28,7 @@ export function gradients(seeds: readonly Seed[], targets: readonly Value[]): re
     sums.set(value, sum ? add(sum, gradient) : gradient);
   };
   for (const seed of seeds) accumulate(seed.value, seed.gradient);
-  // Descending ids: a value's gradient is complete before it is passed on.
+  // Ids descend, so a value's gradient is complete before it is passed on.
   for (const value of relevant) {
     const gradient = sums.get(value);
     if (!gradient || !value.source) continue;
@@ -45,7 +48,7 @@ export function gradients(seeds: readonly Seed[], targets: readonly Value[]): re
   });
 }
 
-/** Values between seeds and targets, inclusive, latest first. */
+/** Returns the values between seeds and targets, inclusive, latest first. */
 function reaching(seeds: readonly Seed[], targets: ReadonlySet<Value>): ReadonlySet<Value> {
   const seen = new Set<Value>();
   const open = seeds.map((seed) => seed.value);

@@ -1,12 +1,12 @@
-/** Places for the bytes of weights: inside the model file, or in files next to it. */
+/** Stores the bytes of weights inside the model file, or in files next to it. */
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ExternalBytes } from './graph/record.js';
 
 /**
- * Stores the bytes of a constant: returns bytes for the model file, or the location in a file next
- * to it.
+ * Stores the bytes of a constant. Returns the bytes if they belong into the model file, otherwise
+ * their place in a file next to it.
  */
 export type Place = (bytes: Uint8Array) => Promise<Uint8Array | ExternalBytes>;
 
@@ -51,7 +51,7 @@ export function weightPlace(options: {
   };
   return {
     put: async (bytes) => {
-      // Work on a tensor does not yield: this is where a signal gets its turn.
+      // Converting tensors never yields to the event loop, so an abort signal can only arrive here.
       await nextTurn();
       signal?.throwIfAborted();
       return most === undefined ? bytes : outside(bytes, most);

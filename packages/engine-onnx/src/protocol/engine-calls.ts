@@ -1,4 +1,4 @@
-/** Options of an engine's threads, and the calls that they answer. */
+/** Options of an engine's threads, and the calls that the threads handle. */
 import type { MessagePort } from 'node:worker_threads';
 
 import type { Metrics } from '@trinity-rft/core';
@@ -32,7 +32,7 @@ export interface WorkerOptions {
   readonly tokenBytes?: TokenBytes;
   /** Adapters to train. @default no adapters */
   readonly lora?: LoraOptions;
-  /** With `lora`: quantization of the frozen weights. @default no quantization */
+  /** Quantization of the frozen weights; only with `lora`. @default no quantization */
   readonly quantization?: Quantization;
   /**
    * Module that runs the graphs: it exports `createGraphRuntime` (see `CreateGraphRuntime`).
@@ -40,8 +40,8 @@ export interface WorkerOptions {
    */
   readonly runtime?: string;
   /**
-   * Config of the model in a thread that only samples; another thread of the engine sends the
-   * weights.
+   * Config of the model, set only in a thread that only samples. Such a thread gets its weights
+   * from another thread of the engine.
    * @default the model in `modelPath`
    */
   readonly samplerOf?: ModelConfig;
@@ -61,8 +61,8 @@ export interface EngineFacts {
 }
 
 /**
- * Where a sampler gets its weights: the source that the engine's caller names, the current weights
- * of the sampler in the trainer's thread, or a copy that another thread sends.
+ * The source of a sampler's weights: the one that the engine's caller names, the current weights of
+ * the sampler in the trainer's thread, or a copy that another thread sends.
  */
 export type SamplerWeightSource =
   | WeightSource
@@ -72,7 +72,10 @@ export type SamplerWeightSource =
 export interface SampleCall {
   readonly prompt: Int32Array;
   readonly options: SamplingOptions;
-  /** Index of the first of these choices, when other threads sample the rest of the request. */
+  /**
+   * Index of the first choice of this call in its request. Other threads sample the rest of the
+   * request.
+   */
   readonly firstChoice: number;
   /** True to report tokens as they are drawn, as {@link DrawnToken}. */
   readonly reportTokens: boolean;

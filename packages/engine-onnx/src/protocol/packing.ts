@@ -1,6 +1,6 @@
 /**
- * Packs batches and sequences into a few long typed arrays, which another thread receives without
- * copies.
+ * Packs batches and sequences into a few long typed arrays, which can be transferred to another
+ * thread without copies.
  */
 import { MessagePort, type Transferable } from 'node:worker_threads';
 
@@ -13,8 +13,8 @@ export interface PackedBatch {
   /** Number of tokens of each row. */
   readonly lengths: Float64Array;
   /**
-   * In float64, as are the temperatures, so that invalid numbers of the caller arrive unchanged and
-   * are rejected.
+   * Prompt lengths and temperatures are float64, so that invalid numbers reach the thread unchanged
+   * and are rejected there.
    */
   readonly promptLengths: Float64Array;
   readonly temperatures: Float64Array;
@@ -125,8 +125,8 @@ function unpackTop({ counts, tokens, logprobs }: PackedTop): TokenLogprob[][] {
 }
 
 /**
- * The buffers and ports in a message, which are transferred instead of copied. The sender must not
- * use the arrays of such a message afterwards.
+ * Returns the buffers and ports in a message, which are transferred instead of copied. The sender
+ * must not use the arrays of the message afterwards.
  */
 export function transferables(value: unknown): Transferable[] {
   if (value instanceof MessagePort) return [value];

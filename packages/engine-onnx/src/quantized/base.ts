@@ -11,18 +11,24 @@ import { bytesOf, floats } from '../runtime/host-arrays.js';
 import type { BlockWeights } from '../train/trainable.js';
 import type { Quantized } from './quantize.js';
 
-/** The bytes of a matrix. */
+/** The stored data of a matrix in blocks. */
 export interface StoredBlocks extends BlockFormat, Quantized {
   readonly offsets?: Float32Array;
 }
 
-/** Vectors and a few matrices are numbers, the other matrices in blocks. */
+/**
+ * A stored parameter. Vectors and a few matrices are float32 numbers; the other matrices are in
+ * blocks.
+ */
 export type StoredParameter = StoredBlocks | Float32Array;
 
 export class QuantizedBase implements BlockWeights {
   readonly config: ModelConfig;
   readonly formats: BlockWeights['formats'];
-  /** Inputs of graphs: `<name>` for parameters stored as numbers; see `blockInput` for matrices in blocks. */
+  /**
+   * Inputs of graphs. A parameter stored as numbers has the input `<name>`; see `blockInput` for
+   * matrices in blocks.
+   */
   readonly feeds: Feeds;
   readonly #stored: ReadonlyMap<string, StoredParameter>;
 
@@ -69,7 +75,7 @@ export class QuantizedBase implements BlockWeights {
     return tensorsOf(as, [end - start, width], rowsOf(this.of({ name }), width, start, end));
   }
 
-  /** SHA-256 of all bytes and formats. */
+  /** Returns the SHA-256 of all bytes and formats. */
   digest(): string {
     const hash = createHash('sha256');
     for (const { name } of parameterSpecs(this.config)) {
@@ -120,7 +126,9 @@ function rowsOf(
   };
 }
 
-/** Converts a row to numbers. Rounds like the operators of graphs: the product, then the sum. */
+/**
+ * Converts a row to float32. Rounds like the operators of graphs: first the product, then the sum.
+ */
 export function readRow(stored: StoredBlocks, row: number, into: Float32Array): void {
   const { bits, length, integers, scales, offsets } = stored;
   const blocks = blocksOf(into.length, stored);

@@ -1,4 +1,6 @@
-/** The body of a model with quantised weights: from tokens to states, and to keys and values. */
+/**
+ * The body of a model with quantised weights, which computes states, keys and values from tokens.
+ */
 import type { LayerAdapters } from '../model/layer-graphs.js';
 import { RopeFeeds } from '../model/rope.js';
 import type {
@@ -14,11 +16,11 @@ import type { QuantizedBase } from './base.js';
 import { bodyGraph } from './graphs.js';
 import { loadGraph } from './session.js';
 
-/** One token of each sequence, whose earlier tokens are in a cache. */
+/** One token of each sequence. The earlier tokens are in a cache. */
 export interface NextTokens {
   readonly ids: Int32Array;
   readonly positions: Int32Array;
-  /** Inputs `k.<l>`, `v.<l>` and states. */
+  /** The inputs `k.<l>` and `v.<l>`, and the states of the rows. */
   readonly cache: Feeds;
   /** Number of positions of the cache. */
   readonly capacity: number;
@@ -30,16 +32,16 @@ export interface Sequences {
   readonly time: number;
 }
 
-/** Rows whose states are returned, divided by the temperature. [R] each */
+/** Rows whose states are returned, divided by the temperature. Both arrays have length R. */
 export interface PickedRows {
   readonly rows: Int32Array;
   readonly inverseTemperature: Float32Array;
 }
 
 /**
- * Number of rows with which a product of `count` rows is computed. The runtime computes 128 rows at a time, and
- * multiplies a single row by another kernel: float32 everywhere, blocks of 4 bits on processors without AVX-512. So
- * no row may be alone after any multiple of 16.
+ * Returns the number of rows with which a product of `count` rows is computed. The runtime computes
+ * 128 rows at a time. It multiplies a single row with another kernel in float32, and in blocks of 4
+ * bits on processors without AVX-512. Therefore no row may be alone after a multiple of 16.
  */
 export const productRows = (count: number): number => (count % 16 === 1 ? count + 1 : count);
 
@@ -69,7 +71,10 @@ export class QuantizedBody {
     return new QuantizedBody(runtime, given.base, graph);
   }
 
-  /** Reads one token of each sequence, and a sequence of one token last, which may be alone. @param picked rows of `tokens` */
+  /**
+   * Reads one token of each sequence, and a filler sequence of one token last, which may be a
+   * single row. @param picked rows of `tokens`
+   */
   next(adapters: Feeds, tokens: NextTokens, picked: PickedRows): Promise<BodyOutputs> {
     return this.#run(adapters, tokens, noSequences, picked);
   }
@@ -117,6 +122,6 @@ export class QuantizedBody {
   }
 }
 
-// The graph cannot divide zero sequences into rows.
+// Has one token, because the graph cannot divide zero sequences into rows.
 const noSequences: Sequences = { ids: new Int32Array(1), time: 1 };
 const nonePicked: PickedRows = { rows: new Int32Array(1), inverseTemperature: Float32Array.of(1) };

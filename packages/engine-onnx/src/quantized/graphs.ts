@@ -1,10 +1,12 @@
 /**
- * Graphs of a model with quantised weights inside. One body reads both single tokens of sequences whose cache
- * the caller keeps, and whole sequences. Its weights are therefore in memory once, and scores equal sampled
- * log-probabilities bit for bit: the bits of a row of a product do not depend on the other rows.
+ * Graphs of a model that contain its quantised weights. One body reads both single tokens of
+ * sequences whose cache the caller keeps, and whole sequences. Its weights are therefore in memory
+ * only once. Scores equal sampled log-probabilities bit for bit, because the bits of a row of a
+ * product do not depend on the other rows.
  *
- * B single tokens, C sequences of S tokens, at least one of each, N = B + C S rows in this order, R picked
- * rows, M cache capacity, P table length, L layers, KV key heads, D head width, d hidden size, V vocabulary
+ * B single tokens, C sequences of S tokens, at least one of each, N = B + C S rows in this order, R
+ * picked rows, M cache capacity, P table length, L layers, KV key heads, D head width, d hidden
+ * size, V vocabulary
  *
  * | name                  | type                | body | head | meaning                                                  |
  * | --------------------- | ------------------- | ---- | ---- | -------------------------------------------------------- |
@@ -64,7 +66,7 @@ export interface QuantizedGraphOptions {
 
 type Linear = (x: Value, weight: Value) => Value;
 
-/** The graph from tokens to states, keys and values. */
+/** Builds the graph that computes states, keys and values from tokens. */
 export async function bodyGraph(
   options: QuantizedGraphOptions,
   { targets, scale }: LayerAdapters,
@@ -106,7 +108,7 @@ export async function bodyGraph(
   return graph.record();
 }
 
-/** The graph of the head's product. */
+/** Builds the graph that computes the product of states and head. */
 export async function headGraph(options: QuantizedGraphOptions): Promise<ModelRecord> {
   const { config } = options.base;
   const graph = new Graph();
@@ -119,13 +121,16 @@ export async function headGraph(options: QuantizedGraphOptions): Promise<ModelRe
   return graph.record();
 }
 
-/** New keys and values of all layers, keys first. */
+/** New keys and values of all layers: the keys and then the values of each layer. */
 interface Cache {
   readonly single: Value[];
   readonly sequences: Value[];
 }
 
-/** Attention in which single tokens read the cache, and sequences read themselves. Rows are [N, H, 1, D]. */
+/**
+ * Attention in which single tokens read the cache, and sequences read themselves. Rows are [N, H,
+ * 1, D].
+ */
 function mixedAttention(graph: Graph, config: ModelConfig, cache: Cache): Attention {
   const slots = graph.input('slots', 'int32', ['B', 1]);
   graph.input('sequences', 'int32', ['C', 'S']);
@@ -151,8 +156,8 @@ function mixedAttention(graph: Graph, config: ModelConfig, cache: Cache): Attent
 }
 
 /**
- * Recurrence in which single tokens continue from their states, and sequences start from zeros. Rows are [N, 1,
- * ...].
+ * Recurrence in which single tokens continue from their states, and sequences start from zeros.
+ * Rows are [N, 1, ...].
  */
 function mixedRecurrence(graph: Graph, config: ModelConfig): Recurrence {
   const past = stateInputs(graph, config);
@@ -167,13 +172,13 @@ function mixedRecurrence(graph: Graph, config: ModelConfig): Recurrence {
   };
 }
 
-/** The first B of N rows. */
+/** Returns the first B of N rows. */
 function single(x: Value): Value {
   const { graph } = x;
   return slice(x, graph.integers([0]), graph.size('B'), x.shape.with(0, 'B'));
 }
 
-/** The rows after {@link single}. */
+/** Returns the rows after those of {@link single}. */
 function others(x: Value): Value {
   const { graph } = x;
   return slice(x, graph.size('B'), graph.integers([2 ** 40]), x.shape.with(0, 'C*S'));
@@ -182,7 +187,10 @@ function others(x: Value): Value {
 const slice = (x: Value, from: Value, to: Value, shape: Value['shape']): Value =>
   x.graph.node('Slice', [x, from, to, x.graph.integers([0])], { shape });
 
-/** Stores the weights as constants of the graph. Matrices are used through their products. */
+/**
+ * Stores the weights as constants of the graph. Also returns, for each matrix, the function that
+ * multiplies by it.
+ */
 async function storedWeights(
   graph: Graph,
   specs: readonly ParameterSpec[],
@@ -249,7 +257,10 @@ async function storedParameter(
   };
 }
 
-/** Graph from the product of the head to the outputs of decoding: see `sampling-graphs.ts`. */
+/**
+ * Builds the graph that computes the outputs of decoding from the product of the head: see
+ * `sampling-graphs.ts`.
+ */
 export function drawGraph(config: ModelConfig, variant: DecodeVariant): ModelRecord {
   const { graph, logprobs } = productInput(config);
   if (variant === 'logprobs') graph.output('logprobs', logprobs);
@@ -261,7 +272,10 @@ export function drawGraph(config: ModelConfig, variant: DecodeVariant): ModelRec
   return graph.record();
 }
 
-/** Graph from the product of the head to the outputs of scoring: see `training-graphs.ts`. */
+/**
+ * Builds the graph that computes the outputs of scoring from the product of the head: see
+ * `training-graphs.ts`.
+ */
 export function scoreGraph(config: ModelConfig, options: ScoreOptions): ModelRecord {
   const { graph, logprobs } = productInput(config);
   const scores = scoresOf(logprobs, graph.input('targets', 'int32', ['R', 1]), options);

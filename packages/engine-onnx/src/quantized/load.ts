@@ -1,6 +1,6 @@
 /**
- * Loads the weights of a model in quantised form: the blocks of a quantised GGUF file, or floating-point weights
- * rounded to int8 or int4.
+ * Loads the weights of a model in quantised form: the blocks of a quantised GGUF file, or
+ * floating-point weights rounded to int8 or int4.
  */
 import { ConfigError } from '@trinity-rft/core';
 import type { Quantization } from '@trinity-rft/core/engine';
@@ -20,9 +20,10 @@ const rounding = {
 } as const;
 
 /**
- * Loads the weights. Memory holds one matrix as numbers at a time, unless the folder holds only an adapter that
- * has to be merged in.
- * @throws CheckpointError when the weights cannot be read, ConfigError for `file` if they are not quantised
+ * Loads the weights. Memory holds one matrix in float32 at a time. The exception is a folder with
+ * only an adapter, for which all merged weights are held in float32.
+ * @throws CheckpointError when the weights cannot be read, ConfigError for `file` if they are not
+ * quantised
  */
 export async function loadQuantizedBase(
   modelPath: string,
@@ -49,7 +50,10 @@ export async function loadQuantizedBase(
   return new QuantizedBase(config, stored);
 }
 
-/** A matrix rounded to blocks; vectors, routers, and with `file` all parameters, stay numbers. */
+/**
+ * Rounds a matrix to blocks. Vectors and routers stay numbers, and so do all parameters with
+ * `file`.
+ */
 export function inBlocks(
   spec: ParameterSpec,
   numbers: Float32Array,

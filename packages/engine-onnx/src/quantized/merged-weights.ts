@@ -1,6 +1,6 @@
 /**
- * Reads the weights of a model with its adapter merged in, one tensor at a time, even if model and adapter are in
- * two folders.
+ * Reads the weights of a model with its adapter merged in, one tensor at a time. Model and adapter
+ * may be in two folders.
  */
 import { join } from 'node:path';
 
@@ -24,19 +24,20 @@ import { inBlocks, loadQuantizedBase } from './load.js';
 
 export interface MergedWeights extends StoredWeights {
   /**
-   * Present if the adapter was trained on top of quantised weights: merging it into the quantised model gives a
-   * different model.
+   * Present if the adapter was trained beside quantised weights. Merging the adapter into this
+   * quantised model gives a different model.
    */
   readonly beside?: { readonly quantization: Quantization; readonly model: string };
 }
 
 /**
- * Opens weights as {@link openWeights} does. The weights of a folder that holds only an adapter are W + alpha /
- * rank B A, with W of the frozen model; a quantised W is converted to numbers. From the first tensor on, memory holds
- * the adapter and one tensor at a time. Before, it holds quantised weights as a whole, whose digest is compared with
- * that of the weights that the adapter was trained on.
- * @throws CheckpointError as {@link openWeights}, or when the frozen model cannot be read; `read` also if it is a
- * different one
+ * Opens weights as {@link openWeights} does. The weights of a folder that holds only an adapter are
+ * W + alpha / rank B A, where W are the weights of the frozen model; a quantised W is converted to
+ * float32. The first `read` loads the adapter. If W is quantised, it also holds all quantised
+ * weights for a moment, to compare their digest with that of the weights that the adapter was
+ * trained beside. Later reads hold only the adapter and one tensor.
+ * @throws CheckpointError as {@link openWeights}, or when the frozen model cannot be read. `read`
+ * throws it if the frozen model is not the one that the adapter was trained beside
  */
 export async function openMergedWeights(path: string): Promise<MergedWeights> {
   if (!(await holdsAdapterOnly(path))) return openWeights(path);

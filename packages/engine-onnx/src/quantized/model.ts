@@ -1,4 +1,7 @@
-/** A model with quantised weights, loaded: the sampler and the scores of the trainer run the same graphs. */
+/**
+ * A loaded model with quantised weights. The sampler and the scores of the trainer use the same
+ * graphs.
+ */
 import type { LayerAdapters } from '../model/layer-graphs.js';
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 import type { DeviceArray, Feeds, HostArray, LoadedGraph } from '../runtime/graph-runtime.js';
@@ -17,9 +20,9 @@ import { productRows, QuantizedBody, type PickedRows } from './body.js';
 import { drawGraph, headGraph, scoreGraph } from './graphs.js';
 import { loadGraph } from './session.js';
 
-/** Approximate bytes of the head's product that exist at once while text is scored. */
+/** Approximate bytes of the head's product that are in memory at once during scoring. */
 const productBytes = 32 * 2 ** 20;
-/** Maximum rows of a run; more rows are not faster. */
+/** Maximum number of rows in one execution of a graph; more rows are not faster. */
 const maxRows = 512;
 
 export class QuantizedModel {
@@ -42,7 +45,7 @@ export class QuantizedModel {
     this.#head = head;
     this.#light = lazyGraphs(runtime, 'sample');
     const { config } = base;
-    // Fewer heads than threads would be divided.
+    // Attention of fewer heads than threads would be divided among the threads.
     const fewest = Math.ceil(threads / config.kvHeads);
     this.kernels = {
       runtime,
@@ -95,7 +98,10 @@ export class QuantizedModel {
     return decodeResult(this.#runtime, this.base.config, variant, { ...fresh, ...drawn });
   }
 
-  /** Scores of picked rows, bit for bit as the sampler reports them; the names are those of `scoresOf`. */
+  /**
+   * Scores picked rows, with the same bits as the sampler reports. The names of the results are
+   * those of `scoresOf`.
+   */
   async score<Name extends string>(
     adapters: Feeds,
     { targets, ...picked }: ScoredRows,
@@ -133,7 +139,7 @@ export class QuantizedModel {
     return found;
   }
 
-  /** Runs a graph without weights on the product of the first `count` states and the head. */
+  /** Executes a graph without weights on the product of the first `count` states and the head. */
   async #fromStates(light: LoadedGraph, states: DeviceArray, count: number, inputs: Feeds) {
     const { product } = await this.#head.run({ states });
     const found = await light.run({ ...inputs, product: this.#runtime.rows(product!, 0, count) });
@@ -153,7 +159,7 @@ export class QuantizedModel {
   }
 }
 
-/** Picks with the last one repeated where the head would multiply it alone. */
+/** Returns the picked rows. Repeats the last row if the head would otherwise multiply it alone. */
 function productPicks(rows: Int32Array, inverseTemperature: Float32Array): PickedRows {
   const last = rows.length - 1;
   const picks = Array.from({ length: productRows(rows.length) }, (_, i) => Math.min(i, last));

@@ -29,25 +29,30 @@ interface Quantized {
 
 /** Checkpoint whose adapters a model starts with. */
 export interface StartCheckpoint {
-  /** Its record of the base is compared with the weights. */
+  /**
+   * Folder of the checkpoint. Its record of the frozen weights is compared with the loaded weights.
+   */
   readonly directory: string;
   /**
-   * The adapters that are to be trained; those of the checkpoint must have the same rank, scale and layers.
+   * The adapters that the caller wants to train. Those of the checkpoint must have the same rank,
+   * scale and layers.
    * @default no comparison
    */
   readonly expected?: NewAdapters;
 }
 
 /**
- * Options for quantised weights; undefined if the weights are floating point numbers. For a folder with adapters
- * that were trained on top of quantised weights, the options name the frozen model and these adapters.
- * @throws ConfigError if all weights are to be trained, which have to be floating point numbers; EngineError if the
- * weights are quantised and the graphs run on a device
+ * Returns options for quantised weights; undefined if the weights are floating point numbers. For a
+ * folder with adapters that were trained beside quantised weights, the options name the frozen
+ * model and these adapters.
+ * @throws ConfigError if `quantization` is set and there are no adapters to train, or if it differs
+ * from the quantization of the folder's adapters; EngineError if the weights are quantised and
+ * `runtime` is set
  */
 export async function quantizedOptions(given: Given): Promise<Quantized | undefined> {
   const found = await quantizedIn(given);
   if (found === undefined || given.runtime === undefined) return found;
-  // Their sums need the fixed order of ONNX Runtime's threads.
+  // The sums of quantised weights need the fixed order of ONNX Runtime's threads.
   throw new EngineError(
     'Quantised weights run on the processor only; remove model.quantization, or use the default runtime.',
     { code: 'ENGINE_QUANTIZED_DEVICE' },
@@ -75,7 +80,9 @@ async function quantizedIn(given: Given): Promise<Quantized | undefined> {
   );
 }
 
-/** The adapters of a folder that were trained on top of quantised weights, and these weights. */
+/**
+ * Returns the adapters of a folder that were trained beside quantised weights, and these weights.
+ */
 async function storedBeside(directory: string): Promise<Omit<Quantized, 'checkpoint'> | undefined> {
   if (isGguf(directory) || !(await holdsAdapterOnly(directory))) return undefined;
   const { quantization } = await readBaseRecord(directory);

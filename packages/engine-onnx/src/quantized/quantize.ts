@@ -2,8 +2,9 @@
 import { blocksOf } from '../onnx/ops/blocks.js';
 
 /**
- * Integers as bytes, and the scale of each block. With 4 bits, a byte holds two integers: one of the first half
- * of a block in the lower bits, and one of the second half in the higher bits, which is fastest to unpack.
+ * Integers as bytes, and the scale of each block. With 4 bits, a byte holds two integers: one of
+ * the first half of a block in the lower bits, and one of the second half in the higher bits. This
+ * layout is the fastest to unpack.
  */
 export interface Quantized {
   readonly integers: Uint8Array;
@@ -14,7 +15,7 @@ export const blockLength = 32;
 const [zero8, zero4] = [128, 8];
 const half = blockLength / 2;
 
-/** w ~ scale (q - 128) with scale = max |w| / 127 of the block. */
+/** Rounds to w ~ scale (q - 128) with scale = max |w| / 127 of the block. */
 export function toBytes(
   numbers: Float32Array,
   [rows, width]: readonly [number, number],
@@ -25,7 +26,7 @@ export function toBytes(
   eachBlock(rows, width, (start, end, at) => {
     const scale = (scales[at] = largestIn(numbers, start, end) / (zero8 - 1));
     if (scale === 0) return;
-    // Whole numbers by truncation: `Math.round` takes twice as long.
+    // Rounds by truncation, because `Math.round` takes twice as long.
     for (let i = start; i < end; i++)
       integers[at * blockLength + i - start] = (numbers[i]! / scale + zero8 + 0.5) | 0;
   });
@@ -33,12 +34,12 @@ export function toBytes(
 }
 
 /**
- * Scales that are tried: the number of largest magnitude in a block, divided by each of these, so that it
- * becomes about -8.
+ * Divisors that determine the scales to try. The number of largest magnitude in a block, divided by
+ * one of these, is a scale. In units of that scale, the number is about -8.
  */
 const divisors = [-7.4, -7.7, -8, -8.3, -8.6];
 
-/** w ~ scale (q - 8), with the scale, of those tried, that has the smallest squared error. */
+/** Rounds to w ~ scale (q - 8), with the scale of smallest squared error among those tried. */
 export function toHalfBytes(
   numbers: Float32Array,
   [rows, width]: readonly [number, number],
@@ -60,7 +61,7 @@ export function toHalfBytes(
   return { integers, scales };
 }
 
-/** Calls `visit` for each block: its number `at`, and the range [start, end) of its numbers. */
+/** Calls `visit` for each block with its index `at` and the range [start, end) of its numbers. */
 function eachBlock(
   rows: number,
   width: number,
@@ -77,13 +78,19 @@ function largestIn(numbers: Float32Array, start: number, end: number): number {
   return largest;
 }
 
-/** Integer of 0 to 15 for a number in units of the scale: rounds `value` + 8. `value` is at least -9. */
+/**
+ * Returns the integer from 0 to 15 for a number in units of the scale: rounds `value` + 8. `value`
+ * must be at least -9.
+ */
 function level(value: number): number {
   const counted = (value + zero4 + 0.5) | 0;
   return counted < 2 * zero4 ? counted : 2 * zero4 - 1;
 }
 
-/** Best scale of a block: for integers q it is (w q) / (q q), with the squared error w w - (w q)^2 / (q q). */
+/**
+ * Returns the best scale of a block; undefined if all of its numbers are 0. For integers q, the
+ * best scale is (w q) / (q q), with the squared error w w - (w q)^2 / (q q).
+ */
 function bestScale(
   numbers: Float32Array,
   start: number,
@@ -116,7 +123,10 @@ function bestScale(
   return { scale, inverse: chosen };
 }
 
-/** Reorders 4-bit integers for `MatMulNBits`: two neighbours in each byte, the first in the lower bits. */
+/**
+ * Reorders 4-bit integers for `MatMulNBits`: two neighbours in each byte, the first in the lower
+ * bits.
+ */
 export function paired(integers: Uint8Array): Uint8Array {
   const found = new Uint8Array(integers.length);
   for (let block = 0; block < integers.length; block += half)

@@ -1,4 +1,4 @@
-/** Sessions of graphs with quantised weights inside. */
+/** Loads graphs that contain quantised weights. */
 import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,8 +16,8 @@ import type { QuantizedGraphOptions } from './graphs.js';
 const mostInFile = 1.9e9;
 
 /**
- * Loads a graph. The runtime reads the weights from temporary files, because it would hold weights inside the
- * graph several times. The files are removed as soon as they are read.
+ * Loads a graph. The runtime reads the weights from temporary files, because it would hold weights
+ * inside the graph in memory several times. The files are removed as soon as they have been read.
  * @throws EngineError when the folder of temporary files has no room for the weights
  */
 export async function loadGraph(
@@ -49,7 +49,10 @@ const noRoom = ({ bytes }: QuantizedBase, cause: unknown): EngineError =>
     { code: 'ENGINE_NO_ROOM', cause },
   );
 
-/** Removes a folder; on Windows, which keeps files that are in use, when the thread ends. */
+/**
+ * Removes a folder. If that fails, as on Windows while files are in use, removes it when the thread
+ * ends.
+ */
 async function remove(folder: string): Promise<void> {
   const options = { recursive: true, force: true } as const;
   await rm(folder, options).catch(() => process.once('exit', () => rmSync(folder, options)));

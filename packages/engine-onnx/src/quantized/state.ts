@@ -34,12 +34,18 @@ export interface QuantizedOptions {
   readonly modelPath: string;
   readonly lora: LoraOptions;
   readonly quantization: Quantization;
-  /** True to keep a reference: the model of `checkpoint`, else the model without adapters. */
+  /**
+   * True to keep a reference model. It is the model of `checkpoint`, or without a checkpoint the
+   * model without adapters.
+   */
   readonly reference: boolean;
   readonly checkpoint?: StartCheckpoint;
 }
 
-/** Sampling, training and checkpoints of adapters on quantised weights: the parts of `TrainingState`. */
+/**
+ * Sampling, training and checkpoints of adapters on quantised weights, as needed by
+ * `TrainingState`.
+ */
 export interface QuantizedState {
   /** Weight sets that hold only the adapters. */
   readonly weights: WeightBuffers;
@@ -55,8 +61,8 @@ export interface QuantizedState {
 }
 
 /**
- * @throws EngineError, CheckpointError when the adapters do not fit the model; ConfigError when the model's
- * file should be quantised and is not
+ * @throws EngineError, CheckpointError when the adapters do not fit the model; ConfigError when the
+ * model's file should be quantised and is not
  */
 export async function openQuantized(
   { modelPath, lora, quantization, reference, checkpoint }: QuantizedOptions,
@@ -70,7 +76,7 @@ export async function openQuantized(
   const adapters = { targets: adapterTargets(config, plan), scale: adapterScale(plan) };
   const specs = adapterSpecs(adapters.targets);
   const weights = new WeightBuffers(runtime, config, flat, specs);
-  // Products with zeros: the model without adapters, by the same graphs.
+  // Adapters of zeros give the model without adapters, computed by the same graphs.
   if (reference) weights.setReference(checkpoint ? flat.slice() : new Float32Array(flat.length));
   const base = await loadQuantizedBase(modelPath, config, quantization);
   const frozen = { weights: undefined, quantization, digest: once(() => base.digest()) };

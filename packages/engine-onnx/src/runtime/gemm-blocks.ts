@@ -1,8 +1,8 @@
 /**
- * Summation order of ONNX Runtime's float GEMM (MLAS): each element of C[M,N] = A[M,K] B[K,N] is
- * summed in blocks along K. The block length depends on K and on the number of columns of a thread,
- * which depends on M. So two row counts give equal bits if their blocks are equal. A single row
- * uses a different kernel.
+ * Summation order of ONNX Runtime's float GEMM (MLAS). Each element of C[M,N] = A[M,K] B[K,N] is
+ * summed in blocks along K. The block length depends on K and on the number of columns of a thread.
+ * That number depends on M. Two row counts therefore give equal bits if their blocks are equal. A
+ * single row uses a different kernel.
  */
 
 /** Constants of MLAS (`mlas/lib/sgemm.cpp`, `mlasi.h`). */
@@ -14,7 +14,10 @@ const threadComplexity = 64 * 1024;
 /** [columns N, depth K] of a linear layer. */
 export type LinearShape = readonly [columns: number, depth: number];
 
-/** Columns of each thread for M rows; one number if the threads divide the rows instead. */
+/**
+ * Returns the number of columns of each thread for M rows. If the threads divide the rows instead,
+ * returns one number.
+ */
 export function threadColumns(m: number, [n, k]: LinearShape, threads: number): readonly number[] {
   if (n <= m) return [n];
   const groups = Math.ceil(n / threadAlignN);
@@ -22,7 +25,10 @@ export function threadColumns(m: number, [n, k]: LinearShape, threads: number): 
   return dividedColumns(n, Math.min(wanted, threads, groups));
 }
 
-/** Columns of each of `used` threads, at most one thread for every {@link threadAlignN} columns. */
+/**
+ * Returns the number of columns of each of `used` threads. `used` must be at most one thread for
+ * every {@link threadAlignN} columns.
+ */
 export function dividedColumns(n: number, used: number): readonly number[] {
   const groups = Math.ceil(n / threadAlignN);
   const [each, larger] = [Math.floor(groups / used), groups % used];
@@ -33,7 +39,7 @@ export function dividedColumns(n: number, used: number): readonly number[] {
   return ends.map((end, i) => end - (ends[i - 1] ?? 0));
 }
 
-/** Length of the blocks along K, at most K. */
+/** Returns the length of the blocks along K, at most K. */
 export function blockLength(columns: number, k: number): number {
   let [blockN, blockK] = [strideN, strideK];
   if (columns >= k) {

@@ -1,8 +1,8 @@
 /**
- * Interface between the engine and a runtime that executes its graphs: arrays that may be on a device, graphs
- * that read and write them, and the few updates outside graphs. Calls take effect in their order, so a runtime
- * may queue them; queued work is done when {@link GraphRuntime.read} resolves, which also throws the errors of
- * queued work.
+ * Interface between the engine and a runtime that executes its graphs. It covers arrays that may be
+ * on a device, graphs that read and write them, and the few updates outside graphs. Calls take
+ * effect in their order, so a runtime may queue them. When {@link GraphRuntime.read} resolves, the
+ * queued work is done; it also throws the errors of that work.
  */
 import type { DataType, ModelRecord } from '../onnx/graph/record.js';
 
@@ -20,7 +20,10 @@ export {
 /** Numbers of an array in memory: `int64` as BigInt64Array, `uint8` and `bool` as Uint8Array. */
 export type Numbers = Float32Array | Int32Array | BigInt64Array | Uint8Array;
 
-/** An array in the memory of the thread, as an input of one run or to make a {@link DeviceArray}. */
+/**
+ * An array in the memory of the thread: an input of one graph execution, or the content of a new
+ * {@link DeviceArray}.
+ */
 export interface HostArray {
   readonly dtype: DataType;
   readonly shape: readonly number[];
@@ -32,13 +35,13 @@ export interface DeviceArray {
   readonly dtype: DataType;
   readonly shape: readonly number[];
   /**
-   * Frees the array's memory once queued work has used it; no effect on a view of another array, or
-   * when called again.
+   * Frees the array's memory once queued work has used it. Has no effect on a view of another
+   * array, or when called again.
    */
   free(): void;
 }
 
-/** Inputs of a graph by name. A graph reads the inputs that it has, and ignores other arrays. */
+/** Inputs of a graph by name. A graph ignores arrays that are not among its inputs. */
 export type Feeds = Readonly<Record<string, HostArray | DeviceArray>>;
 
 /** Arrays by name. */
@@ -51,8 +54,9 @@ export interface NamedShape {
 }
 
 /**
- * Float32 arrays that are made, updated and read together: weights, gradients or moments. Their numbers one after
- * another, in the order of {@link arrays}, are the flat array of {@link GraphRuntime.readSet}.
+ * Float32 arrays that are made, updated and read together, such as weights, gradients or moments.
+ * The flat array of {@link GraphRuntime.readSet} holds their numbers one after another, in the
+ * order of {@link arrays}.
  */
 export interface ArraySet {
   readonly arrays: DeviceArrays;
@@ -60,8 +64,8 @@ export interface ArraySet {
 }
 
 /**
- * Purpose of a graph: training divides long operators into smaller pieces, and sampling may use
- * another number of threads.
+ * Purpose of a graph. For training, long operators are divided into smaller pieces. Sampling may
+ * use another number of threads.
  */
 export type GraphKind = 'train' | 'sample';
 
@@ -80,7 +84,10 @@ export interface UpdatePlan {
   readonly keep: readonly number[];
 }
 
-/** Sets of the same shapes. `to` may be `from`, or the gradient, which may be overwritten. */
+/**
+ * Sets of the same shapes. `to` may be the same set as `from` or as `gradient`, which is then
+ * overwritten.
+ */
 export interface UpdateSets {
   readonly from: ArraySet;
   readonly to: ArraySet;
@@ -91,36 +98,44 @@ export interface UpdateSets {
 
 /** Shapes of a {@link RowCache}. */
 export interface CacheLayout {
-  /** Names of the inputs with keys and values: `k.0, v.0, k.1 ...`, each [rows, heads, capacity, width]. */
+  /**
+   * Names of the inputs with keys and values: `k.0, v.0, k.1 ...`, each [rows, heads, capacity,
+   * width].
+   */
   readonly names: readonly string[];
   readonly heads: number;
   /** Number of positions of a row. */
   readonly capacity: number;
   readonly width: number;
-  /** Further inputs, each [rows, ...shape], that are completely replaced at every position. */
+  /** Further inputs, each [rows, ...shape]. Every position replaces them completely. */
   readonly states: readonly NamedShape[];
 }
 
-/** Keys, values and states that a run has made. */
+/** Keys, values and states that one graph execution has made. */
 export interface NewPositions {
-  /** Positions of all keys and values, in the order of the layout's names. [B, names * heads, positions, width] */
+  /**
+   * Positions of all keys and values, in the order of the layout's names. [B, names * heads,
+   * positions, width]
+   */
   readonly keyValues: DeviceArray;
   /** The states after the last position, in the order of the layout. [B, ...shape] each */
   readonly states: readonly DeviceArray[];
 }
 
-/** Copies `length` positions from row `from`, of new positions or another cache, to row `to`. */
+/**
+ * A copy of `length` positions to row `to`, from row `from` of new positions or of another cache.
+ */
 export interface RowMove {
   readonly from: number;
   readonly to: number;
-  /** First position in row `to`; the first in `from` is 0. */
+  /** First position to write in row `to`. The copy starts at position 0 of row `from`. */
   readonly position: number;
   readonly length: number;
 }
 
-/** Keys, values and states of rows, to which decoding adds position by position. */
+/** Keys, values and states of rows. Decoding adds one position at a time. */
 export interface RowCache {
-  /** Makes room for this number of rows, and keeps existing rows. New rows are zeros. */
+  /** Makes room for `rows` rows in total, and keeps existing rows. New rows are zeros. */
   reserve(rows: number): void;
   /** Overwrites a row with zeros. */
   clear(row: number): void;
@@ -128,29 +143,35 @@ export interface RowCache {
   store(fresh: NewPositions, moves: readonly RowMove[]): void;
   /** Copies rows from a cache that differs only in capacity, or from this cache. */
   copy(from: RowCache, moves: readonly RowMove[]): void;
-  /** The inputs for `count` rows from `start` on; valid until the next {@link reserve}. */
+  /**
+   * Returns the inputs for `count` rows from `start` on. They are valid until the next {@link
+   * reserve}.
+   */
   feeds(start: number, count: number): Feeds;
   free(): void;
 }
 
-/** A graph that is ready to run. */
+/** A graph that is ready to be executed. */
 export interface LoadedGraph {
   /**
-   * Runs the graph. Outputs are new arrays, which the caller frees, or those of `outputs`, which are
-   * overwritten.
-   * @throws EngineError when the run fails; on a device, a later call may throw instead
+   * Executes the graph. Outputs are new arrays, which the caller frees, unless `outputs` names an
+   * array to overwrite.
+   * @throws EngineError when the execution fails; on a device, a later call may throw it instead
    */
   run(inputs: Feeds, outputs?: DeviceArrays): Promise<DeviceArrays>;
-  /** Frees memory that earlier runs needed, if runs keep any; the next run may take longer. */
+  /**
+   * Frees memory that the runtime keeps from earlier executions. The next execution may take
+   * longer.
+   */
   trim(): Promise<void>;
   free(): Promise<void>;
 }
 
-/** Runs graphs for one thread of the engine. */
+/** Executes graphs for one thread of the engine. */
 export interface GraphRuntime {
   /**
-   * Threads inside one operator, if the order of an operator's sums depends on the numbers of
-   * threads and rows.
+   * Threads inside one operator. Set only if the order of an operator's sums depends on the numbers
+   * of threads and rows.
    * @default undefined; a row's numbers never depend on other rows
    */
   readonly threads?: Readonly<Record<GraphKind, number>>;
@@ -163,26 +184,29 @@ export interface GraphRuntime {
 
   /** Makes an array. The numbers then belong to the runtime, which may use them without a copy. */
   array(host: HostArray): DeviceArray;
-  /** Makes a set. @param flat numbers of the set, which then belong to the runtime. @default zeros */
+  /**
+   * Makes a set. @param flat numbers of the set, which then belong to the runtime. @default zeros
+   */
   set(shapes: readonly NamedShape[], flat?: Float32Array): ArraySet;
-  /** Rows `start` to before `end` of an array, as a view. */
+  /** Returns a view of the rows from `start` up to, but not including, `end`. */
   rows(array: DeviceArray, start: number, end: number): DeviceArray;
   /**
-   * The numbers of an array; a runtime in the host's memory returns the array itself, which the next update may
-   * change.
+   * Reads the numbers of an array. A runtime in the host's memory returns the array itself, which
+   * the next update may change.
    */
   read(array: DeviceArray): Promise<Numbers>;
-  /** {@link read} for a set. */
+  /** Reads the numbers of a set as one flat array, under the conditions of {@link read}. */
   readSet(set: ArraySet): Promise<Float32Array>;
 
-  /** to = from, of the same size; or zeros. */
+  /** Sets `to` to the numbers of `from`, which has the same size, or to zeros. */
   copy(to: DeviceArray, from: DeviceArray | HostArray | 'zeros'): void;
-  /** to = from, of the same shapes; or zeros. */
+  /** Sets `to` to the numbers of `from`, which has the same shapes, or to zeros. */
   copySet(to: ArraySet, from: ArraySet | Float32Array | 'zeros'): void;
-  /** to += from, of the same size. */
+  /** Adds `from` to `to`, which has the same size. */
   add(to: DeviceArray, from: DeviceArray): void;
   /**
-   * Row i is scale * row `ids[i]` of a table [V, d]; each product is rounded to float32.
+   * Returns rows of a table [V, d]: row i is scale * row `ids[i]`. Each product is rounded to
+   * float32.
    * @param shape of the result: [..., d]
    */
   takeRows(
@@ -193,14 +217,17 @@ export interface GraphRuntime {
   ): DeviceArray;
   /** Adds scale * row i of `rows` [..., d] to row `ids[i]` of a table [V, d], in the order of i. */
   addRows(table: DeviceArray, rows: DeviceArray, ids: Int32Array, scale: number): void;
-  /** L2 norm of all numbers of a set; not finite if one of them is not. */
+  /** Returns the L2 norm of all numbers of a set; NaN or Infinity if one of them is not finite. */
   norm(set: ArraySet): Promise<number>;
-  /** Applies an AdamW update. @throws EngineError when the update fails; the arrays are then partly updated */
+  /**
+   * Applies an AdamW update. @throws EngineError when the update fails; the arrays are then partly
+   * updated
+   */
   adamW(sets: UpdateSets, plan: UpdatePlan): Promise<void>;
   /** Makes a cache without rows. */
   cache(layout: CacheLayout): RowCache;
 
-  /** Resolves when queued work is done; absent if the runtime queues no work. */
+  /** Resolves when queued work is done. Absent on a runtime that queues no work. */
   settled?(): Promise<void>;
 
   /** Ends threads and devices. Graphs and arrays can no longer be used. */
@@ -211,7 +238,7 @@ export interface GraphRuntime {
 export interface RuntimeOptions {
   /** Wraps native waits, so that the thread is not terminated during a wait. */
   readonly gate: <T>(wait: () => Promise<T>) => Promise<T>;
-  /** Called every five seconds of a wait, with the purpose of the wait. */
+  /** Called every five seconds during a wait, with the purpose of the wait. */
   readonly report: (message: string) => void;
 }
 

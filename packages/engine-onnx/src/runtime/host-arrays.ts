@@ -1,4 +1,4 @@
-/** Helpers for arrays: inputs of one run, freeing, and bytes. */
+/** Helpers for arrays, which make inputs of a graph, free arrays and return their bytes. */
 import type { DeviceArray, HostArray, Numbers } from './graph-runtime.js';
 
 export const floats = (data: Float32Array, shape: readonly number[]): HostArray => ({
@@ -17,6 +17,6 @@ export function freeAll(arrays: Readonly<Record<string, DeviceArray | undefined>
   for (const array of Object.values(arrays)) array?.free();
 }
 
-/** The memory of an array, without a copy. */
+/** Returns the bytes of an array without a copy. */
 export const bytesOf = ({ buffer, byteOffset, byteLength }: Numbers): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);

@@ -3,9 +3,12 @@ import type { ModelRecord } from '../onnx/graph/record.js';
 import type { GraphKind, GraphRuntime, LoadedGraph } from './graph-runtime.js';
 
 export interface LazyGraphs {
-  /** The graph `name`, loaded at its first call. @param record makes the record of the graph */
+  /**
+   * Returns the graph `name`, which is loaded at the first call. @param record makes the record of
+   * the graph
+   */
   get(name: string, record: () => ModelRecord): Promise<LoadedGraph>;
-  /** Frees memory that earlier runs needed. */
+  /** Frees memory that was kept from earlier executions. */
   trim(): Promise<void>;
   /** Frees the graphs. */
   close(): Promise<void>;
@@ -19,7 +22,7 @@ export function lazyGraphs(runtime: GraphRuntime, kind: GraphKind): LazyGraphs {
       if (known) return known;
       const graph = runtime.load(record(), kind);
       graphs.set(name, graph);
-      // The next call tries again.
+      // After a failure, the next call loads the graph again.
       graph.catch(() => graphs.delete(name));
       return graph;
     },
@@ -34,7 +37,7 @@ export function lazyGraphs(runtime: GraphRuntime, kind: GraphKind): LazyGraphs {
   };
 }
 
-/** The graphs whose loading has not failed. */
+/** Returns the graphs whose loading has not failed. */
 async function loaded(
   graphs: ReadonlyMap<string, Promise<LoadedGraph>>,
 ): Promise<readonly LoadedGraph[]> {

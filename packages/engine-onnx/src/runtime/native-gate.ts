@@ -1,11 +1,11 @@
 /**
- * Keeps a thread from being terminated inside ONNX Runtime, whose binding aborts the whole process
- * when it returns into a thread that is terminating.
+ * Keeps a thread from being terminated inside ONNX Runtime. If a call of its binding returns into a
+ * thread that is terminating, the binding aborts the whole operating-system process.
  */
 
 /**
  * State that the computing thread shares with the thread that started it: the number of calls
- * inside, and the stop flag.
+ * inside the gate, and the stop flag.
  */
 export type GateState = Int32Array<SharedArrayBuffer>;
 
@@ -22,10 +22,10 @@ export function useGate(state: GateState): void {
 }
 
 /**
- * Calls the runtime. If the gate is closed, the thread waits to be terminated instead, unless another call of
- * this thread is inside the gate, of which the new call may be a part. The other call also returns in this
- * thread: if the thread were blocked, that call would stay inside forever, and closing the gate would never
- * succeed.
+ * Calls the runtime. If the gate is closed, the thread blocks until it is terminated, unless
+ * another call of this thread is inside the gate. The new call may be a part of that other call,
+ * which also returns in this thread. If the thread were blocked, the other call would stay inside
+ * forever, and closing the gate would never succeed.
  */
 export async function throughGate<T>(call: () => Promise<T>): Promise<T> {
   const gate = own;
@@ -43,9 +43,9 @@ export async function throughGate<T>(call: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Runs work with several calls, between which the thread must not be terminated either. Once the gate is
- * closed, no work begins, even while other work is inside: otherwise overlapping work could keep calls inside
- * the gate forever.
+ * Executes work that consists of several calls. The thread must not be terminated between these
+ * calls either. Once the gate is closed, no work begins, even while other work is inside. Otherwise
+ * overlapping work could keep calls inside the gate forever.
  */
 export function workThroughGate<T>(work: () => Promise<T>): Promise<T> {
   const isClosed = own !== undefined && Atomics.load(own, stop) === 1;
@@ -74,7 +74,7 @@ export function leaveGate(gate: GateState): void {
 
 /**
  * Like {@link closeGate}, but blocks the thread. Returns false if calls are still inside after
- * `deadlineMs`.
+ * `deadlineMs` milliseconds.
  */
 export function closeGateNow(gate: GateState, deadlineMs: number): boolean {
   Atomics.store(gate, stop, 1);

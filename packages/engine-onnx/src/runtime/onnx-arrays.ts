@@ -1,4 +1,7 @@
-/** Arrays in the memory of the process, as tensors of ONNX Runtime: nothing is copied. */
+/**
+ * Arrays in the memory of the operating-system process. ONNX Runtime uses them as tensors without
+ * copies.
+ */
 import { InvariantError } from '@trinity-rft/core';
 import { Tensor } from 'onnxruntime-node';
 

@@ -1,6 +1,6 @@
 /**
- * Keys, values and states of rows in JavaScript arrays, because ONNX Runtime copies everything that
- * it returns. The inputs of a run are views of these arrays.
+ * Keeps keys, values and states of rows in JavaScript arrays, because ONNX Runtime copies
+ * everything that it returns. The inputs of a graph are views of these arrays.
  */
 import { InvariantError } from '@trinity-rft/core';
 
@@ -16,7 +16,7 @@ interface Stored {
   data: Float32Array;
 }
 
-/** Maximum number of kept views of parts of the rows. */
+/** Maximum number of cached views of ranges of rows. */
 const mostViews = 64;
 
 export class OnnxCache implements RowCache {

@@ -1,4 +1,7 @@
-/** The default runtime: ONNX Runtime on the processor, with all arrays in the memory of the process. */
+/**
+ * The default runtime: ONNX Runtime on the CPU, with all arrays in the memory of the
+ * operating-system process.
+ */
 import { EngineError } from '@trinity-rft/core';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 
@@ -170,7 +173,7 @@ class OnnxGraph implements LoadedGraph {
     );
   }
 
-  /** Frees the session, because a session keeps the memory that its runs needed. */
+  /** Frees the session, because a session keeps the memory of its earlier executions. */
   trim(): Promise<void> {
     return this.free();
   }
@@ -185,7 +188,7 @@ class OnnxGraph implements LoadedGraph {
     if (this.#session) return this.#session;
     const session = this.#load();
     this.#session = session;
-    // The next run tries again.
+    // After a failure, the next execution loads the graph again.
     session.catch(() => (this.#session = undefined));
     return session;
   }
@@ -202,7 +205,7 @@ function runFailed(kind: GraphKind, cause: unknown): EngineError {
   );
 }
 
-/** L2 norm of all numbers, summed in float64. */
+/** Returns the L2 norm of all numbers, summed in float64. */
 export function globalNorm(gradient: Float32Array): number {
   let sum = 0;
   for (let i = 0; i < gradient.length; i++) {

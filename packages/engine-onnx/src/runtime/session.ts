@@ -1,4 +1,4 @@
-/** Sessions of ONNX Runtime with the options for training and sampling. */
+/** Creates sessions of ONNX Runtime with the options for training and sampling. */
 import { join } from 'node:path';
 
 import { EngineError } from '@trinity-rft/core';
@@ -14,15 +14,15 @@ export interface SessionOptions {
   /** Threads inside one operator. */
   readonly threads: number;
   readonly kind: GraphKind;
-  /** Folder with the external bytes of constants, to which the graph is written as well. */
+  /** Folder with the external bytes of constants. The graph is also written to this folder. */
   readonly folder?: string | undefined;
 }
 
 /**
- * Loads a graph. `enableMemPattern: false` costs no time and saves a third of the memory; denormals
- * are flushed because they are a hundred times slower and no result needs them. Waiting
- * threads do not spin: on cores that other programs use too, spinning makes sampling two to five
- * times slower.
+ * Loads a graph. `enableMemPattern: false` costs no time and saves a third of the memory. Denormal
+ * numbers are flushed to 0, because they are a hundred times slower and no result needs them.
+ * Waiting threads do not spin. On cores that other programs use too, spinning makes sampling two to
+ * five times slower.
  * @throws EngineError when the runtime rejects the graph
  */
 export async function createSession(
@@ -54,7 +54,7 @@ export async function createSession(
   }
 }
 
-/** The bytes of the graph, or the path of a file with the bytes. */
+/** Returns the bytes of the graph, or the path of a file with these bytes. */
 async function sourceOf(
   parts: readonly Uint8Array[],
   folder: string | undefined,

@@ -1,12 +1,12 @@
 /** Arrays that the threads of one engine share. */
 
 /**
- * Minimum count for sharing: with fewer numbers, notifying another thread takes longer than the
- * work.
+ * Minimum count of numbers for sharing. With fewer numbers, notifying another thread takes longer
+ * than the work.
  */
 export const leastShared = 2 ** 20;
 
-/** An array of zeros, in shared memory if it is large. */
+/** Returns an array of zeros, in shared memory if it has at least {@link leastShared} numbers. */
 export function sharedNumbers(count: number): Float32Array {
   return count < leastShared
     ? new Float32Array(count)

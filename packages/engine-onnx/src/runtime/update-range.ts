@@ -1,4 +1,7 @@
-/** AdamW over ranges of flat arrays. Arithmetic in float64, rounded to float32 when stored. */
+/**
+ * Computes AdamW updates of ranges of flat arrays, in float64. Results are rounded to float32 when
+ * they are stored.
+ */
 import type { UpdatePlan } from './graph-runtime.js';
 
 /** Arrays of the same length, [P]. `to` may be the same array as `from` or as the gradient. */

@@ -1,6 +1,6 @@
 /**
- * Entry of the threads that compute a part of an update. Imports as little as possible, because each thread loads
- * this file.
+ * Entry point of the threads that compute a part of an update. Imports as little as possible,
+ * because each thread loads this file.
  */
 import { workerData } from 'node:worker_threads';
 import { answerCalls, type ThreadTask } from '@trinity-rft/core/worker-link';

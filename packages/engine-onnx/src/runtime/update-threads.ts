@@ -1,4 +1,4 @@
-/** Divides updates of many weights among threads; each number is the same as with one thread. */
+/** Divides updates of many weights among threads. Every number is the same as with one thread. */
 import { EngineError, InvariantError } from '@trinity-rft/core';
 import { startThread, type Link } from '@trinity-rft/core/worker-link';
 import { isShared } from './shared-numbers.js';
@@ -12,7 +12,7 @@ interface RangeUpdate {
 
 export type UpdateMethods = { update(part: RangeUpdate): void };
 
-/** Maximum number of threads: more threads only wait for the memory. */
+/** Maximum number of threads. Further threads would only wait for memory. */
 const mostThreads = 4;
 
 export class UpdateThreads {
@@ -20,15 +20,15 @@ export class UpdateThreads {
   #links: readonly Link<UpdateMethods>[] = [];
 
   /**
-   * @param threads number of threads including the caller's; the others start with the first update
-   * that needs them
+   * @param threads number of threads, including the caller's thread. The other threads start with
+   * the first update that needs them
    */
   constructor(threads: number) {
     this.#others = Math.min(threads, mostThreads) - 1;
   }
 
   /**
-   * Computes `plan`, with all threads if all arrays are shared, otherwise in the calling thread.
+   * Applies `plan`. Uses all threads if all arrays are shared, otherwise only the calling thread.
    * @throws EngineError when a thread ends; the arrays are then partly updated
    */
   async update(arrays: UpdateArrays, plan: FlatUpdate): Promise<void> {

@@ -1,4 +1,4 @@
-/** A sequence that is being sampled, and the request to which it belongs. */
+/** Choices and requests. A choice is a sequence that is being sampled, and belongs to a request. */
 import { type Random, type TrinityError, createRandom, deriveSeed } from '@trinity-rft/core';
 import type { SampledSequence, SampleStop, TokenLogprob } from '@trinity-rft/core/engine';
 
@@ -13,12 +13,17 @@ export interface Request {
   readonly plan: SamplePlan;
   /** Number of choices that have been given a row so far. */
   admitted: number;
-  /** Version of the weights for all choices of the request; set with the first row. */
+  /**
+   * Version of the weights for all choices of the request; set when the first choice gets a row.
+   */
   policyVersion: number;
   /** Keys, values and states of the prompt, kept while choices still wait for a row. */
   prefix?: PromptCache | undefined;
   readonly results: (SampledSequence | undefined)[];
-  /** True once the request is answered, failed or cancelled: results that are still computed are dropped. */
+  /**
+   * True once the request is answered, failed or cancelled. Results that are computed afterwards
+   * are dropped.
+   */
   settled: boolean;
   /** Called for every token that is drawn. */
   readonly onToken?: TokenReport;
@@ -29,7 +34,7 @@ export interface Request {
 /** Receives a drawn token. `choice` is an index among all choices of the caller's request. */
 export type TokenReport = (choice: number, token: number) => void;
 
-/** A row in the result of a prefill run. */
+/** A row in the result of one prefill execution. */
 interface PromptCache {
   readonly data: NewPositions;
   readonly index: number;
@@ -43,7 +48,7 @@ export interface Choice extends KvOwner {
   readonly random: Random;
   readonly matcher?: StopMatcher;
   readonly constraint?: AnswerConstraint;
-  /** The token that the next run reads. */
+  /** The token that the next decoding step reads. */
   newest: number;
   readonly tokens: number[];
   readonly logprobs: number[];
@@ -51,13 +56,16 @@ export interface Choice extends KvOwner {
   finished: boolean;
 }
 
-/** Texts of the engine's tokens. */
+/** Data that depends on the texts of the engine's tokens. */
 export interface TokenTexts {
   readonly tokenBytes: TokenBytes;
   readonly constraints: ConstraintFactory;
 }
 
-/** Creates choice k of a request. It draws one number per token from the stream (seed, k). */
+/**
+ * Creates choice k of a request. The choice draws one random number per token from the stream
+ * (seed, k).
+ */
 export function createChoice(
   request: Request,
   index: number,
@@ -84,7 +92,8 @@ export function createChoice(
 }
 
 /**
- * Appends a drawn token; may finish the choice, and the request if all its choices are finished.
+ * Appends a drawn token. Finishes the choice if it is complete, and the request if all of its
+ * choices are.
  */
 export function acceptToken(
   choice: Choice,
@@ -122,7 +131,7 @@ function finish(choice: Choice, stopReason: SampleStop, stopString?: string): vo
   request.resolve(request.results as SampledSequence[]);
 }
 
-/** Rejects a request; its rows are freed after the run in progress. */
+/** Rejects a request. Its rows are freed after the current decoding step. */
 export function failRequest(request: Request, error: TrinityError): void {
   if (request.settled) return;
   request.settled = true;

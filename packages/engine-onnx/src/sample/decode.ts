@@ -11,8 +11,8 @@ import { freePositions, type SamplerKernels } from './kernels.js';
 import type { KvPool } from './kv-pool.js';
 
 /**
- * Runs the pool in as few runs as the row window allows. The caller frees the rows of sequences
- * that have ended.
+ * Decodes the pool in as few graph executions as the row window allows. The caller frees the rows
+ * of sequences that have ended.
  */
 export async function decodeRows(
   kernels: SamplerKernels,
@@ -23,7 +23,7 @@ export async function decodeRows(
   const runs = Math.ceil(rows / kernels.window.max);
   const size = Math.max(Math.ceil(rows / runs), kernels.window.min);
   for (let start = 0; start < rows; start += size) {
-    // The last run is filled up with rows without an owner.
+    // The last execution is padded with rows that have no owner.
     await decodeRun(
       kernels,
       weights,
@@ -56,7 +56,8 @@ async function decodeRun(
   }
   const vocabulary = kernels.config.vocabSize;
   for (const [choice, i] of rows) {
-    // The request may have failed by another of its choices; numbers that are not finite must not stay.
+    // Another choice may have made the request fail. Its row may then hold numbers that are not
+    // finite, which must not stay in the cache.
     if (isDone(choice)) pool.clear(choice);
     else if (result.kind === 'sampled') accept(choice, result.tokens[i]!, result.logprobs[i]!);
     else {
@@ -66,7 +67,10 @@ async function decodeRun(
   }
 }
 
-/** Inputs other than weights and cache. Rows beyond the choices read token 0 at position 0. */
+/**
+ * Returns the inputs other than weights and cache. Rows beyond the choices read token 0 at position
+ * 0.
+ */
 function rowInputs(
   variant: DecodeVariant,
   choices: readonly Choice[],
@@ -79,7 +83,7 @@ function rowInputs(
   choices.forEach((choice, i) => {
     ids[i] = choice.newest;
     positions[i] = choice.cached;
-    // Greedy choices read the plain distribution.
+    // Greedy choices use temperature 1.
     inverseTemperatures[i] = 1 / (choice.request.plan.temperature || 1);
   });
   const column = [count, 1];
@@ -113,7 +117,7 @@ function drawFrom(choice: Choice, distribution: Float32Array, uniform: number): 
   accept(choice, token, logprob, top);
 }
 
-/** Tokens that may come next, including stop tokens if the answer is complete. [V] */
+/** Returns the tokens that may come next, including stop tokens if the answer is complete. [V] */
 function allowedTokens(
   constraint: AnswerConstraint,
   stopTokenIds: ReadonlySet<number>,

@@ -1,13 +1,13 @@
 /**
- * Draws a token from a distribution in TypeScript: top-k, then top-p, then one uniform number. Sums
- * are float64.
+ * Draws a token from a distribution in TypeScript. Applies top-k, then top-p, and then uses one
+ * uniform random number. Sums are float64.
  */
 import type { TokenLogprob } from '@trinity-rft/core/engine';
 
 export interface DrawOptions {
   /**
-   * True to take the most probable token; among equally probable ones, that with the smallest id.
-   * Log-probabilities are the same as for a random draw.
+   * True to take the most probable token, and of equally probable tokens the one with the smallest
+   * id. Log-probabilities are the same as for a random draw.
    */
   readonly greedy: boolean;
   /** Share of probability for top-p, in (0, 1]. */
@@ -29,15 +29,18 @@ export interface Draw {
    * log-probability is NaN.
    */
   readonly logprob: number;
-  /** The most probable tokens of the distribution that was drawn from, the best first; equal ones by id. */
+  /**
+   * The most probable tokens of the distribution that was drawn from, the most probable first.
+   * Equally probable tokens are in the order of their ids.
+   */
   readonly top?: readonly TokenLogprob[];
 }
 
 /**
- * Unless `greedy`, draws the first token, by id, whose cumulative probability exceeds `uniform`
- * times the total: no token of probability 0 can be drawn, and rounding of the total favours no
- * token. Drawing inside the graph follows the same rule in float32, so the two agree unless
- * `uniform` is within rounding of a boundary.
+ * Draws a token. Unless `greedy` is set, takes the first token, by id, whose cumulative probability
+ * exceeds `uniform` times the total. No token of probability 0 can be drawn, and rounding of the
+ * total favours no token. Graphs that draw follow the same rule in float32. Both therefore draw the
+ * same token unless `uniform` is within rounding of a boundary.
  * @param logprobs [V]
  * @param uniform in [0, 1)
  */
@@ -50,8 +53,8 @@ export function drawToken(logprobs: Float32Array, uniform: number, options: Draw
   const kept = keepNucleus(keepTopK(weights, options.topK), weights, options.topP, all);
   if (kept !== undefined) dropOthers(weights, kept);
   const total = kept === undefined ? all : sum(weights);
-  // A complete distribution keeps the graph's log-probabilities, which equal the trainer's to the
-  // last bits.
+  // A complete distribution keeps the graph's log-probabilities, which equal those of the trainer
+  // to the last bit.
   const logTotal = kept === undefined && !options.forbidden?.size && !allowed ? 0 : Math.log(total);
   const token = options.greedy ? argMax(weights) : firstAbove(weights, uniform * total);
   const logprob = (id: number): number => logprobs[id]! - logTotal;
@@ -69,12 +72,12 @@ function sum(weights: Float64Array): number {
 }
 
 /**
- * Ids of the `count` largest weights, unordered; among equal weights the smaller ids. `undefined`
- * stands for all.
+ * Returns the ids of the `count` largest weights, unordered. Of equal weights, the smaller ids are
+ * returned. `undefined` means all ids.
  */
 function keepTopK(weights: Float64Array, count: number): Int32Array | undefined {
   if (count >= weights.length) return undefined;
-  const heap = new Int32Array(count); // its root is the worst of those kept
+  const heap = new Int32Array(count); // The root is the worst of the kept ids.
   for (let id = 0; id < count; id++) heap[id] = id;
   for (let at = (count >> 1) - 1; at >= 0; at--) siftDown(heap, at, weights);
   for (let id = count; id < weights.length; id++) {
@@ -103,8 +106,8 @@ function isWorse(a: number, b: number, weights: Float64Array): boolean {
 }
 
 /**
- * The smallest set of most probable ids whose share of the candidates' probability reaches `topP`.
- * `undefined` stands for all tokens.
+ * Returns the smallest set of most probable ids whose share of the candidates' probability reaches
+ * `topP`. `undefined` means all tokens.
  */
 function keepNucleus(
   candidates: Int32Array | undefined,
@@ -114,8 +117,8 @@ function keepNucleus(
 ): Int32Array | undefined {
   if (topP >= 1) return candidates;
   const total = candidates?.reduce((share, id) => share + weights[id]!, 0) ?? all;
-  // Tokens below this bound have less than 1 - topP together, so the set never needs them and most
-  // of a vocabulary is not sorted.
+  // All tokens below this bound together have less than 1 - topP, so the set never needs them. Most
+  // of a vocabulary is therefore not sorted.
   const bound = ((1 - topP) * total) / weights.length;
   const ids = sortByWeight(
     (candidates ?? Int32Array.from(weights, (_, id) => id)).filter((id) => weights[id]! >= bound),

@@ -18,15 +18,15 @@ import { lazyGraphs } from '../runtime/lazy-graphs.js';
 export interface SamplerKernels {
   readonly runtime: GraphRuntime;
   readonly config: ModelConfig;
-  /** Rows that one run may have. */
+  /** Limits on the number of rows in one graph execution. */
   readonly window: RowWindow;
-  /** Bytes that every run reads besides the cache, for any number of rows. */
+  /** Bytes that every execution reads besides the cache, for any number of rows. */
   readonly weightBytes: number;
   /** Reads whole prompts of `length` tokens. @param ids [rows, length] */
   prefill(weights: Feeds, ids: Int32Array, length: number): Promise<NewPositions>;
   /**
    * Computes one more token, or its distribution, for every row of `feeds` (see `decodeGraph`).
-   * @param capacity positions of the cache in `feeds`
+   * @param capacity number of positions per row of the cache in `feeds`
    */
   decode(
     variant: DecodeVariant,
@@ -54,7 +54,10 @@ export type DecodeResult = NewPositions &
       }
   );
 
-/** Window for runtimes in which rows never depend on other rows; a larger maximum is not faster. */
+/**
+ * Window for runtimes in which the result of a row never depends on other rows. A larger maximum is
+ * not faster.
+ */
 const anyRows: RowWindow = { min: 1, max: 512 };
 
 export function createSamplerKernels(config: ModelConfig, runtime: GraphRuntime): SamplerKernels {
@@ -111,7 +114,7 @@ export async function decodeResult(
   return { kind, ...fresh, tokens: tokens as Int32Array, logprobs: logprobs as Float32Array };
 }
 
-/** Frees the new positions of a run, once they are stored. */
+/** Frees new positions after they are stored. */
 export function freePositions({ keyValues, states }: NewPositions): void {
   for (const array of [keyValues, ...states]) array.free();
 }

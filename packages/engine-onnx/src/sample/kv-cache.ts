@@ -1,4 +1,6 @@
-/** The cache pools of all sequences: assigns sequences to pools, and accounts for their memory. */
+/**
+ * The cache pools of all sequences. Assigns sequences to pools and limits the memory of the pools.
+ */
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 import { capacityFor, planCapacities } from './capacity.js';
 import type { Choice } from './choice.js';
@@ -6,7 +8,10 @@ import type { SamplerKernels } from './kernels.js';
 import { KvPool, positionBytes, rowBytes } from './kv-pool.js';
 import type { SamplePlan } from './plan.js';
 
-/** Cost of starting a run, in bytes of memory traffic that would take the same time. */
+/**
+ * Cost of starting a graph execution, as the number of bytes that can be read from memory in the
+ * same time.
+ */
 const runOverheadBytes = 4 << 20;
 
 export class KvCache {
@@ -14,30 +19,30 @@ export class KvCache {
   readonly #bytes: number;
   readonly #pools = new Map<string, KvPool>();
 
-  /** @param bytes limit, which the caller must respect by means of {@link rowBytes} */
+  /** @param bytes limit on memory; callers must keep to it by adding up {@link rowBytes} */
   constructor(kernels: SamplerKernels, bytes: number) {
     this.#kernels = kernels;
     this.#bytes = bytes;
   }
 
-  /** Pools that hold sequences. */
+  /** Returns the pools that hold sequences. */
   pools(): KvPool[] {
     return [...this.#pools.values()].filter((pool) => pool.owners.length > 0);
   }
 
-  /** The pool in which a sequence starts. */
+  /** Returns the pool in which a sequence starts. */
   firstPool(plan: SamplePlan): KvPool {
     return this.#pool(plan.variant, capacityFor(plan.prompt.length));
   }
 
-  /** Maximum number of bytes that a sequence needs. */
+  /** Returns the maximum number of bytes that a sequence needs. */
   rowBytes(plan: SamplePlan): number {
     return rowBytes(this.#kernels.config, capacityFor(plan.prompt.length + plan.maxTokens));
   }
 
   /**
-   * Moves sequences to the pools to which they now belong. Afterwards each sequence has room for one more
-   * position.
+   * Moves sequences to the pools that fit their current lengths. Afterwards each sequence has room
+   * for one more position.
    */
   regroup(choices: readonly Choice[]): void {
     const costs = {

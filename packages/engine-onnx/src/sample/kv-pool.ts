@@ -1,6 +1,7 @@
 /**
- * Keys, values and states of the sequences that are being sampled, stored outside the graphs. A
- * pool holds rows of one capacity for one graph, without gaps.
+ * Keys, values and states of the sequences that are being sampled, stored outside the graphs. All
+ * rows of a pool have the same capacity and are used by the same graph. There are no gaps between
+ * them.
  */
 import { cacheHeads, layersWith, type ModelConfig } from '../model/config.js';
 import { rowStates, stateSize } from '../model/row-states.js';
@@ -44,7 +45,7 @@ export class KvPool {
     this.#cache = runtime.cache(cacheLayout(config, capacity));
   }
 
-  /** Makes room for `count` more rows in one step. */
+  /** Makes room for `count` more rows at once. */
   reserve(count: number): void {
     const wanted = this.owners.length + count + this.#margin;
     if (wanted <= this.#rows) return;
@@ -60,7 +61,7 @@ export class KvPool {
     this.owners.push(owner);
   }
 
-  /** Frees a row; the last row moves into its place. */
+  /** Frees a row. The last row moves to the freed place. */
   remove(owner: KvOwner): void {
     const last = this.owners.pop()!;
     if (last === owner) return;
@@ -78,15 +79,15 @@ export class KvPool {
   }
 
   /**
-   * Overwrites a row with zeros, the initial state of a sequence. A freed row must stay finite,
-   * because attention multiplies it by 0.
+   * Overwrites a row with zeros, which is the initial state of a sequence. The numbers of a freed
+   * row must stay finite, because attention multiplies them by 0.
    */
   clear(owner: KvOwner): void {
     this.#cache.clear(owner.row);
   }
 
   /**
-   * Stores positions `[0, length)` of a prompt, and the states after all of them.
+   * Stores the first `length` positions of a prompt, and the states after them.
    * @param index row of `fresh`
    */
   storePrompt(owner: KvOwner, fresh: NewPositions, index: number, length: number): void {
@@ -94,7 +95,10 @@ export class KvPool {
     owner.cached = length;
   }
 
-  /** Stores one further position of each owner, and the states after it. @param rows of `fresh`, by owner */
+  /**
+   * Stores one more position of each owner, and the states after it. @param rows row of `fresh` of
+   * each owner
+   */
   append(rows: ReadonlyMap<KvOwner, number>, fresh: NewPositions): void {
     const moves = [...rows].map(([{ row, cached }, from]) => ({
       from,
@@ -106,12 +110,14 @@ export class KvPool {
     for (const owner of rows.keys()) owner.cached++;
   }
 
-  /** The inputs `k.<l>` and `v.<l>`, and those of states, for `count` rows from `start` on. */
+  /**
+   * Returns the inputs `k.<l>`, `v.<l>` and those of the states for `count` rows from `start` on.
+   */
   feeds(start: number, count: number): Feeds {
     return this.#cache.feeds(start, count);
   }
 
-  /** Memory of all rows, with or without an owner. */
+  /** Bytes of all rows, with or without an owner. */
   get bytes(): number {
     return this.#rows * this.#rowBytes;
   }
@@ -127,11 +133,11 @@ export class KvPool {
 }
 
 interface PoolOptions extends Pick<KvPool, 'variant' | 'capacity'> {
-  /** Number of rows beyond the last owner that a run may use. */
+  /** Number of rows after the last owner's row that a graph execution may use. */
   readonly margin: number;
 }
 
-/** Layout of a cache: keys and values of each attention layer, and states. */
+/** Returns the layout of a cache: keys and values of each attention layer, and states. */
 export const cacheLayout = (config: ModelConfig, capacity: number): CacheLayout => ({
   names: layersWith(config, 'attention').flatMap((layer) => [`k.${layer}`, `v.${layer}`]),
   heads: config.kvHeads,
@@ -140,11 +146,11 @@ export const cacheLayout = (config: ModelConfig, capacity: number): CacheLayout 
   states: rowStates(config),
 });
 
-/** Bytes of the keys and values of one position. */
+/** Returns the bytes of the keys and values of one position in all layers. */
 export const positionBytes = (config: ModelConfig): number =>
   4 * cacheHeads(config) * config.headDim;
 
-/** Bytes of a row of {@link cacheLayout}. */
+/** Returns the bytes of a row of {@link cacheLayout}. */
 export function rowBytes(config: ModelConfig, capacity: number): number {
   const states = rowStates(config).reduce((sum, state) => sum + stateSize(state), 0);
   return capacity * positionBytes(config) + 4 * states;

@@ -1,10 +1,10 @@
-/** Validates sampling options and adds defaults: a plan for one request. */
+/** Validates sampling options and adds defaults, which gives a plan for one request. */
 import { ModelError } from '@trinity-rft/core';
 import type { SamplingOptions, TextGrammar } from '@trinity-rft/core/engine';
 
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 
-/** One request, as the sampler uses it. */
+/** One validated request to the sampler. */
 export interface SamplePlan {
   readonly prompt: Int32Array;
   readonly choices: number;
@@ -15,7 +15,10 @@ export interface SamplePlan {
   readonly topP: number;
   /** Number of tokens that may be drawn; Infinity for all. */
   readonly topK: number;
-  /** Maximum number of tokens, limited by the room that the prompt leaves. */
+  /**
+   * Maximum number of tokens to sample. Prompt and answer together do not exceed the maximum
+   * length.
+   */
   readonly maxTokens: number;
   readonly minTokens: number;
   readonly stopTokenIds: ReadonlySet<number>;
@@ -40,7 +43,7 @@ export interface StopString {
 export interface SampleLimits {
   readonly vocabSize: number;
   readonly maxModelLen: number;
-  /** True if the engine knows the bytes of its tokens. */
+  /** True if the engine has the bytes of its tokens. */
   readonly hasTokenBytes: boolean;
 }
 

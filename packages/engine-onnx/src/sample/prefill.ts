@@ -1,4 +1,7 @@
-/** Reads prompts into keys, values and states: all tokens except the last, with which decoding starts. */
+/**
+ * Reads prompts into keys, values and states. Reads all tokens except the last, with which decoding
+ * starts.
+ */
 import type { ModelConfig } from '../model/config.js';
 import { rowStates } from '../model/row-states.js';
 import type { Feeds } from '../runtime/graph-runtime.js';
@@ -7,9 +10,9 @@ import { freePositions, type SamplerKernels } from './kernels.js';
 
 /**
  * Reads the prompts of `requests`, except prompts of one token, and sets `prefix` of these
- * requests. Prompts only share a run with prompts of the same padded length, and runs stay inside
- * the row window unless a single prompt is longer, so the numbers of a prompt do not depend on
- * other prompts.
+ * requests. Prompts share a graph execution only with prompts of the same padded length. Executions
+ * stay inside the row window unless a single prompt is longer. Therefore the numbers of a prompt do
+ * not depend on other prompts.
  */
 export async function prefillPrompts(
   kernels: SamplerKernels,
@@ -31,9 +34,9 @@ export async function prefillPrompts(
 }
 
 /**
- * Padded length of a prompt. Short prompts often have the same length, and padding would be
- * expensive for them; long prompts gain by sharing runs. States must not see padding, so models
- * with states read prompts without padding.
+ * Returns the padded length of a prompt. Short prompts are not padded, because many have the same
+ * length and padding would be expensive. Long prompts are padded to share executions. In models
+ * with states, prompts are not padded, because states must not include padding.
  */
 function paddedLength(config: ModelConfig, length: number): number {
   return length <= 16 || rowStates(config).length > 0 ? length : Math.ceil(length / 16) * 16;

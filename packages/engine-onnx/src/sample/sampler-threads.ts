@@ -4,7 +4,7 @@ import { parameterCount } from '../model/parameters.js';
 
 export interface SamplerThreads {
   /**
-   * Number of parallel samplers, each in its own thread with its own sequences and a copy of the
+   * Number of parallel samplers. Each sampler has its own thread, sequences and copy of the
    * weights.
    */
   readonly samplers: number;
@@ -13,16 +13,16 @@ export interface SamplerThreads {
 }
 
 /**
- * Maximum bytes of weights that are copied for further samplers: operators of a larger model run
- * long enough to share several threads.
+ * Maximum bytes of weights that are copied for further samplers. Operators of a larger model take
+ * long enough to be shared by several threads.
  */
 const maxCopiedBytes = 16 << 20;
 
 /**
  * Plans one sampler per thread for a small model, and one sampler with all threads for a larger
- * model. Operators of a small model take a few microseconds: waking a second thread for each
- * operator costs as much as it saves, while two samplers with one thread each do twice the work.
- * The result depends on the arguments only, because the number of threads determines how sums are
+ * model. Operators of a small model take a few microseconds. Waking a second thread for each
+ * operator costs as much as it saves, whereas two samplers with one thread each do twice the work.
+ * The result depends only on the arguments, because the number of threads determines how sums are
  * rounded.
  */
 export function planSamplerThreads(config: ModelConfig, threads: number): SamplerThreads {

@@ -1,7 +1,7 @@
 /**
- * Continuous batching: requests wait in order of arrival, their choices get rows as rows become
- * free, and every turn of the loop reads one token per row. The result of a request only depends on
- * its prompt, options, seed and weights, never on other requests.
+ * Continuous batching. Requests wait in order of arrival, and their choices get rows when rows
+ * become free. Each iteration of the loop reads one token per row. The result of a request depends
+ * only on its prompt, options, seed and weights, never on other requests.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
@@ -36,7 +36,9 @@ export interface SchedulerOptions {
   /** Maximum number of waiting requests. */
   readonly maxQueue: number;
   readonly tokenBytes?: TokenBytes;
-  /** Delays a turn of the loop until the thread is free for the sampler. @default runs at once */
+  /**
+   * Delays an iteration of the loop until the thread is free for the sampler. @default runs at once
+   */
   readonly turn?: (run: () => Promise<void>) => Promise<void>;
 }
 
@@ -47,18 +49,21 @@ export interface SamplingWeights extends WeightLease {
 
 export interface SampleTicket {
   readonly result: Promise<readonly SampledSequence[]>;
-  /** Rejects the request with `error`; its rows are freed at the next turn. */
+  /**
+   * Rejects the request with `error`. Its rows are freed after the current iteration of the loop.
+   */
   cancel(error: TrinityError): void;
 }
 
 /**
- * Finds the next weights. The function may release the current weights, which no sequence uses at that time; if
- * it fails after the release, the sampler cannot continue.
+ * Finds the next weights. The function may release the current weights, which no sequence uses at
+ * that time. If it fails after the release, the sampler cannot continue.
  */
 type WeightSwitch = (releaseCurrent: () => void) => SamplingWeights | Promise<SamplingWeights>;
 
 /**
- * A change of weights: requests submitted before it get the old weights, later ones the new weights.
+ * A change of weights. Requests submitted before it get the old weights, and later requests get the
+ * new ones.
  */
 interface Switch {
   readonly take: WeightSwitch;
@@ -71,8 +76,8 @@ interface Switch {
 type Borrower = Pick<PromiseWithResolvers<SamplingWeights>, 'resolve' | 'reject'>;
 
 /**
- * Maximum number of prompt tokens that one turn reads, unless a single prompt is longer, so that
- * many prompts do not delay running sequences.
+ * Maximum number of prompt tokens that one iteration reads, unless a single prompt is longer. The
+ * limit keeps many prompts from delaying started sequences.
  */
 const prefillTokensPerTurn = 4096;
 
@@ -134,8 +139,8 @@ export class SampleScheduler {
   }
 
   /**
-   * Switches weights once every earlier request is answered; later requests wait for the switch. Only the order
-   * of the calls therefore decides which weights a request gets.
+   * Switches weights once every earlier request is answered. Later requests wait for the switch.
+   * The weights of a request are therefore determined only by the order of the calls.
    */
   adopt(take: Switch['take']): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -146,7 +151,8 @@ export class SampleScheduler {
   }
 
   /**
-   * Resolves with the weights that a request submitted now would get, for use outside the sampler.
+   * Resolves with a lease on the weights that a request submitted now would get, for use outside
+   * the sampler.
    */
   borrow(): Promise<SamplingWeights> {
     const { promise, resolve, reject } = Promise.withResolvers<SamplingWeights>();
@@ -161,9 +167,7 @@ export class SampleScheduler {
     return { ...this.#weights.share(), version: this.#weights.version };
   }
 
-  /**
-   * Rejects all open requests and later calls with `error`. Resolves when no run is in progress.
-   */
+  /** Rejects all open requests and later calls with `error`. Resolves when the loop has ended. */
   async close(error: TrinityError): Promise<void> {
     this.#rejectAll(error);
     await this.#loop;
@@ -184,8 +188,8 @@ export class SampleScheduler {
   }
 
   async #runLoop(): Promise<void> {
-    // Requests that were sent together arrive in one turn of the event loop and should share runs
-    // from the first token on.
+    // Requests that were sent together arrive within one turn of the event loop. They should share
+    // graph executions from the first token on.
     await nextTurn();
     while (this.#queue.length + this.#choices.length > 0) {
       try {
@@ -228,7 +232,7 @@ export class SampleScheduler {
     }
   }
 
-  /** Ends the sampler with an unrecoverable error: the old weights are already released. */
+  /** Ends the sampler with an unrecoverable error, because the old weights are already released. */
   #endWith(cause: unknown): void {
     const error = new EngineError(
       'The weights to sample from were lost while new ones were written. Open the engine again.',
@@ -258,7 +262,8 @@ export class SampleScheduler {
   }
 
   /**
-   * Determines how many choices of which waiting requests fit into the free rows, memory and time.
+   * Determines how many choices of which waiting requests fit into the free rows, the memory and
+   * the prompt tokens of one iteration.
    */
   #planAdmissions(): readonly Admission[] {
     const { maxBatchSize, cacheBytes } = this.#options;
@@ -273,7 +278,7 @@ export class SampleScheduler {
       const rowBytes = this.#cache.rowBytes(plan);
       const room = Math.min(maxBatchSize - rows, Math.floor((cacheBytes - bytes) / rowBytes));
       const waiting = plan.choices - request.admitted;
-      // One sequence always runs, however large.
+      // One sequence is always admitted, however large it is.
       const count = Math.min(waiting, rows === 0 ? Math.max(1, room) : room);
       const exceedsPrefill =
         promptTokens > 0 && promptTokens + plan.prompt.length > prefillTokensPerTurn;
@@ -329,12 +334,13 @@ export class SampleScheduler {
   }
 
   /**
-   * Rejects every open request that has started, or all of them if none has. The cache is dropped
-   * as well, because it may contain numbers that are not finite.
+   * Rejects every open request that has started, or all open requests if none has started. Also
+   * drops the cache, because it may contain numbers that are not finite.
    */
   #failStarted(error: TrinityError): void {
     const open = this.#openRequests();
-    // If no request has started, starting itself failed, and the next attempt would fail too.
+    // If no request has started, the failure came from starting one, and the next attempt would
+    // fail too.
     for (const request of open.some(isStarted) ? open.filter(isStarted) : open)
       failRequest(request, error);
     this.#choices = [];
@@ -351,7 +357,7 @@ export class SampleScheduler {
   }
 }
 
-/** Gives rows to the next `count` choices of a request. */
+/** A decision to give rows to the next `count` choices of a request. */
 interface Admission {
   readonly request: Request;
   readonly count: number;

@@ -1,4 +1,7 @@
-/** Scores text with the sampler's weights. Calls that arrive together share runs. */
+/**
+ * Scores text with the sampler's weights. Rows of calls that arrive together share graph
+ * executions.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { ModelError, TrinityError, EngineError, InvariantError } from '@trinity-rft/core';
@@ -29,7 +32,9 @@ export type ScoringWeights = Pick<SamplingWeights, 'set' | 'version' | 'release'
 export interface ScoreTicket {
   /** Log-probabilities of the response. [R] */
   readonly result: Promise<Float32Array>;
-  /** Rejects with `error`; the row is not read unless its run is already in progress. */
+  /**
+   * Rejects the result with `error`. The row is not read unless its batch is already in progress.
+   */
   cancel(error: TrinityError): void;
 }
 
@@ -77,7 +82,7 @@ export class Scorer {
     return { result: promise, cancel: (error) => entry.settle(error) };
   }
 
-  /** Rejects waiting rows and later calls with `error`. Resolves when no run is in progress. */
+  /** Rejects waiting rows and later calls with `error`. Resolves when no batch is in progress. */
   async close(error: TrinityError): Promise<void> {
     this.#closed ??= error;
     for (const entry of this.#queue.splice(0)) entry.settle(error);
@@ -85,13 +90,14 @@ export class Scorer {
   }
 
   async #run(): Promise<void> {
-    // Rows that were sent together arrive in one turn of the event loop and should share runs.
+    // Rows that were sent together arrive within one turn of the event loop and should share graph
+    // executions.
     await nextTurn();
     for (let group = this.#next(); isGroup(group); group = this.#next()) await this.#score(group);
     this.#loop = undefined;
   }
 
-  /** The next waiting rows that use the same weights. */
+  /** Takes the next waiting rows that use the same weights. */
   #next(): readonly Entry[] {
     this.#queue = this.#queue.filter((entry) => !entry.settled);
     const set = this.#queue[0]?.weights.set;

@@ -1,11 +1,14 @@
-/** Finds stop strings in a stream of tokens. It compares bytes, so a string may span tokens or end inside a token. */
+/**
+ * Finds stop strings in a stream of tokens. Compares bytes, because a string may span tokens or end
+ * inside a token.
+ */
 import type { TokenBytes } from '../model/token-bytes.js';
 import type { StopString } from './plan.js';
 
 export interface StopMatcher {
   /**
-   * Adds a token; returns the stop string that it completes. If it completes several, returns the string that ends
-   * first.
+   * Adds a token. Returns the stop string that the token completes. If it completes several,
+   * returns the string that ends first.
    */
   push(token: number): string | undefined;
 }

@@ -1,4 +1,7 @@
-/** Record of the frozen model to which the adapter of a checkpoint without weights belongs. */
+/**
+ * Reads the record of a frozen model. A checkpoint without weights has such a record, because its
+ * adapter belongs to that model.
+ */
 import { join } from 'node:path';
 
 import type { Quantization } from '@trinity-rft/core/engine';
@@ -17,7 +20,7 @@ export interface BaseRecord {
   readonly quantization?: Quantization;
 }
 
-/** Reads the record of a folder; empty if the folder has none. */
+/** Reads the record of a folder. Returns an empty record if the folder has none. */
 export async function readBaseRecord(directory: string): Promise<BaseRecord> {
   const text = await readIfThere(join(directory, adapterFolder, baseFile));
   return JSON.parse(String(text ?? '{}')) as BaseRecord;

@@ -1,4 +1,7 @@
-/** Checkpoints: a model folder, with the optimizer's moments and counter. */
+/**
+ * Checkpoints of a model whose weights are all trained: a model folder with the optimizer's moments
+ * and step counter.
+ */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -17,7 +20,10 @@ export interface Checkpoint {
   readonly optimizer?: OptimizerState;
 }
 
-/** Writes a checkpoint. Equal state gives equal bytes. The caller decides when the folder counts as complete. */
+/**
+ * Writes a checkpoint. Equal state gives equal bytes. The caller decides when the folder counts as
+ * complete.
+ */
 export async function saveCheckpoint(
   directory: string,
   files: ModelFiles,
@@ -37,7 +43,7 @@ export async function loadCheckpoint(directory: string, config: ModelConfig): Pr
   return { weights, optimizer };
 }
 
-/** The weights of a folder that must hold the same model with other weights. */
+/** Loads the weights of a folder that must hold the same model, with other weights. */
 export async function loadWeightsOf(directory: string, config: ModelConfig): Promise<Float32Array> {
   await assertSameModel(directory, config);
   return loadWeights(directory, config);

@@ -11,8 +11,8 @@ export function isStoredType(name: string): name is StoredType {
 }
 
 /**
- * Decodes little-endian numbers. `bytes.length` must be a multiple of the size of `type`; `into`
- * has one element per number.
+ * Decodes little-endian numbers. `bytes.length` must be a multiple of the size of `type`, and
+ * `into` must have one element per number.
  */
 export function decodeFloats(bytes: Uint8Array, type: StoredType, into: Float32Array): void {
   if (type === 'F32') {

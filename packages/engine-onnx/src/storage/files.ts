@@ -5,7 +5,10 @@ import { CheckpointError } from '@trinity-rft/core';
 import { readStored, verifyStored } from '@trinity-rft/core/engine';
 import { replaceFile } from '@trinity-rft/core/support';
 
-/** @throws CheckpointError if the manifest of a checkpoint names the file but it is missing */
+/**
+ * Returns true if the path is a file. @throws CheckpointError if the file is missing but the
+ * manifest of a checkpoint names it
+ */
 export async function isFile(path: string): Promise<boolean> {
   const isThere = await stat(path).then(
     (found) => found.isFile(),
@@ -16,8 +19,8 @@ export async function isFile(path: string): Promise<boolean> {
 }
 
 /**
- * Reads a file; undefined if it does not exist. @throws CheckpointError if it cannot be read, or differs from
- * its digest in a checkpoint
+ * Reads a file; undefined if it does not exist. @throws CheckpointError if it cannot be read, or
+ * differs from its digest in a checkpoint
  */
 export async function readIfThere(path: string): Promise<Buffer | undefined> {
   try {
@@ -29,7 +32,7 @@ export async function readIfThere(path: string): Promise<Buffer | undefined> {
 }
 
 /**
- * Writes a file atomically: readers see the old file or the new one.
+ * Writes a file atomically: readers see either the old file or the new one.
  * @param bytes content in one or several parts
  */
 export async function writeWhole(

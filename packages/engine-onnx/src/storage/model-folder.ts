@@ -1,4 +1,7 @@
-/** Hugging Face model folders, and GGUF files: config, weights, and the tokenizer files. */
+/**
+ * Reads and writes Hugging Face model folders, and reads GGUF files: config, weights and tokenizer
+ * files.
+ */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -20,7 +23,7 @@ import {
   type WeightFiles,
 } from './weight-files.js';
 
-/** Files that the engine does not read, but copies, so that a saved folder is a complete model. */
+/** Files that the engine does not read but copies, so that a saved folder is a complete model. */
 export const companionFiles = [
   'tokenizer.json',
   'tokenizer_config.json',
@@ -37,7 +40,10 @@ export const companionFiles = [
 /** A model folder without its weights. */
 export interface ModelFiles {
   readonly config: ModelConfig;
-  /** `config.json` as it was read; for a model that also takes images or sounds, the config of its text part. */
+  /**
+   * `config.json` as it was read; for a model that also takes images or sounds, the config of its
+   * text part.
+   */
   readonly configText: string;
   /** True for the text part of a model that also takes images or sounds. @default false */
   readonly isTextPart?: true;
@@ -83,7 +89,10 @@ export async function readModelFiles(directory: string): Promise<ModelFiles> {
   };
 }
 
-/** Sizes and traits of the model in a folder or GGUF file. @throws CheckpointError that names file and key */
+/**
+ * Reads the sizes and traits of the model in a folder or GGUF file. @throws CheckpointError that
+ * names file and key
+ */
 export const readModelConfig = async (directory: string): Promise<ModelConfig> =>
   (await readModelFiles(directory)).config;
 
@@ -114,7 +123,7 @@ function parseJson(text: string, path: string): unknown {
 }
 
 /**
- * The weights of a folder as one flat array in the layout of `parameterSpecs(config)`.
+ * Loads the weights of a folder as one flat array in the layout of `parameterSpecs(config)`.
  * @param fresh parameters that are 0 if the folder does not have them
  */
 export async function loadWeights(
@@ -123,7 +132,7 @@ export async function loadWeights(
   fresh: readonly string[] = [],
 ): Promise<Float32Array> {
   let weights: Float32Array | undefined;
-  // Not before it is known that the files fit.
+  // Allocated at the first read, when the files are known to match the model.
   const all = (): Float32Array => (weights ??= sharedNumbers(parameterCount(config)));
   const read = ({ name, offset, size }: ParameterSpec, file: WeightFile): Promise<void> =>
     file.read(name, all().subarray(offset, offset + size));
@@ -132,7 +141,7 @@ export async function loadWeights(
 }
 
 /**
- * Calls `read` for each parameter with the file that holds it, one at a time.
+ * Calls `read` for each parameter, one after another, with the file that holds the parameter.
  * @param fresh parameters that the folder may lack; `read` is not called for missing ones
  */
 export async function readParameters(
@@ -154,7 +163,9 @@ export async function readParameters(
   }
 }
 
-/** Reads the headers of the weight files only. @throws CheckpointError as {@link loadWeights} does */
+/**
+ * Reads the headers of the weight files only. @throws CheckpointError as {@link loadWeights} does
+ */
 export async function checkWeights(directory: string, config: ModelConfig): Promise<void> {
   const files = textTensors(await openWeightFiles(directory));
   try {
@@ -204,8 +215,8 @@ const andMore = ({ length }: readonly unknown[]): string =>
   length > 0 ? ` (and ${length} more)` : '';
 
 /**
- * Tensors that a checkpoint may hold although the model has no such parameter: a head that is tied
- * or not used, and saved constants.
+ * True for tensors that a checkpoint may hold although the model has no such parameter: a head that
+ * is tied or not used, and saved constants.
  */
 function isKnownSurplus(name: string, config: ModelConfig): boolean {
   return (
@@ -243,7 +254,10 @@ function mismatch(directory: string, tensor: string, what: string): CheckpointEr
   );
 }
 
-/** Writes all files of a model folder except the weights, and removes the weights of an earlier save. */
+/**
+ * Writes all files of a model folder except the weights, and removes the weights of an earlier
+ * save.
+ */
 export async function saveModelFiles(directory: string, files: ModelFiles): Promise<void> {
   await mkdir(directory, { recursive: true });
   await writeWhole(join(directory, 'config.json'), Buffer.from(withStoredType(files.configText)));
@@ -252,7 +266,7 @@ export async function saveModelFiles(directory: string, files: ModelFiles): Prom
   await rm(join(directory, singleWeightFile), { force: true });
 }
 
-/** Writes a complete model folder with float32 weights; equal input gives equal bytes. */
+/** Writes a complete model folder with float32 weights. Equal input gives equal bytes. */
 export async function saveModelFolder(
   directory: string,
   files: ModelFiles,
@@ -268,8 +282,8 @@ export async function saveModelFolder(
 }
 
 /**
- * Sets the type in config.json to float32: otherwise transformers would round the float32 weights to the old
- * type.
+ * Sets the type in config.json to float32. Otherwise transformers would round the float32 weights
+ * to the old type.
  */
 function withStoredType(configText: string): string {
   return configText.replaceAll(/("(?:torch_)?dtype"\s*:\s*)"[^"]*"/g, '$1"float32"');

@@ -39,7 +39,7 @@ type OtherTraits =
   | 'gatedAttention'
   | 'layerTraits';
 
-/** The required sizes of a new model; other values default to those of a small qwen3. */
+/** Config of a new model. Sizes that are not required default to those of a small qwen3. */
 export interface NewModelConfig extends Partial<Omit<ModelConfig, OtherTraits>> {
   readonly family?: (typeof newModelFamilies)[number];
   readonly vocabSize: number;
@@ -51,7 +51,7 @@ export interface NewModelConfig extends Partial<Omit<ModelConfig, OtherTraits>> 
 export interface NewModelOptions {
   readonly directory: string;
   readonly config: NewModelConfig;
-  /** Seed of the initial weights; equal seeds give equal bytes. */
+  /** Seed of the initial weights. Equal seeds give equal bytes. */
   readonly seed: number;
   /**
    * Standard deviation of the initial matrices; written to config.json as `initializer_range`.
@@ -94,7 +94,8 @@ export function completeConfig(partial: NewModelConfig): ModelConfig {
   const family = partial.family ?? 'qwen3';
   return {
     family,
-    // Three times the width, in steps of 32: about the ratio in the families.
+    // Three times the width, rounded up to a multiple of 32, which is about the ratio in the
+    // families.
     intermediateSize: Math.ceil((3 * partial.hiddenSize) / 32) * 32,
     kvHeads: partial.heads,
     headDim: partial.hiddenSize / partial.heads,
@@ -112,8 +113,8 @@ export function completeConfig(partial: NewModelConfig): ModelConfig {
 }
 
 /**
- * `config.json` of a new model, as transformers writes it; `parseModelConfig` reads it back to the
- * same {@link ModelConfig}.
+ * Returns the `config.json` of a new model, as transformers writes it. `parseModelConfig` converts
+ * it back to the same {@link ModelConfig}.
  */
 export function toConfigJson(config: ModelConfig): Record<string, unknown> {
   return {
@@ -130,7 +131,7 @@ export function toConfigJson(config: ModelConfig): Record<string, unknown> {
     rms_norm_eps: config.normEpsilon,
     rope_theta: config.ropeTheta,
     rope_scaling: config.ropeScaling === undefined ? null : toRopeJson(config.ropeScaling),
-    // qwen2 has its biases by construction and does not know the key.
+    // qwen2 always has these biases and has no such key.
     attention_bias: config.family === 'qwen2' ? undefined : config.qkvBias,
     mlp_bias: config.family === 'llama' ? config.mlpBias : undefined,
     attention_dropout: 0,

@@ -17,8 +17,8 @@ export interface StoredWeights {
 
 /**
  * Opens the weights of a model: a Hugging Face folder with one or several safetensors files, a GGUF
- * file, or a single safetensors file such as an adapter's `adapter_model.safetensors`. Only reads
- * the headers; memory holds one tensor at a time.
+ * file, or a single safetensors file such as an adapter's `adapter_model.safetensors`. Opening
+ * reads only the headers, and each `read` reads one tensor.
  * @throws CheckpointError when there are no weights, or a file is damaged
  */
 export async function openWeights(path: string): Promise<StoredWeights> {

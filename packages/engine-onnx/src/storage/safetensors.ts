@@ -1,6 +1,6 @@
 /**
- * Reads and writes safetensors files: an 8-byte header length, a JSON header, then the tensors'
- * bytes.
+ * Reads and writes safetensors files. A file consists of an 8-byte header length, a JSON header and
+ * the bytes of the tensors.
  */
 import { open, type FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -27,7 +27,10 @@ export interface SafetensorsFile {
   readonly file: string;
   readonly tensors: ReadonlyMap<string, StoredTensor>;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Decodes a tensor to row-major float32. `into` must have exactly the tensor's number of elements. */
+  /**
+   * Decodes a tensor to row-major float32. `into` must have exactly the tensor's number of
+   * elements.
+   */
   read(name: string, into: Float32Array): Promise<void>;
   close(): Promise<void>;
 }
@@ -46,13 +49,13 @@ export interface WriteOptions {
 }
 
 /**
- * Number of bytes that are read or converted at once, which limits the memory besides the tensors
- * themselves.
+ * Number of bytes that are read or converted at once. It limits the memory needed in addition to
+ * the tensors themselves.
  */
 const chunkBytes = 4 << 20;
-/** Maximum size of one read: Node reads less than 2 GiB at once. */
+/** Maximum bytes of one read, because Node reads less than 2 GiB at once. */
 const maxReadBytes = 1 << 30;
-/** Maximum size of a header in the format. */
+/** Maximum bytes of a header in the format. */
 const maxHeaderBytes = 100 << 20;
 
 const entrySchema = z.object({
@@ -73,7 +76,7 @@ export async function openSafetensors(path: string): Promise<SafetensorsFile> {
   });
   try {
     const { tensors, metadata } = await readHeader(handle, path);
-    // Once, and only where tensors are read: `trinity check` reads headers alone.
+    // Verified once, and only when tensors are read: `trinity check` reads only headers.
     let verified: Promise<void> | undefined;
     return {
       file,
@@ -117,7 +120,7 @@ async function readHeader(
 }
 
 /**
- * Checks that tensors neither overlap nor leave gaps, as the format requires: a wrong offset would
+ * Checks that tensors neither overlap nor leave gaps, as the format requires. A wrong offset would
  * read the numbers of another tensor.
  */
 function assertContiguous(
@@ -208,8 +211,8 @@ async function readTensor(
 }
 
 /**
- * Chunks to reuse: a new chunk for each tensor would fill the memory before the garbage collector frees earlier
- * ones.
+ * Chunks to reuse. Allocating a new chunk for each tensor would fill the memory before the garbage
+ * collector frees earlier chunks.
  */
 const spareChunks: Uint8Array[] = [];
 
@@ -229,8 +232,8 @@ async function readFully<Bytes extends Uint8Array>(
 }
 
 /**
- * Writes the tensors in the given order, to a temporary file that is renamed once it is on disk.
- * Equal tensors give equal bytes.
+ * Writes the tensors in the given order. Writes to a temporary file first, and renames it once it
+ * is on disk. Equal tensors give equal bytes.
  */
 export async function writeSafetensors(
   path: string,
@@ -269,7 +272,7 @@ function encodeHeader(
     offset = end;
   }
   const json = Buffer.from(JSON.stringify(header));
-  // Spaces up to a multiple of 8, so that readers can map the tensors in place.
+  // Padded with spaces to a multiple of 8, so that readers can map the tensors into memory.
   const padded = Buffer.alloc(8 + Math.ceil(json.length / 8) * 8, ' ');
   padded.writeBigUInt64LE(BigInt(padded.length - 8));
   json.copy(padded, 8);

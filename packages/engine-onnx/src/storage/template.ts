@@ -4,9 +4,9 @@ import { tryJson } from '@trinity-rft/core/support';
 const [configFile, templateFile] = ['tokenizer_config.json', 'chat_template.jinja'];
 
 /**
- * Copies the template of `chat_template.jinja` into `tokenizer_config.json`, creating the file or
- * replacing the template in it: transformers.js and earlier versions of transformers only read the
- * template in that file.
+ * Copies the template of `chat_template.jinja` into `tokenizer_config.json`, because
+ * transformers.js and earlier versions of transformers read the template only from that file.
+ * Creates the file if it is missing, and replaces a template that it already has.
  * @param files contents by name
  */
 export function withTemplate(
@@ -24,7 +24,10 @@ export function withTemplate(
   return new Map(files).set(configFile, Buffer.from(`${JSON.stringify(merged, null, 2)}\n`));
 }
 
-/** Undefined for text that is not a JSON object: the next reader of the folder reports the problem. */
+/**
+ * Returns undefined for text that is not a JSON object. The next reader of the folder reports the
+ * problem.
+ */
 function parse(text: string): Readonly<Record<string, unknown>> | undefined {
   const value = tryJson(text);
   return typeof value === 'object' && value !== null && !Array.isArray(value)

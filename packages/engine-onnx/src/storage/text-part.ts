@@ -1,4 +1,7 @@
-/** The text part of a model that also takes images or sounds: its config, and the names of its tensors. */
+/**
+ * Extracts the text part of a model that also takes images or sounds: its config, and the names of
+ * its tensors.
+ */
 import { textPart } from '@trinity-rft/core/support';
 
 import { modelFamilies } from '../model/config.js';
@@ -6,8 +9,8 @@ import { families } from '../model/families.js';
 import type { WeightFile, WeightFiles } from './weight-files.js';
 
 /**
- * `config.json` of the text part, as transformers writes it for the class that takes text alone.
- * Undefined if the model has no such part of a supported family.
+ * Returns the `config.json` of the text part, as transformers writes it for the class that takes
+ * only text. Returns undefined if the model has no text part of a supported family.
  */
 export function textModelJson(json: unknown): Readonly<Record<string, unknown>> | undefined {
   const text = textPart(json);
@@ -15,16 +18,19 @@ export function textModelJson(json: unknown): Readonly<Record<string, unknown>> 
   return family && { ...text, architectures: [`${families[family].className}ForCausalLM`] };
 }
 
-/** Names of tensors outside the text model: image and audio encoders, heads for multi-token prediction. */
+/**
+ * Matches names of tensors outside the text model: image and audio encoders, and heads for
+ * multi-token prediction.
+ */
 const otherParts =
   /^(model\.)?(visual|vision_tower|vision_embedder|multi_modal_projector|audio_tower|mtp)\./;
 
-/** The prefix of a text model inside another. */
+/** Part of the name of a tensor of a text model that is inside another model. */
 const inside = 'language_model.';
 
 const textName = (name: string): string => name.replace(inside, '');
 
-/** The tensors of the text part, under the names of a model that takes text alone. */
+/** Returns the tensors of the text part, under the names that a model for only text has. */
 export function textTensors(files: WeightFiles): WeightFiles {
   const names = [...files.tensors.keys()];
   if (!names.some((name) => name.includes(inside) || otherParts.test(name))) return files;

@@ -1,6 +1,6 @@
 /**
- * Finds the weights of a model: in its folder one safetensors file, or the shards that an index names;
- * or a GGUF file.
+ * Finds the weights of a model. They are in a GGUF file, or in the model's folder as one
+ * safetensors file or as the shards that an index names.
  */
 import { basename, join } from 'node:path';
 
@@ -18,9 +18,14 @@ export interface WeightFile {
   /** File name without its folder, for messages. */
   readonly file: string;
   readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[] }>;
-  /** Decodes a tensor to float32, row-major. `into` has exactly the tensor's number of elements. */
+  /**
+   * Decodes a tensor to float32, row-major. `into` must have exactly the tensor's number of
+   * elements.
+   */
   read(name: string, into: Float32Array): Promise<void>;
-  /** The blocks of a quantised tensor; undefined for other tensors. Absent for safetensors. */
+  /**
+   * Returns the blocks of a quantised tensor; undefined for other tensors. Absent for safetensors.
+   */
   readLevels?(name: string): TensorLevels | undefined;
 }
 
@@ -62,7 +67,7 @@ async function waysOn(directory: string): Promise<string> {
         '`trinity export --to gguf --adapter-only` writes it.';
 }
 
-/** True if a folder contains weights, or the path is that of a GGUF file. */
+/** Returns true if a folder contains weights, or if the path names a GGUF file. */
 export async function hasWeights(directory: string): Promise<boolean> {
   const files = [singleWeightFile, weightIndexFile].map((name) => join(directory, name));
   return isGguf(directory) || (await Promise.all(files.map(isFile))).includes(true);

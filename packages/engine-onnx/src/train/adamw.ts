@@ -28,15 +28,17 @@ export interface AdamWOptions {
 }
 
 /**
- * Factor that reduces a gradient of norm `norm` to at most `limit`; a `limit` of 0 does not clip. Same as torch's
- * `clip_grad_norm_`.
+ * Returns the factor that reduces a gradient of norm `norm` to at most `limit`. A `limit` of 0 does
+ * not clip. Same as torch's `clip_grad_norm_`.
  */
 export function clipScale(norm: number, limit: number): number {
   return limit > 0 ? Math.min(1, limit / (norm + 1e-6)) : 1;
 }
 
 /**
- * Increments `step`, and plans the update: with gradient g, moments m, v and step t, m = b1 m + (1
+ * Increments `step` and plans the update. With gradient g, moments m and v, and step t: m = b1 m +
+ * (1 - b1) g; v = b2 v + (1 - b2) g^2; w' = w (1 - lr decay) - lr / (1 - b1^t) m / (sqrt(v / (1 -
+ * b2^t)) + epsilon).
  * - b1) g; v = b2 v + (1 - b2) g^2; w' = w (1 - lr decay) - lr / (1 - b1^t) m / (sqrt(v / (1 -
  * b2^t)) + epsilon).
  * @see Loshchilov and Hutter, arXiv:1711.05101; torch.optim.AdamW

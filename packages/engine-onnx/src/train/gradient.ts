@@ -1,4 +1,6 @@
-/** The accumulated gradient: a set of arrays to which the outputs of each micro-batch are added in order. */
+/**
+ * The accumulated gradient. The outputs of each micro-batch are added to a set of arrays, in order.
+ */
 import { InvariantError } from '@trinity-rft/core';
 
 import type { ParameterSpec } from '../model/parameters.js';
@@ -9,10 +11,10 @@ import type {
   GraphRuntime,
 } from '../runtime/graph-runtime.js';
 
-/** A trained lookup table, whose gradient arrives by row. */
+/** A trained lookup table. Its gradient is computed for single rows. */
 export interface LookupTable {
   readonly spec: ParameterSpec;
-  /** True if the table is also the head, whose gradient arrives as a matrix. */
+  /** True if the table is also the head. The gradient of the head is a whole matrix. */
   readonly tied: boolean;
 }
 
@@ -30,7 +32,7 @@ export class GradientSum {
 
   /**
    * @param specs the trained parameters
-   * @param newSet makes the set for the sum, with any content. @default a new set
+   * @param newSet makes the set for the sum, with arbitrary content. @default a new set
    */
   constructor(
     runtime: GraphRuntime,
@@ -49,7 +51,7 @@ export class GradientSum {
     return this.#sum;
   }
 
-  /** Returns {@link set}, which then belongs to the caller; the sum starts again from 0. */
+  /** Returns {@link set}, which then belongs to the caller. The sum starts again at 0. */
   take(): ArraySet {
     const { set } = this;
     this.#set = undefined;
@@ -58,9 +60,9 @@ export class GradientSum {
   }
 
   /**
-   * Arrays into which the graph writes the gradients of the next micro-batch, by output. While the sum is empty,
-   * they are the arrays of the sum itself, which saves a copy; afterwards the result is empty, and the runtime
-   * allocates the arrays.
+   * Returns the arrays into which the graph writes the gradients of the next micro-batch, by
+   * output. While the sum is empty, these are the arrays of the sum itself, which saves a copy.
+   * Later the result is empty, and the runtime allocates the arrays.
    */
   outputs(): DeviceArrays {
     if (!this.#empty) return {};
@@ -68,8 +70,8 @@ export class GradientSum {
   }
 
   /**
-   * Adds one micro-batch that ran with input `ids` and with {@link outputs}, and frees the arrays
-   * that are not part of the sum.
+   * Adds the outputs of one micro-batch with input `ids`, which the graph wrote to {@link outputs}.
+   * Frees the arrays that are not part of the sum.
    */
   add(outputs: DeviceArrays, ids: Int32Array): void {
     if (!this.#empty)
@@ -79,8 +81,8 @@ export class GradientSum {
   }
 
   /**
-   * Adds a part of a micro-batch, which is freed: the gradient of a parameter, or of its rows from
-   * `start` on. Must be called once for each part, before {@link putLookups}.
+   * Adds a part of a micro-batch and frees it. The part is the gradient of a parameter, or of its
+   * rows from `start` on. Call once for each part, before {@link putLookups}.
    */
   put(name: string, found: DeviceArray | undefined, start?: number): void {
     if (!found) throw new InvariantError(`A graph returned no gradient of ${name}.`);
@@ -93,7 +95,7 @@ export class GradientSum {
   }
 
   /**
-   * Adds `scale` times the gradient of the looked-up rows, if the table is trained, and frees the
+   * Adds `scale` times the gradient of the looked-up rows if the table is trained. Frees this
    * gradient.
    */
   putLookups(found: DeviceArray | undefined, ids: Int32Array, scale = 1): void {

@@ -1,6 +1,6 @@
 /**
- * Training that does not depend on the head of the model: micro-batches, runs, the sum of gradients,
- * steps and counters.
+ * The part of training that does not depend on the head of the model: micro-batches, graph
+ * executions, the sum of gradients, optimizer steps and counters.
  */
 import { type Metrics, InvariantError } from '@trinity-rft/core';
 import type { OptimizerOptions, StepStats } from '@trinity-rft/core/engine';
@@ -43,9 +43,12 @@ export interface TrainerOptions {
   readonly trainable?: Trainable;
   /** @default `trainingMemory(undefined)` */
   readonly memory?: TrainingMemory;
-  /** Delays a run until the thread is free for the trainer. @default runs at once */
+  /** Delays a graph execution until the thread is free for the trainer. @default runs at once */
   readonly turn?: <T>(run: () => Promise<T>) => Promise<T>;
-  /** Runs work with a device, and keeps the thread alive between the work's graph runs. @default runs at once */
+  /**
+   * Executes work that uses a device, and keeps the thread from being terminated between the work's
+   * graph executions. @default runs at once
+   */
   readonly whole?: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
@@ -56,8 +59,8 @@ export interface TrainingHead<Kind extends string> {
   /** @param branching see `training-graphs.ts` */
   graph(kind: Kind, exact: ExactScoring, branching: boolean): ModelRecord;
   /**
-   * True for models of tokens: gradients can be computed layer by layer, from `grad_logprobs` and `grad_entropy`,
-   * and for rows that share a prompt.
+   * True for a head over tokens. Its gradients can be computed layer by layer, from `grad_logprobs`
+   * and `grad_entropy`, and for rows that share a prompt.
    */
   readonly isLanguageModel: boolean;
   /** Inputs besides weights, rotary tables, `ids`, `rows` and gradients. */
@@ -69,14 +72,14 @@ export type TokenNumbers<Name extends string = string> = Readonly<Record<Name, F
 
 /**
  * Share of the memory budget for scoring, and for the head when gradients are computed layer by
- * layer. Scoring needs far less than gradients: a small share keeps the arena of the forward graph
- * small compared to that of the backward graph.
+ * layer. Scoring needs far less memory than gradients. A small share keeps the memory arena of the
+ * forward graph small compared to that of the backward graph.
  */
 const forwardShare = 0.25;
 
 /**
- * Trainer of a model with any head. Calls are made one at a time, as `TrainEngine` requires. Weights are read at
- * every call and replaced by {@link step}.
+ * Trainer of a model with any head. Calls are made one at a time, as `TrainEngine` requires. Every
+ * call reads the current weights; {@link step} replaces them.
  */
 export class GraphTrainer<Kind extends string> {
   protected readonly config: ModelConfig;
@@ -118,8 +121,8 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * The outputs of a forward graph for every response token of `rows`.
-   * @param count response tokens of all rows
+   * Computes the outputs of a forward graph for every response token of `rows`.
+   * @param count number of response tokens in all rows
    */
   protected async read<Name extends string>(
     kind: Kind,
@@ -166,8 +169,8 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Adds the gradient at the current weights, given dL/doutput of every response token by input
-   * name. Rows whose gradients are all 0 are skipped.
+   * Adds the gradient at the current weights. `gradients` holds dL/doutput of every response token
+   * by input name. Rows whose gradients are all 0 are skipped.
    * @param logprobs array for the log-probabilities of rows that are not skipped, if the graph
    * returns them. [N]
    */
@@ -220,8 +223,8 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Adds the gradient of a micro-batch with one graph; returns the log-probabilities of the picked
-   * positions, if the graph returns them.
+   * Adds the gradient of a micro-batch, computed by one graph. If the graph returns the
+   * log-probabilities of the picked positions, returns them.
    */
   async #addAtOnce(
     sum: GradientSum,
@@ -255,8 +258,8 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Makes one AdamW update from the accumulated gradient, and clears the gradient. A gradient that is not finite is
-   * only cleared.
+   * Makes one AdamW update from the accumulated gradient, and clears the gradient. A gradient that
+   * is not finite is only cleared.
    */
   async step(options: OptimizerOptions): Promise<StepStats> {
     const {
@@ -285,22 +288,25 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * The accumulated gradient in the order of the trained parameters, for inspection. `undefined`
-   * before the first backward or step.
+   * The accumulated gradient in the order of the trained parameters, for inspection; `undefined`
+   * before the first backward pass or step.
    */
   get gradient(): ArraySet | undefined {
     return this.#gradient?.set;
   }
 
   /**
-   * Current moments and counter, not copied: for writing a checkpoint between two calls.
+   * Current moments and step counter, not copied, for writing a checkpoint between two calls;
    * `undefined` until a step or {@link restore} creates them.
    */
   get optimizer(): Optimizer | undefined {
     return this.#optimizer;
   }
 
-  /** Moments and counter as checkpoints store them; zeros while {@link optimizer} is undefined. */
+  /**
+   * Reads moments and step counter as checkpoints store them; zeros while {@link optimizer} is
+   * undefined.
+   */
   async readOptimizer(): Promise<OptimizerState> {
     return this.#optimizer
       ? readOptimizer(this.#runtime, this.#optimizer)
@@ -308,7 +314,7 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Continues from a checkpoint: `optimizer` as it was saved (not copied), or new moments. The
+   * Restores the `optimizer` of a checkpoint, which is not copied, or starts with new moments. The
    * accumulated gradient is dropped.
    */
   restore(optimizer?: OptimizerState): void {
@@ -324,8 +330,8 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Work done since the last call: padded positions and runs of each kind, and rows skipped because they have no
-   * gradient.
+   * Returns the work done since the last call: padded positions and micro-batches of each kind, and
+   * rows skipped because they have no gradient.
    */
   takeStats(): Metrics {
     const { forwardTokens, forwardRuns, backwardTokens, backwardRuns, skippedRows } = this.#counts;
@@ -339,7 +345,10 @@ export class GraphTrainer<Kind extends string> {
     };
   }
 
-  /** Frees the graphs. The weights and their runtime belong to the caller. */
+  /**
+   * Frees the graphs. The weights and their runtime are not freed, because they belong to the
+   * caller.
+   */
   async close(): Promise<void> {
     await this.#graphs.close();
     await this.#layerwise.close();
@@ -371,7 +380,7 @@ function branchFeeds({ branching }: MicroBatchArrays, time: number): Feeds {
   };
 }
 
-/** dL/doutput of the picked positions, by input name. [R, 1] each */
+/** Returns dL/doutput of the picked positions, by input name. [R, 1] each */
 function gradientFeeds(micro: MicroBatch, gradients: TokenNumbers, padded: number): HostArrays {
   return Object.fromEntries(
     Object.entries(gradients).map(([name, numbers]) => [

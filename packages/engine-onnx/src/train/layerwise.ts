@@ -1,7 +1,7 @@
 /**
- * Gradients layer by layer: only the states between layers are kept, each layer is computed again for
- * its gradient, and the head goes through the vocabulary in parts. Needs far less memory than one graph
- * for the whole model, and a third more time.
+ * Computes gradients layer by layer. Keeps only the states between layers, computes each layer
+ * again for its gradient, and computes the head for one part of the vocabulary at a time. Needs far
+ * less memory than one graph for the whole model, and a third more time.
  */
 import { layerTraits, type ModelConfig } from '../model/config.js';
 import {
@@ -39,11 +39,11 @@ import type { BlockWeights } from './trainable.js';
 export interface LayerwiseOptions {
   readonly config: ModelConfig;
   readonly runtime: GraphRuntime;
-  /** Bytes for a part of the head. */
+  /** Memory for one part of the head, in bytes. */
   readonly headBytes: number;
   /** @default no adapters; the parameters are trained */
   readonly adapters?: LayerAdapters;
-  /** The weights, if they are quantised; the feeds contain the same weights. */
+  /** The weights, if they are quantised. The feeds contain the same weights. */
   readonly base?: BlockWeights;
   readonly turn: <T>(run: () => Promise<T>) => Promise<T>;
 }
@@ -69,7 +69,7 @@ export class LayerwiseGradients {
   }
 
   /**
-   * Adds the gradient of a micro-batch to `sum`; returns the log-probabilities of the targets. [R]
+   * Adds the gradient of a micro-batch to `sum`. Returns the log-probabilities of the targets. [R]
    */
   async addTo(sum: GradientSum, batch: LayerwiseBatch): Promise<Float32Array> {
     const { config } = this.#options;
@@ -88,8 +88,8 @@ export class LayerwiseGradients {
   }
 
   /**
-   * Adds the gradients of all layers to `sum`; returns dL/d(states before the first layer).
-   * @param states before each layer; freed, like `last`
+   * Adds the gradients of all layers to `sum`. Returns dL/d(states before the first layer).
+   * @param states input states of each layer; freed, like `last`
    */
   async #layers(
     sum: GradientSum,
@@ -114,7 +114,7 @@ export class LayerwiseGradients {
     return gradient;
   }
 
-  /** Runs a phase, and then frees the memory that the runs of its graphs needed. */
+  /** Executes a phase, and then frees the memory that its graphs needed. */
   async #phase<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -128,7 +128,7 @@ export class LayerwiseGradients {
     return this.#graphs.close();
   }
 
-  /** Rows of the embedding matrix, as the first layer reads them. */
+  /** Returns the rows of the embedding matrix that the first layer reads. */
   #embedded({ arrays, time, feeds }: LayerwiseBatch): DeviceArray {
     const { config, runtime, base } = this.#options;
     const { hiddenSize: width, embeddingScale: scale } = config;
@@ -140,7 +140,10 @@ export class LayerwiseGradients {
     return runtime.array({ dtype: 'float32', shape, data });
   }
 
-  /** Adds the gradients of the head to `sum`, and frees the states; returns dL/d(states after the last layer). */
+  /**
+   * Adds the gradients of the head to `sum` and frees the states. Returns dL/d(states after the
+   * last layer) and the log-probabilities of the targets [R].
+   */
   async #head(
     sum: GradientSum,
     batch: LayerwiseBatch,
@@ -171,7 +174,7 @@ export class LayerwiseGradients {
     return { gradient: found['grad_x']!, logprobs };
   }
 
-  /** Adds dL/dstates to `gradient`; returns the log-probabilities of the targets. [R] */
+  /** Adds dL/dstates to `gradient`. Returns the log-probabilities of the targets. [R] */
   async #logits(
     sum: GradientSum,
     { arrays, feeds, gradLogprobs, gradEntropy }: LayerwiseBatch,
@@ -265,7 +268,7 @@ export class LayerwiseGradients {
 const formatKey = (format: BlockFormat | undefined): readonly unknown[] =>
   format ? [format.bits, format.length, format.hasOffsets] : [];
 
-/** A part of the vocabulary: tokens `start` to `end`, exclusive. */
+/** A part of the vocabulary: the tokens from `start` up to, but not including, `end`. */
 interface Part {
   readonly start: number;
   readonly end: number;
@@ -299,7 +302,7 @@ function targetsIn(part: Part, { targets }: MicroBatchArrays, gradLogprobs: Host
 type Totals = readonly [Float32Array, Float32Array, Float32Array, Float32Array];
 const totalNames = ['largest', 'sum', 'dot', 'target'];
 
-/** Sums over the vocabulary, from the logits of one part after another. */
+/** Sums over the vocabulary, to which the logits of one part after another are added. */
 class LogitTotals {
   readonly #largest: Float64Array;
   /** Sum of e^(l - largest). */
@@ -316,7 +319,7 @@ class LogitTotals {
     this.#target = new Float32Array(rows);
   }
 
-  /** @param hasTarget whether the target of a row is in the part */
+  /** @param hasTarget returns true if the target of a row is in the part */
   add([largest, sum, dot, target]: Totals, hasTarget: (row: number) => boolean): void {
     for (const [i, own] of largest.entries()) {
       const before = this.#largest[i]!;
@@ -329,12 +332,12 @@ class LogitTotals {
     }
   }
 
-  /** Logprobs of the targets. [R] */
+  /** Returns the log-probabilities of the targets. [R] */
   logprobs(): Float32Array {
     return this.#target.map((logit, i) => logit - this.#logOf(i));
   }
 
-  /** log(sum(e^l)), and the entropy of the distribution. [R, 1] */
+  /** Returns log(sum(e^l)) and the entropy of the distribution. [R, 1] each */
   feeds(): Feeds {
     const shape = [this.#sum.length, 1];
     const total = Float32Array.from(this.#sum, (_, i) => this.#logOf(i));

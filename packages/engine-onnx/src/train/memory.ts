@@ -17,12 +17,12 @@ import { chunkLength } from '../onnx/ops/gated-delta-gradient.js';
 export const defaultMemoryBudget = 384 * 2 ** 20;
 
 /**
- * Share of the machine's memory that the gradients of a whole model may take if no budget is set.
+ * Share of the machine's memory that one graph for the whole model may take if no budget is set.
  */
 const machineShare = 1 / 8;
 /**
- * Multiple of the budget that one graph for the whole model may need, with micro-batches within the
- * budget.
+ * Multiple of the budget that one graph for the whole model may need while its micro-batches stay
+ * within the budget.
  */
 const timesBudget = 2;
 
@@ -31,34 +31,37 @@ export interface TrainingMemory {
   /** Memory for the activations of one micro-batch. */
   readonly budget: number;
   /**
-   * Maximum memory for one graph of the whole model with micro-batches that may exceed `budget`:
-   * activations and returned gradients. If that graph needs more, {@link timesBudget} applies.
+   * Maximum memory for one graph of the whole model, including activations and returned gradients.
+   * Its micro-batches may exceed `budget`. If the graph needs more, {@link timesBudget} applies.
    * @default micro-batches do not exceed `budget`
    */
   readonly wholeModel?: number;
 }
 
-/** Limits according to `budget`, or, without a budget, according to the machine's memory. */
+/** Returns the limits. Without `budget`, they depend on the machine's memory. */
 export function trainingMemory(budget: number | undefined): TrainingMemory {
   if (budget !== undefined) return { budget };
   return { budget: defaultMemoryBudget, wholeModel: machineMemory() * machineShare };
 }
 
 /**
- * Memory that one graph for the whole model may need with micro-batches of the budget, gradients
- * included.
+ * Returns the memory, including gradients, that one graph for the whole model may need while its
+ * micro-batches stay within the budget.
  */
 export const mostOfBudget = ({ budget }: TrainingMemory): number => timesBudget * budget;
 
 const bytes = 4;
-/** Maximum bytes of the head's arrays at a time. */
+/** Maximum bytes of the head's arrays that exist at the same time. */
 const headBudget = 256 * 2 ** 20;
 /**
  * Number of arrays of width V alive at the same time in a part of the head: log-probabilities,
  * probabilities, gradients.
  */
 const headArrays = 3;
-/** Like {@link headArrays}, if logits are capped, which adds the capped logits and their slope. */
+/**
+ * Like {@link headArrays}, but for capped logits. The capped logits and their slope are two further
+ * arrays.
+ */
 const cappedHeadArrays = 5;
 /** Number of scored positions that should fit into one micro-batch of the head. */
 const headRows = 2048;
@@ -66,19 +69,27 @@ const maxParts = 64;
 /** Number of columns that the kernels compute at a time. */
 const partAlign = 128;
 
-/** Number of parts of the head: a power of two, 1 for a small vocabulary. */
+/**
+ * Returns the number of parts of the head, which is a power of two. It is 1 for a small vocabulary.
+ */
 export function headChunks(config: ModelConfig): number {
   const wanted = (headRows * config.vocabSize * bytes * headArrays) / headBudget;
   return Math.min(maxParts, 2 ** Math.max(0, Math.ceil(Math.log2(wanted))));
 }
 
-/** Number of values between the matrices of a feed-forward block, summed over its experts if the block has experts. */
+/**
+ * Returns the number of values between the matrices of a feed-forward block. The values of experts
+ * are added up.
+ */
 function feedForwardWidth({ intermediateSize, experts, hiddenSize }: ModelConfig): number {
   const routed = experts ? experts.count * (experts.size + hiddenSize) : 0;
   return Math.max(intermediateSize, routed);
 }
 
-/** Number of values that the layers of each kind keep per position, and how many layers there are. */
+/**
+ * Returns, for each kind of layer in the model, the number of layers and the number of values that
+ * each keeps per position.
+ */
 const keptByKind = (config: ModelConfig, time: number) =>
   (Object.entries(kept) as readonly (readonly [Mixer, typeof kept.attention])[])
     .map(([mixer, mixed]) => [layersWith(config, mixer).length, mixed] as const)
@@ -105,8 +116,8 @@ function attentionKept(config: ModelConfig, time: number): number {
 }
 
 /**
- * Values of a gated delta layer: before and after the convolution, its activation and norms; then result, norm,
- * gate and product.
+ * Number of values of a gated delta layer: those before and after the convolution, its activation
+ * and norms, then result, norm, gate and product.
  */
 function deltaKept(config: ModelConfig): number {
   const { valueHeads, valueDim } = deltaShape(config);
@@ -114,8 +125,8 @@ function deltaKept(config: ModelConfig): number {
 }
 
 /**
- * Values of a convolution layer: the three parts of the projection, the product before the convolution, its result,
- * and the gated result.
+ * Number of values of a convolution layer: the three parts of the projection, the product before
+ * the convolution, its result, and the gated result.
  */
 const convolutionKept = ({ hiddenSize }: ModelConfig): number => 6 * hiddenSize;
 
@@ -127,8 +138,8 @@ const kept: Readonly<Record<Mixer, (config: ModelConfig, time: number) => number
 };
 
 /**
- * Temporary values of a gated delta layer per position: matrices of position by position and of position by width,
- * and states between chunks.
+ * Number of temporary values of a gated delta layer per position: matrices of positions by
+ * positions and of positions by width, and the states between chunks.
  */
 function deltaTransient({ delta }: ModelConfig): number {
   if (!delta) return 0;
@@ -149,13 +160,13 @@ function headCost(config: ModelConfig, picked: number): number {
   return (picked / headChunks(config)) * config.vocabSize * arrays + 4 * picked * config.hiddenSize;
 }
 
-/** Memory of a forward pass: the activations of one layer at a time. */
+/** Estimates the memory of a forward pass, which holds the activations of one layer at a time. */
 export function forwardCost(config: ModelConfig): MemoryCost {
   return (rows, time, picked) =>
     bytes * (rows * time * transientPerLayer(config, time) + headCost(config, picked));
 }
 
-/** Memory of a backward pass: the activations of every layer are kept for the gradients. */
+/** Estimates the memory of a backward pass, for which the activations of every layer are kept. */
 export function backwardCost(config: ModelConfig): MemoryCost {
   return (rows, time, picked) =>
     bytes *
@@ -163,14 +174,16 @@ export function backwardCost(config: ModelConfig): MemoryCost {
       headCost(config, picked));
 }
 
-/** Memory of returned gradients, which exist twice: in the runtime, and as its outputs. */
+/**
+ * Returns the bytes of returned gradients. They exist twice: inside the runtime and as its outputs.
+ */
 export function gradientBytes(specs: readonly ParameterSpec[]): number {
   return 2 * bytes * specs.reduce((sum, { size }) => sum + size, 0);
 }
 
 /**
- * Memory of a backward pass layer by layer: the states between layers, and the activations of one
- * layer.
+ * Estimates the memory of a backward pass layer by layer, which holds the states between layers and
+ * the activations of one layer.
  */
 export function layerwiseCost(config: ModelConfig): MemoryCost {
   return (rows, time, picked) =>
@@ -183,7 +196,7 @@ export function layerwiseCost(config: ModelConfig): MemoryCost {
       4 * picked * config.hiddenSize);
 }
 
-/** Number of vocabulary tokens whose logits and gradients fit into a number of bytes. */
+/** Returns the number of vocabulary tokens whose logits and gradients fit into `headBytes`. */
 export function vocabularyPart(
   { hiddenSize, vocabSize, logitCap }: ModelConfig,
   picked: number,
@@ -196,7 +209,7 @@ export function vocabularyPart(
 }
 
 /**
- * Bytes that a running micro-batch needs, with `rows` groups x `time` positions of which `picked`
- * are scored.
+ * Returns the bytes that a micro-batch needs with `rows` groups of `time` positions, of which
+ * `picked` are scored.
  */
 export type MemoryCost = (rows: number, time: number, picked: number) => number;

@@ -3,7 +3,7 @@ import type { Row } from './rows.js';
 import { ungrouped, type PromptGroup } from './prompt-groups.js';
 import type { MemoryCost } from './memory.js';
 
-/** Rows that run together. */
+/** Rows that a graph computes together. */
 export interface MicroBatch {
   readonly groups: readonly PromptGroup[];
   /** Rows of the groups, one group after another. */
@@ -27,7 +27,7 @@ const smallBatchPositions = 1024;
 /** Number of bisection steps in the search for the smallest budget. */
 const balanceRounds = 6;
 
-/** {@link planGroups} for groups of one row each. */
+/** Calls {@link planGroups} with groups of one row each. */
 export const planMicroBatches = (
   rows: readonly Row[],
   cost: MemoryCost,
@@ -35,10 +35,11 @@ export const planMicroBatches = (
 ): readonly MicroBatch[] => planGroups(rows.map(ungrouped), cost, budget);
 
 /**
- * Packs groups into few micro-batches within the budget, the longest groups first, ties in the
- * order of the batch. The micro-batches are then balanced: without more micro-batches, the budget
- * becomes as small as {@link balanceRounds} bisections find. A group that exceeds the budget gets
- * its own micro-batch. The result depends on the arguments only, never on time or memory in use.
+ * Packs groups into few micro-batches within the budget. Longer groups come first, and groups of
+ * equal length in the order of the batch. The micro-batches are then balanced: the budget is
+ * reduced by {@link balanceRounds} bisections as far as the number of micro-batches stays the same.
+ * A group that exceeds the budget gets its own micro-batch. The result depends only on the
+ * arguments, never on time or memory in use.
  */
 export function planGroups(
   groups: readonly PromptGroup[],
@@ -94,20 +95,20 @@ export interface MicroBatchArrays {
   readonly inverseTemperature: Float32Array;
   readonly spread: Int32Array;
   /**
-   * Position and row of each input, if a group has several rows; rows count from 1, 0 stands for
-   * shared inputs.
+   * Position and row of each input; set only if a group has several rows. Rows count from 1, and 0
+   * marks shared inputs.
    */
   readonly branching?: { readonly positions: BigInt64Array; readonly branches: Int32Array };
-  /** R: number of picked positions and padding, a multiple of the head's parts. */
+  /** Number R of picked positions including padding, a multiple of the head's parts. */
   readonly padded: number;
 }
 
 /**
- * Picked positions of all rows one after another, then at least one padding row with gradient 0. In
- * `spread`, positions that are not picked refer to the last padding row. Inputs have at least 2
- * positions per row, because the matrix-vector kernel for a single one rounds differently. Fewer
- * than `leastRows` positions, in the inputs or in a part of the head, might also round differently,
- * so both are padded.
+ * Makes the arrays of a micro-batch. The picked positions of all rows come one row after another,
+ * followed by at least one padding row with gradient 0. In `spread`, positions that are not picked
+ * refer to the last padding row. Inputs have at least 2 positions per row, because the
+ * matrix-vector kernel for a single position rounds differently. Fewer than `leastRows` positions
+ * might also round differently, both in the inputs and in a part of the head, so both are padded.
  */
 export function toArrays(batch: MicroBatch, chunks: number, leastRows = 2): MicroBatchArrays {
   const { time } = batch;
@@ -153,7 +154,7 @@ function branchesOf({ groups, time }: MicroBatch, size: number) {
 }
 
 /**
- * Copies picked numbers from a batch-wide array in the order of {@link toArrays}, with 0 in
+ * Copies picked numbers from a batch-wide array into the order of {@link toArrays}, with 0 in
  * padding. [R]
  */
 export function gatherPicked(

@@ -12,7 +12,7 @@ export interface MomentTensor {
   readonly data: Float32Array;
 }
 
-/** Views of the moments by name. Writing to the views sets the state. */
+/** Returns views of the moments by name. Writing to a view changes the state. */
 export function momentTensors(
   specs: readonly ParameterSpec[],
   state: OptimizerState,
@@ -23,7 +23,7 @@ export function momentTensors(
   ]);
 }
 
-/** Moments of 0; {@link momentTensors} returns views for setting them. */
+/** Creates moments of 0. The views of {@link momentTensors} can set them. */
 export function blankOptimizer(specs: readonly ParameterSpec[], step: number): OptimizerState {
   const size = specs.reduce((sum, spec) => sum + spec.size, 0);
   return { step, first: sharedNumbers(size), second: sharedNumbers(size) };

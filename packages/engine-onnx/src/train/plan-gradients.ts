@@ -1,4 +1,7 @@
-/** Plans the gradients of a batch: by one graph for the whole model or layer by layer, and in which micro-batches. */
+/**
+ * Plans the gradients of a batch: whether one graph computes the whole model or gradients are
+ * computed layer by layer, and in which micro-batches.
+ */
 import type { ModelConfig } from '../model/config.js';
 import type { ParameterSpec } from '../model/parameters.js';
 import {
@@ -31,15 +34,16 @@ export interface GradientPlanOptions {
 }
 
 /**
- * Positions per micro-batch from which adding up the gradients of the whole model costs little
- * compared to computing them. The gradients of adapters are small, so fewer positions suffice.
+ * Number of positions per micro-batch from which adding up the gradients of the whole model costs
+ * little compared to computing them. The gradients of adapters are small, so fewer positions
+ * suffice.
  */
 const [leastPositions, leastPositionsOfAdapters] = [1024, 256];
 
 /**
- * Uses one graph for the whole model wherever memory allows, unless `mustSplit`: layer by layer,
- * the forward pass is computed twice, which adds a third to the arithmetic. The plan depends on the
- * arguments only.
+ * Plans one graph for the whole model wherever memory allows, unless `mustSplit`. Computing layer
+ * by layer repeats the forward pass, which adds a third to the arithmetic. The plan depends only on
+ * the arguments.
  */
 export function planGradients(
   groups: readonly PromptGroup[],
@@ -67,7 +71,7 @@ export function planGradients(
 const largest = (plan: readonly MicroBatch[], cost: MemoryCost): number =>
   Math.max(...plan.map((micro) => cost(micro.groups.length, micro.time, micro.picked)));
 
-/** Cost of a micro-batch of the longest groups with at least `least` positions. */
+/** Returns the cost of a micro-batch of the longest groups with at least `least` positions. */
 function costOfPositions(least: number, groups: readonly PromptGroup[], cost: MemoryCost): number {
   const length = Math.max(2, ...groups.map((group) => group.length));
   const count = Math.max(...groups.map((group) => group.count));

@@ -1,6 +1,6 @@
 /**
- * Inputs of a gradient graph. A prompt group is one row of the batch, or several rows with one prompt,
- * which is then computed once.
+ * Groups rows into inputs of a gradient graph. A prompt group is one row of the batch, or several
+ * rows with the same prompt, which is then computed once.
  */
 import type { ModelConfig } from '../model/config.js';
 import { parameterCount } from '../model/parameters.js';
@@ -9,13 +9,13 @@ import type { Row } from './rows.js';
 
 export interface PromptGroup {
   readonly rows: readonly Row[];
-  /** For each row the index of its first input that predicts a response token. */
+  /** Index, for each row, of the first input that predicts a response token. */
   readonly starts: readonly number[];
   /** Number of inputs that all rows see; 0 for a single row. */
   readonly shared: number;
-  /** Number of inputs: the shared ones, and for each row its other tokens without the last one. */
+  /** Number of inputs: the shared ones, and for each row its other tokens except the last. */
   readonly length: number;
-  /** Number of response tokens. */
+  /** Number of response tokens of all rows. */
   readonly count: number;
 }
 
@@ -25,8 +25,8 @@ export function ungrouped(row: Row): PromptGroup {
 }
 
 /**
- * Group of rows that share their prompt except for its last token, which predicts the first
- * response token of each row.
+ * Groups rows that share their prompt except for its last token, which predicts the first response
+ * token of each row.
  */
 function grouped(rows: readonly Row[]): PromptGroup {
   const shared = (rows[0]?.promptLength ?? 1) - 1;
@@ -37,8 +37,8 @@ function grouped(rows: readonly Row[]): PromptGroup {
 
 /**
  * Divides the rows of each prompt into groups of the cheapest size. Rows stay separate unless
- * grouping saves a third of the work, because wider attention is more expensive than estimated;
- * rows of small models and with prompts of one token are never grouped.
+ * grouping saves a third of the work, because wider attention is more expensive than estimated.
+ * Rows of small models and rows with prompts of one token are never grouped.
  */
 export function promptGroups(rows: readonly Row[], config: ModelConfig): readonly PromptGroup[] {
   const { perPosition, perScore } = operationsOf(config);
@@ -59,7 +59,7 @@ export function promptGroups(rows: readonly Row[], config: ModelConfig): readonl
 
 const mostOfSingle = 2 / 3;
 /**
- * Minimum number of operations per position in a layer: with fewer, calls take more time than
+ * Minimum number of operations per position in a layer. With fewer, calls take more time than
  * arithmetic.
  */
 const leastOperations = 1e6;
@@ -72,12 +72,14 @@ const groupsOfSize = (rows: readonly Row[], size: number): readonly PromptGroup[
     grouped(rows.slice(i * size, (i + 1) * size)),
   );
 
-/** Number of floating-point operations in the time for reading and writing one number. */
+/** Number of floating-point operations that take as long as reading and writing one number. */
 const operationsPerValue = 60;
 /** Number of arrays of attention scores that a layer and its gradient write. */
 const scoreArrays = 10;
 
-/** Operations for the gradients of one layer: per position, and per visible position. */
+/**
+ * Estimates the operations for the gradients of one layer: per position, and per visible position.
+ */
 function operationsOf(config: ModelConfig) {
   const { layers, heads, headDim, hiddenSize, vocabSize } = config;
   const weights = (parameterCount(config) - vocabSize * hiddenSize) / layers;

@@ -19,7 +19,10 @@ export interface Row {
   readonly count: number;
 }
 
-/** Offsets of each row's response tokens in per-token arrays. [B + 1] */
+/**
+ * Returns the offset of each row's response tokens in per-token arrays, followed by the total. [B +
+ * 1]
+ */
 export function responseOffsets(batch: TokenBatch): Int32Array {
   const offsets = new Int32Array(batch.rows.length + 1);
   batch.rows.forEach(
@@ -28,7 +31,7 @@ export function responseOffsets(batch: TokenBatch): Int32Array {
   return offsets;
 }
 
-/** Total number of response tokens. */
+/** Returns the total number of response tokens. */
 export const tokenCount = (offsets: Int32Array): number => offsets.at(-1) ?? 0;
 
 /** @throws EngineError naming the first row that cannot be scored, with the reason */
@@ -56,7 +59,7 @@ export function checkedRows(
   });
 }
 
-/** Problem of a row, with the expected value; undefined if the row is valid. */
+/** Describes the problem of a row and the expected value; undefined if the row is valid. */
 function problemOf(
   { tokens, promptLength, temperature }: TokenRow,
   { maxPositions, vocabSize }: ModelConfig,

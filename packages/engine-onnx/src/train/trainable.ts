@@ -14,17 +14,20 @@ import type { Feeds } from '../runtime/graph-runtime.js';
 import { planUpdate, type AdamWOptions, type Optimizer } from './adamw.js';
 import { GradientSum, type SummedGradient } from './gradient.js';
 
-/** Frozen weights in blocks of integers; the feeds contain the same weights. */
+/** Frozen weights in blocks of integers. The feeds contain the same weights. */
 export interface BlockWeights {
   /** Formats of the matrices in blocks, by name. */
   readonly formats: BlockFormats;
-  /** Rows of the embedding matrix, one after the other. */
+  /** Returns rows of the embedding matrix, one after another. */
   embed(ids: Int32Array): Float32Array;
-  /** Rows `start` to before `end` of a matrix as inputs of a graph, under another name. */
+  /**
+   * Returns the rows from `start` up to, but not including, `end` of a matrix as inputs of a graph,
+   * under the name `as`.
+   */
   part(name: string, as: string, start: number, end: number): Feeds;
 }
 
-/** Whole sequences of `time` tokens, of which picked ones are scored. */
+/** Whole sequences of `time` tokens, of which some tokens are picked for scoring. */
 export interface ScoredRows {
   readonly ids: Int32Array;
   readonly time: number;
@@ -36,7 +39,7 @@ export interface ScoredRows {
   readonly inverseTemperature: Float32Array;
 }
 
-/** Scores of picked rows, bit for bit as the sampler reports them. [R] each */
+/** Scores picked rows, with the same bits as the sampler reports. [R] each */
 type ScoreRows = <Name extends string>(
   adapters: Feeds,
   picked: ScoredRows,
@@ -50,15 +53,15 @@ export interface Trainable {
   readonly feeds: Feeds;
   /** The adapters, if they are trained instead of the parameters. */
   readonly adapters?: LayerAdapters;
-  /** Weights and scores; present if adapters are trained on top of quantised weights. */
+  /** Weights and scores; present if adapters are trained beside quantised weights. */
   readonly quantized?: { readonly base: BlockWeights; readonly score: ScoreRows };
-  /** The graph that returns the gradients. */
+  /** Builds the graph that returns the gradients. */
   backwardGraph(options: TrainingGraphOptions): ModelRecord;
   /** Creates the sum of the outputs of {@link backwardGraph}. */
   newGradient(): GradientSum;
   /**
-   * One optimizer update, which replaces the training weights. The gradient, which may be overwritten, and the
-   * moments are laid out as in {@link specs}.
+   * Makes one optimizer update, which replaces the training weights. The gradient and the moments
+   * are laid out as in {@link specs}. The gradient may be overwritten.
    */
   update(gradient: SummedGradient, state: Optimizer, options: AdamWOptions): Promise<void>;
 }

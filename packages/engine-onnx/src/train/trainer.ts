@@ -1,6 +1,6 @@
 /**
- * The training half of the embedded engine: scores, gradients and steps. It runs in a worker thread,
- * because its sessions block the thread.
+ * The trainer of the embedded engine, which computes scores and gradients and makes optimizer
+ * steps. It runs in a worker thread, because its sessions block the thread.
  */
 import type {
   ForwardOptions,
@@ -37,7 +37,8 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
   }
 
   /**
-   * Log-probability (entropy, necs) of every response token, bit for bit as the sampler reports it.
+   * Computes the log-probability, and if requested the entropy and `necs`, of every response token.
+   * The log-probabilities equal those that the sampler reports bit for bit.
    * @throws EngineError naming the row when a row cannot be scored or its result is not finite
    */
   async forward(batch: TokenBatch, options: ForwardOptions = {}): Promise<ForwardPass> {
@@ -61,8 +62,9 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
   }
 
   /**
-   * {@link forward} and {@link backward} in one, for gradients that do not depend on the log-probabilities. Rows
-   * without a gradient are only scored; with quantised weights, all rows are also scored separately.
+   * Does the work of {@link forward} and {@link backward} at once, for gradients that do not depend
+   * on the log-probabilities. Rows without a gradient are only scored. With quantised weights, all
+   * rows are also scored separately.
    * @throws EngineError like both methods; a gradient may already have been added
    */
   async forwardBackward(batch: TokenBatch, gradients: Float32Array): Promise<ForwardPass> {
@@ -79,7 +81,9 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
     return { batch, offsets, logprobs };
   }
 
-  /** Log-probabilities with the given weights. The caller checks whether they are finite. */
+  /**
+   * Computes log-probabilities with the given weights. The caller checks whether they are finite.
+   */
   async score(
     batch: TokenBatch,
     { arrays }: ArraySet,
@@ -93,8 +97,8 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
   }
 
   /**
-   * Adds the gradient of sum(gradients * outputs) at the current weights. Rows whose gradients are all 0 are
-   * skipped.
+   * Adds the gradient of sum(gradients * outputs) at the current weights. Rows whose gradients are
+   * all 0 are skipped.
    * @throws EngineError naming the row when a gradient is not finite; in this case nothing is added
    */
   async backward(pass: ForwardPass, gradients: TokenGradients): Promise<void> {
@@ -121,7 +125,10 @@ const forwardNames = {
   necs: 'expectation over the vocabulary',
 } as const;
 
-/** The smallest graph with the requested outputs, and their names. */
+/**
+ * Selects the smallest graph with the requested outputs. Returns its kind and the names of these
+ * outputs.
+ */
 function forwardKind({ entropy = false, necs = false }: ForwardOptions) {
   const kind: GraphKind = necs ? 'forward+entropy+necs' : entropy ? 'forward+entropy' : 'forward';
   const asked = { logprobs: true, entropy, necs };

@@ -1,9 +1,9 @@
 /**
- * The graph that transformers.js runs: whole prompts and single tokens, with a cache that the caller
- * keeps, and the weights inside.
+ * The graph that transformers.js executes. It reads whole prompts or single tokens, with a cache
+ * that the caller keeps, and contains the weights.
  *
- * B rows, S new tokens, P cached ones, T = P + S, KV key heads, D head width, K taps of a convolution,
- * d hidden size, V vocabulary
+ * B rows, S new tokens, P cached ones, T = P + S, KV key heads, D head width, K taps of a
+ * convolution, d hidden size, V vocabulary
  *
  * | name                          | type               |     | meaning                                             |
  * | ----------------------------- | ------------------ | --- | --------------------------------------------------- |
@@ -35,11 +35,11 @@ const batch = 'batch_size';
 
 /** Weights of a model in one number format, inside a graph. */
 export interface StoredWeights extends Pick<Trunk, 'parameters' | 'products' | 'tables'> {
-  /** Rows of the embedding matrix. `ids` int64 [B, S] -> f32 [B, S, d] */
+  /** Looks up rows of the embedding matrix. `ids` int64 [B, S] -> f32 [B, S, d] */
   readonly embed: (ids: Value) => Value;
 }
 
-/** An ONNX file in parts. @param store puts the weights into the graph */
+/** Returns an ONNX file in parts. @param store puts the weights into the graph */
 export async function transformersGraph(
   config: ModelConfig,
   store: (graph: Graph) => Promise<StoredWeights>,
@@ -67,7 +67,10 @@ export async function transformersGraph(
   return graph.encodeParts();
 }
 
-/** Recurrence over cached states. Padding precedes a text; mixers read it as zeros, as before the start of a row. */
+/**
+ * Makes a recurrence over cached states. Padding precedes a text. Mixers read it as zeros, like the
+ * positions before the start of a row.
+ */
 function cachedRecurrence(graph: Graph, config: ModelConfig, mask: Value): Recurrence {
   const shapes = new Map(rowStates(config).map(({ name, shape }) => [name, shape]));
   return (name, inputs, step) => {
@@ -82,7 +85,7 @@ function cachedRecurrence(graph: Graph, config: ModelConfig, mask: Value): Recur
   };
 }
 
-/** 1 for each new token that is not padding, else 0. [B, S, 1] */
+/** Returns 1 for each new token that is not padding, else 0. [B, S, 1] */
 function realTokens(graph: Graph, mask: Value): Value {
   return graph.memo('real tokens', () => {
     const start = graph.node('Neg', [graph.size('S')], { shape: [1] });
@@ -94,7 +97,10 @@ function realTokens(graph: Graph, mask: Value): Value {
   });
 }
 
-/** The cache of a layer with the keys or values of the new tokens. `added` [B, KV, S, D] -> [B, KV, T, D] */
+/**
+ * Appends the keys or values of the new tokens to the cache of a layer. `added` [B, KV, S, D] ->
+ * [B, KV, T, D]
+ */
 function grown(graph: Graph, layer: number, name: 'key' | 'value', added: Value): Value {
   const shape = added.shape.with(2, 'P');
   const past = graph.input(`past_key_values.${layer}.${name}`, 'float32', shape);
@@ -114,8 +120,8 @@ interface Attended {
 }
 
 /**
- * Attention over a cache. Query heads that share a key head form a separate dimension, so keys are not repeated. ->
- * [B, S, H, D]
+ * Computes attention over a cache. Query heads that share a key head form a separate dimension, so
+ * keys are not repeated. -> [B, S, H, D]
  */
 function attendCached(
   config: ModelConfig,
@@ -138,7 +144,10 @@ function attendCached(
   return swapHeads(reshape(matmul(softmax, shared(values)), [batch, heads, 'S', headDim]));
 }
 
-/** bool [B, 1, 1, S, T]: true for tokens up to the query's position, within the window, that are not padding. */
+/**
+ * Returns bool [B, 1, 1, S, T]. It is true for tokens that are not padding, up to the query's
+ * position and within the window.
+ */
 function visible(graph: Graph, mask: Value, window: number | undefined): Value {
   return graph.memo(`visible ${window ?? ''}`, () => {
     const number = (value: number): Value => graph.constant(BigInt64Array.of(BigInt(value)), []);
@@ -181,7 +190,7 @@ function visible(graph: Graph, mask: Value, window: number | undefined): Value {
   });
 }
 
-/** The last `count` positions; all positions if `count` is 0. `x` [B, S, d] */
+/** Returns the last `count` positions, or all positions if `count` is 0. `x` [B, S, d] */
 function lastRows(x: Value, count: Value): Value {
   const { graph } = x;
   const start = graph.node('Neg', [reshape(count, [1])], { shape: [1] });

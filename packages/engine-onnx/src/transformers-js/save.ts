@@ -17,9 +17,9 @@ import { storeWeights, type TransformersDtype } from './stored-weights.js';
 export interface SaveTransformersOptions {
   /** Model folder, checkpoint (adapters are merged in) or GGUF file. */
   readonly from: string;
-  /** Folder to create; it must not exist, or be empty, and appears when it is complete. */
+  /** Folder to create. It must be empty if it exists. The folder appears when it is complete. */
   readonly to: string;
-  /** Number formats, at least one; each gets a model file. */
+  /** Number formats, at least one. Each format gets a model file. */
   readonly dtypes: readonly TransformersDtype[];
   /**
    * Maximum bytes of weights in the model file. More weights are put into files next to it, each of
@@ -27,11 +27,14 @@ export interface SaveTransformersOptions {
    * @default 1.9e9
    */
   readonly mostBytesInFile?: number;
-  /** Stops the export between two tensors; partial output is removed. */
+  /** Stops the export between two tensors and removes partial output. */
   readonly signal?: AbortSignal;
 }
 
-/** Names of the files that transformers.js loads, and the maximum bytes of a weight. */
+/**
+ * File that transformers.js loads for each number format, and the maximum bytes of a weight in that
+ * format.
+ */
 const formats: Readonly<
   Record<TransformersDtype, { readonly file: string; readonly bytes: number }>
 > = {
@@ -40,13 +43,13 @@ const formats: Readonly<
   q8: { file: 'model_quantized.onnx', bytes: 1.125 },
 };
 
-/** Maximum bytes of weights in a file: a protobuf message holds at most 2 GB. */
+/** Maximum bytes of weights in a file, because a protobuf message holds at most 2 GB. */
 const mostInFile = 1.9e9;
 
 /**
- * Writes the folder. All weights are in memory meanwhile, as float32, and once more in the number
- * format that is written, unless that format is float32 or the weights go into files next to the
- * model.
+ * Writes the folder. Meanwhile all weights are in memory as float32. They are in memory a second
+ * time in the written number format, unless that format is float32 or the weights go into files
+ * next to the model.
  * @throws ConfigError for an unknown number format and when `to` holds files, CheckpointError when
  * the model cannot be read, or a weight is too large for `fp16`; the reason of `signal`
  */
@@ -122,8 +125,8 @@ async function writeModel(
 }
 
 /**
- * Files that transformers.js loads, for models that lack them: settings of the tokenizer, and the tokens that end a
- * text.
+ * Files that transformers.js loads and that some models lack: settings of the tokenizer, and the
+ * tokens that end a text.
  */
 const madeFiles = ({
   bosTokenId,
@@ -139,8 +142,9 @@ const madeFiles = ({
 });
 
 /**
- * config.json with the sizes from which transformers.js makes an empty cache, which the configs of some families
- * lack. Existing settings for transformers.js concern other files, so they are replaced.
+ * Returns the config.json. It contains the sizes from which transformers.js makes an empty cache,
+ * which the configs of some families lack. Existing settings for transformers.js concern other
+ * files, so they are replaced.
  */
 function configOf(
   { config, configText }: Pick<ModelFolder, 'config' | 'configText'>,
@@ -151,7 +155,7 @@ function configOf(
   const { 'transformers.js_config': _others, ...fields } = JSON.parse(configText) as Readonly<
     Record<string, unknown>
   >;
-  // Without options, Node loads fp32, and WebAssembly q8.
+  // By default, Node.js loads fp32 and WebAssembly loads q8.
   const hasDefaults = dtypes.includes('fp32') && dtypes.includes('q8');
   const settings = {
     ...(!hasDefaults && { dtype: dtypes[0] }),
@@ -160,7 +164,8 @@ function configOf(
   return {
     architectures: [`${families[family].className}ForCausalLM`],
     ...fields,
-    // Only these say which layers of LFM2 have convolutions, and which of a hybrid a cache of keys.
+    // Only `layer_types` says which layers of LFM2 are convolutions and which layers of a hybrid
+    // model cache keys.
     layer_types: families[family].hybrid
       ? Array<string>(layers).fill('attention')
       : (commonKeys(fields) as { readonly layer_types?: unknown }).layer_types,

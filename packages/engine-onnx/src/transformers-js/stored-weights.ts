@@ -27,8 +27,8 @@ import { assertFits } from '../storage/shards.js';
 import type { StoredWeights } from './graph.js';
 
 /**
- * `fp16`: stored in 16 bits, computed in float32. `q8`: matrices in blocks of 32 integers of 8 bits with
- * a scale each, multiplied as integers.
+ * Number format of the weights. `fp16` is stored in 16 bits and computed in float32. `q8` stores
+ * matrices in blocks of 32 integers of 8 bits, with a scale per block, and multiplies integers.
  */
 export type TransformersDtype = 'fp32' | 'fp16' | 'q8';
 
@@ -62,7 +62,10 @@ async function put(
 const numbersOf = ({ weights }: Stored, { offset, size }: ParameterSpec): Float32Array =>
   weights.subarray(offset, offset + size);
 
-/** Stores rotary tables for every position of the model and one more: some families count from 1. */
+/**
+ * Stores rotary tables for every position of the model plus one, because some families count
+ * positions from 1.
+ */
 async function storeTables(stored: Stored): Promise<RopeInputs> {
   const { config } = stored;
   const { headDim, rotaryDim, localRope, maxPositions } = config;
@@ -83,7 +86,10 @@ async function storeTables(stored: Stored): Promise<RopeInputs> {
   return { global: await pair(config, ''), local: local && (await pair(local, '_local')) };
 }
 
-/** Stores weights as `fp32` or `fp16`. Vectors stay in float32: they are few, and norms are sensitive. */
+/**
+ * Stores weights as `fp32` or `fp16`. Vectors stay in float32, because they are few and norms are
+ * sensitive to rounding.
+ */
 async function plain(
   dtype: 'fp32' | 'fp16',
   stored: Stored,
@@ -119,7 +125,8 @@ async function inBlocks(stored: Stored, tables: RopeInputs): Promise<StoredWeigh
     const matrix = await storeBlocks(stored, spec, numbers);
     parameters.set(name, matrix.integers);
     products.set(matrix.integers, (x) => blockProduct(matrix, x));
-    // From the blocks of the matrix itself: WebAssembly has no operator for it.
+    // Embeddings are computed from the blocks of the matrix itself, because WebAssembly has no
+    // operator for looking up quantised rows.
     if (name === embeddingName) embed = (ids) => blockNumbers(matrix, (from) => gather(from, ids));
   }
   return { parameters, tables, products, embed: embed! };

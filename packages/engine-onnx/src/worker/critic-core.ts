@@ -1,6 +1,6 @@
 /**
- * The critic in its thread: handles the calls of its protocol with a model folder, weights and a
- * trainer.
+ * The critic inside its thread. Handles the calls of its protocol with a model folder, weights and
+ * a trainer.
  */
 import type { Handlers } from '@trinity-rft/core/worker-link';
 import pLimit from 'p-limit';
@@ -20,7 +20,7 @@ export class CriticCore {
   readonly #files: ModelFiles;
   readonly #weights: WeightBuffers;
   readonly #trainer: ValueTrainer;
-  /** Runs calls one at a time, in order. */
+  /** Executes calls one at a time, in order. */
   readonly #inOrder = pLimit(1);
 
   private constructor({ memory }: CriticOptions, files: ModelFiles, weights: WeightBuffers) {

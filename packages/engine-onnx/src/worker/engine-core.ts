@@ -1,4 +1,7 @@
-/** The engine in one thread: model, trainer and sampler behind the calls of the protocol. */
+/**
+ * The part of the engine inside one thread. Handles the calls of the protocol with a model, a
+ * trainer and a sampler.
+ */
 import type { Metrics, TrinityError } from '@trinity-rft/core';
 import type { OptimizerOptions, StepStats } from '@trinity-rft/core/engine';
 import type { Handlers } from '@trinity-rft/core/worker-link';
@@ -38,11 +41,13 @@ export class EngineCore {
   readonly #samplers: number;
   readonly #trainer: OnnxTrainer;
   readonly #sampling: SamplingCalls;
-  /** Runs calls of the trainer one at a time, in their order. */
+  /** Executes calls of the trainer one at a time, in order. */
   readonly #train = pLimit(1);
-  /** Runs work on a device, and keeps the thread alive between the work's calls. */
+  /**
+   * Executes work on a device, and keeps the thread from being terminated between the work's calls.
+   */
   readonly #whole: typeof workThroughGate;
-  /** Processor time of the process when statistics were last taken. */
+  /** Processor time of the operating-system process when statistics were last taken. */
   #processorAt = process.cpuUsage();
 
   private constructor(
@@ -89,7 +94,10 @@ export class EngineCore {
     this.handlers = this.#createHandlers();
   }
 
-  /** @throws CheckpointError when the model folder cannot be used, EngineError when the options do not fit the model */
+  /**
+   * @throws CheckpointError when the model folder cannot be used, EngineError when the options do
+   * not fit the model
+   */
   static async open(options: WorkerOptions): Promise<EngineCore> {
     const quantized = await quantizedOptions(options);
     if (quantized) {
@@ -111,13 +119,16 @@ export class EngineCore {
       ? { samplers: 1, threads: options.threads }
       : planSamplerThreads(files.config, options.threads);
     const buffers = new WeightBuffers(await runtimeOf(options, threads), files.config, weights);
-    // Adapters leave the weights alone that they share with a reference.
+    // Training adapters does not change the weights, so the reference can share them.
     if (options.reference) buffers.setReference(options.lora ? buffers.training : weights.slice());
     const state = await openTrainingState(options, files, buffers);
     return new EngineCore(options, files, buffers, state, threads);
   }
 
-  /** Answers open calls of the sampler with `error`, waits for the run in progress, and frees all memory. */
+  /**
+   * Rejects open calls of the sampler with `error`, waits for the work in progress, and frees all
+   * memory.
+   */
   async close(error: TrinityError): Promise<void> {
     await this.#sampling.stop(error);
     await this.#train(() => undefined);
@@ -152,7 +163,7 @@ export class EngineCore {
           return pass;
         }),
       backward: ({ batch, offsets, ...gradients }) => {
-        // Only the layout of the pass is read, not its log-probabilities.
+        // `backward` reads only the layout of the pass, not its log-probabilities.
         const pass = { batch: unpackBatch(batch), offsets, logprobs: gradients.logprobs };
         return this.#train(() => trainer.backward(pass, gradients));
       },
@@ -166,16 +177,17 @@ export class EngineCore {
   }
 
   /**
-   * Runs a call of the trainer, during which the thread does not end. Scores and gradients take longer than an
-   * exiting process waits, so each of their micro-batches is protected instead.
+   * Executes a call of the trainer and keeps the thread from being terminated during the call. Not
+   * used for scores and gradients, which may take longer than an exiting operating-system process
+   * waits. Each of their micro-batches is protected instead.
    */
   #trainWhole<T>(work: () => Promise<T>): Promise<T> {
     return this.#train(() => this.#whole(work));
   }
 
   /**
-   * Makes an optimizer step. In interactive use, merges the weights immediately, so that later answers do not wait
-   * for the merge.
+   * Makes an optimizer step. With `interactive`, also merges the weights immediately, so that later
+   * answers do not wait for the merge.
    */
   async #step(options: OptimizerOptions): Promise<StepStats> {
     const stats = await this.#trainer.step(options);
@@ -209,7 +221,10 @@ export class EngineCore {
     };
   }
 
-  /** Processor time of the whole process since the last call. */
+  /**
+   * Returns the seconds of processor time that the operating-system process has used since the last
+   * call.
+   */
   #takeProcessorSeconds(): number {
     const used = process.cpuUsage(this.#processorAt);
     this.#processorAt = process.cpuUsage();
@@ -232,7 +247,10 @@ async function runtimeOf(options: WorkerOptions, sampler: SamplerThreads): Promi
 const onnxRuntime = ({ threads }: WorkerOptions, sampler: SamplerThreads): OnnxRuntime =>
   new OnnxRuntime({ threads: { train: threads, sample: sampler.threads } });
 
-/** The model of a thread that only samples, until it receives weights. */
+/**
+ * Makes the model of a thread that only samples. Its weights are 0 until the thread receives
+ * others.
+ */
 function blankModel(config: ModelConfig): ModelFolder {
   return {
     config,

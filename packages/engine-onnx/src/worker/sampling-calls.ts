@@ -1,4 +1,4 @@
-/** The sampling half of an engine's thread: requests, scores, and changes of weights. */
+/** The sampling calls of an engine's thread: requests, scores, and changes of weights. */
 import type { MessagePort } from 'node:worker_threads';
 
 import { type TrinityError, CancelledError } from '@trinity-rft/core';
@@ -43,7 +43,10 @@ export interface SamplingParts {
   readonly read: ScorerOptions['read'];
   /** Waits until the thread is free for the sampler. */
   readonly turn: NonNullable<SchedulerOptions['turn']>;
-  /** Runs work with a device, and keeps the thread alive between the work's graph runs. */
+  /**
+   * Executes work that uses a device, and keeps the thread from being terminated between the work's
+   * graph executions.
+   */
   readonly whole: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
@@ -98,7 +101,7 @@ export class SamplingCalls {
     weights.release();
   }
 
-  /** Tokens sampled since the last call. */
+  /** Returns the number of tokens sampled since the last call. */
   takeSampledTokens(): number {
     const total = this.#scheduler?.sampledTokens ?? 0;
     const tokens = total - this.#reportedTokens;
@@ -106,22 +109,22 @@ export class SamplingCalls {
     return tokens;
   }
 
-  /** Answers open requests with `error` and waits for the run in progress. */
+  /** Rejects open requests with `error` and waits for the work in progress. */
   async stop(error: TrinityError): Promise<void> {
     await this.#scheduler?.close(error);
     await this.#scorer.close(error);
   }
 
-  /** Frees the sessions. Call {@link stop} first. */
+  /** Frees the graphs. Call {@link stop} first. */
   close(): Promise<void> {
     return this.#kernels.close();
   }
 
   /**
-   * Returns a function that gets the weights of a source. Published weights are those published
-   * now, even if newer weights are published while earlier requests finish. If they are not written
-   * yet and are not copied to other threads, the sampler first releases its current weights, so
-   * that no second set is needed.
+   * Returns a function that gets the weights of a source. For published weights, these are the
+   * weights published now, even if newer ones are published while earlier requests finish. If they
+   * are not written yet and are not copied to other threads, the sampler first releases its current
+   * weights, so that no second set is needed.
    */
   #weightsOf(
     source: Exclude<SamplerWeightSource, { kind: 'initial' }>,
@@ -160,7 +163,10 @@ export class SamplingCalls {
     return this.#parts.weights.runtime.readSet(set);
   }
 
-  /** The scheduler, created at the first call with the current training weights as version -1. */
+  /**
+   * Returns the scheduler. The first call creates it with the current training weights as version
+   * -1.
+   */
   async #sampler(): Promise<SampleScheduler> {
     const { weights, options, threads, turn, whole } = this.#parts;
     if (!this.#scheduler) await whole(() => weights.settled());
@@ -179,7 +185,10 @@ export class SamplingCalls {
   }
 }
 
-/** The result of a request, unless its caller stops waiting first. */
+/**
+ * Returns the result of a request. Rejects with a CancelledError if the caller aborts the call
+ * first.
+ */
 function resultOf<T>(ticket: Ticket<T>, context: CallContext): Promise<T> {
   context.onCancel(() =>
     ticket.cancel(

@@ -1,6 +1,6 @@
 /**
- * Starts the threads of engine and critic. Each has its own thread, because running a graph blocks
- * the thread that calls it.
+ * Starts the threads of engine and critic. Both have their own threads, because executing a graph
+ * blocks the thread that calls it.
  */
 import { EngineError } from '@trinity-rft/core';
 import { reviveError, type ErrorRecord } from '@trinity-rft/core/store';
@@ -20,9 +20,11 @@ import {
 } from '../runtime/native-gate.js';
 import type { GatedTask, WorkerTask } from './worker.js';
 
-/** Starts the thread. It keeps the process alive until the link is closed. */
+/**
+ * Starts the thread. The thread keeps the operating-system process alive until the link is closed.
+ */
 export function startWorker<M extends MethodTable<keyof M>>(task: WorkerTask): Link<M> {
-  // Next to this file in the sources, and next to the bundle in the package.
+  // `worker.js` is next to this file in the sources, and next to the bundle in the package.
   const gate = createGateState();
   const stopWatching = closeGateAtExit(gate);
   return startThread<M, GatedTask>(() => new URL('./worker.js', import.meta.url), {
@@ -38,14 +40,14 @@ export function startWorker<M extends MethodTable<keyof M>>(task: WorkerTask): L
   });
 }
 
-/** Time in ms that the exit of the process waits for the threads. */
+/** Milliseconds that the exit of the operating-system process waits for the threads. */
 const exitDeadlineMs = 3000;
 const interrupted = 130;
 
 /**
- * Closes the gate when the process exits, because `process.exit` terminates all threads at once,
- * even during a call. If calls take longer than {@link exitDeadlineMs}, the process ends by a
- * signal. Returns a function that removes the exit handler.
+ * Closes the gate when the operating-system process exits, because `process.exit` terminates all
+ * threads at once, even during a call. If calls take longer than {@link exitDeadlineMs}, the
+ * process ends by a signal. Returns a function that removes the exit handler.
  */
 function closeGateAtExit(gate: GateState): () => void {
   const onExit = (code: number): void => {

@@ -1,10 +1,10 @@
-/** Divides the time of a thread between trainer and sampler while both have work. */
+/** Divides the time of a thread between trainer and sampler when both have work. */
 
 export type Party = 'train' | 'sample';
 
 /**
- * Runs one piece of work at a time. If trainer and sampler both wait, the one that has used less
- * time since both have had work goes first.
+ * Executes one piece of work at a time. If trainer and sampler both wait, the party goes first that
+ * has used less time since both have had work.
  */
 export class TimeShare {
   readonly #now: () => number;
@@ -22,14 +22,17 @@ export class TimeShare {
     this.#settled = settled;
   }
 
-  /** Runs `work` when it is the turn of `party`. Trainer and sampler may wait for one turn each. */
+  /**
+   * Executes `work` when `party` may go next. Trainer and sampler may each have one call waiting.
+   */
   async run<T>(party: Party, work: () => Promise<T>): Promise<T> {
     if (this.#busy) await new Promise<void>((resolve) => this.#waiting.set(party, resolve));
     this.#busy = true;
     const start = this.#now();
     try {
       const result = await work();
-      // Charges queued work to `party`; otherwise the other one would wait for it and be charged.
+      // Charges queued work to `party`. Otherwise the other party would wait for this work and be
+      // charged for the time.
       if (this.#waiting.size > 0) await this.#settled();
       return result;
     } finally {
@@ -40,13 +43,13 @@ export class TimeShare {
 
   #endTurn(party: Party): void {
     if (this.#waiting.size === 0) {
-      // Time used while only `party` had work does not count against it.
+      // Time that `party` uses while it alone has work does not count against it.
       const other = party === 'train' ? 'sample' : 'train';
       this.#used[other] = Math.max(this.#used[other], this.#used[party]);
       this.#busy = false;
       return;
     }
-    // By the next turn of the event loop, trainer and sampler have asked for their next runs.
+    // By the next turn of the event loop, trainer and sampler have requested their next work.
     setImmediate(() => this.#startNext());
   }
 

@@ -1,6 +1,6 @@
 /**
- * Part of an engine that is trained, and how it is stored in checkpoints: all weights, or adapters
- * on top of frozen ones.
+ * The trained part of an engine, and its form in checkpoints. Either all weights are trained, or
+ * adapters on top of frozen weights.
  */
 import { saveCheckpoint } from '../storage/checkpoint.js';
 import type { ModelFiles } from '../storage/model-folder.js';
@@ -22,17 +22,18 @@ export interface TrainingState {
   /** Writes the training weights, and the moments if they are given. */
   save(directory: string, contents: SavedContents): Promise<void>;
   /**
-   * Reads the training weights back. Resolves with the optimizer's moments, if the checkpoint has them.
+   * Reads the training weights back. Resolves with the optimizer's moments, if the checkpoint has
+   * them.
    * @throws CheckpointError when the checkpoint belongs to another model or other adapters
    */
   load(directory: string): Promise<OptimizerState | undefined>;
   /**
-   * Reads the weights of a checkpoint of all weights or of adapters. Adapters are merged in, unless the weights are
-   * quantised.
+   * Reads the weights of a checkpoint, which holds all weights or adapters. Adapters are merged in,
+   * unless the weights are quantised.
    */
   read(directory: string): Promise<Float32Array>;
   /**
-   * Graphs of the trainer, with which the sampler samples.
+   * The graphs of the trainer, if the sampler uses the same graphs.
    * @default separate graphs for the sampler
    */
   readonly kernels?: SamplerKernels;
@@ -41,7 +42,10 @@ export interface TrainingState {
 
 interface SavedContents {
   readonly optimizer: OptimizerState | undefined;
-  /** With adapters: true to save the whole model as well, with the adapters merged in. */
+  /**
+   * True to save the whole model as well, with the adapters merged in. Has an effect only if
+   * adapters are trained.
+   */
   readonly merged: boolean;
 }
 

@@ -19,7 +19,8 @@ export function orTell<T>(ports: readonly MessagePort[], find: () => T): T {
 }
 
 /**
- * Sends a copy of the weights that `find` returns to every port, or the error.
+ * Sends a copy of the weights that `find` returns to every port. If `find` throws, sends the error
+ * instead.
  * @throws the error of `find`
  */
 export async function sendFound(
@@ -37,8 +38,9 @@ export async function sendFound(
 }
 
 /**
- * Like {@link sendFound}, for leased weights, which are released if they cannot be sent.
- * @param read called if there are ports
+ * Like {@link sendFound}, but for leased weights. The lease is released if the weights cannot be
+ * sent.
+ * @param read reads the numbers of the lease; called only if there are ports
  */
 export async function sendLeased<Lease extends WeightLease>(
   ports: readonly MessagePort[],

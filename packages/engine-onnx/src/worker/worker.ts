@@ -1,4 +1,4 @@
-/** Entry of the worker threads. */
+/** Entry point of the worker threads. */
 import { workerData } from 'node:worker_threads';
 
 import { toErrorRecord } from '@trinity-rft/core/store';

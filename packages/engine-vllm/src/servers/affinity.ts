@@ -1,17 +1,20 @@
-/** Remembers which server last saw each prompt prefix, and so probably has the prefix cached. */
+/** Stores which server last read each prompt prefix, and so probably has the prefix cached. */
 
 const blockTokens = 32;
 const mostBlocks = 16_384;
 
 export interface Affinity<Server> {
-  /** The server that has seen the longest prefix of `prompt`. */
+  /**
+   * Returns the server that has read the longest prefix of `prompt`; undefined if no server has
+   * read any.
+   */
   find(prompt: Int32Array): Server | undefined;
   remember(prompt: Int32Array, server: Server): void;
   forget(server: Server): void;
 }
 
 export function createAffinity<Server>(): Affinity<Server> {
-  // A map keeps its order, so the first entries are the oldest.
+  // A map keeps the order of insertion, so the first entries are the oldest.
   const seen = new Map<number, Server>();
   return {
     find: (prompt) => {
@@ -35,8 +38,8 @@ export function createAffinity<Server>(): Affinity<Server> {
 }
 
 /**
- * One hash per full block, over all tokens up to the block's end; for a prompt shorter than a
- * block, one hash of the whole prompt.
+ * Returns one hash per full block, over all tokens up to the block's end. A prompt shorter than a
+ * block has one hash of the whole prompt.
  */
 function blockHashes(prompt: Int32Array): readonly number[] {
   const hashes: number[] = [];

@@ -21,20 +21,23 @@ import { readAnswer } from '../wire/read.js';
 /** Differences between the kinds of servers. */
 export interface Dialect {
   readonly name: string;
-  /** Command-line option for the longest sequence. */
+  /** Command-line option that sets the length of the longest sequence. */
   readonly lengthOption: string;
-  /** Tokens by which the server's limit must exceed the longest sequence. */
+  /** Number of tokens by which the server's limit must exceed the longest sequence. */
   readonly spareTokens: number;
-  /** True if the server reports log-probabilities after top-k and top-p; checked at the start. */
+  /**
+   * True if the server reports log-probabilities after top-k and top-p. This is checked when the
+   * sampler is opened.
+   */
   readonly renormalises: boolean;
   /**
-   * True if sequences in progress can continue with new weights, and report which weights sampled
-   * each token.
+   * True if sequences in progress can continue with new weights. The server then reports which
+   * weights sampled each token.
    */
   readonly continues: boolean;
-  /** Requirements for accepting weights, as the end of "the servers must ...". */
+  /** Requirements for accepting weights, which complete the sentence "the servers must ...". */
   readonly takesWeights: string;
-  /** Advice for each status with which a server may refuse the calls at the start. */
+  /** Returns advice for each HTTP status with which a server may refuse the first calls. */
   readonly cures: (vocabSize: number) => Readonly<Record<number, string>>;
 }
 
@@ -42,21 +45,21 @@ export interface SamplingServer {
   readonly url: string;
   readonly dialect: Dialect;
   health(signal: AbortSignal): Promise<void>;
-  /** The model that the server was started with. */
+  /** Returns the model that the server was started with. */
   model(signal: AbortSignal): Promise<ServedModel>;
   generate(request: GenerateRequest, signal: AbortSignal): Promise<readonly GeneratedChoice[]>;
-  /** Log-probabilities of the row's response at temperature 1. [R] */
+  /** Returns the log-probabilities of the row's response at temperature 1. [R] */
   score(model: string, row: TokenRow, signal: AbortSignal): Promise<Float32Array>;
   loadAdapter(name: string, folder: string, signal: AbortSignal): Promise<void>;
   unloadAdapter(name: string, signal: AbortSignal): Promise<void>;
   /**
-   * Replaces all weights by those of `folder` and labels them `label`. Sequences in progress are
-   * finished first, or continue with the new weights.
+   * Replaces all weights by those of `folder` and labels them `label`. With `inFlight` `finish`,
+   * sequences in progress are finished first; with `continue`, they continue with the new weights.
    */
   reload(options: ReloadOptions, signal: AbortSignal): Promise<void>;
-  /** True if the server can find stop strings. */
+  /** Returns true if the server can find stop strings. */
   hasTokenizer(model: string, signal: AbortSignal): Promise<boolean>;
-  /** Token ids of a text, without added special tokens. */
+  /** Returns the token ids of a text, without added special tokens. */
   encode(model: string, text: string, signal: AbortSignal): Promise<readonly number[]>;
   decode(model: string, ids: readonly number[], signal: AbortSignal): Promise<string>;
 }
@@ -87,7 +90,7 @@ const scaleOut = `Start it with --enable-scale-out, which opens ${generatePath} 
 const vllm: Dialect = {
   name: 'vLLM',
   lengthOption: '--max-model-len',
-  // The server only scores a text if its limit leaves room for one more token.
+  // The server scores a text only if its limit leaves room for one more token.
   spareTokens: 1,
   renormalises: true,
   continues: true,
@@ -171,7 +174,8 @@ export function vllmServer(address: ServerAddress): SamplingServer {
     reload: async (options, signal) => {
       signal.throwIfAborted();
       const mode = options.inFlight === 'finish' ? 'wait' : 'keep';
-      // A server may pause after its caller has gone, so every request to pause is followed by one to resume.
+      // A server may pause even after its caller has closed the connection. Therefore every request
+      // to pause is followed by a request to resume.
       try {
         await call(`/pause?mode=${mode}`, { signal, body: {} });
         const kwargs = { weights_path: options.folder };

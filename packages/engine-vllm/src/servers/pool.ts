@@ -1,4 +1,4 @@
-/** Uses several servers as one: chooses the server of each call, and handles failures. */
+/** Uses several servers as one. Chooses the server of each call, and handles failures. */
 import {
   describeError,
   ModelError,
@@ -17,10 +17,10 @@ import type { InUse, Weights } from './weights.js';
 export interface PoolOptions {
   readonly replicas: readonly Replica[];
   readonly started: Weights;
-  /** Text that servers score to verify weights without a probe. [at least 2] */
+  /** Text of at least 2 tokens. Servers score it to verify weights that have no probe. */
   readonly text: Int32Array;
   readonly tolerance: number;
-  /** Timeout of one call, including its waits. */
+  /** Timeout of one call, including its waits and repetitions. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -31,22 +31,27 @@ type Work<T> = (replica: Replica, use: InUse, signal: AbortSignal) => Promise<T>
 export interface Pool {
   readonly weights: Weights;
   /**
-   * Runs `work` on the most suitable server for `prompt`, and on another one if that server fails.
+   * Executes `work` on the most suitable server for `prompt`, and on another server if that one
+   * fails.
    */
   run<T>(prompt: Int32Array, work: Work<T>, signal?: AbortSignal): Promise<T>;
   /**
-   * Delivers `weights` to all servers in service, or to all servers if none is, and verifies them by
-   * scores of a text. Takes servers that fail out of service, until they use the pool's weights.
+   * Delivers `weights` to all servers in service, or to all servers if none is in service. Verifies
+   * the weights by the servers' scores of a text. A server that fails is taken out of service until
+   * it uses the pool's weights.
    * @throws SyncError if no server succeeds; the pool then keeps its weights
    */
   deliver(weights: Weights): Promise<void>;
-  /** Aborts calls and deliveries; resolves once no delivery has a server paused. */
+  /**
+   * Aborts calls and deliveries. Resolves when no delivery is in progress, so that no server stays
+   * paused.
+   */
   close(): Promise<void>;
 }
 
 /**
- * A server that has a prompt's prefix is preferred while it has at most this many calls more than
- * the least loaded server.
+ * Maximum number of calls that a server with a cached prefix may have more than the least loaded
+ * server. Beyond it, the least loaded server is chosen.
  */
 const preferredLead = 4;
 const mostBroken = 3;
@@ -61,7 +66,9 @@ export function createPool(options: PoolOptions): Pool {
   let weights = options.started;
   let expected: ArrayLike<number> | undefined;
   let moving = Promise.resolve();
-  /** Ends the outage report, which all waiting calls share; undefined if there is no outage. */
+  /**
+   * Ends the report of an outage, which all waiting calls share; undefined if there is no outage.
+   */
   let endOutage: (() => void) | undefined;
   let changed = Promise.withResolvers<void>();
 
@@ -102,8 +109,8 @@ export function createPool(options: PoolOptions): Pool {
     );
   };
   /**
-   * Checks the server again after a closed connection, because it may have restarted with its initial
-   * weights.
+   * Compares the server's weights again after a closed connection, because the server may have
+   * restarted with its initial weights.
    */
   const checkAgain = async (replica: Replica, signal: AbortSignal): Promise<void> => {
     if (weights === options.started) return;
@@ -135,7 +142,7 @@ export function createPool(options: PoolOptions): Pool {
       }
     }
   };
-  /** Runs deliveries and checks of weights one at a time. */
+  /** Executes deliveries and checks of weights one at a time. */
   const exclusively = (work: () => Promise<void>): Promise<void> => {
     const result = moving.then(work);
     moving = result.catch(() => undefined);

@@ -1,4 +1,4 @@
-/** One server of a pool: its state, its load and its last problem. */
+/** One server of a pool, with its state, its load and its last problem. */
 import type { Clock, Logger } from '@trinity-rft/core';
 import { ServerFault } from '../wire/fault.js';
 import type { SamplingServer } from './calls.js';
@@ -8,15 +8,15 @@ export interface Replica {
   readonly server: SamplingServer;
   readonly weights: WeightsOnServer;
   readonly hasTokenizer: boolean;
-  /** Reason that the server is out of service; undefined while it is in service. */
+  /** Reason why the server is out of service; undefined while it is in service. */
   readonly problem: string | undefined;
   /** Number of calls in progress. */
   readonly load: number;
   /** Milliseconds until the server may be called again. */
   readonly busyForMs: number;
   /**
-   * Makes one call. If the server is taken out or closed meanwhile, or fails its health checks,
-   * aborts the call's signal with a `ServerFault` of kind `lost`.
+   * Makes one call. The signal of the call aborts with a `ServerFault` of kind `lost` if, during
+   * the call, the server is taken out of service, is closed, or fails its health checks.
    */
   run<T>(work: (use: InUse, signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T>;
   pauseFor(ms: number): void;
@@ -37,7 +37,10 @@ export interface ReplicaOptions {
 const silent = (): ServerFault =>
   new ServerFault('lost', `${heartbeat.misses} times no answer to /health`);
 
-/** Health checks, because a connection can stay open after the server is gone. */
+/**
+ * Timing of health checks. They are needed because a connection can stay open after the server is
+ * gone.
+ */
 const heartbeat = { everyMs: 5000, patienceMs: 5000, misses: 3 };
 
 export function createReplica(options: ReplicaOptions): Replica {

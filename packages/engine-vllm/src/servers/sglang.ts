@@ -1,4 +1,7 @@
-/** The calls of an SGLang server. Written from its documentation, never run against a server. */
+/**
+ * The calls of an SGLang server. They were written from its documentation and never tested with a
+ * server.
+ */
 import type { ServerAddress } from '@trinity-rft/core/engine';
 import { z } from 'zod';
 import { ServerFault } from '../wire/fault.js';
@@ -13,14 +16,14 @@ const sglang: Dialect = {
   lengthOption: '--context-length',
   // SGLang reserves a few positions.
   spareTokens: 8,
-  // Its log-probabilities are those of the whole vocabulary at the sampling temperature.
+  // SGLang's log-probabilities are those of the whole vocabulary at the sampling temperature.
   renormalises: false,
   continues: false,
   takesWeights: 'be started with --enable-lora where adapters are trained',
   cures: commonCures,
 };
 
-/** Model name for requests without an adapter: SGLang's requests name only adapters. */
+/** Model name for requests without an adapter. SGLang's requests name only adapters. */
 const baseModel = '';
 
 const tokenized = z.object({ tokens: z.array(z.number().int()) });
@@ -42,7 +45,7 @@ export function sglangServer(address: ServerAddress): SamplingServer {
       const served = readServedModel(address.url, await call('/v1/models', { signal }));
       return { ...served, name: baseModel };
     },
-    // One request per choice, because all choices of a request share its seed.
+    // Sends one request per choice, because all choices of a request would share its seed.
     generate: async ({ model, prompt, options, vocabSize }, signal) => {
       const ask = async (_: unknown, choice: number): Promise<object> => {
         const body = {
@@ -76,7 +79,7 @@ export function sglangServer(address: ServerAddress): SamplingServer {
     unloadAdapter: async (name, signal) => {
       await call('/unload_lora_adapter', { signal, body: { lora_name: name } });
     },
-    // The server itself waits for sequences in progress and holds back new ones.
+    // The server itself waits for sequences in progress and delays new ones.
     reload: async ({ folder, label }, signal) => {
       const body = {
         model_path: folder,

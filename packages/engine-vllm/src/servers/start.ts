@@ -1,4 +1,7 @@
-/** Checks, before the first call, that a server was started with the options that the run needs. */
+/**
+ * Checks, before the first call, that a server was started with the options that the training run
+ * needs.
+ */
 import { ConfigError } from '@trinity-rft/core';
 import type { VocabularySample } from '@trinity-rft/core/engine';
 import { ServerFault } from '../wire/fault.js';
@@ -9,24 +12,24 @@ import { compareVocabulary } from './vocabulary.js';
 export interface ServerFacts extends ServedModel {
   readonly hasTokenizer: boolean;
   /**
-   * Description of a text that the server tokenizes differently from the run; undefined if there is
-   * none.
+   * Description of a text that the server tokenizes differently from the training run; undefined if
+   * there is none.
    */
   readonly otherTokens: string | undefined;
 }
 
 interface Needs {
-  /** Length that the server must support, in tokens; undefined: the server's own limit applies. */
+  /** Number of tokens that the server must support; undefined if the server's own limit applies. */
   readonly maxModelLen: number | undefined;
   readonly vocabSize: number;
-  /** Sample of the run's vocabulary; undefined: vocabularies are not compared. */
+  /** Sample of the training run's vocabulary; undefined if vocabularies are not compared. */
   readonly vocabulary: VocabularySample | undefined;
 }
 
 /**
  * Checks the model, length limit, log-probabilities and vocabulary of a server.
- * @throws ConfigError naming the server option that does not fit; ServerFault while the server does
- * not answer
+ * @throws ConfigError that describes what does not fit, with advice; ServerFault while the server
+ * does not answer
  */
 export async function startedRight(
   server: SamplingServer,

@@ -1,4 +1,7 @@
-/** Delivers weights to a server: an adapter under its own name, or a replacement of all weights. */
+/**
+ * Delivers weights to a server, either as an adapter under its own name or as a replacement of all
+ * weights.
+ */
 import path from 'node:path';
 import type { DeliveryProbe } from '@trinity-rft/core/store';
 import { ServerFault } from '../wire/fault.js';
@@ -8,7 +11,7 @@ import type { SamplingServer } from './calls.js';
 /** Weights to sample with. */
 export interface Weights {
   readonly version: number;
-  /** Label that identifies these weights on every server. It is unique across runs. */
+  /** Label that identifies these weights on every server. It is unique across training runs. */
   readonly label: string;
   /** Checkpoint folder that the servers can read; undefined for the servers' initial weights. */
   readonly folder: string | undefined;
@@ -16,7 +19,7 @@ export interface Weights {
   readonly probe?: DeliveryProbe;
 }
 
-/** Weights in use by one call. The call must run `end` when it has ended. */
+/** Weights in use by one call. The caller must call `end` when the call has ended. */
 export interface InUse {
   /** Name of the weights in requests. */
   readonly model: string;
@@ -38,7 +41,7 @@ export interface DeliveryOptions {
   readonly lora: boolean;
   readonly inFlight: 'finish' | 'continue';
   readonly started: Weights;
-  /** Called if an adapter that is no longer needed could not be unloaded. */
+  /** Called with the error if an adapter that is no longer needed could not be unloaded. */
   readonly onLeftover: (error: unknown) => void;
 }
 
@@ -57,7 +60,8 @@ function allWeightsOn({ server, modelName, inFlight, started }: DeliveryOptions)
     },
     deliver: async (weights, signal) => {
       const { folder, label } = weights;
-      // Waits here as well, because the server only waits for calls that have reached it.
+      // The sampler waits for its calls too, because the server only waits for calls that have
+      // reached it.
       if (inFlight === 'finish') await Promise.all(running);
       if (folder !== undefined) await server.reload({ folder, label, inFlight }, signal);
       current = weights;
@@ -127,7 +131,8 @@ async function load(
   try {
     await server.loadAdapter(name, folder, signal);
   } catch (error) {
-    // A load whose answer was lost has succeeded if the name exists, because names are unique.
+    // If the name already exists, an earlier load whose answer was lost has succeeded, because
+    // names are unique.
     const isThere = error instanceof ServerFault && /\balready\b/.test(error.message);
     if (!isThere) throw error;
   }

@@ -1,12 +1,15 @@
 /** Kinds of failed calls, distinguished by how they are handled. */
 export type FaultKind =
-  /** The server is down or scores wrongly. It is taken out of service, and the call is repeated. */
+  /**
+   * The server is down, or its scores are wrong. It is taken out of service, and the call is
+   * repeated.
+   */
   | 'lost'
-  /** The server closed a kept connection before it answered: it may have been restarted. */
+  /** The server closed a keep-alive connection before it answered, so it may have restarted. */
   | 'closed'
   /** The server asks for a pause. */
   | 'busy'
-  /** The server failed at this call, but may succeed at the next. */
+  /** The server failed at this call, but the next call may succeed. */
   | 'broken'
   /** The server no longer has the delivered weights. */
   | 'stale'

@@ -11,8 +11,8 @@ export const generatePath = '/inference/v1/generate';
 const lowestTemperature = 0.01;
 
 /**
- * Parameters of a request. The seed of choice k is `seed + k`, and only the given stop ids end a
- * choice.
+ * Returns the parameters of a request. The seed of choice k is `seed + k`. Only the given stop ids
+ * end a choice.
  * @throws ModelError 400 for options that vLLM would ignore or interpret differently
  */
 export function samplingParams(options: SamplingOptions): Readonly<Record<string, unknown>> {
@@ -60,14 +60,17 @@ const choice = z.object({
 
 const generated = z.object({ choices: z.array(choice) });
 
-/** Range of tokens sampled with the weights of one label. Labels are delivered with weights. */
+/**
+ * Range of tokens that were sampled with the weights of one label, [start, end). Labels are
+ * delivered with weights.
+ */
 interface LabelSpan {
   readonly label: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** Validated choice of a response. */
+/** A validated choice of a response. */
 export interface GeneratedChoice {
   readonly tokens: Int32Array;
   readonly logprobs: Float32Array;
@@ -139,7 +142,7 @@ function readChoice(
   wrong: (what: string) => ServerFault,
 ): GeneratedChoice {
   const place = `for choice ${one.index}`;
-  // Aborted by `pause?mode=abort`, or because the server is shutting down.
+  // The choice was aborted by `pause?mode=abort`, or because the server is shutting down.
   if (one.finish_reason === 'abort')
     throw new ServerFault('broken', wrong(`an aborted text ${place}`).message);
   if (ids.length === 0 || ids.length > options.maxTokens)
@@ -157,7 +160,7 @@ function readChoice(
   const count = options.topLogprobs ?? 0;
   return {
     tokens: Int32Array.from(ids),
-    // Rounding can leave a little more than 0.
+    // Rounding can make a log-probability slightly larger than 0.
     logprobs: Float32Array.from(content, ({ logprob }) => Math.min(0, logprob)),
     stopReason: one.finish_reason === 'length' ? 'length' : 'stop',
     stopString: typeof one.stop_reason === 'string' ? one.stop_reason : undefined,
@@ -167,8 +170,8 @@ function readChoice(
 }
 
 /**
- * The `count` most probable tokens. The server also lists the sampled token if it is not among
- * them, and may list impossible tokens.
+ * Returns the `count` most probable tokens. The server also lists the sampled token if it is not
+ * among them, and may list impossible tokens.
  */
 const best = (
   entries: readonly z.infer<typeof logprobEntry>[] | null | undefined,
@@ -203,7 +206,7 @@ const scored = z.object({
 });
 
 /**
- * Log-probabilities of `tokens[promptLength..]` from an answer with `prompt_logprobs`.
+ * Returns the log-probabilities of `tokens[promptLength..]` from an answer with `prompt_logprobs`.
  * @throws ServerFault if a log-probability is missing or not finite
  */
 export function readScores(

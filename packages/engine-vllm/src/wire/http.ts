@@ -1,6 +1,6 @@
 /**
- * Sends requests to a server. The module does not use `fetch`, which times out after five minutes
- * without an answer.
+ * Sends requests to a server, without `fetch`, because that times out after five minutes without an
+ * answer.
  */
 import { request as requestHttp, Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { request as requestHttps, Agent as HttpsAgent } from 'node:https';
@@ -16,21 +16,21 @@ interface CallOptions {
   /** @default a GET without a body */
   readonly body?: object;
   /**
-   * True if the answer depends on delivered weights: a server that closed a connection may have
-   * been restarted without them, so the call fails.
+   * True if the answer depends on delivered weights. A server that closed a connection may have
+   * restarted without these weights, so the call then fails.
    * @default false: the call is repeated on another connection
    */
   readonly usesWeights?: boolean;
   /**
-   * Called with the JSON of each event, if the answer is a stream of server-sent events. The call
+   * Called with the JSON of each event if the answer is a stream of server-sent events. The call
    * then resolves with undefined. An error thrown by the callback ends the call.
    */
   readonly onEvent?: (event: unknown) => void;
 }
 
 /**
- * Signal for a request that restores a server. Such a request is also sent after the signal of its
- * caller was aborted, so it has a deadline of its own.
+ * Returns a signal for a request that restores a server, such as resuming it. The request is sent
+ * even after its caller's signal was aborted, so it has its own deadline of 30 s.
  */
 export const cleanUpSignal = (): AbortSignal => AbortSignal.timeout(30_000);
 
@@ -75,7 +75,7 @@ export function serverCalls({ url, apiKey }: ServerAddress): Call {
     });
 
   return async (path, options) => {
-    // Every kept connection may have been closed by the server; a new one has not.
+    // The server may have closed every keep-alive connection, but not a new one, so this loop ends.
     for (;;) {
       try {
         return await once(path, options);
@@ -88,8 +88,8 @@ export function serverCalls({ url, apiKey }: ServerAddress): Call {
 }
 
 /**
- * Time after which idle connections are closed, in ms. Shorter than the 5 s of uvicorn, the HTTP
- * server of vLLM and SGLang.
+ * Milliseconds after which idle connections are closed. Must be shorter than the 5 s of uvicorn,
+ * the HTTP server of vLLM and SGLang.
  */
 const idleMs = 4000;
 
@@ -115,7 +115,7 @@ async function read(
   throw new ServerFault(kindOf(status), message, { status, retryAfterMs });
 }
 
-/** Reads server-sent events, which end with an empty line; the last is `[DONE]`. */
+/** Reads server-sent events. Each event ends with an empty line, and the last event is `[DONE]`. */
 async function readEvents(
   response: IncomingMessage,
   place: string,
@@ -156,7 +156,7 @@ function messageOf(body: string): string {
   return (typeof message === 'string' ? message : body).slice(0, longestMessage);
 }
 
-/** Milliseconds from a `retry-after` header, which holds seconds or a date. */
+/** Returns the milliseconds of a `retry-after` header, which contains seconds or a date. */
 function delayOf(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;
   const seconds = Number(header);

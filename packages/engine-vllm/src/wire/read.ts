@@ -11,7 +11,10 @@ export function readAnswer<T>(url: string, schema: z.ZodType<T>, answer: unknown
   throw new ServerFault('broken', `${url} answered what cannot be read: ${issueOf(error)}`);
 }
 
-/** Names only the location and kind of the problem, because values may contain texts of the run. */
+/**
+ * Describes only the location and kind of the problem, because values may contain texts of the
+ * training run.
+ */
 function issueOf(error: z.ZodError): string {
   const [issue] = error.issues;
   return issue ? `${issue.path.join('.') || 'the whole'}: ${issue.message}` : 'nothing';

@@ -1,4 +1,7 @@
-/** SGLang's `/generate`, converted to the format of vLLM's `/inference/v1/generate`. */
+/**
+ * Converts requests and answers of SGLang's `/generate` to the format of vLLM's
+ * `/inference/v1/generate`.
+ */
 import { ModelError } from '@trinity-rft/core';
 import type { SamplingOptions } from '@trinity-rft/core/engine';
 import { z } from 'zod';
@@ -7,8 +10,8 @@ import { readAnswer } from './read.js';
 export const sglangPath = '/generate';
 
 /**
- * Parameters of choice `choice`. SGLang's `ignore_eos` disables `stop_token_ids` as well, so it is
- * set only if there are none.
+ * Returns the parameters of choice `choice`. SGLang's `ignore_eos` also disables `stop_token_ids`,
+ * so it is set only if there are no stop ids.
  * @throws ModelError 400 for options that this sampler does not support
  */
 export function sglangParams(
@@ -55,7 +58,10 @@ type Entry = z.infer<typeof entry>;
 
 const asLogprob = ([logprob, id]: Entry) => ({ token_id: id, logprob });
 
-/** A choice in vLLM's response format. @throws ServerFault if the answer cannot be read */
+/**
+ * Converts an answer to a choice in vLLM's response format. @throws ServerFault if the answer
+ * cannot be read
+ */
 export function choiceOf(answer: unknown, index: number, url: string): object {
   const { meta_info: all } = readAnswer(url, answered, answer);
   const { finish_reason: end, weight_version: version, ...meta } = all;
@@ -79,7 +85,7 @@ export function choiceOf(answer: unknown, index: number, url: string): object {
 const scored = z.object({ meta_info: z.object({ input_token_logprobs: z.array(entry) }) });
 
 /**
- * Log-probabilities of a text in vLLM's response format.
+ * Converts an answer to the log-probabilities of a text in vLLM's response format.
  * @throws ServerFault if the answer cannot be read
  */
 export function scoresOf(answer: unknown, url: string): object {

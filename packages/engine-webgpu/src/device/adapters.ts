@@ -1,5 +1,5 @@
 /// <reference types="@webgpu/types" />
-/** The GPUs of this machine, as the package `webgpu` (Dawn for Node) shows them. */
+/** Lists the GPUs that the package `webgpu` (Dawn for Node.js) finds on this machine. */
 import { loadPeer } from '@trinity-rft/core/support';
 import { noGpu } from './errors.js';
 
@@ -9,9 +9,12 @@ export interface AdapterFacts {
   readonly vendor: string;
   /** Generation of the hardware, such as `ampere`. Empty if unknown. */
   readonly architecture: string;
-  /** Name of the GPU, and its driver with the version. */
+  /** Name of the GPU, with the name and version of its driver. */
   readonly description: string;
-  /** True for a software adapter, which computes on the CPU, more slowly than the engine without a GPU. */
+  /**
+   * True for a software adapter. It computes on the CPU, and more slowly than the engine does
+   * without a GPU.
+   */
   readonly isSoftware: boolean;
   readonly limits: AdapterLimits;
 }
@@ -34,14 +37,20 @@ interface FoundAdapter {
   readonly facts: AdapterFacts;
 }
 
-/** Runs a native wait. The thread is not ended during the wait, because that would abort the process. */
+/**
+ * Executes a native wait. The thread is not terminated during the wait, because that would abort
+ * the operating-system process.
+ */
 export type Gate = <T>(wait: () => Promise<T>) => Promise<T>;
 
-/** The thread's GPU object. Never released: if it were collected, the process would crash some thousand waits later. */
+/**
+ * The thread's GPU object. It is never released, because the operating-system process would crash
+ * some thousand waits after the object is collected.
+ */
 let dawn: GPU | undefined;
 
 /**
- * Kernels write the memory that a workgroup shares before they read it, so Dawn need not clear it
+ * Kernels write the shared memory of a workgroup before they read it, so Dawn need not clear it
  * first. SwiftShader compiles kernels three to ten times as fast without the clearing.
  */
 const noSharedZeros = 'enable-dawn-features=disable_workgroup_init';
@@ -61,7 +70,7 @@ export async function loadDawn(): Promise<GPU> {
 }
 
 /**
- * Finds the adapter for long work: the faster one of two GPUs.
+ * Finds the adapter for long work. If there are two GPUs, this is the faster one.
  * @throws EngineError if there is no adapter
  */
 export async function findAdapter(gpu: GPU, gate: Gate): Promise<FoundAdapter> {
@@ -71,13 +80,13 @@ export async function findAdapter(gpu: GPU, gate: Gate): Promise<FoundAdapter> {
 }
 
 /**
- * Facts about the GPUs of this machine; the engine uses the first one.
+ * Lists facts about the GPUs of this machine. The engine uses the first GPU.
  * @throws ConfigError if the package `webgpu` is missing, EngineError if there is no GPU
  */
 export async function listAdapters(): Promise<readonly AdapterFacts[]> {
   const gpu = await loadDawn();
   const found = new Map<string, AdapterFacts>();
-  // WebGPU has no list: each request returns one adapter.
+  // WebGPU has no list of adapters. Each request returns one adapter.
   for (const powerPreference of ['high-performance', 'low-power'] as const) {
     const adapter = await gpu.requestAdapter({ powerPreference });
     if (!adapter) continue;

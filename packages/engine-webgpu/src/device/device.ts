@@ -6,7 +6,10 @@ import { defaultBudget, DeviceMemory } from './memory.js';
 import { Waits, type WaitOptions } from './waits.js';
 
 export interface DeviceOptions extends WaitOptions {
-  /** Limit on the bytes of all buffers. @default four fifths of what the adapter's limits suggest */
+  /**
+   * Limit on the bytes of all buffers. @default four fifths of the memory that the adapter's limits
+   * suggest
+   */
   readonly memoryBytes?: number;
 }
 
@@ -17,13 +20,14 @@ export interface OpenDevice {
   readonly wait: Waits['wait'];
   /** @throws EngineError for the first error of the device */
   readonly check: () => void;
-  /** Destroys the device. Pending waits reject; resolves when no wait is pending. */
+  /** Destroys the device, which rejects pending waits. Resolves when no wait is pending. */
   readonly close: () => Promise<void>;
 }
 
 /**
  * Opens the GPU of this machine with the limits and features of its adapter.
- * @throws ConfigError if the package `webgpu` is missing, EngineError if there is no GPU or it cannot be opened
+ * @throws ConfigError if the package `webgpu` is missing, EngineError if there is no GPU or it
+ * cannot be opened
  */
 export async function openDevice(options: DeviceOptions): Promise<OpenDevice> {
   const { adapter, facts } = await findAdapter(await loadDawn(), options.gate);
@@ -45,7 +49,7 @@ export async function openDevice(options: DeviceOptions): Promise<OpenDevice> {
 
 async function requestDevice(adapter: GPUAdapter, facts: AdapterFacts): Promise<GPUDevice> {
   try {
-    // By default a buffer has at most 256 MiB, of which a kernel sees 128.
+    // By default, a buffer may have at most 256 MiB, and a kernel can access only 128 MiB of it.
     return await adapter.requestDevice({ requiredLimits: { ...facts.limits } });
   } catch (cause) {
     throw notOpened(`${facts.vendor} ${facts.description}`, cause);

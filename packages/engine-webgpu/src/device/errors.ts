@@ -1,6 +1,6 @@
 /**
- * Errors of a GPU, each with a remedy. They end the run, except during the check of `model.device:
- * auto`, which then chooses the CPU.
+ * Errors of a GPU, each with a remedy. They end a training run. During the check of `model.device:
+ * auto` they do not; the check then chooses the CPU.
  */
 import { EngineError } from '@trinity-rft/core';
 
@@ -35,7 +35,7 @@ export const aboveLimit = (what: string, bytes: number, limit: number): EngineEr
     { code: 'ENGINE_GPU_LIMIT', details: { bytes, limit } },
   );
 
-/** Error for an allocation that exceeds the budget. Sizes are in bytes. */
+/** Creates the error for an allocation that exceeds the budget. Sizes are in bytes. */
 export const aboveBudget = (
   what: string,
   bytes: number,
@@ -49,7 +49,7 @@ export const aboveBudget = (
 
 const lessMemory = `Lower max_model_len, the batch size or model.memory_budget_mb, or ${onCpu}.`;
 
-/** Error of the driver, which WebGPU reports as an event instead of throwing it. */
+/** Converts an error of the driver. WebGPU reports it as an event instead of throwing it. */
 export function reportedError(error: GPUError): EngineError {
   if (error instanceof GPUOutOfMemoryError)
     return new EngineError(
@@ -66,7 +66,7 @@ export const invalid = (message: string, cause?: unknown): EngineError =>
     { code: 'ENGINE_GPU_INVALID', details: { message }, cause },
   );
 
-/** Error for a graph that cannot be planned. @param what noun phrase */
+/** Creates the error for a graph that cannot be planned. @param what noun phrase */
 export const unsupported = (what: string, details: Readonly<Record<string, string>>): EngineError =>
   new EngineError(`The WebGPU runtime does not support ${what}. To run this model, ${onCpu}.`, {
     code: 'ENGINE_GRAPH',

@@ -1,12 +1,16 @@
 /**
- * The first error of a device. WebGPU does not throw where an error happens: invalid calls return objects that do
- * nothing, and reading them gives zeros. Dawn reports validation and memory errors before the call returns, so code
- * that checks after a creation or a wait misses no error.
+ * Records the first error of a device. WebGPU does not throw where an error happens. Invalid calls
+ * return objects without effect, and reading them gives zeros. Dawn reports validation and memory
+ * errors before the call returns. Code that checks after each creation and each wait therefore
+ * misses no error.
  */
 import type { EngineError } from '@trinity-rft/core';
 import { invalid, lost, reportedError } from './errors.js';
 
-/** Maximum milliseconds between the rejection of a pending wait and the reason of the device loss. */
+/**
+ * Maximum milliseconds to wait, after a pending wait is rejected, for the report of the device
+ * loss.
+ */
 const reasonWaitMs = 1000;
 
 export class Faults {
@@ -24,7 +28,7 @@ export class Faults {
     });
   }
 
-  /** Records an error; returns the first one. */
+  /** Records an error. Returns the first recorded error. */
   add(error: EngineError): EngineError {
     return (this.#first ??= error);
   }
@@ -34,7 +38,10 @@ export class Faults {
     if (this.#first) throw this.#first;
   }
 
-  /** The reason why a wait was rejected: Dawn rejects with an empty message before it reports a loss. */
+  /**
+   * Returns the reason why a wait was rejected. Dawn rejects with an empty message before it
+   * reports a device loss.
+   */
   async reason(cause: unknown): Promise<EngineError> {
     let timer: NodeJS.Timeout | undefined;
     const passed = new Promise<void>((resolve) => {

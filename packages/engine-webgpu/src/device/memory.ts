@@ -1,12 +1,16 @@
-/** Bytes that a device holds, within a budget: drivers grant more memory than there is, and lose the device later. */
+/**
+ * Keeps the bytes that a device holds within a budget. Drivers grant more memory than exists, and
+ * later the device is lost.
+ */
 import { machineMemory } from '@trinity-rft/core/support';
 import type { AdapterLimits } from './adapters.js';
 import { aboveBudget, aboveLimit } from './errors.js';
 import type { Faults } from './faults.js';
 
 /**
- * Bytes that the engine may take. WebGPU does not report the memory of a GPU; drivers allow about a quarter of it in
- * one buffer, and a fifth stays free for the desktop and other programs. Integrated GPUs use the machine's memory.
+ * Returns the bytes that the engine may take. WebGPU does not report the memory of a GPU, but
+ * drivers allow about a quarter of it in one buffer. A fifth stays free for the desktop and other
+ * programs. Integrated GPUs use the machine's memory.
  */
 export function defaultBudget({ maxBufferSize }: AdapterLimits): number {
   return Math.floor(0.8 * Math.min(4 * maxBufferSize, machineMemory()));
@@ -34,7 +38,10 @@ export class DeviceMemory {
     return this.#used;
   }
 
-  /** Bytes of the largest array: a kernel binds a whole buffer. */
+  /**
+   * Maximum bytes of an array. A kernel binds the whole buffer, so the limit on bindings applies
+   * too.
+   */
   get largest(): number {
     const { maxBufferSize, maxStorageBufferBindingSize } = this.#device.limits;
     return Math.min(maxBufferSize, maxStorageBufferBindingSize);
@@ -43,7 +50,8 @@ export class DeviceMemory {
   /**
    * Creates a buffer.
    * @param what noun phrase for errors
-   * @throws EngineError if the buffer exceeds a limit or the budget, or the driver has no memory left
+   * @throws EngineError if the buffer exceeds a limit or the budget, or the driver has no memory
+   * left
    */
   create(bytes: number, usage: GPUBufferUsageFlags, what: string): GPUBuffer {
     if (bytes > this.largest) throw aboveLimit(what, bytes, this.largest);

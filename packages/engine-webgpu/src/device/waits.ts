@@ -1,12 +1,14 @@
-/** Waits for a device: through a gate, with a deadline, and with reports of long waits. */
+/**
+ * Waits for a device. Each wait passes through a gate and has a deadline. Long waits are reported.
+ */
 import type { Gate } from './adapters.js';
 import { late } from './errors.js';
 import type { Faults } from './faults.js';
 
 export interface WaitOptions {
-  /** Keeps the thread from being ended during a wait. */
+  /** Keeps the thread from being terminated during a wait. */
   readonly gate: Gate;
-  /** Called every five seconds of a wait, with the purpose of the wait. */
+  /** Called every five seconds during a wait, with the purpose of the wait. */
   readonly report: (message: string) => void;
   /** Deadline of one wait, in ms. @default 600_000 */
   readonly deadlineMs?: number;
@@ -23,15 +25,15 @@ export class Waits {
   constructor(faults: Faults, options: WaitOptions) {
     this.#faults = faults;
     this.#options = options;
-    // Once for all waits, because a race of each wait with the promise would leak memory. Without a pending wait, nothing
-    // else handles the rejection.
+    // One handler serves all waits, because racing each wait against the promise would leak memory.
+    // Without a pending wait, nothing else handles the rejection.
     faults.lost.catch((reason: unknown) => {
       for (const reject of this.#rejects) reject(reason);
     });
   }
 
   /**
-   * Runs `work`, which waits for the device. @param what noun phrase for reports and errors
+   * Executes `work`, which waits for the device. @param what noun phrase for reports and errors
    * @throws EngineError for the first error of the device, or at the deadline
    */
   async wait<T>(work: () => Promise<T>, what = 'queued work'): Promise<T> {
@@ -65,8 +67,8 @@ export class Waits {
   }
 
   /**
-   * Reports the purpose of a long wait, and rejects the wait at the deadline. Returns a function that stops both
-   * timers.
+   * Reports the purpose of a long wait, and rejects the wait at the deadline. Returns a function
+   * that stops both timers.
    */
   #clocks(what: string, reject: (reason: unknown) => void): () => void {
     const { report, deadlineMs = 600_000 } = this.#options;

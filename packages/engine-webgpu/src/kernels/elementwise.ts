@@ -3,7 +3,7 @@ import { collapse, coordinates, type Loop } from './loop.js';
 import { perElement, type Call, type Element } from './kernel.js';
 
 interface Formula {
-  /** WGSL expression of the result, given those of the operands. */
+  /** Returns the WGSL expression of the result from the expressions of the operands. */
   readonly of: (...operands: readonly string[]) => string;
   /** Element type of the result. @default that of the last operand */
   readonly result?: Element;
@@ -15,13 +15,13 @@ const truth = (expression: (a: string, b: string) => string): Formula => ({
   result: 'i32',
 });
 
-/** Sigmoid whose exponentials never overflow to infinity, which WGSL may treat as any number. */
+/** Sigmoid whose exponentials never overflow to infinity. WGSL may treat infinity as any number. */
 const sigmoid = `fn sigmoid(x: f32) -> f32 {
   let e = exp(-abs(x));
   return select(1.0, e, x < 0.0) / (1.0 + e);
 }`;
 
-/** Hyperbolic tangent: a series near 0, where 1 - e^-2x would lose digits. */
+/** Hyperbolic tangent. Uses a series near 0, where 1 - e^-2x would lose digits. */
 const hyperbolic = `fn tangent(x: f32) -> f32 {
   let s = x * x;
   let near = x * (1.0 + s * (-0.33333333 + s * (0.13333333 + s * (-0.053968254 + s * 0.021869488))));

@@ -1,5 +1,5 @@
 /**
- * Kernels that read by index. Each thread owns one element of the result, or one row of {@link
+ * Kernels that read by index. Each thread computes one element of the result, or one row of {@link
  * topK}, so sums have a fixed order.
  */
 import { floatBits, perElement, type Call, type Element } from './kernel.js';
@@ -18,7 +18,10 @@ interface Gather {
   readonly scale?: number;
 }
 
-/** Slices at the indices of one axis. [outer, size, inner] by [count] or [outer, count] -> [outer, count, inner] */
+/**
+ * Takes the slices at the indices of one axis. [outer, size, inner] by [count] or [outer, count] ->
+ * [outer, count, inner]
+ */
 export function gather(
   element: Element,
   { outer, size, inner, count, isOwn = false, start = 0, scale = 1 }: Gather,
@@ -33,7 +36,10 @@ export function gather(
   return perElement(spec, [outer * count * inner, ...uniforms], body);
 }
 
-/** Puts values at the indices of each row, or adds them. [rows, width], [rows, count] twice -> [rows, width] */
+/**
+ * Writes values to, or adds them to, the elements at the indices of each row. [rows, width], [rows,
+ * count] twice -> [rows, width]
+ */
 export function scatterElements(
   element: Element,
   kind: 'set' | 'add',
@@ -55,7 +61,10 @@ export function scatterElements(
   return perElement(spec, [rows * width, width, count, Number(kind === 'add')], body);
 }
 
-/** The `count` largest numbers of each row in descending order; of equal numbers, the earlier one first. */
+/**
+ * Returns the `count` largest numbers of each row in descending order. Of equal numbers, the
+ * earlier one comes first.
+ */
 export function topK(rows: number, width: number, count: number): Call {
   const body = `
   let at0 = i * p(1u);

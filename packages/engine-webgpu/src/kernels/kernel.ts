@@ -1,19 +1,28 @@
-/** Kernels in WGSL: sources that do not depend on sizes, and the sizes with which they are dispatched. */
+/**
+ * Kernels in WGSL. A source does not depend on sizes; a call adds the sizes with which the kernel
+ * is dispatched.
+ */
 
-/** Element of a buffer. Booleans are 0 and 1 in `i32`, and int64 values are stored as `i32`. */
+/** Element of a buffer. Booleans are stored as 0 and 1 in `i32`, and int64 values as `i32`. */
 export type Element = 'f32' | 'i32';
 
-/** Numbers in a uniform: 256 bytes, which every device accepts as a dynamic offset. */
+/**
+ * Number of 32-bit words in a uniform. These are 256 bytes, a multiple of which every device
+ * accepts as a dynamic offset.
+ */
 export const uniformWords = 64;
 
-/** Workgroups in one dimension of a dispatch, on every device. */
+/** Maximum number of workgroups in one dimension of a dispatch, on every device. */
 const groupLimit = 65_535;
 
 export interface Kernel {
   /** Name of the kernel family, for counting and for errors. */
   readonly name: string;
   readonly source: string;
-  /** Buffers in the order of the bindings 1, 2 ...: those that are read, then those that are written. */
+  /**
+   * Number of buffers that are read, then the number that are written. Bindings 1, 2 ... are in
+   * this order.
+   */
   readonly reads: number;
   readonly writes: number;
 }
@@ -21,15 +30,18 @@ export interface Kernel {
 /** A kernel with its sizes, ready to be dispatched on buffers. */
 export interface Call {
   readonly kernel: Kernel;
-  /** At most {@link uniformWords} numbers; floats are converted by {@link floatBits}. */
+  /** At most {@link uniformWords} numbers. Floats are converted by {@link floatBits}. */
   readonly uniforms: readonly number[];
-  /** Workgroups, counted along the first dimension and folded into the second. */
+  /**
+   * Number of workgroups in two dimensions. They are counted along the first dimension and continue
+   * in the second.
+   */
   readonly groups: readonly [number, number];
-  /** Estimated floating-point operations, memory traffic included. */
+  /** Estimated floating-point operations; memory traffic is converted to operations. */
   readonly work: number;
 }
 
-/** Bits of a float32, for a uniform. */
+/** Returns the bits of a float32, for a uniform. */
 export const floatBits = (value: number): number =>
   new Uint32Array(Float32Array.of(value).buffer)[0]!;
 
@@ -41,9 +53,12 @@ export function foldGroups(count: number): readonly [number, number] {
 }
 
 interface KernelSpec {
-  /** Name of the kernel; name and types together identify its source. */
+  /** Name of the kernel. Name and types together identify its source. */
   readonly name: string;
-  /** Elements of the buffers that are read, and of those that are written, such as `f32 i32 -> f32`. */
+  /**
+   * Element types of the buffers that are read and of those that are written, such as `f32 i32 ->
+   * f32`.
+   */
   readonly types: string;
   /** Estimated operations of each element, row or tile. @default 16 */
   readonly cost?: number;
@@ -52,8 +67,8 @@ interface KernelSpec {
 const kernels = new Map<string, Kernel>();
 
 /**
- * The kernel of a specification, made once. In its source, `b0`, `b1` ... are the buffers, `p(i)` a uniform as `u32`,
- * and `pf(i)` as `f32`.
+ * Returns the kernel of a specification, which is made once. In its source, `b0`, `b1` ... are the
+ * buffers, `p(i)` is uniform i as `u32`, and `pf(i)` is uniform i as `f32`.
  */
 function kernel({ name, types }: KernelSpec, main: string): Kernel {
   const key = `${name} ${types}`;
@@ -76,11 +91,11 @@ fn p(i: u32) -> u32 { return uniforms.words[i / 4u][i % 4u]; }
 fn pf(i: u32) -> f32 { return bitcast<f32>(p(i)); }
 `;
 
-/** Threads of a workgroup in kernels with one thread per element. */
+/** Number of threads of a workgroup in kernels with one thread per element. */
 const linearThreads = 64;
 
 /**
- * Call of a kernel with one thread per element `i`. Uniform 0 is the number of elements.
+ * Makes the call of a kernel with one thread per element `i`. Uniform 0 is the number of elements.
  * @param functions WGSL functions that the body calls
  */
 export function perElement(
@@ -104,13 +119,16 @@ interface GroupSpec extends KernelSpec {
   /** Number of threads of a workgroup. */
   readonly threads: number;
   /**
-   * WGSL outside the body: memory that the threads share, functions.
+   * WGSL outside the body, such as shared memory of the threads and functions.
    * @default shared memory of one number for each thread
    */
   readonly outside?: string;
 }
 
-/** Call of a kernel with one workgroup of threads `t` for each `row`. Uniform 0 is the number of rows. */
+/**
+ * Makes the call of a kernel with one workgroup for each `row`. `t` is the index of a thread in its
+ * workgroup. Uniform 0 is the number of rows.
+ */
 export function perRow(
   { threads, outside = `var<workgroup> shared_: array<f32, ${threads}>;`, ...spec }: GroupSpec,
   uniforms: readonly [count: number, ...rest: number[]],
@@ -131,8 +149,9 @@ fn main(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u
 const workOf = ({ cost = 16 }: KernelSpec, count: number): number => count * cost;
 
 /**
- * Declares `name`, for each thread, as the combination of `value` of all threads: of neighbours half the threads apart,
- * then a quarter, and so on. The memory is free for other use after the next barrier.
+ * Returns WGSL that combines the `value` of all threads and declares the result as `name` in each
+ * thread. First combines threads that are half the number of threads apart, then a quarter, and so
+ * on. The shared memory is free for other use after the next barrier.
  */
 export function reduceThreads(
   threads: number,
@@ -140,7 +159,7 @@ export function reduceThreads(
   value: string,
   combine: (a: string, b: string) => string,
 ): string {
-  // Two levels, because a barrier takes longer than a few sums.
+  // Two levels suffice, because a barrier takes longer than a few sums.
   const few = 16;
   const fold = (count: number, apart: number, at: string): string =>
     apart === count

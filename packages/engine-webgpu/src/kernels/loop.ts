@@ -10,7 +10,7 @@ export interface Loop {
 /** Maximum number of dimensions that {@link collapse} may leave. */
 const rankLimit = 8;
 
-/** Row-major strides of a shape. */
+/** Returns the row-major strides of a shape. */
 export function stridesOf(shape: readonly number[]): number[] {
   const strides = shape.map(() => 1);
   for (let i = shape.length - 2; i >= 0; i--) strides[i] = strides[i + 1]! * shape[i + 1]!;
@@ -20,7 +20,10 @@ export function stridesOf(shape: readonly number[]): number[] {
 export const sizeOf = (shape: readonly number[]): number =>
   shape.reduce((size, dim) => size * dim, 1);
 
-/** Drops dimensions of size 1, and joins neighbouring dimensions that every operand traverses with one stride. */
+/**
+ * Drops dimensions of size 1, and joins neighbouring dimensions that every operand can traverse
+ * with a single stride.
+ */
 export function collapse({ dims, strides }: Loop): Loop & { readonly count: number } {
   const axes = dims.flatMap((dim, i) =>
     dim === 1 ? [] : [{ dim, steps: strides.map((own) => own[i]!) }],
@@ -42,8 +45,9 @@ export function collapse({ dims, strides }: Loop): Loop & { readonly count: numb
 }
 
 /**
- * WGSL statements that convert element `i` to the index `x0`, `x1` ... in each operand. Uniforms from `first` on: the
- * rank, the dimensions, the strides of each operand.
+ * Returns WGSL statements that convert the index `i` of an element to its index `x0`, `x1` ... in
+ * each operand. The uniforms from `first` on are the rank, the dimensions, and the strides of each
+ * operand.
  */
 export function coordinates(first: number, operands: number): string {
   const all = Array.from({ length: operands }, (_, k) => k);

@@ -5,11 +5,17 @@ interface Rotary {
   readonly shape: readonly [batch: number, heads: number, time: number, width: number];
   /** Number r of elements of a head that are rotated. */
   readonly rotated: number;
-  /** True if the only position is that of the first token of every row; otherwise there is one for each token. */
+  /**
+   * True if there is one position, which is that of the first token of every row. Otherwise each
+   * token has a position.
+   */
   readonly isFirst: boolean;
 }
 
-/** Rotary embedding. x [B, H, T, D], positions [B, T] or [1], cos and sin [P, r / 2] -> [B, H, T, D] */
+/**
+ * Computes the rotary embedding. x [B, H, T, D], positions [B, T] or [1], cos and sin [P, r / 2] ->
+ * [B, H, T, D]
+ */
 export function rotary({ shape, rotated, isFirst }: Rotary): Call {
   const [batch, heads, time, width] = shape;
   const body = `
@@ -32,8 +38,8 @@ export function rotary({ shape, rotated, isFirst }: Rotary): Call {
 }
 
 /**
- * Causal convolution: y[t] = sum over j of w[j] x[t + j]. x [B, K - 1 + S, d] with the past in front, w [d, 1, K] -> [B,
- * S, d]
+ * Computes a causal convolution: y[t] = sum over j of w[j] x[t + j]. x [B, K - 1 + S, d] begins
+ * with the past, w [d, 1, K] -> [B, S, d]
  */
 export function convolution(
   [batch, time, channels]: readonly [number, number, number],

@@ -1,7 +1,8 @@
 /**
- * Matrix products. Every kernel sums in one order: blocks of 256 along K, each ascending in one accumulator, and the
- * sums of blocks in order. The bits of a result therefore depend neither on the number of rows and columns, nor on the
- * kernel that computes it.
+ * Matrix products. Every kernel sums in the same order. It sums blocks of 256 products along K,
+ * each in ascending order in one accumulator, and then adds the sums of the blocks in order. The
+ * bits of a result therefore depend neither on the number of rows and columns nor on the kernel
+ * that computes it.
  */
 import { floatBits, perElement, perRow, type Call } from './kernel.js';
 
@@ -21,12 +22,15 @@ export const blockDepth = 256;
 /** Number of indices of K that a workgroup loads at a time. */
 const stepDepth = 16;
 
-/** Fewer workgroups than this leave a GPU partly idle; separate workgroups then compute the blocks of K. */
+/**
+ * Number of workgroups below which a GPU is partly idle. With fewer, separate workgroups compute
+ * the blocks of K.
+ */
 const busyGroups = 128;
 
 /**
- * Steps of a product: with two, `first` writes `partials.size` numbers, which `partials.sum` adds
- * up.
+ * Dispatches of a product. If there are two, `first` writes `partials.size` numbers, which
+ * `partials.sum` adds up.
  */
 interface ProductPlan {
   readonly first: Call;
@@ -45,7 +49,7 @@ export function product(shape: Product): ProductPlan {
   return { first, partials: { size: size * parts, sum: sumOfParts(size, parts, alpha) } };
 }
 
-/** Results that a workgroup computes. */
+/** Size of the block of results that a workgroup computes. */
 interface Tile {
   readonly rows: number;
   readonly columns: number;
@@ -57,8 +61,9 @@ function tileOf({ rows, columns }: Product): Tile {
 }
 
 /**
- * Uniforms 1 to 10 of a product in parts: M, N, K, the size of a right operand, the factor of the sums, the number of
- * parts, and the strides of both operands. Uniform 11 is the number of indices of K that a part sums.
+ * Returns uniforms 1 to 11 of a product in parts: M, N, K, the size of a right operand, the factor
+ * of the sums, the number of parts, the strides of both operands (7 to 10), and the number of
+ * indices of K that a part sums.
  */
 function uniformsOf(shape: Product, parts: number): readonly number[] {
   const { rows, columns, depth, transposeA, transposeB, alpha } = shape;
@@ -79,12 +84,15 @@ fn right(start: u32, k: u32, n: u32) -> f32 {
   return b1[start + k * p(9u) + n * p(10u)];
 }`;
 
-/** Each thread computes 4 x 4 results of a tile. With several parts, each part writes the sums of one block of K. */
+/**
+ * Makes the call in which each thread computes 4 x 4 results of a tile. With several parts, each
+ * part writes the sums of one block of K.
+ */
 function tiledProduct(shape: Product, tile: Tile, tiles: number, parts: number): Call {
   const { batch, rows, columns, depth } = shape;
   const [across, down] = [tile.columns / 4, tile.rows / 4];
   const threads = across * down;
-  // Neighbouring threads read neighbouring numbers: along K where its stride is 1.
+  // Neighbouring threads read neighbouring numbers, which are along K if the stride of K is 1.
   const load = (name: string, wide: number, stride: number, of: (at: string) => string) => `
     for (var e = t; e < ${stepDepth * wide}u; e += ${threads}u) {
       let is_deep = p(${stride}u) == 1u;

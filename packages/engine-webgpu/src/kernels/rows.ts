@@ -1,6 +1,7 @@
 /**
- * Reductions of rows. Except in {@link cumulativeSum}, element i belongs to thread i modulo the
- * number of threads, so appending elements that contribute 0 to a row changes no bit of the result.
+ * Reductions of rows. Except in {@link cumulativeSum}, thread i modulo the number of threads
+ * handles element i. Appending elements that contribute 0 to a row therefore changes no bit of the
+ * result.
  */
 import { floatBits, maximum, perElement, perRow, reduceThreads, sum, type Call } from './kernel.js';
 import { blockDepth } from './product.js';
@@ -13,7 +14,7 @@ const lowest = '-3.4028234e38';
 const each = (statement: string): string =>
   `for (var i = t; i < p(1u); i += ${threads}u) { ${statement} }`;
 
-/** Softmax or its logarithm over the last dimension. [rows, width] */
+/** Computes softmax or its logarithm over the last dimension. [rows, width] */
 export function softmax(kind: 'Softmax' | 'LogSoftmax', rows: number, width: number): Call {
   const body = `
   let at0 = row * p(1u);
@@ -32,11 +33,14 @@ export function softmax(kind: 'Softmax' | 'LogSoftmax', rows: number, width: num
   return rowCall(kind, rows, width, body);
 }
 
-/** Call of a kernel that reads and writes rows. */
+/** Makes the call of a kernel that reads and writes rows. */
 const rowCall = (name: string, rows: number, width: number, body: string): Call =>
   perRow({ name, types: 'f32 -> f32', cost: 24 * width, threads }, [rows, width], body);
 
-/** y = w x r with r = 1 / sqrt(mean(x^2) + epsilon). x [rows, width], w [width] -> y, r [rows] */
+/**
+ * Computes y = w x r with r = 1 / sqrt(mean(x^2) + epsilon). x [rows, width], w [width] -> y, r
+ * [rows]
+ */
 export function rootMeanSquareNorm(rows: number, width: number, epsilon: number): Call {
   const body = `
   let at0 = row * p(1u);
@@ -59,7 +63,7 @@ const reductions = {
   ReduceMax: { start: lowest, of: maximum },
 };
 
-/** Sum or maximum along an axis. [outer, width, inner] -> [outer, inner] */
+/** Computes the sum or maximum along an axis. [outer, width, inner] -> [outer, inner] */
 export function reduce(kind: Reduction, outer: number, width: number, inner: number): Call {
   return inner === 1 ? reduceRows(kind, outer, width) : reduceColumns(kind, outer, width, inner);
 }
@@ -74,7 +78,10 @@ function reduceRows(kind: Reduction, rows: number, width: number): Call {
   return rowCall(kind, rows, width, body);
 }
 
-/** Reduces columns with a thread each, so that neighbouring threads read neighbouring numbers; sums in blocks. */
+/**
+ * Reduces columns, one thread per column, so that neighbouring threads read neighbouring numbers.
+ * Sums in blocks of {@link blockDepth}.
+ */
 function reduceColumns(kind: Reduction, outer: number, width: number, inner: number): Call {
   const { start, of } = reductions[kind];
   const body = `
@@ -93,7 +100,8 @@ function reduceColumns(kind: Reduction, outer: number, width: number, inner: num
 }
 
 /**
- * Cumulative sums of rows. Each thread sums neighbouring elements, and starts from the sum of the threads before it.
+ * Computes cumulative sums of rows. Each thread sums neighbouring elements, starting from the sum
+ * of all earlier threads.
  */
 export function cumulativeSum(rows: number, width: number): Call {
   const body = `

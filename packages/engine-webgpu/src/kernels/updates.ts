@@ -1,4 +1,6 @@
-/** Kernels outside graphs: updates in place, sums of squares, and moves of rows. */
+/**
+ * Kernels that are dispatched outside graphs: updates in place, sums of squares, and moves of rows.
+ */
 import { floatBits, maximum, perElement, perRow, reduceThreads, sum, type Call } from './kernel.js';
 
 /** to += from */
@@ -8,8 +10,8 @@ export function addition(count: number, fromStart: number, toStart: number): Cal
 }
 
 /**
- * Groups rows by id for {@link addedRows}. The list: distinct ids; for each id, the start of its rows, then the end;
- * all rows.
+ * Groups rows by id for {@link addedRows}. The list holds the distinct ids, then for each id the
+ * start of its rows, then the end of the last, then all rows.
  */
 export function rowsById(ids: Int32Array): { readonly count: number; readonly list: Int32Array } {
   const rows = Map.groupBy(ids.keys(), (row) => ids[row]!);
@@ -24,8 +26,8 @@ export function rowsById(ids: Int32Array): { readonly count: number; readonly li
 }
 
 /**
- * Adds scaled rows to the rows of a table, for each id in the order of the rows. Operands: the rows, the list of {@link
- * rowsById}, the table.
+ * Adds scaled rows to the rows of a table. For each id, rows are added in their order. Operands:
+ * the rows, the list of {@link rowsById}, the table.
  */
 export function addedRows(
   ids: number,
@@ -51,15 +53,16 @@ export function addedRows(
 
 const normThreads = 256;
 
-/** Numbers that a workgroup of {@link squares} sums. */
+/** Number of elements that a workgroup of {@link squares} sums. */
 const normShare = normThreads * 256;
 
-/** Workgroups that {@link squares} has for this many numbers. */
+/** Returns the number of workgroups of {@link squares} for `count` numbers. */
 export const squareGroups = (count: number): number => Math.ceil(count / normShare);
 
 /**
- * For each workgroup the sum of the squares of its numbers, and 1 if one of them is not finite. Such a number is found
- * by its bits, because WGSL may assume that all numbers are finite. x -> [groups, 2], from group `first` on
+ * Computes, for each workgroup, the sum of the squares of its numbers, and 1 if one of them is not
+ * finite. Such a number is detected by its bits, because WGSL may assume that all numbers are
+ * finite. x -> [groups, 2], from group `first` on
  */
 export function squares(count: number, start: number, first: number): Call {
   const body = `
@@ -92,8 +95,8 @@ interface Update {
 }
 
 /**
- * One AdamW update in place of the weights, or of the gradient. Operands: the other of the two, which is only read; the
- * array that is overwritten; both moments.
+ * Makes one AdamW update that overwrites the weights or, with `isGradient`, the gradient. Operands:
+ * the array that is only read, the array that is overwritten, and both moments.
  */
 export function adamW(count: number, isGradient: boolean, update: Update): Call {
   const { betas, gradientScale, keep, stepSize, rootCorrection, epsilon } = update;
@@ -114,17 +117,18 @@ export function adamW(count: number, isGradient: boolean, update: Update): Call 
 
 /** Location of the rows of a cache in an array [rows, ..., heads, positions, width]. */
 export interface CacheRows {
-  /** Numbers between the starts of two consecutive rows. */
+  /** Number of elements between the starts of two consecutive rows. */
   readonly row: number;
-  /** Index of the first head in a row. */
+  /** Index of the first element of a row's first head. */
   readonly start: number;
   /** Number of positions of a head. */
   readonly positions: number;
 }
 
 /**
- * Copies positions of rows, by a list of moves: (from, to, position, length) each. Operands: the array that is read; the
- * moves; the array that is written. A state has one position, which every move overwrites.
+ * Copies positions of rows by a list of moves, each of which is (from, to, position, length).
+ * Operands: the array that is read, the moves, the array that is written. A state has one position,
+ * which every move overwrites.
  */
 export function movedRows(
   { moves, heads, length, width }: Readonly<Record<'moves' | 'heads' | 'length' | 'width', number>>,

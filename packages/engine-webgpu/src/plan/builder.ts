@@ -1,16 +1,19 @@
-/** A plan under construction: storages, dispatches, and which storage each value has. */
+/** A plan under construction: its storages and dispatches, and the storage of each value. */
 import { InvariantError, type EngineError } from '@trinity-rft/core';
 import type { DataType, NodeRecord } from '@trinity-rft/engine-onnx/graph-runtime';
 import { unsupported } from '../device/errors.js';
 import type { Call } from '../kernels/kernel.js';
 import { bytesOf, type Value } from './value.js';
 
-/** Location of a storage's numbers. */
+/** Location of the numbers of a storage. */
 export type Place =
   | { readonly kind: 'input' | 'output'; readonly name: string }
-  /** A constant, shared by all plans of the graph. */
+  /** A constant, which all plans of the graph share. */
   | { readonly kind: 'constant'; readonly key: string }
-  /** A temporary storage, needed from the dispatch that first writes it to the last dispatch that reads it. */
+  /**
+   * A temporary storage. It is needed from the dispatch that first writes it to the last dispatch
+   * that reads it.
+   */
   | { readonly kind: 'slot' };
 
 interface Storage {
@@ -51,12 +54,15 @@ export class PlanBuilder {
     this.name(name, { dtype, shape, storage: this.#storage(shape, { kind: 'input', name }) });
   }
 
-  /** A value that a kernel will write. */
+  /** Creates a value that a kernel will write. */
   fresh(dtype: DataType, shape: readonly number[]): Value {
     return { dtype, shape, storage: this.#storage(shape, { kind: 'slot' }) };
   }
 
-  /** A view of the same numbers with another shape, or with another type that has the same storage format. */
+  /**
+   * Returns a view of the same numbers with another shape, or with another type of the same storage
+   * format.
+   */
   alias(value: Value, shape: readonly number[], dtype: DataType = value.dtype): Value {
     return value.host
       ? { ...value, shape, dtype }
@@ -70,14 +76,16 @@ export class PlanBuilder {
     this.dispatches.push({ ...call, buffers });
   }
 
-  /** The result of a dispatch. */
+  /** Adds a dispatch with one result, and returns the result. */
   computed(dtype: DataType, shape: readonly number[], call: Call, reads: readonly Value[]): Value {
     const y = this.fresh(dtype, shape);
     this.run(call, reads, [y]);
     return y;
   }
 
-  /** The storage of a value; numbers of the host become a constant of the graph. */
+  /**
+   * Returns the storage of a value. Numbers that are on the host become a constant of the graph.
+   */
   storageOf(value: Value): number {
     if (value.storage !== undefined) return value.storage;
     if (!value.host) throw new InvariantError('A value has neither numbers nor a storage.');
@@ -96,6 +104,6 @@ export class PlanBuilder {
   }
 }
 
-/** Error for a node without a kernel. @param what noun phrase */
+/** Creates the error for a node without a kernel. @param what noun phrase */
 export const unsupportedNode = ({ name, type }: NodeRecord, what: string): EngineError =>
   unsupported(`${what} (operator ${type}, node ${name})`, { operator: type, node: name });

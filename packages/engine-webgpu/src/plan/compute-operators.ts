@@ -1,4 +1,7 @@
-/** Operators that compute: elementwise, products, rows, positions. */
+/**
+ * Operators that compute: elementwise operators, products, reductions of rows, and operators along
+ * positions.
+ */
 import { elementwise } from '../kernels/elementwise.js';
 import { sizeOf, stridesOf } from '../kernels/loop.js';
 import { convolution, rotary } from '../kernels/positions.js';
@@ -13,13 +16,14 @@ const comparisons = new Set(['Equal', 'Less', 'LessOrEqual', 'Greater']);
 const elementwiseOf: Operator = (step) => {
   const { type } = step.node;
   const operands = step.operands();
-  // A comparison with infinity orders nodes; the commands of a queue run in order anyway.
+  // Graphs use a comparison with infinity only to order nodes. The commands of a queue are executed
+  // in order anyway.
   if (type === 'Greater' && operands[1]!.host?.every((bound) => bound === Infinity))
     return [{ dtype: 'bool', shape: operands[0]!.shape, host: [0] }];
   return [computed(step, type, operands)];
 };
 
-/** The result of an elementwise operator, with operands broadcast to one shape. */
+/** Computes an elementwise operator, with operands broadcast to one shape. */
 function computed(step: Step, type: string, operands: readonly Value[]): Value {
   const rank = Math.max(...operands.map(({ shape }) => shape.length));
   const dims = Array.from({ length: rank }, (_, i) =>
@@ -52,7 +56,10 @@ const gemm: Operator = (step) => {
   return [computed(step, 'Add', [multiplied(step), step.operand(2)])];
 };
 
-/** Product of the first two operands. The right one has the leading dimensions of the left one, or is a single matrix. */
+/**
+ * Multiplies the first two operands. The right operand has the leading dimensions of the left one,
+ * or is a single matrix.
+ */
 function multiplied(step: Step): Value {
   const [a, b] = [step.operand(0), step.operand(1)];
   const [transposeA, transposeB] = ['transA', 'transB'].map((key) => step.integer(key, 0) === 1);
@@ -78,7 +85,7 @@ function multiplied(step: Step): Value {
   return step.builder.computed('float32', shape, partials.sum, [sums]);
 }
 
-/** Rows and columns of matrices, after their transposition. */
+/** Returns the numbers of rows and columns of matrices after the transposition. */
 function matrixOf({ shape }: Value, isTransposed: boolean): readonly [number, number] {
   const [rows, columns] = shape.slice(-2) as [number, number];
   return isTransposed ? [columns, rows] : [rows, columns];
@@ -101,7 +108,7 @@ const norm: Operator = (step) => {
   return made;
 };
 
-/** Reduction over axes. Neighbouring axes are reduced together, the last axes first. */
+/** Plans a reduction over axes. Neighbouring axes are reduced together, and the last axes first. */
 const reduceOf: Operator = (step) => {
   const a = step.operand(0);
   const reduced = new Set(step.numbers(1).map((axis) => axisOf(axis, a)));
@@ -118,7 +125,7 @@ const reduceOf: Operator = (step) => {
   return [step.builder.alias(found, dims)];
 };
 
-/** Reduction over the axes from `first` to `last`, which become 1. */
+/** Reduces the axes from `first` to `last`, which become 1. */
 function reducedAlong(step: Step, a: Value, first: number, last: number): Value {
   const parts = [a.shape.slice(0, first), a.shape.slice(first, last + 1), a.shape.slice(last + 1)];
   const [outer, width, inner] = parts.map(sizeOf) as [number, number, number];

@@ -29,7 +29,7 @@ export function put(builder: PlanBuilder, a: Value, y: Value, toStart: number): 
   builder.run(copy(elementOf(y.dtype)!, { dims: a.shape, from, to, toStart }), [a], [y]);
 }
 
-/** Values one after another along an axis. */
+/** Joins values along an axis. */
 export function joined(builder: PlanBuilder, parts: readonly Value[], axis: number): Value {
   const size = parts.reduce((sum, { shape }) => sum + shape[axis]!, 0);
   const y = builder.fresh(parts[0]!.dtype, parts[0]!.shape.with(axis, size));

@@ -26,7 +26,10 @@ const expand: Operator = (step) => {
   return [copied(step.builder, a, dims, from)];
 };
 
-/** Slice. Bounds may be negative or beyond the end; a slice of the whole value copies nothing. */
+/**
+ * Plans a slice. Bounds may be negative or beyond the end. A slice of the whole value copies
+ * nothing.
+ */
 const slice: Operator = (step) => {
   const a = step.operand(0);
   const [from, to] = [step.numbers(1), step.numbers(2)];

@@ -1,4 +1,7 @@
-/** Plans a graph: derives the dispatches that compute it from the shapes of its inputs. Needs no device. */
+/**
+ * Plans a graph without a device. Derives the dispatches that compute the graph from the shapes of
+ * its inputs.
+ */
 import { EngineError } from '@trinity-rft/core';
 import type {
   ConstantRecord,
@@ -24,7 +27,10 @@ import { assignSlots, type Span } from './slots.js';
 import { Step, type Operator } from './step.js';
 import { elementOf, type Value } from './value.js';
 
-/** A buffer of a dispatch. Slots are buffers of the plan, by number. */
+/**
+ * Location of a buffer of a dispatch. Slots are temporary buffers of the plan, identified by a
+ * number.
+ */
 type PlannedPlace =
   | Exclude<Place, { kind: 'slot' }>
   | { readonly kind: 'slot'; readonly slot: number };
@@ -76,8 +82,8 @@ export function checkGraph({ nodes, inputs, constants }: ModelRecord): void {
 type Shapes = Readonly<Record<string, readonly number[]>>;
 
 /**
- * The plan of a graph that {@link checkGraph} accepts.
- * @param shapes of all inputs
+ * Plans a graph that {@link checkGraph} accepts.
+ * @param shapes shapes of all inputs
  * @throws EngineError if the shapes do not fit the graph, or the operands of a node have no kernel
  */
 export function planGraph(record: ModelRecord, shapes: Shapes): Plan {
@@ -99,7 +105,10 @@ function addNode(builder: PlanBuilder, node: NodeRecord): void {
   }
 }
 
-/** Writes a value to an output of the graph: directly by the kernel that computes it, or by a copy. */
+/**
+ * Makes a value an output of the graph. The kernel that computes the value writes the output
+ * directly if possible, otherwise a copy does.
+ */
 function output(builder: PlanBuilder, name: string): PlannedArray {
   const value = builder.value(name);
   const { dtype, shape } = value;
@@ -111,7 +120,10 @@ function output(builder: PlanBuilder, name: string): PlannedArray {
   return { dtype, shape };
 }
 
-/** Drops dispatches whose results no output needs, and gives slots to the storages of the remaining dispatches. */
+/**
+ * Drops dispatches whose results no output needs, and gives slots to the storages of the remaining
+ * dispatches.
+ */
 function finished({ dispatches, storages, constants }: PlanBuilder): Omit<Plan, 'outputs'> {
   const needed = new Set(
     [...storages.keys()].filter((index) => storages[index]!.place.kind === 'output'),

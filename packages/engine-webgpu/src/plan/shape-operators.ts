@@ -1,6 +1,6 @@
 /**
- * Operators on shapes, and casts: the host computes the result, or the result is a view of the same
- * numbers. Only casts between `f32` and `i32` may run a kernel.
+ * Operators on shapes, and casts. The host computes their results, or a result is a view of the
+ * same numbers. Only casts between `f32` and `i32` may need a kernel.
  */
 import { dataTypes, type DataType, type NodeRecord } from '@trinity-rft/engine-onnx/graph-runtime';
 import { elementwise } from '../kernels/elementwise.js';
@@ -16,7 +16,10 @@ export const hostIntegers = (host: readonly number[]): Value => ({
 
 const shape: Operator = (step) => [hostIntegers(step.operand(0).shape)];
 
-/** Reshape. 0 keeps the size at the same index, and -1 stands for the size that the other sizes leave. */
+/**
+ * Plans a reshape. 0 keeps the size at the same index, and -1 is the size that the other sizes
+ * leave.
+ */
 const reshape: Operator = (step) => {
   const a = step.operand(0);
   const sizes = step.numbers(1).map((dim, i) => (dim === 0 ? a.shape[i]! : dim));
@@ -37,7 +40,7 @@ const squeeze: Operator = (step) => {
 
 const identity: Operator = (step) => [step.operand(0)];
 
-/** The type that a node casts to. */
+/** Returns the type that a node casts to. */
 export const castTarget = ({ attributes }: NodeRecord): DataType | undefined =>
   (Object.keys(dataTypes) as DataType[]).find((name) => dataTypes[name] === attributes['to']);
 

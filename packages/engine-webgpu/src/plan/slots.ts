@@ -1,6 +1,9 @@
-/** Storages of a plan that are not needed at the same time share slots. */
+/**
+ * Assigns slots to the storages of a plan. Storages that are not needed at the same time share a
+ * slot.
+ */
 
-/** The dispatches between which a storage is needed, inclusive. */
+/** The first and last dispatch that need a storage, inclusive. */
 export interface Span {
   readonly first: number;
   readonly last: number;
@@ -14,7 +17,10 @@ interface Slots {
   readonly of: readonly number[];
 }
 
-/** Assigns each span the smallest free slot that holds it, or enlarges the largest free slot. */
+/**
+ * Assigns a slot to each span: the smallest free slot that is large enough, or else the largest
+ * free slot, which is enlarged. If no slot is free, adds one.
+ */
 export function assignSlots(spans: readonly Span[]): Slots {
   const bytes: number[] = [];
   const of = spans.map(() => -1);

@@ -30,7 +30,10 @@ export class Step {
     return this.node.inputs.map((_, i) => this.operand(i));
   }
 
-  /** Numbers that a plan depends on. @throws EngineError if only the device knows the numbers */
+  /**
+   * Returns an operand on which the plan depends. @throws EngineError if its numbers are only on
+   * the device
+   */
   numbers(index: number): readonly number[] {
     const { host } = this.operand(index);
     return host ?? this.fail('sizes, axes or bounds that are computed on the device');
@@ -55,8 +58,8 @@ export class Step {
   }
 
   /**
-   * Rows and width of a value whose last dimension the operator works on.
-   * @throws EngineError if that is another axis
+   * Returns the numbers of rows and columns of a value whose last dimension the operator works on.
+   * @throws EngineError if the operator works on another axis
    */
   rows(
     a: Value,

@@ -40,7 +40,10 @@ export class BufferArray implements DeviceArray, BufferPart {
     return this.offset / 4;
   }
 
-  /** The buffer from its beginning to the end of the array, because a binding's offset must be aligned. */
+  /**
+   * The buffer from its beginning to the end of the array, because a binding's offset must be
+   * aligned.
+   */
   get whole(): BufferPart {
     return { buffer: this.buffer, offset: 0, bytes: this.offset + this.bytes };
   }
@@ -66,7 +69,7 @@ export function ofSize(array: DeviceArray, shape: readonly number[], what = 'arr
   );
 }
 
-/** Numbers as buffers store them: float32 or int32. */
+/** Returns numbers as buffers store them, in float32 or int32. */
 export function storedNumbers({ data }: HostArray): Float32Array | Int32Array {
   return data instanceof Float32Array || data instanceof Int32Array ? data : int32Of(data);
 }
@@ -79,7 +82,7 @@ export const int32Of = (numbers: Iterable<number | bigint>): Int32Array =>
     throw new InvariantError(`The number ${value} does not fit into 32 bits.`);
   });
 
-/** Numbers of a type from the bytes of a buffer. */
+/** Converts the bytes of a buffer to numbers of a type. */
 export function readNumbers(dtype: DataType, bytes: ArrayBuffer): Numbers {
   if (dtype === 'float32') return new Float32Array(bytes);
   const integers = new Int32Array(bytes);

@@ -13,7 +13,10 @@ import { BufferArray, ownArray } from './array.js';
 import type { BufferPart } from './commands.js';
 import { dispatchOnce, withScratch, type Machine, type Scratch } from './machine.js';
 
-/** An input of the cache: [rows, heads, positions, width]. A state has one head and one position. */
+/**
+ * An input that the cache holds, [rows, heads, positions, width]. A state has one head and one
+ * position.
+ */
 interface Entry {
   readonly name: string;
   readonly shape: readonly number[];
@@ -100,7 +103,8 @@ export class DeviceCache implements RowCache {
       throw new InvariantError('A cache of another runtime cannot be copied to a WebGPU device.');
     if (from !== this)
       return this.#move(moves, (i) => ({ part: from.#part(i), place: placeOf(from.#entries[i]!) }));
-    // One dispatch cannot read and write the same buffer, and a later move may read what an earlier one has written.
+    // One dispatch cannot read and write the same buffer. In addition, a move may read what an
+    // earlier move has written.
     for (const move of moves)
       this.#move([{ ...move, from: 0 }], (i, entry, scratch) => {
         const bytes = 4 * sizeOf(entry.shape);
@@ -133,7 +137,7 @@ export class DeviceCache implements RowCache {
     return { buffer: this.#buffers[index]!, offset: 0, bytes };
   }
 
-  /** @param source location of an entry's new numbers */
+  /** @param source returns the location of an entry's new numbers */
   #move(
     moves: readonly RowMove[],
     source: (index: number, entry: Entry, scratch: Scratch) => Source,
@@ -162,7 +166,7 @@ const placeOf = ({ shape, positions }: Entry): CacheRows => ({
   positions,
 });
 
-/** The rows of a state. */
+/** Returns the location of all rows of a state. */
 function whole(state: BufferArray): Source {
   const row = state.size / state.shape[0]!;
   return { part: state.whole, place: { row, start: state.start, positions: 1 } };

@@ -1,5 +1,5 @@
 /// <reference types="@webgpu/types" />
-/** Commands for a device, in order. They are submitted in portions of limited work. */
+/** Queues commands for a device, in order. Submits them in portions of limited work. */
 import { uniformWords, type Call } from '../kernels/kernel.js';
 import type { Pipeline } from './pipelines.js';
 
@@ -11,13 +11,19 @@ export interface BufferPart {
   readonly bytes: number;
 }
 
-/** The buffers of a dispatch, and the bind group of its last run, which is created again if a buffer differs. */
+/**
+ * The buffers of a dispatch and the bind group of its last execution. The group is created again if
+ * a buffer differs.
+ */
 export interface Bindings {
   group: GPUBindGroup | undefined;
   parts: readonly BufferPart[];
 }
 
-/** Maximum number of dispatches whose uniforms fit into the buffer; the commands are then submitted. */
+/**
+ * Maximum number of dispatches between two submits, because their uniforms must fit into one
+ * buffer.
+ */
 const dispatchLimit = 1024;
 
 const bytesPerUniform = 4 * uniformWords;
@@ -70,16 +76,17 @@ export class Commands {
     this.#open().clearBuffer(buffer, offset, bytes);
   }
 
-  /** Writes numbers after all commands that are already queued. */
+  /** Submits all queued commands, and then writes numbers. */
   write({ buffer, offset }: BufferPart, numbers: Float32Array | Int32Array): void {
     this.submit();
     this.#device.queue.writeBuffer(buffer, offset, numbers);
   }
 
-  /** Reads the bytes of several parts, concatenated. All copies are queued at once. */
+  /** Reads the bytes of several parts and concatenates them. All copies are queued at once. */
   async read(parts: readonly BufferPart[]): Promise<ArrayBuffer> {
     const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
-    // One per part, because all of them may exceed the largest buffer. They are in the host's memory, outside the budget.
+    // Each part has its own buffer, because all parts together may exceed the largest buffer. These
+    // buffers are in the host's memory and do not count towards the budget.
     const staging = parts.map((part) => {
       const buffer = this.#device.createBuffer({ size: part.bytes, usage });
       this.copy(part, { buffer, offset: 0, bytes: part.bytes });
@@ -88,7 +95,8 @@ export class Commands {
     this.submit();
     await this.#options.wait(async () => {
       const mapped = staging.map((buffer) => buffer.mapAsync(GPUMapMode.READ));
-      // The wait ends with the last of them, because the thread may end after it.
+      // The wait ends only when all buffers are mapped, because the thread may be terminated after
+      // it.
       await Promise.allSettled(mapped);
       await Promise.all(mapped);
     });

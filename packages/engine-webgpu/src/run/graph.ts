@@ -1,4 +1,4 @@
-/** A graph that runs on a device. */
+/** A graph that a device executes. */
 import type {
   DeviceArray,
   DeviceArrays,
@@ -15,11 +15,15 @@ import type { Bindings, BufferPart } from './commands.js';
 import { upload, withScratch, type Machine, type Scratch } from './machine.js';
 
 /**
- * Maximum number of kept plans, one for each recent combination of input shapes. Decoding needs one per number of rows.
+ * Maximum number of cached plans. Each recent combination of input shapes has a plan; decoding
+ * needs one for each number of rows.
  */
 const planLimit = 128;
 
-/** Bytes between the offsets at which a binding may begin: the default of WebGPU, which the device keeps. */
+/**
+ * A binding may begin at multiples of this number of bytes. This is WebGPU's default, which the
+ * device keeps.
+ */
 const bindingAlignment = 256;
 
 interface ReadyPlan {
@@ -47,7 +51,7 @@ export class DeviceGraph implements LoadedGraph {
   }
 
   async trim(): Promise<void> {
-    // Runs keep nothing: their buffers return to the pool.
+    // An execution keeps no memory, because its buffers return to the pool.
   }
 
   async free(): Promise<void> {
@@ -65,7 +69,7 @@ export class DeviceGraph implements LoadedGraph {
     );
     const key = JSON.stringify(shapes);
     const ready = this.#plans.get(key) ?? readyPlan(planGraph(this.#record, shapes));
-    // The order of the map is that of the last use.
+    // The map is kept in the order of last use.
     this.#plans.delete(key);
     this.#plans.set(key, ready);
     if (this.#plans.size > planLimit) this.#plans.delete(this.#plans.keys().next().value!);
@@ -73,8 +77,8 @@ export class DeviceGraph implements LoadedGraph {
   }
 
   /**
-   * Queues all commands of a run without awaiting, so that the commands of two runs never
-   * interleave.
+   * Queues all commands of one execution without awaiting, so that the commands of two executions
+   * never interleave.
    */
   #queue(
     { plan, bindings }: ReadyPlan,
@@ -117,7 +121,7 @@ export class DeviceGraph implements LoadedGraph {
     return Object.fromEntries(targets.map(({ name, array }) => [name, array]));
   }
 
-  /** The buffer of an input. A view whose offset is not aligned is copied. */
+  /** Returns the buffer of an input. A view whose offset is not aligned is copied. */
   #feed(input: HostArray | DeviceArray, scratch: Scratch): BufferPart {
     if ('data' in input) return scratch.upload(storedNumbers(input));
     const array = ownArray(input);

@@ -11,7 +11,7 @@ export interface Machine {
   readonly commands: Commands;
 }
 
-/** @param budget estimated operations of one submit */
+/** @param budget maximum estimated operations of one submit */
 export function createMachine(
   { device, memory, wait }: Pick<OpenDevice, 'device' | 'memory' | 'wait'>,
   budget: number,
@@ -33,7 +33,7 @@ export function dispatchOnce(
   commands.dispatch(pipelines.now(call.kernel), call, { group: undefined, parts });
 }
 
-/** A buffer with these numbers. */
+/** Creates a buffer with these numbers. */
 export function upload(
   { memory, commands }: Machine,
   numbers: Float32Array | Int32Array,
@@ -44,7 +44,7 @@ export function upload(
   return part;
 }
 
-/** Buffers that are needed until the commands with them are queued. */
+/** Creates buffers that are needed only until the commands that use them are queued. */
 export interface Scratch {
   readonly take: (bytes: number) => BufferPart;
   readonly upload: (numbers: Float32Array | Int32Array) => BufferPart;
@@ -64,7 +64,7 @@ export function withScratch<T>(machine: Machine, queue: (scratch: Scratch) => T)
       upload: (numbers) => keep(upload(machine, numbers)),
     });
   } finally {
-    // In reverse, so that the next run takes the same ones.
+    // In reverse order, so that the next execution takes the same buffers.
     for (const buffer of taken.toReversed()) memory.give(buffer);
   }
 }

@@ -1,5 +1,6 @@
 /**
- * Buffers of a device. Freed buffers are reused: commands run in order, so the new use of a buffer follows the old use.
+ * Allocates buffers of a device. Freed buffers are reused at once: commands are executed in order,
+ * so the new use of a buffer follows the old use.
  */
 import type { DeviceMemory } from '../device/memory.js';
 
@@ -16,8 +17,9 @@ export class Memory {
   }
 
   /**
-   * A buffer of at least this size, with any content.
-   * @throws EngineError if the buffer exceeds a limit or the budget, or the driver has no memory left
+   * Returns a buffer of at least `bytes` bytes, with arbitrary content.
+   * @throws EngineError if the buffer exceeds a limit or the budget, or the driver has no memory
+   * left
    */
   take(bytes: number): GPUBuffer {
     const { largest, used, budget } = this.#device;
@@ -29,14 +31,14 @@ export class Memory {
     return this.#device.create(size, usage, 'array');
   }
 
-  /** Takes a buffer back, once the last command with the buffer is queued. */
+  /** Frees a buffer. The last command that uses the buffer must already be queued. */
   give(buffer: GPUBuffer): void {
     const free = this.#free.get(buffer.size) ?? [];
     this.#free.set(buffer.size, free);
     free.push(buffer);
   }
 
-  /** Destroys the free buffers, after the queued commands with them are submitted. */
+  /** Submits the queued commands, which may use free buffers, and then destroys these buffers. */
   #trim(): void {
     this.#submit();
     for (const buffers of this.#free.values())
@@ -45,7 +47,10 @@ export class Memory {
   }
 }
 
-/** The next of eight sizes between two powers of two, at least 256 bytes. */
+/**
+ * Rounds up to the next size class, at least 256 bytes. There are eight size classes between two
+ * powers of two.
+ */
 function sizeClass(bytes: number): number {
   if (bytes <= 256) return 256;
   const step = 2 ** (Math.floor(Math.log2(bytes)) - 3);

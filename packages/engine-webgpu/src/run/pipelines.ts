@@ -1,4 +1,4 @@
-/** Compiled kernels. */
+/** Compiles kernels and keeps the results. */
 import type { OpenDevice } from '../device/device.js';
 import { uniformWords, type Kernel } from '../kernels/kernel.js';
 
@@ -25,7 +25,7 @@ export class Pipelines {
     this.#wait = wait;
   }
 
-  /** The compiled kernel; compiles it in this thread if it is not ready. */
+  /** Returns the compiled kernel. Compiles it in this thread if it is not ready. */
   now(kernel: Kernel): Pipeline {
     const known = this.#ready.get(kernel);
     if (known) return known;
@@ -35,7 +35,10 @@ export class Pipelines {
     return made;
   }
 
-  /** Compiles kernels in the background, each once. @throws EngineError when the device rejects a kernel */
+  /**
+   * Compiles kernels in the background, each once. @throws EngineError when the device rejects a
+   * kernel
+   */
   async compile(kernels: Iterable<Kernel>): Promise<void> {
     const waiting = [...kernels].filter((kernel) => !this.#ready.has(kernel));
     await Promise.all(waiting.map((kernel) => this.#compiled(kernel)));

@@ -1,6 +1,6 @@
 /**
- * Plays prompts on the checkpoint and in the target runtime, and reports differences beyond the
- * limits.
+ * Plays prompts on the checkpoint and in the runtime of the export, and reports differences beyond
+ * the limits.
  */
 import path from 'node:path';
 import { createChatFormat, loadTokenizer, type ChatFormat } from '@trinity-rft/chat';
@@ -16,18 +16,18 @@ import { transformersPlayer } from './transformers-js.js';
 
 export interface CheckOptions {
   /**
-   * Prompts to play.
+   * Prompts to play on both models.
    * @default six conversations: plain, with a system message, with several turns, with tools
    */
   readonly prompts?: readonly PlayedPrompt[];
-  /** Prompt texts that the run recorded; they are played in addition. @default [] */
+  /** Prompt texts that the training run recorded, which are also played. @default [] */
   readonly recorded?: readonly string[];
-  /** Limit on the tokens of a greedy answer. @default 32 */
+  /** Maximum number of tokens of a greedy answer. @default 32 */
   readonly answerTokens?: number;
 }
 
 export interface CheckResult extends Parity {
-  /** Runtime that played the export. */
+  /** Name of the runtime that played the export. */
   readonly runtime: string;
   /** One sentence per exceeded limit; empty if the export passes. */
   readonly faults: readonly string[];
@@ -37,7 +37,7 @@ export interface CheckResult extends Parity {
 interface CheckedExport {
   /** Model folder of the checkpoint. */
   readonly from: string;
-  /** Folder of the export; `file` is its main file. */
+  /** Folder of the export. `file` is its main file. */
   readonly folder: string;
   readonly file: string;
   readonly target: FormatName;
@@ -55,8 +55,8 @@ interface CheckControl {
 
 /**
  * Checks a written export against its checkpoint.
- * @throws ConfigError if the package of the runtime is not installed, CheckpointError if the runtime
- * rejects the export
+ * @throws ConfigError if the package of the runtime is not installed, CheckpointError if the
+ * runtime rejects the export
  */
 export async function checkExport(
   exported: CheckedExport,

@@ -3,7 +3,7 @@ import type { ChatFormat } from '@trinity-rft/chat';
 import { EngineError } from '@trinity-rft/core';
 import type { PlayedPrompt, Player } from './player.js';
 
-/** A share as counts: `equal` of `of`. */
+/** A share given by two counts: `equal` of `of`. */
 export interface Share {
   readonly equal: number;
   readonly of: number;
@@ -11,37 +11,45 @@ export interface Share {
 
 export interface Parity {
   /**
-   * Prompts that the runtime's own code renders as the checkpoint's template does. Prompts that the
-   * template rejects are not counted.
+   * Share of prompts that the runtime's own code renders exactly as the checkpoint's template does.
+   * Prompts that the template rejects are not counted.
    */
   readonly renderedPrompts: Share;
   /**
-   * Number of prompts that were not played: they contain characters without a token, or leave no
-   * room for an answer.
+   * Number of prompts that were not played, because they contain characters without a token or
+   * leave no room for an answer.
    */
   readonly leftOut: number;
-  /** Played prompts with equal token ids. */
+  /** Share of played prompts with equal token ids. */
   readonly tokenIds: Share;
-  /** Number of scored positions: those of prompts and of the checkpoint's greedy answers. */
+  /**
+   * Number of scored positions, which are those of prompts and of the checkpoint's greedy answers.
+   */
   readonly positions: number;
   /** Mean |difference| of log-probabilities over the scored positions, in nats. */
   readonly meanDifference: number;
   readonly largestDifference: number;
-  /** Tokens of the checkpoint's greedy answers that are also the export's most probable token. */
+  /**
+   * Share of tokens of the checkpoint's greedy answers that are also the export's most probable
+   * token. Absent if the runtime does not report it.
+   */
   readonly bestTokens?: Share;
   readonly greedyTexts: Share;
-  /** Greedy answers with equal parsed tool calls. */
+  /** Share of greedy answers with equal parsed tool calls. */
   readonly toolCalls: Share;
-  /** Answer tokens of the export per second of greedy decoding, including the time for prompts. */
+  /**
+   * Number of answer tokens of the export per second of greedy decoding, including the time for
+   * prompts.
+   */
   readonly tokensPerSecond: number;
 }
 
 interface CompareOptions {
   /** Parses the tool calls of both models, with the parser of training. */
   readonly format: ChatFormat;
-  /** Limit on the tokens of a greedy answer. */
+  /** Maximum number of tokens of a greedy answer. */
   readonly answerTokens: number;
-  /** Limit on prompt and answer together, in tokens. */
+  /** Maximum number of tokens of prompt and answer together. */
   readonly mostTokens: number;
   readonly signal?: AbortSignal;
   readonly onPrompt?: (done: number, of: number) => void;
@@ -185,13 +193,13 @@ async function addScores(
   }
 }
 
-/** Id of the unknown token; -1 if the tokenizer has no such token. */
+/** Returns the id of the unknown token; -1 if the tokenizer has no such token. */
 export function unknownId({ tokenizer }: ChatFormat): number {
   const { unk_token: unknown } = tokenizer.specialTokens;
   return unknown === undefined ? -1 : (tokenizer.tokenToId(unknown) ?? -1);
 }
 
-/** Text of a rendered prompt; undefined if the template rejects the prompt. */
+/** Renders a prompt; resolves with undefined if the template rejects it. */
 async function rendered(player: Player, prompt: PlayedPrompt): Promise<string | undefined> {
   try {
     return await player.render(prompt);

@@ -1,6 +1,6 @@
 /**
- * Conversations that every check plays: plain, with a system message, with several turns, with
- * tools.
+ * Conversations that a check plays by default: plain, with a system message, with several turns,
+ * with tools.
  */
 import { readFile } from 'node:fs/promises';
 import { normalizeMessages, type NormalMessage } from '@trinity-rft/chat';
@@ -59,7 +59,7 @@ export const conversations: readonly PlayedPrompt[] = [
 ];
 
 /**
- * Reads prompts from a JSON lines file: rows with `messages` (and `tools`), or with a text under
+ * Reads prompts from a JSON lines file. A row has `messages` (and `tools`), or a text under
  * `promptKey` (default: `prompt` or `question`).
  * @throws TaskError naming the line
  */

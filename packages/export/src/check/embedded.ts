@@ -1,4 +1,4 @@
-/** A model folder in the embedded engine, which also trains. */
+/** Plays prompts in the embedded engine, which is also the engine of training. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { Engine } from '@trinity-rft/core/engine';
 import { openTogether } from '@trinity-rft/core/support';

@@ -2,7 +2,7 @@
 import type { Precision } from '../format/formats.js';
 import type { Parity } from './compare.js';
 
-/** Limits on |difference| of log-probabilities, in nats. Undefined: measured without a limit. */
+/** Limits on |difference| of log-probabilities, in nats. An undefined limit does not apply. */
 export interface ParityLimits {
   readonly largest?: number;
   readonly mean?: number;
@@ -10,10 +10,10 @@ export interface ParityLimits {
   readonly sameTexts: boolean;
 }
 
-/** Tolerance in nats for models with gelu: llama.cpp looks its values up in a float16 table. */
+/** Tolerance in nats for models with gelu, whose values llama.cpp reads from a float16 table. */
 const tableOfGelu = 5e-3;
 
-/** Limits by the precision of the export's numbers. */
+/** Returns the limits for the precision of the export's numbers. */
 export const limitsOf = (precision: Precision, { hasGeluTable = false } = {}): ParityLimits =>
   ({
     float32: { largest: hasGeluTable ? tableOfGelu : 1e-4, sameTexts: true },
@@ -25,8 +25,8 @@ export const limitsOf = (precision: Precision, { hasGeluTable = false } = {}): P
   })[precision];
 
 /**
- * One sentence per exceeded limit, and one if no prompt was played. Prompts and token ids must be
- * equal at any precision.
+ * Returns one sentence per exceeded limit, and one if no prompt was played. Rendered prompts and
+ * token ids must be equal at any precision.
  */
 export function faultsOf(
   parity: Parity,
@@ -63,7 +63,10 @@ export function faultsOf(
   ];
 }
 
-/** Share of equal best tokens below which a quantised export is in practice a different model. */
+/**
+ * Share of equal most probable tokens below which a quantised export is, in practice, a different
+ * model.
+ */
 const fewBest = 0.9;
 
 export const warningsOf = ({ bestTokens }: Parity): readonly string[] =>

@@ -1,4 +1,4 @@
-/** A GGUF file in llama.cpp, through the npm package node-llama-cpp. */
+/** Plays prompts on a GGUF file in llama.cpp, through the npm package node-llama-cpp. */
 import { CheckpointError, EngineError } from '@trinity-rft/core';
 import { loadPeer, openTogether, type ResourceStack } from '@trinity-rft/core/support';
 import type { LlamaContextSequence, LlamaModel, Token } from 'node-llama-cpp';
@@ -11,16 +11,19 @@ interface LlamaPlayerOptions {
    * default, float16.
    */
   readonly exactCache: boolean;
-  /** Chat format with the template inside the file. */
+  /** Chat format with the template that is inside the file. */
   readonly format: ChatFormat;
 }
 
-/** Disables all samplers but softmax: top-k and top-p would cut the reported distribution. */
+/**
+ * Options that disable all samplers except softmax, because top-k and top-p would truncate the
+ * reported distribution.
+ */
 const plain = { temperature: 1, topK: 0, topP: 1, minP: 0 } as const;
 
 /**
- * Opens a GGUF file in llama.cpp. Uses one thread: on busy cores a second thread makes llama.cpp
- * ten times slower.
+ * Opens a GGUF file in llama.cpp. Uses one thread, because on busy cores a second thread makes
+ * llama.cpp ten times slower.
  * @throws ConfigError if node-llama-cpp is not installed, CheckpointError if llama.cpp rejects the
  * file
  */
@@ -63,7 +66,7 @@ async function playerOver(
   const context = await model.createContext({
     threads: 1,
     contextSize: { max: model.trainContextSize },
-    // Without this, llama.cpp rounds keys and values to float16.
+    // By default, llama.cpp rounds keys and values to float16.
     ...(cacheType && {
       flashAttention: false,
       experimentalKvCacheKeyType: cacheType,
@@ -93,13 +96,14 @@ async function playerOver(
 }
 
 /**
- * Number of positions whose distributions are in memory at once; each covers the whole vocabulary.
+ * Number of positions whose distributions are in memory at once. Each distribution covers the whole
+ * vocabulary.
  */
 const atOnce = 16;
 
 /**
- * Normalising sum, computed in float64: llama.cpp sums in float32, which is off by 1e-4 for 50,000
- * tokens.
+ * Returns the normalising sum, computed in float64. llama.cpp sums in float32, with an error of
+ * 1e-4 for 50,000 tokens.
  */
 function sumOf(probabilities: ReadonlyMap<Token, number>): number {
   let sum = 0;

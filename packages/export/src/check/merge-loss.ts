@@ -12,28 +12,31 @@ import { conversations } from './conversations.js';
 
 /** Differences of log-probabilities at the same tokens, in nats per token. */
 export interface MergeLoss {
-  /** Sequences that the run recorded, or texts sampled from the checkpoint. */
+  /**
+   * Origin of the scored texts: sequences that the training run recorded, or texts sampled from the
+   * checkpoint.
+   */
   readonly texts: 'recorded' | 'sampled';
   /** Number of scored tokens, which are those of the responses. */
   readonly positions: number;
-  /** Mean |difference|. */
+  /** Mean |difference|, in nats. */
   readonly meanDifference: number;
   readonly largestDifference: number;
 }
 
 /** The trained policy. */
 interface Policy {
-  /** Folder with an adapter that was trained over quantised weights. */
+  /** Folder with an adapter that was trained beside quantised weights. */
   readonly checkpoint: string;
   readonly format: ChatFormat;
-  /** Reads rows to score; if there are none, texts are sampled. */
+  /** Reads rows to score. If there are none, texts are sampled. */
   readonly recorded?: (() => Promise<readonly TokenRow[]>) | undefined;
 }
 
 /**
- * Scores the same texts with the policy and with a written file, in the embedded engine. Undefined
- * if the engine does not support the file's architecture.
- * @param file in GGUF
+ * Scores the same texts with the policy and with a written file, in the embedded engine. Resolves
+ * with undefined if the engine does not support the file's architecture.
+ * @param file path of a GGUF file
  */
 export async function mergeLossOf(file: string, policy: Policy): Promise<MergeLoss | undefined> {
   if (!(await isRead(file))) return undefined;
@@ -57,7 +60,7 @@ const isRead = (file: string): Promise<boolean> =>
     },
   );
 
-/** Texts, with their log-probabilities under the policy. */
+/** Returns texts with their log-probabilities under the policy. */
 async function scorePolicy({ checkpoint, format, recorded }: Policy) {
   const given = (await recorded?.()) ?? [];
   const answers = given.filter(({ tokens, promptLength }) => tokens.length > promptLength);
@@ -73,7 +76,7 @@ async function scorePolicy({ checkpoint, format, recorded }: Policy) {
 }
 
 async function scoreFile(file: string, rows: readonly TokenRow[]): Promise<Float32Array> {
-  // A new adapter is the identity; it makes the engine keep the weights in quantised blocks.
+  // A new adapter changes nothing, but with it the engine keeps the weights in quantised blocks.
   const engine = await createOnnxEngine({
     modelPath: file,
     memoryBudgetBytes,
@@ -112,8 +115,8 @@ async function sampledRows(
 }
 
 /**
- * Prompts of the conversations that the template and tokenizer can represent. Without any, one
- * prompt that is a single stop token.
+ * Returns the prompts of those conversations that the template and tokenizer can represent. If
+ * there are none, returns one prompt that is a single stop token.
  */
 function promptsOf(format: ChatFormat, maxModelLen: number): readonly Int32Array[] {
   const prompts = conversations.flatMap((conversation) => {

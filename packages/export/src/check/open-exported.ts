@@ -1,4 +1,6 @@
-/** Opens an export as a model in this process, to chat with or to evaluate. */
+/**
+ * Opens an export as a model in this operating-system process, to chat with it or to evaluate it.
+ */
 import path from 'node:path';
 import { openTogether } from '@trinity-rft/core/support';
 import { loadModel, modelOver, type ChatSettings, type LocalModel } from '@trinity-rft/local';
@@ -8,7 +10,7 @@ import { transformersSampler } from './transformers-js.js';
 interface Exported {
   readonly folder: string;
   readonly file: string;
-  /** The value for `model` in requests. */
+  /** The value of `model` in requests. */
   readonly name: string;
   readonly target: FormatName;
   /** Number format. */

@@ -6,16 +6,16 @@ import type { ToolDefinition } from '@trinity-rft/core';
 export interface PlayedPrompt {
   readonly messages: readonly NormalMessage[];
   readonly tools: readonly ToolDefinition[] | undefined;
-  /** Prompt text that the run recorded; `messages` are then not rendered. */
+  /** Prompt text that the training run recorded. If it is set, `messages` are not rendered. */
   readonly text?: string;
 }
 
 export interface Score {
-  /** Natural-log probability of each token after the first, at temperature 1. [T - 1] */
+  /** Log-probability (nats) of each token after the first, at temperature 1. [T - 1] */
   readonly logprobs: Float64Array;
   /**
    * Most probable token at each position of `logprobs`; undefined if the runtime does not report
-   * it. [T - 1]
+   * these tokens. [T - 1]
    */
   readonly best?: Int32Array;
 }
@@ -23,12 +23,12 @@ export interface Score {
 export interface Player {
   /** Renders the prompt with this runtime's own code. @throws Error of the template */
   render(prompt: PlayedPrompt): Promise<string> | string;
-  /** Token ids of a rendered text, without added special tokens. */
+  /** Returns the token ids of a rendered text, without added special tokens. */
   encode(text: string): Int32Array;
-  /** Text of sampled ids, without special tokens. */
+  /** Returns the text of sampled ids, without special tokens. */
   decode(ids: Int32Array): string;
   score(ids: Int32Array): Promise<Score>;
-  /** Greedy continuation without the end token. */
+  /** Returns the greedy continuation, without the end token. */
   greedy(ids: Int32Array, mostTokens: number): Promise<Int32Array>;
   close(): Promise<void>;
 }

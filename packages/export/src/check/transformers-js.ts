@@ -1,4 +1,7 @@
-/** A transformers.js folder in Node, through the npm package @huggingface/transformers. */
+/**
+ * Plays prompts on a transformers.js folder in Node.js, through the npm package
+ * @huggingface/transformers.
+ */
 import path from 'node:path';
 import type { NormalMessage } from '@trinity-rft/chat';
 import {
@@ -17,7 +20,7 @@ import type { Player } from './player.js';
 type Dtype = 'fp32' | 'fp16' | 'q8';
 
 /**
- * Opens a model. Loads from the folder only, never from the network.
+ * Opens a model. Loads it only from the folder, never from the network.
  * @throws ConfigError if the package is not installed, CheckpointError if it rejects the folder
  */
 async function openFolder(folder: string, dtype: Dtype) {
@@ -29,7 +32,7 @@ async function openFolder(folder: string, dtype: Dtype) {
   const { env, AutoModelForCausalLM, AutoTokenizer } = library;
   env.allowRemoteModels = false;
   env.useFSCache = false;
-  // The hub does not look up an absolute path: it is read from disk.
+  // transformers.js reads an absolute path from disk and does not look for it on the hub.
   const place = path.resolve(folder);
   const unreadable = (cause: unknown): never => {
     throw new CheckpointError(`transformers.js does not load ${folder}: ${String(cause)}`, {
@@ -100,7 +103,8 @@ export const withArguments = ({ tool_calls: calls, ...message }: NormalMessage):
       };
 
 /**
- * Log-probabilities of the tokens after the first, and the most probable token at each position.
+ * Returns the log-probabilities of the tokens after the first, and the most probable token at each
+ * position.
  * @param logits [T, V]
  */
 function scoreLogits(
@@ -127,7 +131,10 @@ interface Outputs {
   readonly logits: { readonly data: Float32Array; readonly dims: readonly number[] };
 }
 
-/** Inputs for the next token: the output `present.0.key` becomes `past_key_values.0.key`. */
+/**
+ * Converts outputs to cache inputs for the next token: the output `present.0.key` becomes
+ * `past_key_values.0.key`.
+ */
 const grownCache = (outputs: Outputs): unknown =>
   Object.fromEntries(
     Object.entries(outputs).flatMap(([name, value]) =>
@@ -135,7 +142,10 @@ const grownCache = (outputs: Outputs): unknown =>
     ),
   );
 
-/** A sampler with seeds, which transformers.js's `generate` lacks. Log-probabilities are all 0. */
+/**
+ * Opens a sampler with seeds, which `generate` of transformers.js does not support. Its
+ * log-probabilities are all 0.
+ */
 export async function transformersSampler(
   folder: string,
   dtype: Dtype,
@@ -213,7 +223,7 @@ export async function transformersSampler(
   };
 }
 
-/** Log-probabilities at temperature 1, in descending order. */
+/** Returns the log-probabilities at temperature 1, in descending order. */
 function distributionOf(logits: Float32Array): readonly Probable[] {
   const highest = logits.reduce((a, b) => Math.max(a, b));
   const total = Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit - highest), 0));

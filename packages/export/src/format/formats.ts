@@ -50,7 +50,7 @@ export interface ChosenNumbers extends NumberFormat {
 }
 
 /**
- * @param asked name in any case; undefined: the default for a model of this size
+ * @param asked name in upper or lower case; undefined for the default of a model of this size
  * @throws ConfigError if the format has no such number format
  */
 export function chooseNumbers(
@@ -67,7 +67,9 @@ export function chooseNumbers(
   );
 }
 
-/** True if `wanted` names the format, also by a short name: `q4_k` for the file type `Q4_K_M`. */
+/**
+ * Returns true if `wanted` names the format, possibly by a short name, such as `q4_k` for `Q4_K_M`.
+ */
 const isSame = (name: string, wanted: string): boolean =>
   [name, name.replace(/_M$/, '')].some((each) => each.toLowerCase() === wanted.toLowerCase());
 

@@ -3,15 +3,18 @@ import type { ChatFormat } from '@trinity-rft/chat';
 import { promptFormatOf } from './prompt-formats.js';
 
 export interface ModelfileOptions {
-  /** GGUF file next to the Modelfile. */
+  /** Name of the GGUF file next to the Modelfile. */
   readonly file: string;
   readonly format: ChatFormat;
   /**
-   * True if the model was trained with tools. Then no Go template is used, because Go templates
-   * would describe tools in a different format.
+   * True if the model was trained with tools. In this case no Go template is used, because Go
+   * templates would describe tools in a different format.
    */
   readonly usesTools: boolean;
-  /** Limit on prompt and answer together, in tokens. Ollama cuts longer prompts at the front. */
+  /**
+   * Maximum number of tokens of prompt and answer together. Ollama cuts longer prompts at the
+   * front.
+   */
   readonly contextTokens: number;
 }
 
@@ -35,7 +38,8 @@ export function modelfileOf(options: ModelfileOptions): Modelfile {
     `TEMPLATE """${known?.template ?? rawTemplate}"""`,
     ...[...new Set(stops)].map((stop) => `PARAMETER stop ${JSON.stringify(stop)}`),
     `PARAMETER num_ctx ${contextTokens}`,
-    // Sample from the trained distribution: Ollama's defaults truncate it and penalise repetition.
+    // These settings sample from the trained distribution. Ollama's defaults truncate it and
+    // penalise repetition.
     'PARAMETER temperature 1',
     'PARAMETER top_k 0',
     'PARAMETER top_p 1',

@@ -1,14 +1,15 @@
 /**
- * Prompt formats with a verified Ollama template. Ollama's templates are Go, a checkpoint's is
- * Jinja, so a format is used only if it renders conversations exactly as the checkpoint does.
+ * Prompt formats with a verified Ollama template. Ollama's templates are written in Go, and a
+ * checkpoint's template in Jinja. A format is therefore used only if it renders conversations
+ * exactly as the checkpoint does.
  */
 import type { ChatFormat, NormalMessage } from '@trinity-rft/chat';
 
 export interface PromptFormat {
   readonly name: string;
-  /** Go template over `.Messages`; the model answers the last of them. */
+  /** Go template over `.Messages`. The model answers the last message. */
   readonly template: string;
-  /** The same rendering in TypeScript. */
+  /** Renders messages as `template` does. */
   readonly render: (messages: readonly NormalMessage[]) => string;
 }
 
@@ -17,7 +18,7 @@ const turns =
   (messages: readonly NormalMessage[]): string =>
     start + messages.map(turn).join('') + end;
 
-/** Template that writes each message with `turn`, and then the header of the answer. */
+/** Returns a template that writes each message with `turn`, and then the header of the answer. */
 const range = (turn: string, end: string, start = ''): string =>
   `${start}{{- range .Messages }}${turn}{{ end }}${end}`;
 
@@ -73,7 +74,7 @@ const system: NormalMessage = { role: 'system', content: 'Be brief.' };
 
 /**
  * Conversations to compare. Texts have no leading or trailing spaces, because some templates strip
- * them and Ollama does not.
+ * these spaces and Ollama does not.
  */
 const probes: readonly (readonly NormalMessage[])[] = [
   [user('Hello')],
@@ -83,8 +84,8 @@ const probes: readonly (readonly NormalMessage[])[] = [
 ];
 
 /**
- * Known format that renders plain conversations exactly as `format` does; undefined if no known
- * format does. A template that rejects system messages is compared without them.
+ * Returns the known format that renders plain conversations exactly as `format` does; undefined if
+ * there is none. A template that rejects system messages is compared without them.
  */
 export function promptFormatOf(format: ChatFormat): PromptFormat | undefined {
   const wanted = probes.map((messages) => renderedBy(format, messages));

@@ -1,10 +1,10 @@
-/** Name under which a base model is published. */
+/** Finds the name under which a base model is published. */
 import { existsSync } from 'node:fs';
 import { parseModelId } from '@trinity-rft/core/support';
 
 /**
- * Repository of a base model on the hub. Undefined for a file or folder of this machine, whose path
- * must not be published.
+ * Returns the repository of a base model on the hub; undefined for a file or folder of this
+ * machine, whose path must not be published.
  */
 export const hubIdOf = (base: string): string | undefined =>
   existsSync(base) ? undefined : parseModelId(base)?.repository;

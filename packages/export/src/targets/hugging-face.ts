@@ -1,6 +1,6 @@
 /**
- * Writes a folder for the Hugging Face hub: weights in shards, model card, licence of the base
- * model.
+ * Writes a folder for the Hugging Face hub: weights in shards, a model card, and the licence of the
+ * base model.
  */
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -11,7 +11,7 @@ import { modelCard } from './model-card.js';
 import { licenseOf } from './license.js';
 import type { TargetInput, Written } from './target.js';
 
-/** Maximum size of a shard, as in the hub's own tools. */
+/** Maximum bytes of a shard, as in the hub's own tools. */
 const shardBytes = 5e9;
 
 export async function writeHuggingFace(input: TargetInput): Promise<Written> {

@@ -1,8 +1,11 @@
-/** Licence of a model folder. */
+/** Finds the licence of a model folder. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Licence of a base model: the `license` field of its card, and the text of its licence file. */
+/**
+ * Reads the licence of a base model: the `license` field of its card, and the text of its licence
+ * file.
+ */
 export async function licenseOf(
   folder: string | undefined,
 ): Promise<{ readonly id: string | undefined; readonly text: string | undefined }> {

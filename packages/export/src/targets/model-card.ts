@@ -1,15 +1,18 @@
 /**
- * `README.md` of a Hugging Face folder: front matter, evaluation results, and how the model was
- * trained.
+ * Writes the `README.md` of a Hugging Face folder: front matter, evaluation results, and how the
+ * model was trained.
  */
 import type { EvaluationScore } from '@trinity-rft/local';
 import { stringify } from 'yaml';
 
 export interface CardFacts {
   readonly name: string;
-  /** Id on the hub of the model from which training started; undefined if it is not there. */
+  /**
+   * Id on the hub of the model from which training started; undefined if the model is not on the
+   * hub.
+   */
   readonly base: string | undefined;
-  /** Licence of the base model; undefined if unknown, and then omitted from the card. */
+  /** Licence of the base model. If it is undefined, the card names no licence. */
   readonly license: string | undefined;
   readonly relation: 'finetune' | 'adapter';
   readonly algorithm: string | undefined;
@@ -17,7 +20,10 @@ export interface CardFacts {
   readonly evaluations: readonly EvaluationScore[];
 }
 
-/** Text of a card. The front matter has the hub's format (`model-index` holds the results). */
+/**
+ * Returns the text of a card. The front matter has the hub's format, in which `model-index`
+ * contains the results.
+ */
 export function modelCard(facts: CardFacts): string {
   const { name, base, license, relation, algorithm, step, evaluations } = facts;
   const results = evaluations.map(({ set, metric, value }) => ({

@@ -1,4 +1,4 @@
-/** Notes on a GGUF file in which an adapter is merged with weights that were already quantised. */
+/** Notes on GGUF files in which an adapter is merged with weights that were already quantised. */
 import { isGguf, ggufFileTypes, openGguf } from '@trinity-rft/chat/gguf';
 import type { MergedWeights } from '@trinity-rft/engine-onnx';
 import path from 'node:path';
@@ -16,7 +16,7 @@ export function roundedNotes({ quantization, model }: Beside): readonly string[]
   ];
 }
 
-/** Tensor formats of a quantised file that exports cannot write. */
+/** Returns the tensor formats of a quantised file that exports cannot write. */
 function unwritten(file: string): readonly string[] {
   const opened = openGguf(file);
   opened.close();

@@ -6,7 +6,7 @@ import type { RunFacts } from '@trinity-rft/local';
 export interface TargetInput {
   /** Model folder of the checkpoint. */
   readonly from: string;
-  /** PEFT folder, if only the adapter is exported. */
+  /** PEFT folder if only the adapter is exported, otherwise undefined. */
   readonly adapter: string | undefined;
   /** Empty folder to write into. */
   readonly folder: string;
@@ -23,7 +23,7 @@ export interface TargetInput {
 }
 
 export interface Written {
-  /** Main file, relative to the folder; `.` for a folder as a whole. */
+  /** Path of the main file relative to the folder; `.` if the export is the folder as a whole. */
   readonly file: string;
   /** Sentences to show to the user. */
   readonly notes: readonly string[];

@@ -1,4 +1,4 @@
-/** Writes a folder for transformers.js, in Node and in browsers. */
+/** Writes a folder for transformers.js, for Node.js and browsers. */
 import { saveTransformersJs, type TransformersDtype } from '@trinity-rft/engine-onnx';
 import type { TargetInput, Written } from './target.js';
 

@@ -1,4 +1,4 @@
-/** Routes of files: uploaded rows, and results of jobs. */
+/** Routes of files, which are uploaded rows and results of jobs. */
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { readBytes } from '@trinity-rft/http-server';
@@ -10,7 +10,7 @@ import { refused, unknownParameter } from '../wire/refuse.js';
 import type { Brought } from './model-routes.js';
 import { queryOf } from './read-request.js';
 
-/** Maximum size of an upload, as in OpenAI's service. */
+/** Maximum bytes of an upload, as in OpenAI's service. */
 const mostBytes = 512 * 2 ** 20;
 
 export function addFileRoutes(app: Hono<Brought>, files: FileStore, jobs: JobStore): void {

@@ -1,4 +1,4 @@
-/** Routes that try graders without a job. */
+/** Routes that validate and try graders without a job. */
 import {
   createGrader,
   graderSample,
@@ -45,7 +45,7 @@ export function addGraderRoutes(app: Hono<Brought>, context: GraderContext): voi
     const { signal } = req.raw;
     const result = await grader.grade({ item: item ?? {}, sample: graderSample(sample), signal });
     return json({
-      // A failed grader has no reward, and 0 would be a reward.
+      // A failed grader has no reward. A 0 would be a reward.
       reward: result.reward ?? null,
       sub_rewards: result.subRewards,
       metadata: {

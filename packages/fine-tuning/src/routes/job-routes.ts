@@ -28,7 +28,7 @@ export interface JobRoutesContext {
   readonly onEnd: (job: JobRecord) => void;
 }
 
-/** Time in seconds within which a repeated request returns the job that it has already created. */
+/** Seconds within which a repeated request returns the job that it has already created. */
 const repeatedWithinS = 600;
 
 const place = '/v1/fine_tuning/jobs';
@@ -36,7 +36,8 @@ const place = '/v1/fine_tuning/jobs';
 export function addJobRoutes(app: Hono<Brought>, context: JobRoutesContext): void {
   const { jobs, queue, runs } = context;
   /**
-   * Changes a job's record before stopping its process, because the job may be about to succeed.
+   * Changes a job's record and then stops the job's operating-system process. In this order, a job
+   * that is about to succeed does not overwrite the change.
    */
   const stop = (id: string, changes: Partial<JobRecord>): Promise<JobRecord> => {
     const changed = jobs.change(id, changes);
@@ -102,8 +103,8 @@ function changeable(
 const digestOf = (body: unknown): string => hash('sha256', JSON.stringify(body));
 
 /**
- * Job that an earlier attempt of this request created: clients repeat requests whose answer was
- * lost.
+ * Finds the job that an earlier attempt of this request created. Clients repeat requests whose
+ * answer was lost.
  */
 function repeatedJob(
   { headers }: Request,
@@ -176,14 +177,14 @@ function checkRequest(request: JobRequest, context: JobRoutesContext): void {
 const noSuchFileIn = (param: string, id: string): Error =>
   refused(noSuchFile(id).message, { param, code: 'file_not_found' });
 
-/** Query `metadata[key]=value`. */
+/** Reads the query parameters `metadata[key]=value`. */
 const metadataIn = (query: URLSearchParams): readonly (readonly [string, string])[] =>
   [...query].flatMap(([name, value]) => {
     const key = /^metadata\[(.*)\]$/.exec(name)?.[1];
     return key === undefined ? [] : [[key, value] as const];
   });
 
-/** A job in the format of the API. */
+/** Converts a job to the format of the API. */
 function shownJob(job: JobRecord): { readonly id: string } {
   return {
     id: job.id,

@@ -1,4 +1,4 @@
-/** Configuration of the run of a job, which `trinity run` also accepts by hand. */
+/** Writes the configuration of a job's training run, which `trinity run` also accepts by hand. */
 import { isTree, mergeTrees, type Tree } from '@trinity-rft/core/support';
 import { stringify } from 'yaml';
 import type { ModelSettings } from '../store/base-models.js';
@@ -14,11 +14,11 @@ export interface JobPlan {
   readonly job: JobRecord;
   /** Settings of the model that the job starts from. */
   readonly settings: ModelSettings;
-  /** Hyperparameters of the job, as numbers. */
+  /** Hyperparameters of the job; `auto` is already replaced by numbers. */
   readonly numbers: Readonly<Record<string, number>>;
   /** Learning rate at a multiplier of 1. */
   readonly baseRate: number;
-  /** Folder of the runs. */
+  /** Folder of the training runs. */
   readonly runs: string;
   readonly rows: { readonly path: string; readonly count: number };
   readonly validation?: { readonly path: string } | undefined;
@@ -30,7 +30,10 @@ export interface JobPlan {
 const stepsPerEpoch = ({ rows, numbers }: Pick<JobPlan, 'rows' | 'numbers'>): number =>
   Math.max(1, Math.floor(rows.count / numbers['batch_size']!));
 
-/** Maximum number of checkpoints of a job; a job with fewer epochs saves one after each epoch. */
+/**
+ * Maximum number of checkpoints of a job. A job with at most this many epochs saves one after each
+ * epoch.
+ */
 const mostCheckpoints = 10;
 
 const saveInterval = (plan: JobPlan): number =>
@@ -52,8 +55,8 @@ const embeddedAdapter: Tree = {
 };
 
 /**
- * Merges the settings of job and model. Those of the model take precedence, and the job's
- * multiplier scales the learning rate.
+ * Merges the settings of job and model. Those of the model take precedence. The job's multiplier
+ * scales the learning rate.
  */
 function configurationOf(plan: JobPlan): Tree {
   const { job, settings, numbers, baseRate, runs } = plan;
@@ -64,7 +67,7 @@ function configurationOf(plan: JobPlan): Tree {
     seed: job.seed,
     trainer: { save_interval: saveInterval(plan) },
   };
-  // A Tinker server uses the adapter of model.tinker.
+  // A Tinker server uses the adapter settings of model.tinker instead.
   const adapter = 'tinker' in settings.model ? {} : embeddedAdapter;
   const merged = [common, adapter, ...byMethod[job.method.type](plan), settings].reduce(mergeTrees);
   const optimizer = treeAt(treeAt(merged, 'algorithm'), 'optimizer');
@@ -78,7 +81,7 @@ const shuffled = { data_selector: { selector_type: 'shuffle' } };
 const byMethod: Readonly<Record<JobMethod['type'], (plan: JobPlan) => readonly Tree[]>> = {
   supervised: (plan) => [
     { mode: 'train', algorithm: { algorithm_type: 'sft' } },
-    // Trains every answer of a conversation whose weight is not 0.
+    // Trains on every answer of a conversation whose weight is not 0.
     trainOn(plan, { messages_key: 'messages', enable_concatenated_multi_turn: true }),
   ],
   dpo: (plan) => [

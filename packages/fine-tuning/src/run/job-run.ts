@@ -1,4 +1,7 @@
-/** Runs one job in another process; reports its steps as events, and its result. */
+/**
+ * Executes one job in another operating-system process. Reports its train steps as events, and its
+ * result.
+ */
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
 import { checkpointName, checkpointSteps } from '@trinity-rft/core/engine';
@@ -10,16 +13,18 @@ import { configurationOf, trainedName, type PrepareContext } from './prepare.js'
 import { validLoss } from './valid-loss.js';
 import { resultsCsv, stepsIn, type StepNumbers } from './results.js';
 
-/** A `trinity` command in another process. */
+/** A `trinity` command in another operating-system process. */
 export interface Command {
   readonly ended: Promise<CommandEnd>;
-  /** Asks the process to save a checkpoint and end. */
+  /** Asks the command to save a checkpoint and end. */
   stop(): void;
   kill(): void;
 }
 
 export interface CommandEnd {
-  /** A run that was `interrupted` can resume from its last checkpoint. */
+  /**
+   * End of the command. A training run that was `interrupted` can resume from its last checkpoint.
+   */
   readonly outcome: 'done' | 'interrupted' | 'failed';
   /** Last lines of the command's output. */
   readonly output: string;
@@ -27,7 +32,7 @@ export interface CommandEnd {
 
 /**
  * Starts `trinity` with the arguments `args`.
- * @param onRestart called when a crashed process restarts
+ * @param onRestart called when the command restarts a crashed process
  */
 export type StartCommand = (
   args: readonly string[],
@@ -38,14 +43,14 @@ export interface JobOptions extends PrepareContext {
   readonly start: StartCommand;
   /** Unix time, in seconds. */
   readonly now: () => number;
-  /** Called when the run of a job starts, or resumes. */
+  /** Called when the training run of a job starts or resumes. */
   readonly onStart: (job: JobRecord) => void;
   /** Called when a job has succeeded, failed or been cancelled. */
   readonly onEnd: (job: JobRecord) => void;
 }
 
 const pollMs = 500;
-/** Time in ms after which a process that does not end is killed; its last checkpoint stays. */
+/** Milliseconds after which a process that does not end is killed. Its last checkpoint stays. */
 const graceMs = 60_000;
 
 interface RunningJob {
@@ -62,7 +67,7 @@ export function runJob(id: string, options: JobOptions): RunningJob {
   let command: Command | undefined;
   let killer: ReturnType<typeof setTimeout> | undefined;
   const stop = (): void => {
-    // A second stop would end the process without a checkpoint.
+    // A second stop would end the command without a checkpoint.
     if (signal.aborted) return;
     stopping.abort();
     command?.stop();
@@ -85,7 +90,7 @@ export function runJob(id: string, options: JobOptions): RunningJob {
       const steps = await follower.close();
       if (signal.aborted) return undefined;
       if (outcome === 'done') return succeed(id, folder, steps, options, signal);
-      // Another process took the run between the check and the start.
+      // Another process locked the training run between the check and the start.
       if (outcome === 'failed' && (await lockHolder(folder)) !== undefined) continue;
       const message =
         outcome === 'interrupted' ? 'The process of the run was interrupted.' : readable(output);
@@ -96,8 +101,8 @@ export function runJob(id: string, options: JobOptions): RunningJob {
 }
 
 /**
- * Waits until no other process holds the lock of the run. The holder is a process that a user
- * started, or that a killed server left behind, which may still save a checkpoint.
+ * Waits until no other operating-system process has the lock of the training run. Such a process
+ * was started by a user, or was left by a killed server and may still save a checkpoint.
  */
 async function freeRun(
   folder: string,
@@ -115,13 +120,13 @@ async function freeRun(
 }
 
 interface Follower {
-  /** Stops following the run, and returns the steps of the whole run. */
+  /** Stops following the training run, and returns all of its train steps. */
   close(): Promise<readonly StepNumbers[]>;
 }
 
 /**
- * Adds an event for each new train step and checkpoint, except those that already have an event
- * from an earlier process.
+ * Adds an event for each new train step and checkpoint. Those that already have an event from an
+ * earlier process are skipped.
  */
 function followSteps(id: string, folder: string, { jobs }: JobOptions): Follower {
   const file = path.join(folder, 'monitor', 'metrics.jsonl');
@@ -179,9 +184,10 @@ async function succeed(
   const validated = await withValidLoss(id, steps, saved, options, signal);
   const csv = Buffer.from(resultsCsv(validated, jobs.get(id).method.type));
   const about = { filename: 'step_metrics.csv', purpose: 'fine-tune-results' } as const;
-  // Reuses the id, for a kill between writing the file and the job.
+  // The id derives from the job's id. If the server is killed before the job is written, the next
+  // attempt replaces the file.
   const result = await files.create(csv, about, id.replace('ftjob-', 'file-'));
-  // The job was cancelled, paused or interrupted meanwhile.
+  // The job has been cancelled, paused or interrupted in the meantime.
   if (signal.aborted) return undefined;
   const trained = await jobs.change(id, {
     status: 'succeeded',

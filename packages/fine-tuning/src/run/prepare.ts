@@ -1,4 +1,4 @@
-/** Checks the files of a job, and writes the configuration of its run. */
+/** Checks the files of a job, and writes the configuration of its training run. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { modelsOfGrader } from '@trinity-rft/workflow/reward';
@@ -14,12 +14,15 @@ export interface PrepareContext {
   readonly jobs: JobStore;
   readonly files: FileStore;
   readonly models: BaseModels;
-  /** Folder of the runs. */
+  /** Folder of the training runs. */
   readonly runs: string;
   readonly pythonGraders: boolean;
 }
 
-/** Changes to the record of a job with valid files, or the error of the job. */
+/**
+ * Result of the preparation: changes to the record of the job if its files are valid, otherwise the
+ * error of the job.
+ */
 export type Prepared =
   | { readonly changes: Pick<JobRecord, 'method' | 'steps'>; readonly error?: undefined }
   | { readonly error: JobError };
@@ -67,8 +70,9 @@ export async function prepareJob(job: JobRecord, context: PrepareContext): Promi
 }
 
 /**
- * Settings of the base model, with the checkpoint if the job continues a trained model. Undefined
- * if the model was deleted since the job was created, or the server started with other models.
+ * Returns the settings of the base model, with the checkpoint if the job continues a trained model.
+ * Returns undefined if the model was deleted since the job was created, or the server started with
+ * other models.
  */
 function settingsOf(job: JobRecord, models: BaseModels, jobs: JobStore): ModelSettings | undefined {
   const base = models[job.model];
@@ -85,7 +89,10 @@ const modelGone = (model: string): JobError => ({
   param: 'model',
 });
 
-/** `ft:MODEL:local:SUFFIX:ID`; undefined if the job has no trained model. */
+/**
+ * Returns the name of the trained model, `ft:MODEL:local:SUFFIX:ID`; undefined if the job has no
+ * trained model.
+ */
 export const trainedName = ({
   id,
   model,
@@ -97,7 +104,7 @@ export const trainedName = ({
     ? undefined
     : `ft:${baseOf(model)}:local:${suffix}:${id.slice(-8)}`;
 
-/** Base model of a trained model; names of base models may have colons. */
+/** Returns the base model of a trained model. Names of base models may contain colons. */
 const baseOf = (model: string): string => /^ft:(.+):local:[^:]*:[^:]+$/.exec(model)?.[1] ?? model;
 
 const faulty = (param: string, file: string, faults: readonly string[]): Prepared => ({

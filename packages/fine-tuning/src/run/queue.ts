@@ -1,5 +1,6 @@
 /**
- * Checks the files of jobs concurrently, runs jobs one by one, and resumes them after a restart.
+ * Checks the files of jobs concurrently, executes jobs one after another, and resumes them after a
+ * restart of the server.
  */
 import { describeError } from '@trinity-rft/core';
 import { isOver, type JobError } from '../store/jobs.js';
@@ -7,13 +8,16 @@ import { readable, runJob, type JobOptions } from './job-run.js';
 import { configurationOf, prepareJob } from './prepare.js';
 
 export interface Queue {
-  /** Resumes the jobs of an earlier server. */
+  /** Resumes the jobs that an earlier server left. */
   begin(): void;
   /** Checks the files of a new job, and queues it. */
   add(id: string): void;
   /** Starts the next job if none is running. */
   wake(): void;
-  /** Ends the process of a job if the job is running. The caller has changed the job's record. */
+  /**
+   * Ends the operating-system process of a job if the job is running. The caller must have changed
+   * the job's record before.
+   */
   stop(id: string): void;
   /** Interrupts the running job, which the next server resumes. */
   close(): Promise<void>;
@@ -26,7 +30,7 @@ export function createQueue(options: JobOptions): Queue {
   let isClosed = false;
 
   const fail = async (id: string, error: JobError): Promise<void> => {
-    // A client may have cancelled the job meanwhile.
+    // A client may have cancelled the job in the meantime.
     if (isOver(jobs.get(id).status)) return;
     await jobs.say(id, { level: 'error', message: error.message });
     options.onEnd(await jobs.change(id, { status: 'failed', error, finished_at: options.now() }));

@@ -1,10 +1,10 @@
-/** Metrics of a run under the names of the API. */
+/** Converts metrics of a training run to the names of the API. */
 import type { MetricLine } from '@trinity-rft/monitor';
 import type { MethodName } from '../wire/job-request.js';
 
 type Data = Readonly<Record<string, number>>;
 
-/** Metrics of a run by their names in the API. */
+/** Name of the training run's metric for each name in the API. */
 const names: Readonly<Record<MethodName, Readonly<Record<string, string>>>> = {
   supervised: { train_loss: 'actor/sft_loss' },
   dpo: { train_loss: 'actor/dpo_loss', train_accuracy: 'actor/accuracy_mean' },
@@ -23,7 +23,7 @@ export interface StepNumbers {
   readonly tokens: number;
 }
 
-/** One entry per complete train step, ascending. */
+/** Returns one entry per complete train step, in ascending order. */
 export function stepsIn(lines: readonly MetricLine[], method: MethodName): readonly StepNumbers[] {
   const byStep = Map.groupBy(lines, ({ step }) => step);
   const trained = lines.filter(({ role }) => role === 'trainer').map(({ step }) => step);
@@ -42,7 +42,9 @@ export function stepsIn(lines: readonly MetricLine[], method: MethodName): reado
     });
 }
 
-/** Value of a metric; the number of samples in names of evaluations is ignored. */
+/**
+ * Returns the value of a metric. The number of samples in names of evaluations (`@1`) is ignored.
+ */
 function valueOf(all: Readonly<Record<string, number | null>>, metric: string): number | undefined {
   const start = metric.replace(/@\d+$/, '@');
   const found = metric.endsWith('@1')
@@ -60,7 +62,9 @@ const columns = [
 ] as const;
 const rewardColumns = ['train_mean_reward', 'valid_mean_reward'] as const;
 
-/** Result file of a job as CSV: a line per step, with empty cells for missing values. */
+/**
+ * Returns the result file of a job as CSV, with a line per step and empty cells for missing values.
+ */
 export function resultsCsv(steps: readonly StepNumbers[], method: MethodName): string {
   const all = method === 'reinforcement' ? [...columns, ...rewardColumns] : columns;
   const line = ({ step, data }: StepNumbers): string =>

@@ -1,4 +1,7 @@
-/** Checks the rows of a job's file against the rules of its method, as a run reads them. */
+/**
+ * Checks the rows of a job's file against the rules of its method. Reads the file in the same way
+ * as a training run.
+ */
 import { createReadStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { z } from 'zod';
@@ -35,7 +38,10 @@ const rows = {
 
 export interface CheckedRows {
   readonly count: number;
-  /** Problems by line; empty if there are none. Only the first faulty lines are listed. */
+  /**
+   * Problems with their line numbers; empty if there are none. Only the first faulty lines are
+   * listed.
+   */
   readonly faults: readonly string[];
 }
 
@@ -64,7 +70,8 @@ export async function checkRows(
 }
 
 /**
- * Splits a file at `\n` only, as runs do: JSON strings may contain the other line ends of Unicode.
+ * Splits a file only at `\n`, as training runs do, because JSON strings may contain the other line
+ * ends of Unicode.
  */
 async function* linesOf(file: string): AsyncGenerator<string> {
   let line: string[] = [];
@@ -79,7 +86,7 @@ async function* linesOf(file: string): AsyncGenerator<string> {
   yield line.join('');
 }
 
-/** The row, or its problem as text. */
+/** Returns the row, or its problem as text. */
 function readRow(text: string, method: MethodName): Readonly<Record<string, unknown>> | string {
   let value: unknown;
   try {
@@ -93,7 +100,7 @@ function readRow(text: string, method: MethodName): Readonly<Record<string, unkn
   return `${issue?.path.join('.') || 'the row'}: ${issue?.message ?? 'it cannot be read'}`;
 }
 
-/** Writes pairs in the layout of runs: `prompt`, `chosen`, `rejected`, `tools`. */
+/** Writes pairs in the layout that training runs read: `prompt`, `chosen`, `rejected`, `tools`. */
 export async function writePairs(file: string, target: string): Promise<void> {
   const lines: string[] = [];
   await checkRows(file, 'dpo', (row) => {

@@ -1,13 +1,13 @@
-/** Values for hyperparameters that are `auto`. */
+/** Determines the values of hyperparameters that are `auto`. */
 import { readModelConfig } from '@trinity-rft/engine-onnx';
 import type { Hyperparameters, MethodName } from '../wire/job-request.js';
 
 interface Auto {
-  /** Batch size for a number of rows. */
+  /** Returns the batch size for a number of rows. */
   readonly batch: (rows: number) => number;
-  /** Number of passes for a number of rows and a batch size. */
+  /** Returns the number of epochs for a number of rows and a batch size. */
   readonly epochs: (rows: number, batch: number) => number;
-  /** Share of the base learning rate. */
+  /** Factor of the base learning rate. */
   readonly rate: number;
 }
 
@@ -15,9 +15,9 @@ const within = (low: number, value: number, high: number): number =>
   Math.max(low, Math.min(high, Math.ceil(value)));
 
 /**
- * Supervised and DPO: three passes, as with OpenAI's `auto`, of about 25 steps each. Reinforcement:
- * at least 50 steps. Preferences and rewards take a smaller rate than answers, as in the recipes of
- * the Tinker cookbook.
+ * Automatic values per method. Supervised jobs and DPO make three epochs, as with OpenAI's `auto`,
+ * of about 25 steps each. Reinforcement makes at least 50 steps. Preferences and rewards use a
+ * lower learning rate than answers, as in the recipes of the Tinker cookbook.
  */
 const autos: Readonly<Record<MethodName, Auto>> = {
   supervised: { batch: (rows) => within(1, rows / 25, 64), epochs: () => 3, rate: 1 },
@@ -39,7 +39,7 @@ const others: Readonly<Record<string, number>> = {
 
 /**
  * Replaces `auto` in the hyperparameters of a job. A batch has at most all rows, because a larger
- * one would repeat them.
+ * batch would repeat rows.
  */
 export function resolveHyperparameters(
   given: Hyperparameters,
@@ -65,10 +65,11 @@ const asNumber = (value: unknown): number | undefined =>
 const adapterRate = 5e-4;
 
 /**
- * Learning rate of an adapter at a multiplier of 1: 5e-4 (2000 / hidden size)^p, where p is 0.0775
- * for Qwen and 0.781 for others. This rule of the Tinker cookbook (`get_lr`) was fitted on Llama
- * and Qwen.
- * @param model folder or GGUF file
+ * Returns the learning rate of an adapter at a multiplier of 1. For supervised jobs, it is 5e-4
+ * (2000 / hidden size)^p, where p is 0.0775 for Qwen and 0.781 for others. The rate of other
+ * methods is lower by a constant factor. This rule of the Tinker cookbook (`get_lr`) was fitted on
+ * Llama and Qwen.
+ * @param model path of a model folder or GGUF file
  */
 export async function baseRate(model: string, method: MethodName): Promise<number> {
   const { family, hiddenSize } = await readModelConfig(model);

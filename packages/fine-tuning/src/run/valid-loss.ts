@@ -1,12 +1,12 @@
-/** Validation loss of a checkpoint. */
+/** Computes the validation loss of a checkpoint. */
 import { encodeConversation, type ConversationInput } from '@trinity-rft/chat';
 import { loadModel } from '@trinity-rft/local';
 import { checkRows } from './rows.js';
 
 /**
- * Mean of -log p over the tokens of all answers, in nats, as in training.
+ * Returns the mean of -log p over the tokens of all answers, in nats, as in training.
  * @param checkpoint folder of the whole model
- * @param file rows of supervised fine-tuning
+ * @param file file with rows of supervised fine-tuning
  * @throws the reason of `signal` when it aborts
  */
 export async function validLoss(

@@ -1,5 +1,5 @@
 /**
- * Notifies a product of the end of its jobs, signed as in Standard Webhooks:
+ * Notifies a product when its jobs end. Messages are signed as in Standard Webhooks:
  * https://www.standardwebhooks.com
  */
 import { createHmac } from 'node:crypto';
@@ -13,7 +13,7 @@ export interface WebhookSettings {
   readonly secret: string;
 }
 
-/** Back-off between attempts, in ms. */
+/** Milliseconds of back-off after each failed attempt. */
 const pausesMs = [1000, 5000, 25_000, 120_000, 600_000];
 const deadlineMs = 10_000;
 
@@ -32,9 +32,9 @@ export function checkWebhook({ url, secret }: WebhookSettings): void {
 }
 
 /**
- * Notifies the webhook that a job has ended. Resolves with true once the product has answered with
- * 2xx, else with false after retries for about 12 minutes. Retries repeat the message's id, which
- * derives from the job's.
+ * Notifies the webhook that a job has ended. Resolves with true when the product has answered with
+ * 2xx, or with false after retries for about 12 minutes. All attempts have the same message id,
+ * which derives from the job's id.
  */
 export async function notifyProduct(
   job: JobRecord,
@@ -82,7 +82,7 @@ async function post(
 ): Promise<string | undefined> {
   try {
     const ends = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
-    // A redirect would be followed with GET, whose answer says nothing about the message.
+    // A redirect would be followed with GET, and an answer to GET says nothing about the message.
     const request = { method: 'POST', headers, body, signal: ends } as const;
     const response = await fetch(url, { ...request, redirect: 'manual' });
     await response.body?.cancel();
@@ -92,6 +92,6 @@ async function post(
   }
 }
 
-/** Waits; resolves with false if the signal aborts. */
+/** Waits. Resolves with true, or with false if the signal aborts. */
 const slept = (ms: number, signal: AbortSignal): Promise<boolean> =>
   setTimeout(ms, true, { signal }).catch(() => false);

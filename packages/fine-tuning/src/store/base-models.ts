@@ -1,4 +1,4 @@
-/** Base models of jobs: names in the API, and models of this machine. */
+/** Base models of jobs, which map names in the API to models on this machine. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
@@ -6,7 +6,9 @@ import { findModel } from '@trinity-rft/local';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
-/** Part of a configuration for jobs of a model, which takes precedence over the job. */
+/**
+ * Part of a configuration for the jobs of a model. It takes precedence over the settings of a job.
+ */
 export type ModelSettings = Readonly<Record<string, unknown>> & {
   readonly model: { readonly model_path: string };
 };
@@ -25,8 +27,8 @@ const entry = z.union(
 const own = ['project', 'name', 'mode', 'checkpoint_root_dir', 'seed', 'stages', 'buffer'];
 
 /**
- * Reads the models of a YAML file: names, each with a folder or part of a configuration. Relative
- * paths start at the file.
+ * Reads the models of a YAML file, which maps names to a folder or to a part of a configuration.
+ * Relative paths start at the folder of the file.
  * @throws ConfigError naming the invalid entry
  */
 export async function readBaseModels(file: string): Promise<BaseModels> {
@@ -56,8 +58,8 @@ function parsed(file: string, text: string): unknown {
 }
 
 /**
- * Checks the models.
- * @param where place for messages
+ * Checks the models and makes their paths absolute.
+ * @param where name of the place of the entries, for messages
  * @throws ConfigError naming the invalid entry
  */
 export async function baseModels(

@@ -1,4 +1,4 @@
-/** Stored files: bytes with a record. */
+/** Stores files. Each file consists of bytes and a record. */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { noSuchFile } from '../wire/refuse.js';
@@ -17,14 +17,14 @@ interface FileRecord {
 }
 
 export interface FileStore {
-  /** All files, newest first. */
+  /** Returns all files, newest first. */
   list(): readonly FileRecord[];
   /**
    * @throws ModelError 404
    * @param param field to name in the error
    */
   get(id: string, param?: string): FileRecord;
-  /** Path of the bytes. */
+  /** Returns the path of the bytes. @throws ModelError 404 */
   pathOf(id: string): string;
   /** @param id replaces a file of this id. @default a random id */
   create(
@@ -50,7 +50,8 @@ export async function openFileStore(directory: string, now: () => number): Promi
       .toSorted((a, b) => (a.id < b.id ? -1 : 1))
       .map((record) => [record.id, record]),
   );
-  // Removes bytes without a record, which a killed process left and no client knows.
+  // Removes bytes without a record, which a killed server left. No client has the id of such a
+  // file.
   for (const name of names.filter((each) => /^file-\w+\.jsonl$/.test(each)))
     if (!records.has(path.parse(name).name)) await rm(path.join(directory, name));
   const get = (id: string, param?: string): FileRecord => {
@@ -76,10 +77,10 @@ export async function openFileStore(directory: string, now: () => number): Promi
       };
       try {
         await writeFile(placeOf(id, 'jsonl'), bytes, { flush: true });
-        // Writes the record last: without it there is no file.
+        // The record is written last, because a file exists only if it has a record.
         await saveJson(placeOf(id, 'json'), record);
       } catch (error) {
-        // Half a file would fill up a full disk.
+        // Removes a partly written file, which would take space on a full disk.
         if (!records.has(id)) await rm(placeOf(id, 'jsonl'), { force: true });
         throw error;
       }

@@ -1,4 +1,4 @@
-/** Jobs and their events: one folder per job, with its state in `job.json`. */
+/** Stores jobs and their events in one folder per job, with the record of the job in `job.json`. */
 import { appendFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
@@ -24,7 +24,7 @@ export interface JobError {
   readonly param: string | null;
 }
 
-/** Times are Unix times, in seconds. */
+/** Record of a job. Times are Unix times, in seconds. */
 export interface JobRecord {
   readonly id: string;
   readonly created_at: number;
@@ -36,7 +36,7 @@ export interface JobRecord {
   readonly metadata: Readonly<Record<string, string>> | null;
   /** Digest of the request, by which a repeated request is recognised. */
   readonly request: string;
-  /** Hyperparameters are numbers once the files are checked. */
+  /** Method of the job. Its hyperparameters are numbers after the files are checked. */
   readonly method: JobMethod;
   readonly status: JobStatus;
   readonly finished_at: number | null;
@@ -45,11 +45,11 @@ export interface JobRecord {
   readonly trained_tokens: number | null;
   /** Number of train steps; null until the files are checked. */
   readonly steps: number | null;
-  /** Checkpoint of the trained model. */
+  /** Path of the checkpoint of the trained model; null until the job has succeeded. */
   readonly checkpoint: string | null;
   /** True if a client has deleted the trained model. */
   readonly deleted: boolean;
-  /** True if the webhook has been notified of the end. */
+  /** True if the webhook has been notified that the job has ended. */
   readonly notified: boolean;
 }
 
@@ -67,24 +67,24 @@ interface JobEvent {
 type NewEvent = Pick<JobEvent, 'message'> & Partial<Pick<JobEvent, 'level' | 'type' | 'data'>>;
 
 export interface JobStore {
-  /** All jobs, oldest first. */
+  /** Returns all jobs, oldest first. */
   list(): readonly JobRecord[];
   /** @throws ModelError 404 */
   get(id: string): JobRecord;
   folderOf(id: string): string;
   /**
-   * Adds a job to {@link list} at once, and resolves once it is on disk. Rejects if it cannot be
+   * Adds a job to {@link list} at once, and resolves when it is on disk. Rejects if it cannot be
    * written.
    */
   create(record: Omit<JobRecord, 'id' | 'created_at'>): Promise<JobRecord>;
   /**
-   * Resolves once the change is on disk. If it cannot be written, as on a full disk, it is retried
-   * later.
+   * Changes a job. Resolves when the change is on disk. If it cannot be written, as on a full disk,
+   * also resolves, and writing is retried later.
    */
   change(id: string, changes: Partial<JobRecord>): Promise<JobRecord>;
-  /** Events of a job, oldest first. */
+  /** Returns the events of a job, oldest first. */
   events(id: string): readonly JobEvent[];
-  /** Adds an event, stored as with {@link change}. */
+  /** Adds an event and writes it in the same way as {@link change}. */
   say(id: string, event: NewEvent): Promise<void>;
 }
 
@@ -115,7 +115,8 @@ export async function openJobStore(
     throw noSuchJob(id);
   };
   /**
-   * Last write of each job. Writes of a job run one by one, because they share a temporary file.
+   * Last write of each job. Writes of a job are executed one after another, because they share a
+   * temporary file.
    */
   const writes = new Map<string, Promise<void>>();
   const inTurn = (id: string, write: () => Promise<void>): Promise<void> => {
@@ -128,7 +129,7 @@ export async function openJobStore(
   };
   const saveRecord = (id: string): Promise<void> =>
     saveJson(path.join(folderOf(id), 'job.json'), get(id));
-  /** Ids of jobs whose files on disk lack changes. */
+  /** Ids of jobs with changes that are not yet on disk. */
   const behind = new Set<string>();
   const fallBehind = (id: string, error: unknown): void => {
     if (behind.has(id)) return;
@@ -195,7 +196,7 @@ interface StoredJob {
   readonly said: JobEvent[];
 }
 
-/** Records of older versions have `told` in place of `notified`. */
+/** A record on disk. Records of older versions have `told` in place of `notified`. */
 type StoredRecord = Omit<JobRecord, 'notified'> &
   Partial<Readonly<Record<'notified' | 'told', boolean>>>;
 
@@ -210,7 +211,7 @@ async function saveEvents(file: string, events: readonly JobEvent[]): Promise<vo
   await rename(`${file}.tmp`, file);
 }
 
-/** Reads a job; undefined for a folder without a record, which no client knows. */
+/** Reads a job; undefined for a folder without a record. No client has the id of such a folder. */
 async function readJob(folder: string): Promise<StoredJob | undefined> {
   const stored = await readJson<StoredRecord>(path.join(folder, 'job.json'));
   if (stored === undefined) return undefined;
@@ -219,12 +220,15 @@ async function readJob(folder: string): Promise<StoredJob | undefined> {
   const file = path.join(folder, eventsFile);
   const text = await readFile(file, 'utf8').catch(() => '');
   const said = text.split('\n').flatMap(eventIn);
-  // Removes a last line that a kill has cut off.
+  // Removes a last line that was cut off when the server was killed.
   if (said.map(lineOf).join('') !== text) await saveEvents(file, said);
   return { record, said };
 }
 
-/** Event of a line; empty if a kill or a full disk has cut the line off. */
+/**
+ * Parses the event of a line. Returns an empty list if the line was cut off by a kill or a full
+ * disk.
+ */
 function eventIn(line: string): readonly JobEvent[] {
   try {
     return line === '' ? [] : [JSON.parse(line) as JobEvent];

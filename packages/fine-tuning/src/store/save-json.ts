@@ -1,4 +1,7 @@
-/** JSON files that are replaced atomically, and ids in the order of creation. */
+/**
+ * Reads and writes JSON files, which are replaced atomically, and makes ids in the order of
+ * creation.
+ */
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { ConfigError, describeError } from '@trinity-rft/core';
@@ -32,7 +35,10 @@ export async function readJson<T extends { readonly id: string }>(
 
 let last = 0;
 
-/** `PREFIX-` and 24 hexadecimal digits, whose order as text is that of creation. */
+/**
+ * Makes an id of `PREFIX-` and 24 hexadecimal digits. Sorted as text, ids are in the order of
+ * creation.
+ */
 export function newId(prefix: string): string {
   last = Math.max(last + 1, Date.now() * 1000);
   return `${prefix}-${last.toString(16).padStart(14, '0')}${randomBytes(5).toString('hex')}`;

@@ -1,10 +1,10 @@
-/** Body of the request that creates a job. */
+/** Reads the body of the request that creates a job. */
 import type { ModelError } from '@trinity-rft/core';
 import { graderSchema } from '@trinity-rft/workflow/reward';
 import { z } from 'zod';
 import { refused, unknownParameter } from './refuse.js';
 
-/** Schema of `auto` or a number. */
+/** Makes the schema of `auto` or a number. */
 const auto = <T extends z.ZodType>(number: T, expected: string) =>
   z.union([z.literal('auto'), number], { error: `expected "auto" or ${expected}` }).default('auto');
 const count = (most: number) => auto(z.int().min(1).max(most), `a whole number from 1 to ${most}`);
@@ -87,7 +87,7 @@ export function readJobRequest(body: unknown): JobRequest {
 }
 
 /**
- * First problem of a body, in the words of the API.
+ * Returns an error for the first problem of a body, in the words of the API.
  * @param owner field that was read. @default the body itself
  */
 export function fieldError(
@@ -107,7 +107,10 @@ export function fieldError(
   });
 }
 
-/** Method of a job; `hyperparameters` without `method` is the older way to request `supervised`. */
+/**
+ * Returns the method of a job. `hyperparameters` without `method` is the older way to request
+ * `supervised`.
+ */
 export const methodOf = ({ method: given, hyperparameters }: JobRequest): JobMethod =>
   given ?? {
     type: 'supervised',

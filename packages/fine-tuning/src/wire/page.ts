@@ -1,4 +1,4 @@
-/** Pages of lists: `limit` items after the one with the id `after`. */
+/** Makes pages of lists. A page has `limit` items after the item with the id `after`. */
 import { refused } from './refuse.js';
 
 export interface Page<T> {

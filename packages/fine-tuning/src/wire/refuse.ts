@@ -2,7 +2,7 @@
 import { ModelError } from '@trinity-rft/core';
 
 interface Refusal {
-  /** Path of the invalid field: `method.supervised.hyperparameters.n_epochs`. */
+  /** Path of the invalid field, such as `method.supervised.hyperparameters.n_epochs`. */
   readonly param?: string;
   /** @default "invalid_value" */
   readonly code?: string;

@@ -1,4 +1,4 @@
-/** Decides if an explore step may begin, with which weights, or what it must wait for. */
+/** Decides whether an explore step may begin, and with which weights, or what it must wait for. */
 import {
   boundaryBefore,
   neededFor,
@@ -11,20 +11,20 @@ import {
 type DrivenStyle = Exclude<SyncStyle, 'fixed'>;
 export type DrivenRules = SyncRules & { readonly syncStyle: DrivenStyle };
 
-/** Facts that an explorer knows when it is about to begin an explore step. */
+/** Facts that the decision about the next explore step depends on. */
 export interface ExploreFacts {
   /** Weights that the explorer's sampler uses. */
   readonly inUse: Weights;
   /** The newest published weights. */
   readonly published: Weights;
   /**
-   * Synchronization point at which the explorer last took weights, or learned that there were no
-   * newer ones.
+   * Last synchronization point that the explorer has passed, where it took new weights or there
+   * were none.
    */
   readonly lastSyncPoint: number;
   /**
-   * In the style `explorer_driven`: true if the trainer has been between two train steps since the
-   * explorer asked, or has ended.
+   * True if the trainer has been between two train steps since the explorer asked for weights, or
+   * has ended. Used only by `explorer_driven`.
    */
   readonly answered: boolean;
 }
@@ -32,8 +32,8 @@ export interface ExploreFacts {
 export type ExploreTurn = Ready | { readonly kind: 'wait'; readonly what: string };
 
 /**
- * The explore step may begin with the weights in use (`begin`), or once the explorer has switched
- * to `weights` (`take`).
+ * Decision that the explore step may begin: with the weights in use (`begin`), or after the
+ * explorer has switched to `weights` (`take`).
  */
 interface Ready {
   readonly kind: 'begin' | 'take';
@@ -77,8 +77,8 @@ const turns: Readonly<Record<DrivenStyle, Turn>> = {
 };
 
 /**
- * Applies `max_staleness`: if the current weights would be too old, takes newer ones or waits for
- * them, also between synchronization points.
+ * Applies `max_staleness`. If the current weights would be too old, takes newer weights or waits
+ * for them, even between synchronization points.
  */
 function withinBound(
   rules: DrivenRules,

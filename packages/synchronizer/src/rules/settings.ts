@@ -5,7 +5,7 @@
 
 /**
  * - `fixed`: the explorer waits until the trainer has consumed all earlier experiences, and takes
- *   the weights of that moment; until then the trainer takes no later experiences.
+ *   the trainer's weights of that moment. Before that, the trainer takes no later experiences.
  * - `explorer_driven`: the explorer asks for weights, and the trainer answers between two train
  *   steps.
  * - `trainer_driven`: the trainer publishes every few train steps, and the explorer takes the
@@ -17,14 +17,20 @@ export type SyncStyle = 'fixed' | 'explorer_driven' | 'trainer_driven' | 'fully_
 
 export interface SyncRules {
   readonly syncStyle: SyncStyle;
-  /** Explore steps between two synchronization points, at least 1. Not used by `fully_async`. */
+  /**
+   * Number of explore steps between two synchronization points, at least 1. Not used by
+   * `fully_async`.
+   */
   readonly explorerSyncInterval: number;
-  /** Train steps between two publications, at least 1. Only for `trainer_driven` and `fully_async`. */
+  /**
+   * Number of train steps between two publications, at least 1. Only for `trainer_driven` and
+   * `fully_async`.
+   */
   readonly trainerSyncInterval: number;
-  /** Explore steps before the first interval. Not used by `fully_async`. */
+  /** Number of explore steps before the first interval. Not used by `fully_async`. */
   readonly syncOffset: number;
   /**
-   * Staleness bound, in explore steps: explore step s may only be sampled with weights that were
+   * Staleness bound, in explore steps. Explore step s may be sampled only with weights that were
    * made after all explore steps up to s - 1 - maxStaleness had been consumed.
    * @default no bound beyond that of the style
    */
@@ -32,15 +38,15 @@ export interface SyncRules {
 }
 
 /**
- * The lowest `consumedUpTo` of weights that may sample explore step `step`; -Infinity without a
- * bound.
+ * Returns the lowest `consumedUpTo` of weights that may sample explore step `step`; -Infinity
+ * without a bound.
  */
 export const neededFor = ({ maxStaleness = Infinity }: SyncRules, step: number): number =>
   step - 1 - maxStaleness;
 
 /** Weights that the trainer has published. */
 export interface Weights {
-  /** The train step that made the weights; 0 = the initial model of the run. */
+  /** The train step that made the weights; 0 for the initial model of the training run. */
   readonly version: number;
   /**
    * Last explore step whose experiences had been consumed (trained on or discarded) when these
@@ -50,8 +56,8 @@ export interface Weights {
 }
 
 /**
- * The last synchronization point before explore step `step`, given as the explore step that
- * precedes it; 0 if there is none.
+ * Returns the last synchronization point before explore step `step`, given as the explore step that
+ * precedes the point; 0 if there is none.
  */
 export function boundaryBefore(
   { syncOffset, explorerSyncInterval }: SyncRules,
@@ -61,6 +67,6 @@ export function boundaryBefore(
   return meetings < 1 ? 0 : syncOffset + meetings * explorerSyncInterval;
 }
 
-/** True if explore step `step` is followed by a synchronization point. */
+/** Returns true if explore step `step` is followed by a synchronization point. */
 export const isBoundary = (rules: SyncRules, step: number): boolean =>
   boundaryBefore(rules, step + 1) === step && step > 0;

@@ -2,7 +2,7 @@
 import type { DrivenRules } from './explore.js';
 import { neededFor, type Weights } from './settings.js';
 
-/** Facts that the trainer knows between two train steps. */
+/** Facts about the training between two train steps. */
 export interface TrainFacts {
   /** Number of train steps done. */
   readonly trainStep: number;
@@ -13,8 +13,8 @@ export interface TrainFacts {
   /** The last explore step that has begun; 0 if none has. */
   readonly begunUpTo: number;
   /**
-   * Version of the weights of a waiting explorer, which wants newer ones; with several explorers,
-   * their lowest version.
+   * Version of the weights that a waiting explorer uses and wants to replace by newer ones. With
+   * several explorers, their lowest version.
    * @default no explorer waits
    */
   readonly asksForNewerThan?: number;
@@ -30,8 +30,8 @@ export interface ProgressFacts {
 }
 
 /**
- * The last explore step whose experiences are consumed, apart from a remainder that is too small
- * for a batch.
+ * Returns the last explore step whose experiences are consumed, apart from a remainder that is too
+ * small for a batch.
  */
 export const consumedUpTo = ({
   storedUpTo,
@@ -40,8 +40,8 @@ export const consumedUpTo = ({
 }: ProgressFacts): number => (starved ? storedUpTo : Math.min(storedUpTo, oldestUnusedStep - 1));
 
 /**
- * Weights to publish now; undefined if there are none. A version may be published again if more
- * explore steps have been consumed since then without a train step.
+ * Returns the weights to publish now; undefined if there are none. A version may be published again
+ * if more explore steps have been consumed since its last publication without a train step.
  */
 export function publication(rules: DrivenRules, facts: TrainFacts): Weights | undefined {
   const { trainStep: version, consumedUpTo } = facts;
@@ -60,8 +60,8 @@ function isPublicationDue(
 }
 
 /**
- * True if the bound prevents the next explore step, and publishing the current weights would let it
- * begin.
+ * Returns true if the staleness bound prevents the next explore step, and publishing the current
+ * weights would let it begin.
  */
 function endsWait(rules: DrivenRules, facts: TrainFacts): boolean {
   const needed = neededFor(rules, facts.begunUpTo + 1);

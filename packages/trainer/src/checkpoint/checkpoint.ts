@@ -1,6 +1,6 @@
 /**
- * Checkpoint folders: filled under a temporary name, then renamed; a checkpoint with a manifest is
- * complete.
+ * Writes and lists checkpoint folders. A folder is filled under a temporary name and then renamed.
+ * A checkpoint with a manifest is complete.
  */
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -30,7 +30,7 @@ export interface WriteCheckpointOptions {
 }
 
 /**
- * Fills a folder with `fill`, then renames it to `global_step_<step>` in the existing folder
+ * Fills a folder with `fill`, and then renames it to `global_step_<step>` in the existing folder
  * `root`. Replaces an existing checkpoint of that step.
  * @throws CheckpointError naming the folder if it cannot be written
  */
@@ -51,8 +51,8 @@ async function fillAndRename(root: string, options: WriteCheckpointOptions): Pro
   const directory = path.join(root, checkpointName(step));
   const temporary = `${directory}.tmp`;
   await rm(temporary, { recursive: true, force: true });
-  // Not recursive, so that a run folder that was deleted is not created again for this checkpoint
-  // alone.
+  // Not recursive: if the folder of the training run was deleted, it is not created again for this
+  // checkpoint alone.
   await mkdir(temporary);
   await fill(temporary);
   const manifest = await writeManifest(temporary, { step, final });
@@ -63,8 +63,8 @@ async function fillAndRename(root: string, options: WriteCheckpointOptions): Pro
 }
 
 /**
- * Lists the complete checkpoints of `root`, oldest first. Folders without a manifest are leftovers,
- * and are not listed.
+ * Lists the complete checkpoints of `root`, oldest first. Folders without a manifest are leftovers
+ * and are omitted.
  * @throws CheckpointError for a manifest that was changed, or that belongs to another folder
  */
 export async function listCheckpoints(root: string): Promise<readonly Checkpoint[]> {
@@ -86,8 +86,8 @@ export const verifyCheckpoint = ({ directory, manifest }: Checkpoint): Promise<v
   verifyFolder(directory, manifest);
 
 /**
- * Deletes unfinished checkpoints of crashed processes, and all but the newest `keep` complete ones.
- * If `keep` is undefined, all complete ones stay.
+ * Deletes the unfinished checkpoints of crashed operating-system processes, and all complete
+ * checkpoints except the newest `keep`. If `keep` is undefined, all complete checkpoints stay.
  */
 export async function pruneCheckpoints(root: string, keep: number | undefined): Promise<void> {
   for (const name of await readdirOrEmpty(root)) {

@@ -16,14 +16,15 @@ export interface TrainedModels {
 const criticFolder = 'critic';
 const stateFile = 'trainer_state.json';
 
-/** Folder of the critic in a checkpoint; undefined if it has no critic. */
+/** Returns the folder of the critic in a checkpoint; undefined if the checkpoint has no critic. */
 export async function criticIn(checkpoint: string): Promise<string | undefined> {
   const folder = path.join(checkpoint, criticFolder);
   return (await stat(folder).catch(() => undefined))?.isDirectory() ? folder : undefined;
 }
 
 /**
- * Fills a checkpoint folder: weights and optimizer moments of every model, and the trainer's state.
+ * Fills a checkpoint folder with weights and optimizer moments of every model, and the trainer's
+ * state.
  * @param options see `SaveOptions.merged` of core
  */
 export async function saveTrainer(
@@ -40,8 +41,9 @@ export async function saveTrainer(
 
 /**
  * Loads the models from a checkpoint.
- * @throws CheckpointError if a file differs from its digest, or the critic is missing
- * @returns state for the next step
+ * @throws CheckpointError if a file differs from its digest, or if there is a critic to load but
+ * the checkpoint has none
+ * @returns the trainer's state for the next step
  */
 export async function loadTrainer(
   checkpoint: Checkpoint,
@@ -62,7 +64,7 @@ export async function loadTrainer(
   return readState(checkpoint);
 }
 
-/** Reads the state file only if the manifest lists it: only listed files have been verified. */
+/** Reads the state file if the manifest lists it. Other files have not been verified. */
 async function readState({ directory, manifest }: Checkpoint): Promise<TrainerState> {
   if (!manifest.files.some((file) => file.path === stateFile)) return {};
   return JSON.parse(await readFile(path.join(directory, stateFile), 'utf8')) as TrainerState;

@@ -1,4 +1,7 @@
-/** Checks numbers that are passed between parts of the train step: one per token, and finite. */
+/**
+ * Checks numbers that are passed between parts of the train step. There must be one per token, and
+ * they must be finite.
+ */
 import { EngineError, InvariantError, uid } from '@trinity-rft/core';
 import type { PackedBatch } from './pack.js';
 
@@ -36,13 +39,13 @@ export function assertFinite(
 }
 
 /**
- * Index of the first number that is not finite, or -1. A plain loop, because batches have millions
- * of tokens.
+ * Returns the index of the first number that is not finite, or -1. A plain loop is used, because
+ * batches have millions of tokens.
  */
 function firstNotFinite(values: Float32Array, mask: Uint8Array | undefined): number {
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
-    // For NaN and infinite values, the difference is NaN instead of 0.
+    // The difference is 0 for finite values, and NaN for NaN and infinite values.
     if (value - value !== 0 && (!mask || mask[i] === 1)) return i;
   }
   return -1;

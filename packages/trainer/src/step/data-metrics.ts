@@ -4,8 +4,8 @@ import type { ModelOutputs } from './forward.js';
 import type { PackedBatch } from './pack.js';
 
 /**
- * Number of tokens that the engine reads, and, if there are any, the number of model calls that are
- * demonstrations.
+ * Returns the number of tokens that the engine reads and, if there are demonstrations, the number
+ * of model calls that are demonstrations.
  */
 export function countMetrics({ tokens, expertMask }: PackedBatch): Metrics {
   const experts = expertMask.reduce((sum, bit) => sum + bit, 0);
@@ -16,8 +16,8 @@ export function countMetrics({ tokens, expertMask }: PackedBatch): Metrics {
 }
 
 /**
- * Metrics per model call, with Trinity-RFT's names (`response_length/mean`, `critic/rewards/mean`,
- * …), and `sample/staleness`.
+ * Returns metrics per model call, with Trinity-RFT's names (`response_length/mean`,
+ * `critic/rewards/mean`, …), and `sample/staleness`.
  */
 export function dataMetrics(
   { calls, static: { actionMask } }: PackedBatch,
@@ -31,7 +31,7 @@ export function dataMetrics(
     response_length: end - start,
     prompt_length: experience.promptLength + start,
     ...(reward !== undefined && { 'critic/score': reward, 'critic/rewards': reward }),
-    // Weights after train step s have version s, so the first on-policy step has staleness 0.
+    // The weights after train step s have version s, so the first on-policy step has staleness 0.
     ...(policyVersion >= 0 && { 'sample/staleness': step - 1 - policyVersion }),
   }));
   const cut = calls.filter(({ start, end }) => {
@@ -41,7 +41,7 @@ export function dataMetrics(
   return { ...gatherMetrics(rows, ''), 'response_length/clip_ratio': cut.length / calls.length };
 }
 
-/** Reports the entropy and, for rollouts, the mismatch between sampler and trainer. */
+/** Returns the entropy and, for rollouts, the mismatch between sampler and trainer. */
 export function outputMetrics(
   batch: PackedBatch,
   outputs: ModelOutputs,
@@ -55,7 +55,9 @@ export function outputMetrics(
 }
 
 /**
- * |sampler - trainer| over trained tokens that were sampled and whose log-probabilities the trainer
+ * Returns mean and maximum of |sampler - trainer|, both for log-probabilities and for
+ * probabilities. Covers trained tokens that were sampled and whose log-probabilities the trainer
+ * computed.
  * computed, both as log-probabilities and as probabilities.
  */
 function mismatchMetrics(
@@ -88,7 +90,7 @@ function mismatchMetrics(
   };
 }
 
-/** Mean entropy (nats) of trained tokens. */
+/** Returns the mean entropy (nats) of trained tokens. */
 function entropyMetrics(entropy: Float32Array, batch: PackedBatch): Metrics {
   let sum = 0;
   let count = 0;

@@ -13,14 +13,14 @@ import { recordedPass, sampledEntropy } from './recorded.js';
 import type { Stopwatch } from './stopwatch.js';
 
 /**
- * Outputs of all models. Numbers per token are in the layout of the loss, and finite where tokens
- * are trained on. [N]
+ * Outputs of all models. Numbers per token are in the layout of the loss, and finite for trained
+ * tokens. [N]
  */
 export interface ModelOutputs extends OtherOutputs {
   readonly pass: ForwardPass;
   readonly currentLogprobs: Float32Array;
   /**
-   * 1 = log-probability computed by the trainer, 0 = recorded by the sampler.
+   * 1 for a log-probability that the trainer computed, 0 for one that the sampler recorded.
    * @default all are computed
    */
   readonly computed?: Float32Array;
@@ -41,15 +41,15 @@ export interface ForwardOptions {
   readonly step: number;
   readonly time: Stopwatch;
   /**
-   * Describes the loss, given the outputs of the other models, if it is known before the policy's
-   * forward pass.
+   * Describes the loss from the outputs of the other models, if the loss is known before the
+   * policy's forward pass.
    */
   readonly expected: (others: OtherOutputs) => ExpectedLoss | undefined;
 }
 
 /**
- * Runs one forward pass of each model that the algorithm needs, the policy last. The pass of the
- * policy is replaced by recorded log-probabilities where `recordedPass` allows it.
+ * Computes one forward pass of each model that the algorithm needs, with the policy last. Where
+ * `recordedPass` allows it, recorded log-probabilities replace the pass of the policy.
  * @throws EngineError naming the experience of a number that is not finite
  */
 export async function forwardBatch(

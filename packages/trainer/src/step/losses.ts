@@ -1,4 +1,6 @@
-/** The losses of a batch and their gradients, which are checked before models receive them. */
+/**
+ * Computes the losses of a batch and their gradients, and checks them before models receive them.
+ */
 import {
   runKey,
   type AlgorithmNeeds,
@@ -17,7 +19,7 @@ import type { Targets } from './targets.js';
 const code = 'GRADIENT_NOT_FINITE';
 
 /**
- * Loss of the policy and its checked gradient.
+ * Computes the loss of the policy and its gradient, and checks both.
  * @throws EngineError naming the first experience whose gradient is not finite
  */
 export function policyLoss(
@@ -58,8 +60,8 @@ const knownInput = (
 });
 
 /**
- * Description of the loss before the policy's forward pass, in the layout of the engine; undefined
- * if the algorithm has none.
+ * Describes the loss before the policy's forward pass, in the layout of the engine; undefined if
+ * the algorithm has no such description.
  */
 export function expectedLossOf(
   batch: PackedBatch,
@@ -77,9 +79,9 @@ export function expectedLossOf(
 }
 
 /**
- * Numbers the runs: consecutive calls with the same run key share a number, and every demonstration
- * gets its own. Calls with the same key that are not consecutive, such as those of a copy of a run,
- * get different numbers. [B]
+ * Numbers the rollouts. Consecutive calls with the same run key have the same number, and every
+ * demonstration has its own. Calls with the same key that are not consecutive, such as those of a
+ * copy of a rollout, have different numbers. [B]
  */
 function runsOf({ calls, expertMask }: PackedBatch): Int32Array {
   let run = -1;
@@ -92,8 +94,9 @@ function runsOf({ calls, expertMask }: PackedBatch): Int32Array {
 }
 
 /**
- * Loss of the critic and its checked gradient. There is one update per batch, so the values being
- * trained are those from which the advantages were computed, and clipping has no effect.
+ * Computes the loss of the critic and its gradient, and checks both. There is one update per batch.
+ * The values being trained are therefore those from which the advantages were computed, and
+ * clipping has no effect.
  */
 export function criticLoss(
   batch: PackedBatch,

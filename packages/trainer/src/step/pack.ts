@@ -1,4 +1,4 @@
-/** Packs experiences for the engine and for the loss: rows are concatenated, with offsets. */
+/** Packs experiences into concatenated rows with offsets, for the engine and for the loss. */
 import {
   type Experience,
   type LossInput,
@@ -24,9 +24,9 @@ export interface PackedCall {
 }
 
 /**
- * A batch in two layouts: the engine reads one row per experience; the loss sees one row per model
+ * A batch in two layouts. The engine reads one row per experience, and the loss one row per model
  * call. An experience with several calls therefore trains exactly like separate calls, with any
- * loss: the context between calls is not part of the loss input.
+ * loss, because the context between calls is not part of the loss input.
  */
 export interface PackedBatch {
   readonly tokens: TokenBatch;
@@ -36,15 +36,21 @@ export interface PackedBatch {
   readonly calls: readonly PackedCall[];
   /** The part of {@link LossInput} that comes from the experiences themselves. */
   readonly static: Pick<LossInput, 'offsets' | 'actionMask' | 'oldLogprobs' | 'advantages'>;
-  /** 1 = trained on and sampled by the policy: `actionMask` without the rows of experts. [N] */
+  /**
+   * 1 for tokens that are trained on and that the policy sampled: `actionMask` without the rows of
+   * experts. [N]
+   */
   readonly sampledMask: Uint8Array;
-  /** 1 = a demonstration. [B] */
+  /** 1 for rows that are demonstrations. [B] */
   readonly expertMask: Uint8Array;
-  /** A per-token field of the experiences in the layout of the loss; 0 for experiences without it. [N] */
+  /**
+   * Returns a per-token field of the experiences in the layout of the loss; 0 for experiences
+   * without the field. [N]
+   */
   column(read: (experience: Experience) => Float32Array | undefined): Float32Array;
   /** Converts numbers per response token from the layout of the engine to that of the loss. */
   toLoss(values: Float32Array): Float32Array;
-  /** Converts gradients of the loss to the layout of the engine; 0 between calls. */
+  /** Converts gradients of the loss to the layout of the engine, with 0 between calls. */
   toEngine(gradients: Float32Array): Float32Array;
 }
 
@@ -108,7 +114,7 @@ function tokenRow({ tokens, promptLength, temperature }: Experience): TokenBatch
   return { tokens, promptLength, temperature: temperature > 0 ? temperature : 1 };
 }
 
-/** Action masks of the given calls; 0 for tokens of other calls. [N] */
+/** Returns the action masks of the given calls; 0 for tokens of other calls. [N] */
 function maskOf(calls: readonly PackedCall[], total: number): Uint8Array {
   const mask = new Uint8Array(total);
   for (const { experience, span, start } of calls)

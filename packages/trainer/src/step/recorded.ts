@@ -1,5 +1,5 @@
 /**
- * Uses log-probabilities that the sampler recorded instead of a forward pass, if the pass would
+ * Uses the log-probabilities that the sampler recorded instead of a forward pass, if the pass would
  * compute the same values.
  */
 import {
@@ -22,13 +22,13 @@ export interface RecordedOptions {
 /** A forward pass of which only some rows were computed; the sampler recorded the other rows. */
 export interface RecordedPass {
   readonly pass: ForwardPass;
-  /** 1 = a response token that was computed, in the layout of the engine. [N] */
+  /** 1 for response tokens that were computed, in the layout of the engine. [N] */
   readonly computed: Float32Array;
 }
 
 /**
- * One of every 16 rows is computed to check the recorded values. The train step determines which
- * one.
+ * One of every 16 rows is computed to check the recorded values. The number of the train step
+ * selects the row.
  */
 const checkedEvery = 16;
 /**
@@ -38,10 +38,10 @@ const checkedEvery = 16;
 const tolerance = 1e-4;
 
 /**
- * Builds the forward pass of a batch from the log-probabilities that the engine's sampler recorded;
- * undefined if the engine would not compute the same values. A sample of the rows is computed and
- * compared. Entropies that are only reported are computed for the sample, and set to the sample's
- * mean in other rows.
+ * Builds the forward pass of a batch from the log-probabilities that the engine's sampler recorded.
+ * Resolves with undefined if the engine would not compute the same values. A sample of the rows is
+ * computed and compared. Entropies that are only a metric are computed for this sample. Other rows
+ * get the mean of the sample.
  * @throws EngineError naming an experience whose log-probabilities differ
  */
 export async function recordedPass(
@@ -71,8 +71,8 @@ export async function recordedPass(
 }
 
 /**
- * Reduces entropies that are only reported to those of the sample, after a pass over all rows, so
- * that a run reports the same numbers with and without recorded log-probabilities.
+ * Reduces entropies that are only a metric to those of the sample, after a pass over all rows. A
+ * training run then reports the same numbers with and without recorded log-probabilities.
  */
 export function sampledEntropy(
   batch: PackedBatch,
@@ -110,7 +110,10 @@ function sampleOf(rows: readonly Row[], step: number): readonly Row[] {
   return trained.filter((_, i) => i % every === step % every);
 }
 
-/** True if the engine's own sampler drew every trained token with the weights that are being trained. */
+/**
+ * Returns true if the engine's own sampler drew every trained token with the weights that are being
+ * trained.
+ */
 function isOwn({ calls }: PackedBatch, engine: TrainEngine): boolean {
   return calls.every(({ experience, span: { start, end, policyVersion } }) => {
     const { tokens, promptLength, actionMask } = experience;
@@ -121,7 +124,7 @@ function isOwn({ calls }: PackedBatch, engine: TrainEngine): boolean {
   });
 }
 
-/** Writes the numbers of the sample to the sample's rows, and their mean to all other rows. [N] */
+/** Writes the numbers of the sample to its rows, and their mean to all other rows. [N] */
 function spread(
   numbers: Float32Array,
   { rows, sample }: { readonly rows: readonly Row[]; readonly sample: readonly Row[] },
@@ -133,8 +136,8 @@ function spread(
 }
 
 /**
- * Mean of `numbers` over the trained tokens of `rows`. `numbers` has one number per response token
- * of these rows.
+ * Returns the mean of `numbers` over the trained tokens of `rows`. `numbers` has one number per
+ * response token of these rows.
  */
 function meanOf(numbers: Float32Array, rows: readonly Row[]): number {
   const mask = rows.flatMap(({ experience }) => [...experience.actionMask]);

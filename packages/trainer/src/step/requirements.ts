@@ -1,11 +1,13 @@
-/** Fields that an algorithm requires of experiences; checked before anything is computed. */
+/**
+ * Fields that an algorithm requires of experiences. They are checked before anything is computed.
+ */
 import { type Experience, BufferError, taskKey, uid, isExpert } from '@trinity-rft/core';
 import type { Algorithm } from '@trinity-rft/core/internal';
 
-/** All fields default to false. */
+/** Required fields of experiences. All properties default to false. */
 export interface Requirements {
   /**
-   * True if experiences must have advantages, which the explorer computes, because it sees whole
+   * True if experiences must have advantages. The explorer computes these, because it has whole
    * groups.
    */
   readonly advantages?: boolean;
@@ -17,8 +19,8 @@ export interface Requirements {
 }
 
 /**
- * Fields that an algorithm requires: advantages, or their inputs if the trainer computes the
- * advantages.
+ * Returns the fields that an algorithm requires. These are the advantages, or their inputs if the
+ * trainer computes the advantages.
  */
 export function requirementsOf({
   batchAdvantage,
@@ -27,7 +29,7 @@ export function requirementsOf({
   const here = batchAdvantage !== undefined;
   return {
     advantages: needs.rollouts && !here,
-    // A teacher's log-probabilities take the place of rewards.
+    // If a teacher's log-probabilities are required, rewards are not.
     rewards: here && !needs.teacherLogprobs,
     teacherLogprobs: here && needs.teacherLogprobs,
     pairs: needs.pairs,

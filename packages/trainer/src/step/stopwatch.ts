@@ -2,9 +2,12 @@
 import type { Clock, Metrics } from '@trinity-rft/core';
 
 export interface Stopwatch {
-  /** Awaits `work`, and adds its seconds to `time/<name>`. */
+  /** Awaits `work` and adds the seconds that it takes to `time/<name>`. */
   <T>(name: string, work: Promise<T>): Promise<T>;
-  /** Seconds of every part, and `time/train_step`, the time since the stopwatch was created. */
+  /**
+   * Returns the seconds of every part, and in `time/train_step` the seconds since the stopwatch was
+   * created.
+   */
   metrics(): Metrics;
 }
 

@@ -10,12 +10,13 @@ interface TargetMetricsOptions {
 }
 
 /**
- * Metrics over trained tokens: `critic/{advantages,returns,values}/{mean,max,min}` and
- * `critic/vf_explained_var`; over calls: `critic/{score,rewards}/{mean,max,min}`, before and after
- * the KL penalty, and `sample/zero_advantage_ratio`. If advantages are computed from the batch,
- * also `sample/partial_group_count`: tasks with fewer runs in the batch than `repeatTimes`. Their
- * runs are compared only with the part of their group that is in the batch; to avoid that, make the
- * batch a multiple of whole groups.
+ * Returns metrics of the targets. Over trained tokens:
+ * `critic/{advantages,returns,values}/{mean,max,min}` and `critic/vf_explained_var`. Over calls:
+ * `critic/{score,rewards}/{mean,max,min}`, which are before and after the KL penalty, and
+ * `sample/zero_advantage_ratio`. If advantages are computed from the batch, also
+ * `sample/partial_group_count`, the number of tasks with fewer rollouts in the batch than
+ * `repeatTimes`. Their rollouts are compared only with the part of their group that is in the
+ * batch. To avoid that, make the batch a multiple of whole groups.
  */
 export function targetMetrics(
   batch: PackedBatch,
@@ -51,7 +52,7 @@ function sumsOf(
   }));
 }
 
-/** Mean, max and min over the tokens that the mask keeps; empty if it keeps none. */
+/** Returns mean, max and min over the tokens that the mask keeps; empty if it keeps none. */
 function tokenStats(name: string, values: Float32Array, mask: Uint8Array): Metrics {
   let [count, sum, max, min] = [0, 0, -Infinity, Infinity];
   for (let i = 0; i < values.length; i++) {
@@ -67,7 +68,7 @@ function tokenStats(name: string, values: Float32Array, mask: Uint8Array): Metri
     : { [`${name}/mean`]: sum / count, [`${name}/max`]: max, [`${name}/min`]: min };
 }
 
-/** Share of calls in which no trained token has an advantage other than 0. */
+/** Returns the share of calls in which no trained token has an advantage other than 0. */
 function zeroAdvantages({ calls }: PackedBatch, { advantages, actionMask }: Targets): Metrics {
   const flat = calls.filter(({ start, end }) => {
     for (let i = start; i < end; i++) if (actionMask[i] && advantages[i] !== 0) return false;
@@ -77,8 +78,8 @@ function zeroAdvantages({ calls }: PackedBatch, { advantages, actionMask }: Targ
 }
 
 /**
- * 1 - var(returns - values) / var(returns): 1 = perfect, 0 = no better than the mean. Omitted if
- * all returns are equal.
+ * Returns 1 - var(returns - values) / var(returns), which is 1 for perfect values and 0 for values
+ * no better than the mean. Omitted if all returns are equal.
  */
 function explainedVariance(values: Float32Array, returns: Float32Array, mask: Uint8Array): Metrics {
   const errors = variance(mask, (i) => returns[i]! - values[i]!);
@@ -86,7 +87,7 @@ function explainedVariance(values: Float32Array, returns: Float32Array, mask: Ui
   return all > 0 ? { 'critic/vf_explained_var': 1 - errors / all } : {};
 }
 
-/** Population variance over the tokens that the mask keeps, in two passes. */
+/** Returns the population variance over the tokens that the mask keeps, computed in two passes. */
 function variance(mask: Uint8Array, valueAt: (index: number) => number): number {
   let [count, sum] = [0, 0];
   mask.forEach((bit, i) => {

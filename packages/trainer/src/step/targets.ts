@@ -1,6 +1,6 @@
 /**
- * Targets of a batch: advantages and returns, stored with the experiences or computed by the
- * trainer.
+ * Targets of a batch, which are advantages and returns. They are stored with the experiences or
+ * computed by the trainer.
  */
 import {
   runKey,
@@ -27,7 +27,7 @@ export interface TrainerState {
 }
 
 export interface Targets {
-  /** 1 = the token is trained on. [N] */
+  /** 1 for tokens that are trained on. [N] */
   readonly actionMask: Uint8Array;
   /** Advantage of each token. [N] */
   readonly advantages: Float32Array;
@@ -41,12 +41,15 @@ export interface Targets {
   readonly metrics: Metrics;
 }
 
-/** Inputs of the targets, which exclude the log-probabilities of the policy. */
+/**
+ * Outputs of models from which targets are computed. The log-probabilities of the policy are not
+ * among them.
+ */
 type TargetOutputs = Pick<ModelOutputs, 'entropy' | 'necs' | 'refLogprobs' | 'critic'>;
 
 /**
- * Applies the KL penalty and computes the advantages; or takes the advantages stored with the
- * experiences.
+ * Applies the KL penalty and computes the advantages. If the algorithm does not compute advantages
+ * in the trainer, uses those stored with the experiences.
  * @throws EngineError naming the experience of a number that is not finite
  */
 export function targetsOf(
@@ -83,8 +86,9 @@ export function targetsOf(
 }
 
 /**
- * Advantages that the trainer computed: one array per experience of the batch, NaN where a token
- * was not trained on. Undefined if the advantages were stored with the experiences.
+ * Returns the advantages that the trainer computed, one array per experience of the batch, with NaN
+ * where a token was not trained on. Returns undefined if the advantages were stored with the
+ * experiences.
  */
 export function usedAdvantages(
   batch: PackedBatch,
@@ -107,7 +111,10 @@ export function usedAdvantages(
   return [...own.values()];
 }
 
-/** Input of the advantage function. Demonstrations are masked: they get no advantages. */
+/**
+ * Makes the input of the advantage function. Demonstrations are masked, because they have no
+ * advantages.
+ */
 function advantageInput(
   batch: PackedBatch,
   { entropy, necs, refLogprobs, critic }: TargetOutputs,
@@ -137,8 +144,8 @@ function advantageInput(
 
 /**
  * Fills in values for masked tokens, which a critic never learns. Each gets the value of the next
- * trained token, or 0 after the last one: the reward expected from there, so that masked tokens
- * neither gain nor lose. [N]
+ * trained token, or 0 after the last one. This is the reward expected from there on, so masked
+ * tokens neither gain nor lose. [N]
  */
 function bridgeMasked(values: Float32Array, { sampledMask, calls }: PackedBatch): Float32Array {
   const out = values.slice();
@@ -152,7 +159,7 @@ function bridgeMasked(values: Float32Array, { sampledMask, calls }: PackedBatch)
   return out;
 }
 
-/** `info.reward_baseline` of each row; undefined unless every sampled row has it. [B] */
+/** Returns `info.reward_baseline` of each row; undefined unless every sampled row has one. [B] */
 function baselinesOf({ calls, expertMask }: PackedBatch): Float32Array | undefined {
   const baselines = calls.map(({ experience }, row) =>
     expertMask[row] ? 0 : experience.info['reward_baseline'],
@@ -162,7 +169,10 @@ function baselinesOf({ calls, expertMask }: PackedBatch): Float32Array | undefin
     : undefined;
 }
 
-/** Rewards per token if an experience has them; otherwise the call's reward on its last token. [N] */
+/**
+ * Returns the token rewards of experiences that have them. For others, the last token of a call has
+ * the reward of the call. [N]
+ */
 function rewardsOf(batch: PackedBatch): Float32Array {
   const rewards = batch.column((experience) => experience.tokenRewards);
   for (const { experience, span, start, end } of batch.calls)

@@ -1,6 +1,6 @@
 /**
- * One train step. It depends on neither the algorithm (which it receives as functions) nor the
- * engine (which it calls by its interface).
+ * Makes one train step. It depends neither on the algorithm, which is passed as functions, nor on
+ * the engine, which is called by its interface.
  */
 import { type Clock, type Metrics, InvariantError } from '@trinity-rft/core';
 import type { TrainEngine, ValueEngine, OptimizerOptions } from '@trinity-rft/core/engine';
@@ -28,11 +28,11 @@ export interface TrainStepOptions {
   /** State after the previous step. @default the state of a new trainer */
   readonly state?: TrainerState;
   readonly maxResponseTokens?: number;
-  /** Number of runs per task, to count groups that are only partly in the batch. @default 1 */
+  /** Number of rollouts per task, to count groups that are only partly in the batch. @default 1 */
   readonly repeatTimes?: number;
   /**
-   * True if another program samples rollouts with the weights of this trainer. The train step then
-   * verifies, on rollouts of the newest weights, that sampler and trainer have the same weights.
+   * True if another program samples rollouts with the weights of this trainer. With rollouts of the
+   * newest weights, the train step then verifies that sampler and trainer have the same weights.
    * @default false
    */
   readonly isLive?: boolean;
@@ -42,7 +42,7 @@ export interface TrainStepOptions {
 export interface CriticStep {
   readonly engine: ValueEngine;
   readonly optimizer: OptimizerOptions;
-  /** First step at which the policy is updated; the critic is updated at every step. @default 0 */
+  /** First train step that updates the policy. The critic is updated in every step. @default 0 */
   readonly warmupSteps?: number;
 }
 
@@ -53,10 +53,10 @@ export interface TrainStepResult {
 }
 
 /**
- * Makes a train step: packs the batch, runs the forward passes, computes advantages and losses,
- * updates policy and critic, and acknowledges the lease. The lease is released if the step fails,
- * even if the policy has already been updated. A batch without a trained token is acknowledged
- * without an update.
+ * Makes a train step: packs the batch, computes forward passes, advantages and losses, updates
+ * policy and critic, and acknowledges the lease. If the step fails, the lease is released, even if
+ * the policy has already been updated. A batch without a trained token is acknowledged without an
+ * update.
  */
 export async function trainStep(lease: Lease, options: TrainStepOptions): Promise<TrainStepResult> {
   assertCritic(options);

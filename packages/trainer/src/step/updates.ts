@@ -1,4 +1,4 @@
-/** Backward passes and optimizer steps of the policy and the critic. */
+/** Computes backward passes and makes optimizer steps of the policy and the critic. */
 import type { LossOutput, Metrics } from '@trinity-rft/core';
 import type {
   TrainEngine,
@@ -19,7 +19,7 @@ interface UpdateOptions<Loss> {
   readonly time: Stopwatch;
 }
 
-/** One optimizer step of the policy. */
+/** Updates the policy with one optimizer step. */
 export async function updateActor(
   engine: TrainEngine,
   { batch, outputs, loss, optimizer, time }: UpdateOptions<LossOutput>,
@@ -33,7 +33,7 @@ export async function updateActor(
   return prefixMetrics('actor', updateMetrics(stats, optimizer));
 }
 
-/** One optimizer step of the critic. */
+/** Updates the critic with one optimizer step. */
 export async function updateCritic(
   engine: ValueEngine,
   { batch, outputs, loss, optimizer, time }: UpdateOptions<ReturnType<ValueLossFn>>,

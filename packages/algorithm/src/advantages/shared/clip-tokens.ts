@@ -1,11 +1,11 @@
-/** Statistics over trained tokens, shared by the functions that remove tokens from training. */
+/** Statistics over trained tokens, for the advantage functions that remove tokens from training. */
 import { type Metrics, InvariantError } from '@trinity-rft/core';
 import type { AdvantageInput } from '@trinity-rft/core/internal';
 import { trainedMoments } from './whiten.js';
 
 /**
- * First-order decrease of the entropy per increase of a token's logit: p (H + log p), where p is
- * the probability of the token at sampling. 0 on masked tokens. [N]
+ * Returns the first-order decrease of the entropy per increase of a token's logit: p (H + log p),
+ * where p is the probability of the token at sampling; 0 on masked tokens. [N]
  * @see On the Entropy Dynamics in Reinforcement Fine-Tuning of Large Language Models,
  * arXiv:2602.03392
  * @throws InvariantError if there are no entropies
@@ -24,7 +24,9 @@ export function entropyEffects({ actionMask, oldLogprobs, entropy }: AdvantageIn
   return effects;
 }
 
-/** Mean and population variance over tokens where the mask is 1; zeros if there are none. */
+/**
+ * Returns mean and population variance over tokens where the mask is 1; zeros if there are none.
+ */
 export function trainedSpread(
   values: Float64Array,
   actionMask: Uint8Array,
@@ -34,16 +36,16 @@ export function trainedSpread(
 }
 
 /**
- * `frac_clipped`: share of trained tokens that were removed; `frac_clipped_pos`,
- * `frac_clipped_neg`: shares among trained tokens with positive and with negative advantage; 0 if
- * there are none.
+ * Returns `frac_clipped`, the share of trained tokens that were removed, and `frac_clipped_pos` and
+ * `frac_clipped_neg`, the shares among trained tokens with positive and with negative advantage. A
+ * share of no tokens is 0.
  */
 export function clipMetrics(
   before: Uint8Array,
   after: Uint8Array,
   advantages: Float32Array,
 ): Metrics {
-  // Counts by the sign of the advantage: below, at and above 0.
+  // Numbers of tokens by the sign of the advantage: below, at and above 0.
   const [all, taken] = [
     [0, 0, 0],
     [0, 0, 0],

@@ -1,6 +1,6 @@
 /**
- * Advantages that are one number per run, computed from the rewards of all runs of the task, for
- * explore steps and for train batches.
+ * Advantages that are one number per rollout, computed from the rewards of all rollouts of the
+ * task. They are available on explore steps and on train batches.
  */
 import {
   type AdvantageFn,
@@ -26,14 +26,16 @@ import type { AdvantageStrategy } from '../../parts/advantage-part.js';
 import { eachTrainedToken, rowSpans } from '../../parts/rows.js';
 import { byTask, membersOf, type Compared } from './runs.js';
 
-/** The runs of one task. */
+/** The rollouts of one task. */
 export interface RewardGroup {
-  /** Distinguishes the groups of one batch, for random choices. */
+  /** Key that distinguishes the groups of one batch. Random choices are seeded with it. */
   readonly key: string;
   readonly rewards: readonly number[];
 }
 
-/** Returns one score per reward, in order. `all` contains the rewards of all groups of the batch. */
+/**
+ * Returns one score per reward, in order. `all` contains the rewards of all groups of the batch.
+ */
 export type ScoreGroup = (
   group: RewardGroup,
   all: readonly number[],
@@ -44,22 +46,23 @@ export type ScoreGroup = (
 };
 
 export interface GroupOptions {
-  /** Unit that is compared within a group: runs or model calls. @default "runs" */
+  /** Unit that is compared within a group: rollouts or model calls. @default "runs" */
   readonly compare?: Compared;
   /**
-   * Reads the reward of a run from the run's calls, by ascending step. Not used in train batches,
-   * where the reward of a run is the sum of the token rewards of the run's rows.
+   * Reads the reward of a rollout from its calls, by ascending step. Not used in train batches,
+   * where the reward of a rollout is the sum of the token rewards of its rows.
    * @default the reward of the last call
    */
   readonly read?: (run: readonly Experience[]) => number;
 }
 
 /**
- * Makes the functions for explore steps and for train batches from a score per run: advantages and
- * returns are both score * actionMask. A group is a task. On explore steps the output contains the
- * groups one after the other, in order of first appearance. Adds the metrics
- * `group_advantages/zero_variance_ratio` and, on explore steps, `group_advantages/uneven_runs`, the
- * number of runs whose calls have different rewards, if there are any.
+ * Makes the functions for explore steps and for train batches from a score per rollout. Advantages
+ * and returns are both score * actionMask. A group is a task. On explore steps, the output contains
+ * the groups one after another, in order of first appearance. Adds the metric
+ * `group_advantages/zero_variance_ratio`. On explore steps, also adds
+ * `group_advantages/uneven_runs`, the number of rollouts whose calls have different rewards, if
+ * there are any.
  */
 export function byGroup(
   score: ScoreGroup,
@@ -71,7 +74,9 @@ export function byGroup(
   };
 }
 
-/** (R_i - mean(R)) / (std(R) + epsilon), with the standard deviation at `level`. */
+/**
+ * Scores a group as (R_i - mean(R)) / (std(R) + epsilon), with the standard deviation at `level`.
+ */
 export function byDeviation(epsilon: number, level: StdCalLevel = 'group'): ScoreGroup {
   return ({ rewards }, all) => {
     const stats = groupStats(rewards);
@@ -138,7 +143,7 @@ function scoreAll(
   };
 }
 
-/** Rows of each run of each task, all in order of first appearance. */
+/** Returns the rows of each rollout of each task, all in order of first appearance. */
 function runsByTask(
   { tasks, runs }: AdvantageInput,
   compare: Compared,
@@ -153,13 +158,16 @@ function runsByTask(
   return new Map([...byTaskAndRun].map(([task, own]) => [task, [...own.values()]]));
 }
 
-/** Sum of the rewards of each row's tokens, trained or not. [B] */
+/** Returns the sum of the rewards of each row's tokens, trained or not. [B] */
 const rowReturns = ({ offsets, rewards }: AdvantageInput): readonly number[] =>
   rowSpans(offsets).map(({ start, end }) =>
     rewards.subarray(start, end).reduce((sum, reward) => sum + reward, 0),
   );
 
-/** Sum of the rewards of a run's rows. The reward of the run itself counts once, with its last row. */
+/**
+ * Returns the sum of the rewards of a rollout's rows. The reward of the rollout itself counts once,
+ * with its last row.
+ */
 function runReturn(
   rows: readonly number[],
   returns: readonly number[],
@@ -172,7 +180,7 @@ function runReturn(
   );
 }
 
-/** Advantages and returns, both score * actionMask. */
+/** Sets advantages and returns to score * actionMask. */
 function spread(
   input: AdvantageInput,
   scores: Float64Array,

@@ -1,4 +1,4 @@
-/** Rewards of groups, and assignment of scores to tokens, for the group-relative advantages. */
+/** Computes rewards of groups and assigns scores to tokens, for the group-relative advantages. */
 import {
   type Experience,
   type Metrics,
@@ -25,8 +25,8 @@ export function rewardOf(experience: Experience): number {
 }
 
 /**
- * Reward of a run: the reward of its last call.
- * @param run its calls by ascending step
+ * Returns the reward of a rollout, which is the reward of its last call.
+ * @param run calls of the rollout, by ascending step
  * @throws RewardError if the reward of a call is missing or not finite
  */
 export function rewardOfRun(run: readonly Experience[]): number {
@@ -34,8 +34,8 @@ export function rewardOfRun(run: readonly Experience[]): number {
 }
 
 /**
- * Sum of the token rewards of all calls of a run, plus the reward of the last call if that call has
- * no token rewards.
+ * Returns the sum of the token rewards of all calls of a rollout. Adds the reward of the last call
+ * if that call has no token rewards.
  * @throws RewardError if a call has neither token rewards nor a finite reward, or if the sum is not
  * finite
  */
@@ -48,8 +48,9 @@ export function returnOfRun(run: readonly Experience[]): number {
 }
 
 /**
- * `group_advantages/uneven_runs`: number of runs whose calls without token rewards have different
- * rewards (only the reward of the last call counts); omitted if there are none.
+ * Returns the metric `group_advantages/uneven_runs`: the number of rollouts whose calls without
+ * token rewards have different rewards. Only the reward of the last call counts. The metric is
+ * omitted if there are no such rollouts.
  */
 export function unevenMetrics(runs: readonly (readonly Experience[])[]): Metrics {
   const uneven = runs.filter((run) => {
@@ -67,8 +68,8 @@ export interface GroupStats {
 }
 
 /**
- * Mean and sample standard deviation of the rewards of a group. A group of one has mean 0 and
- * deviation 1, so that its score is its reward. Equal rewards have a deviation of exactly 0,
+ * Returns mean and sample standard deviation of the rewards of a group. A group of one has mean 0
+ * and deviation 1, so that its score is its reward. Equal rewards have a deviation of exactly 0,
  * without rounding errors.
  */
 export function groupStats(rewards: readonly number[]): GroupStats {
@@ -77,7 +78,7 @@ export function groupStats(rewards: readonly number[]): GroupStats {
   return { mean: groupMean(rewards), std: allEqual(rewards) ? 0 : sampleStd(rewards), size };
 }
 
-/** Sample deviation over all rewards of a batch; 1 for fewer than two rewards. */
+/** Returns the sample deviation over all rewards of a batch; 1 for fewer than two rewards. */
 export const batchStd = (rewards: readonly number[]): number =>
   rewards.length <= 1 ? 1 : groupStats(rewards).std;
 
@@ -94,7 +95,7 @@ export function stdOf(
   return level === 'none' ? 1 : (level === 'batch' ? batch : group.std) + epsilon;
 }
 
-/** (R_i - mean(R)) / divisor */
+/** Returns (R_i - mean(R)) / divisor for each reward. */
 export const relativeScores = (
   rewards: readonly number[],
   { mean: center }: GroupStats,
@@ -102,19 +103,19 @@ export const relativeScores = (
 ): readonly number[] => rewards.map((reward) => (reward - center) / divisor);
 
 /**
- * True if a threshold is set and the group has no signal: it is a single run, or its rewards hardly
- * differ.
+ * Returns true if a threshold is set and the group has no signal, because it has a single rollout
+ * or its rewards hardly differ.
  */
 export const isDropped = (stats: GroupStats, threshold: number | undefined): boolean =>
   threshold !== undefined && (stats.size === 1 || stats.std <= threshold);
 
-/** Share of groups whose rewards are all equal, so that comparing them teaches nothing. */
+/** Returns the share of groups whose rewards are all equal, so that a comparison has no signal. */
 export function zeroVarianceRatio(groups: readonly (readonly number[])[]): number {
   return groups.filter(allEqual).length / groups.length;
 }
 
 /**
- * `group_advantages/{reward_mean,reward_std}/{mean,max,min}`,
+ * Returns the metrics `group_advantages/{reward_mean,reward_std}/{mean,max,min}` and
  * `group_advantages/zero_variance_ratio`.
  */
 export const groupMetrics = (
@@ -130,11 +131,14 @@ export const groupMetrics = (
 export const allEqual = (rewards: readonly number[]): boolean =>
   rewards.every((reward) => reward === rewards[0]);
 
-/** Arithmetic mean; for equal rewards exactly that reward, without rounding errors. */
+/**
+ * Returns the arithmetic mean. For equal rewards it is exactly that reward, without rounding
+ * errors.
+ */
 export const groupMean = (rewards: readonly number[]): number =>
   allEqual(rewards) ? rewards[0]! : mean(rewards);
 
-/** A copy with `advantages` and `returns` = score * actionMask. */
+/** Returns a copy with `advantages` and `returns` set to score * actionMask. */
 export function withScore(experience: Experience, score: number): Experience {
   const { actionMask } = experience;
   const advantages = new Float32Array(actionMask.length);

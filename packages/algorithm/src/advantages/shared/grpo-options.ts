@@ -1,4 +1,4 @@
-/** Two options of `grpo`: a rank penalty for likely runs, and duplicated groups. */
+/** Two options of `grpo`: a rank penalty for likely rollouts, and duplicated groups. */
 import {
   ConfigError,
   type Experience,
@@ -9,13 +9,14 @@ import {
 } from '@trinity-rft/core';
 import { groupStats, rewardOfRun } from './groups.js';
 
-/** Calls of a run, by ascending step. */
+/** Calls of a rollout, by ascending step. */
 type Run = readonly Experience[];
 
 /**
- * R'_i = R_i (1 - penalty * q_i / n), where q_i is the rank of run i of n, from 0, in ascending
- * order of the mean log-probability over trained tokens (with `ignoreMask`, over all response
- * tokens); ties keep list order. A group of one keeps its reward.
+ * Returns R'_i = R_i (1 - penalty * q_i / n), where q_i is the rank of rollout i of n, from 0.
+ * Ranks are in ascending order of the mean log-probability over trained tokens, or with
+ * `ignoreMask` over all response tokens. Ties keep the order of the list. A group of one keeps its
+ * reward.
  * @see He et al., Rewarding the Unlikely, arXiv:2506.02355, section 4
  */
 function penaliseRanks(
@@ -32,7 +33,7 @@ function penaliseRanks(
   return out;
 }
 
-/** Mean log-probability over the tokens of all calls of a run. */
+/** Returns the mean log-probability over the tokens of all calls of a rollout. */
 function meanLogprob(run: Run, ignoreMask: boolean): number {
   let [sum, count] = [0, 0];
   for (const { actionMask, logprobs } of run) {
@@ -46,7 +47,7 @@ function meanLogprob(run: Run, ignoreMask: boolean): number {
 }
 
 /**
- * Copies of `count` random groups, drawn with replacement. Seed and batch determine the choice;
+ * Copies `count` random groups, drawn with replacement. Seed and batch determine the choice. The
  * copies get new ids.
  */
 export function duplicateGroups(
@@ -86,8 +87,8 @@ interface RankPenaltyOptions {
 }
 
 /**
- * Reward statistics of the runs of one task. `stats` are of the rewards after the rank penalty;
- * `rewards` too, unless `rankPenaltyRawNumerator` selects the raw ones.
+ * Computes reward statistics of the rollouts of one task. `stats` refers to the rewards after the
+ * rank penalty, and so does `rewards`, unless `rankPenaltyRawNumerator` selects the raw rewards.
  */
 export function toRankedGroup(runs: readonly Run[], options: RankPenaltyOptions) {
   const { rankPenalty = 0, rankPenaltyRawNumerator: isRaw } = options;

@@ -11,12 +11,12 @@ import { pack, rowsOf, type Row } from './pack-rows.js';
 
 export interface OnExperiencesOptions {
   /**
-   * True if the function reads rewards: every call must then have a reward or token rewards.
+   * True if the function reads rewards. Every call must then have a reward or token rewards.
    * @default true
    */
   readonly rewards?: boolean;
   /**
-   * True if the function reads log-probabilities; otherwise those of the policy are 0, and those of
+   * True if the function reads log-probabilities. Otherwise those of the policy are 0, and those of
    * the teacher are absent.
    * @default true
    */
@@ -24,10 +24,11 @@ export interface OnExperiencesOptions {
 }
 
 /**
- * Each model call becomes a row: a whole experience, or each span of an experience with several
- * calls. The reward of a call is at its last response token, trained or not, unless the experience
- * has token rewards. Tasks come from `eid`; tokens between the calls of an experience get 0. If the
- * function changes the mask, the new mask replaces that of the experience.
+ * Makes an advantage function for explore steps from a function over token arrays. Each model call
+ * becomes a row: a whole experience, or each span of an experience with several calls. The reward
+ * of a call is at its last response token, trained or not, unless the experience has token rewards.
+ * Tasks come from `eid`. Tokens between the calls of an experience get 0. If `compute` changes the
+ * mask, the new mask replaces that of the experience.
  * @throws RewardError for a call without a finite reward
  */
 export function onExperiences(
@@ -51,7 +52,7 @@ export function onExperiences(
 }
 
 /**
- * Copies the results of an experience's rows to their positions in the response; tokens between the
+ * Copies the results of an experience's rows to their positions in the response. Tokens between the
  * rows get 0.
  */
 function withOutput(

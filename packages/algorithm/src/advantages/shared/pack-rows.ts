@@ -12,7 +12,7 @@ export interface Row {
   readonly reward: number | undefined;
 }
 
-/** Rows that an experience becomes: one for each of its calls. */
+/** Converts an experience to rows, one for each of its calls. */
 export function rowsOf(experience: Experience): readonly Row[] {
   const spans = spansOf(experience);
   return spans.map(({ start, end, reward }, i) => ({
@@ -62,7 +62,7 @@ export function pack(rows: readonly Row[], reads: PackOptions): AdvantageInput {
   return input;
 }
 
-/** Token rewards of the row; a single reward is assigned to the row's last token. */
+/** Returns the token rewards of a row. A single reward is assigned to the row's last token. */
 function tokenRewards({ experience, start, end, reward }: Row): Float32Array {
   if (experience.tokenRewards) return experience.tokenRewards.subarray(start, end);
   const rewards = new Float32Array(end - start);
@@ -72,11 +72,11 @@ function tokenRewards({ experience, start, end, reward }: Row): Float32Array {
   return rewards;
 }
 
-/** Single reward of a row; 0 if the row has no reward, or token rewards instead. */
+/** Returns the single reward of a row; 0 if the row has no reward, or has token rewards instead. */
 const runRewardOf = ({ experience, reward }: Row): number =>
   experience.tokenRewards ? 0 : (reward ?? 0);
 
-/** Numbers the keys of experiences by first appearance: equal keys have the same number. [B] */
+/** Numbers the keys of experiences by first appearance. Equal keys have the same number. [B] */
 function numbersOf(experiences: readonly Experience[], keyOf: (eid: Eid) => string): Int32Array {
   const numbers = new Map<string, number>();
   return Int32Array.from(experiences, ({ eid }) => {

@@ -1,4 +1,4 @@
-/** Groups experiences by task and by run, in order of first appearance. */
+/** Groups experiences by task and by rollout, in order of first appearance. */
 import { choiceArg, runKey, type Experience, groupBy, taskKey } from '@trinity-rft/core';
 
 type Experiences = readonly Experience[];
@@ -23,6 +23,9 @@ export const compareArg = choiceArg(
 );
 export type Compared = 'runs' | 'calls';
 
-/** Members of the group of one task: the calls of each run by ascending step, or each call by itself. */
+/**
+ * Returns the members of the group of one task: the calls of each rollout by ascending step, or
+ * each call alone.
+ */
 export const membersOf = (task: Experiences, compare: Compared): readonly Experiences[] =>
   compare === 'calls' ? task.map((call) => [call]) : byRun(task).map(inOrderOfSteps);

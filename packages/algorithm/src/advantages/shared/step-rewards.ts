@@ -1,4 +1,4 @@
-/** Steps of a run, each with the discounted sum of its own and all later rewards. */
+/** Steps of a rollout, each with the discounted sum of its own and all later rewards. */
 import { type Experience, groupBy, taskKey } from '@trinity-rft/core';
 import { rewardOf } from './groups.js';
 import { inOrderOfSteps } from './runs.js';
@@ -7,7 +7,7 @@ export interface Step {
   readonly experience: Experience;
   /** Discounted sum of the rewards of this step and all later steps. */
   readonly toGo: number;
-  /** Undiscounted sum over the step's run. */
+  /** Undiscounted sum of the rewards of the rollout to which the step belongs. */
   readonly total: number;
   /** State of the environment at the beginning of the step. */
   readonly state: string | undefined;
@@ -23,8 +23,9 @@ export interface StepOptions {
 }
 
 /**
- * Steps by ascending `eid.step`. A step's reward is its `info.step_reward`, or 0 if it has none; if
- * no step of the run has one, the last step has the run's reward, and the other steps have 0.
+ * Returns the steps of a rollout by ascending `eid.step`. A step's reward is its
+ * `info.step_reward`, or 0 if it has none. If no step of the rollout has one, the last step has the
+ * rollout's reward, and the other steps have 0.
  * @throws RewardError for a reward that is missing or not finite
  */
 export function toSteps(

@@ -1,4 +1,7 @@
-/** Advantages from a divergence between student and teacher per sampled token, for distillation. */
+/**
+ * Computes advantages for distillation from a divergence between student and teacher at each
+ * sampled token.
+ */
 import { InvariantError, mean } from '@trinity-rft/core';
 import { sampleStd, type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../../parts/check-input.js';
@@ -13,10 +16,10 @@ export interface DistillOptions {
 }
 
 /**
- * A_t = -coefficient * divergence(u_t) on trained tokens, where u_t uses the student's log-probability
- * at sampling. `returns` is the same array. Rewards and groups have no influence. Metrics:
- * `<name>/mean` and `<name>/std` of the sum of the divergence over each row (sample deviation, 0 for
- * one row), `advantages/mean` of the sum of the advantages over each row.
+ * Computes A_t = -coefficient * divergence(u_t) on trained tokens, where u_t uses the student's
+ * log-probability at sampling. `returns` is the same array. Rewards and groups have no influence.
+ * Metrics: `<name>/mean` and `<name>/std` of the sum of the divergence over each row (sample
+ * deviation, 0 for one row), `advantages/mean` of the sum of the advantages over each row.
  * @throws InvariantError if there are no log-probabilities of a teacher
  */
 export function towardsTeacher(

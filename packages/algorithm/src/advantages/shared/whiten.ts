@@ -1,6 +1,6 @@
-/** Whitening: makes the mean 0 and the deviation 1 over the trained tokens of a batch. */
+/** Whitens values: gives them mean 0 and deviation 1 over the trained tokens of a batch. */
 
-/** Prevents division by zero if all values are equal; the same value as in Trinity-RFT. */
+/** Prevents division by zero if all values are equal. The value is the same as in Trinity-RFT. */
 const epsilon = 1e-8;
 
 /** Statistics over tokens where the action mask is 1; zeros if there are none. */
@@ -11,7 +11,7 @@ export interface TrainedMoments {
   readonly squares: number;
 }
 
-/** Moments over the trained tokens, summed in float64. */
+/** Returns the moments over the trained tokens, summed in float64. */
 export function trainedMoments(
   values: Float32Array | Float64Array,
   actionMask: Uint8Array,
@@ -32,8 +32,8 @@ export function trainedMoments(
 }
 
 /**
- * Modifies `values` in place: (v - mean) / sqrt(var + 1e-8), with mean and variance (n - 1) over
- * trained tokens; fewer than two trained tokens are neither shifted nor scaled. [N]
+ * Modifies `values` in place to (v - mean) / sqrt(var + 1e-8), with mean and variance (n - 1) over
+ * trained tokens. With fewer than two trained tokens, values are neither shifted nor scaled. [N]
  * @param masked treatment of masked tokens: shifted and scaled like the others, or always set to 0
  * @returns moments before whitening
  */
@@ -52,7 +52,7 @@ export function whiten(
   return moments;
 }
 
-/** Metric `returns/mean` over trained tokens; no metric if there are none. */
+/** Returns the metric `returns/mean` over trained tokens; no metric if there are none. */
 export const returnMetrics = ({
   trained,
   mean,

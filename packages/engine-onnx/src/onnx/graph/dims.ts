@@ -1,4 +1,7 @@
-/** Dimensions of values: a number, or a symbol that is only known when the graph runs. */
+/**
+ * Dimensions of values. A dimension is a number, or a symbol whose size is only known when the
+ * graph is executed.
+ */
 
 /** A count, a symbol (`"T"`), or a product of both (`"2*T"`). */
 export type Dim = number | string;
@@ -8,7 +11,9 @@ export function sameShape(a: Shape, b: Shape): boolean {
   return a.length === b.length && a.every((dim, i) => dim === b[i]);
 }
 
-/** Product in one canonical form: the number first, then the symbols in the given order. */
+/**
+ * Returns the product in a canonical form: the number first, then the symbols in the given order.
+ */
 export function product(dims: Shape): Dim {
   let count = 1;
   const symbols: string[] = [];
@@ -20,7 +25,10 @@ export function product(dims: Shape): Dim {
   return [...(count === 1 ? [] : [count]), ...symbols].join('*');
 }
 
-/** Shape of an elementwise result: trailing dimensions are aligned, and a 1 is repeated. */
+/**
+ * Returns the shape of an elementwise result. Trailing dimensions are aligned, and dimensions of
+ * size 1 are repeated.
+ */
 export function broadcastShape(a: Shape, b: Shape): Shape {
   const rank = Math.max(a.length, b.length);
   return Array.from({ length: rank }, (_, i) => {

@@ -1,19 +1,19 @@
-/** Builds ONNX graphs whose dimensions may be symbols, so that one session fits every batch shape. */
+/** Builds ONNX graphs. Dimensions may be symbols, so that one session accepts every batch shape. */
 import { InvariantError } from '@trinity-rft/core';
 import type { Dim, Shape } from './dims.js';
 import type { Attribute, ConstantRecord, DataType, ModelRecord } from './record.js';
 import { encodeModel } from './schema.js';
 
 /**
- * Vector-Jacobian product: gradients of a value's inputs, in order, from the gradient of the value.
- * `undefined` for inputs without a gradient (ids, tables).
+ * Vector-Jacobian product. Returns the gradients of a value's inputs, in order, from the gradient
+ * of the value; `undefined` for inputs without a gradient (ids, tables).
  */
 export type Pullback = (gradient: Value) => readonly (Value | undefined)[];
 
 /** One tensor of a graph. Made by {@link Graph} and the functions in `ops/`. */
 export interface Value {
   readonly graph: Graph;
-  /** Increases with creation, so it is a topological order. */
+  /** Number in order of creation, which is a topological order. */
   readonly id: number;
   readonly dtype: DataType;
   readonly shape: Shape;
@@ -50,8 +50,8 @@ interface Node extends NodeOptions {
 type ConstantData = Float32Array | Int32Array | BigInt64Array;
 
 /**
- * A graph under construction. Values are added in order; nodes that no output needs are dropped on
- * {@link encode}.
+ * A graph under construction. Values are numbered in the order in which they are added. {@link
+ * encode} omits nodes that no output needs.
  */
 export class Graph {
   readonly #nodes: Node[] = [];
@@ -64,8 +64,8 @@ export class Graph {
   #nextId = 0;
 
   /**
-   * @param prefix of the names of values; the body of a loop must not repeat names of the graph
-   * around it.
+   * @param prefix of the names of values; the body of a loop must not use names of the surrounding
+   * graph
    * @default no prefix
    */
   constructor(prefix = '') {
@@ -73,7 +73,7 @@ export class Graph {
   }
 
   /**
-   * A tensor that the caller feeds.
+   * Adds an input, which the caller feeds.
    * @throws InvariantError when the name is taken.
    */
   input(name: string, dtype: DataType, shape: Shape): Value {
@@ -86,7 +86,10 @@ export class Graph {
     return value;
   }
 
-  /** Returns `value` to the caller under `name`. @throws InvariantError when the name is taken. */
+  /**
+   * Makes `value` an output of the graph under `name`. @throws InvariantError when the name is
+   * taken.
+   */
   output(name: string, value: Value): void {
     if (this.#outputs.has(name) || this.#inputs.has(name)) {
       throw new InvariantError(
@@ -96,7 +99,7 @@ export class Graph {
     this.#outputs.set(name, value);
   }
 
-  /** A constant tensor; equal ones are stored once. */
+  /** Adds a constant tensor. Equal constants are stored once. */
   constant(data: ConstantData, shape: readonly number[]): Value {
     const dtype =
       data instanceof Float32Array ? 'float32' : data instanceof Int32Array ? 'int32' : 'int64';
@@ -112,7 +115,7 @@ export class Graph {
   }
 
   /**
-   * A constant with a name, such as a weight; its bytes may be in a file next to the model.
+   * Adds a named constant, such as a weight. Its bytes may be in a file next to the model.
    * @throws InvariantError when the name is taken
    */
   stored(name: string, record: Omit<ConstantRecord, 'name'>): Value {
@@ -124,17 +127,20 @@ export class Graph {
     return value;
   }
 
-  /** A float32 scalar. [] */
+  /** Adds a constant float32 scalar. [] */
   scalar(number: number): Value {
     return this.constant(Float32Array.of(number), []);
   }
 
-  /** An int64 vector: axes, shapes and bounds of operators. [n] */
+  /** Adds a constant int64 vector, such as axes, a shape or bounds of an operator. [n] */
   integers(numbers: readonly number[]): Value {
     return this.constant(BigInt64Array.from(numbers, BigInt), [numbers.length]);
   }
 
-  /** The size of a symbol when the graph runs, as int64 [1], read from an input that has it. */
+  /**
+   * Returns the size of a symbol as int64 [1]. The graph reads it from an input that has this
+   * dimension.
+   */
   size(symbol: string): Value {
     return this.memo(`size ${symbol}`, () => {
       const owner = this.#inputs.values().find((value) => value.shape.includes(symbol));
@@ -150,7 +156,7 @@ export class Graph {
     });
   }
 
-  /** `shape` as an int64 tensor. [rank] */
+  /** Returns `shape` as an int64 tensor. [rank] */
   shapeTensor(shape: Shape): Value {
     if (shape.every((dim) => typeof dim === 'number')) return this.integers(shape);
     return this.memo(`shape ${shape.join()}`, () => {
@@ -195,33 +201,38 @@ export class Graph {
     return values;
   }
 
-  /** Number of nodes on which an output depends. */
+  /** Number of nodes that an output depends on. */
   get nodeCount(): number {
     return this.#live().length;
   }
 
   /**
-   * Bytes of the ONNX model. Nodes and constants on which no output depends are left out; all
-   * inputs are kept.
+   * Encodes the graph as an ONNX model. Omits nodes and constants that no output depends on; keeps
+   * all inputs.
    */
   encode(): Uint8Array {
     return Buffer.concat(this.encodeParts());
   }
 
   /**
-   * {@link encode} as parts to be written one after another; the bytes of constants are not copied.
+   * Like {@link encode}, but returns parts to be written one after another. The bytes of constants
+   * are not copied.
    */
   encodeParts(): readonly Uint8Array[] {
     return encodeModel(this.record());
   }
 
-  /** The content that {@link encode} writes; the body of a loop is part of another graph. */
+  /**
+   * Returns the content that {@link encode} writes, as plain data. A graph in the body of a loop is
+   * passed on in this form.
+   */
   record(): ModelRecord {
     const outputs = new Map<string, Value>();
     const names = new Map<Value, string>();
     for (const [name, value] of [...this.#inputs, ...this.#stored]) names.set(value, name);
     for (const [name, value] of this.#outputs) {
-      // A value has one name: an input, or a value returned twice, is returned as a copy.
+      // A value can have only one name. Inputs, and values that are output twice, are output as a
+      // copy.
       const own = names.has(value) ? this.node('Identity', [value], { shape: value.shape }) : value;
       names.set(own, name);
       outputs.set(name, own);
@@ -277,7 +288,7 @@ export function withPullback(value: Value, inputs: readonly Value[], pullback: P
 }
 
 /**
- * The dimension at an index, which counts from the end if negative.
+ * Returns the dimension at an index, which counts from the end if negative.
  * @throws InvariantError when there is no dimension at the index.
  */
 export function dimAt(value: Value, index: number): Dim {

@@ -1,4 +1,4 @@
-/** A graph as plain data: the part of the ONNX format that our graphs use. */
+/** A graph as plain data, limited to the part of the ONNX format that our graphs use. */
 
 /** Numbers of `TensorProto.DataType`. */
 export const dataTypes = {
@@ -13,8 +13,8 @@ export const dataTypes = {
 export type DataType = keyof typeof dataTypes;
 
 /**
- * Attribute of an operator: an integer, integers, text, a float, or the body of a loop. Floats are marked, because JavaScript has
- * a single number type.
+ * Attribute of an operator: an integer, integers, text, a float, or the body of a loop. Floats are
+ * wrapped in an object to distinguish them from integers.
  */
 export type Attribute =
   | number
@@ -28,7 +28,7 @@ export interface NodeRecord {
   readonly type: string;
   readonly domain: string;
   readonly name: string;
-  /** Names of inputs; an empty name stands for an input that is left out. */
+  /** Names of inputs; an empty name means that an optional input is omitted. */
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
   readonly attributes: Readonly<Record<string, Attribute>>;
@@ -51,14 +51,17 @@ export interface ExternalBytes {
   readonly length: number;
 }
 
-/** An input or output; text stands for a size that the inputs of a run determine. */
+/** An input or output. A size that is text depends on the inputs of an execution. */
 export interface PortRecord {
   readonly name: string;
   readonly dtype: DataType;
   readonly shape: readonly (number | string)[];
 }
 
-/** A graph: nodes in an order in which each can be computed, and every value by its name. */
+/**
+ * A graph. Each node comes after the nodes whose results it reads, and values are referred to by
+ * name.
+ */
 export interface ModelRecord {
   readonly nodes: readonly NodeRecord[];
   readonly constants: readonly ConstantRecord[];

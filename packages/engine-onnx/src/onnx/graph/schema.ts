@@ -54,9 +54,9 @@ const [encodeHead, encodeGraph, encodeTensor] = [
 ];
 
 /**
- * Bytes of an ONNX file in parts: IR 10, operator sets 21 and com.microsoft 1. The bytes of a
- * constant are a separate part and not copied, because those of a model may take half of the
- * memory.
+ * Encodes an ONNX file with IR 10 and operator sets 21 and com.microsoft 1. Returns the file in
+ * parts. The bytes of a constant are a separate part and are not copied, because the constants of a
+ * model may take half of the memory.
  */
 export function encodeModel(model: ModelRecord): readonly Uint8Array[] {
   const head = encodeHead({
@@ -72,7 +72,7 @@ export function encodeModel(model: ModelRecord): readonly Uint8Array[] {
   return [head, ...field(fields.graph, [graph, ...constants])];
 }
 
-/** A graph without its constants. */
+/** Returns the fields of a graph, except its constants. */
 const graphFields = ({ nodes, inputs, outputs }: ModelRecord): object => ({
   name: 'graph',
   node: nodes.map((node) => ({
@@ -87,10 +87,12 @@ const graphFields = ({ nodes, inputs, outputs }: ModelRecord): object => ({
   output: outputs.map(port),
 });
 
-/** Numbers of the fields that are written part by part; they must match the format above. */
+/**
+ * Numbers of the fields that are written part by part. They must match the definition in `proto`.
+ */
 const fields = { graph: 7, initializer: 5, rawData: 9 } as const;
 
-/** A field with bytes: its number and wire type (2), the length, the bytes. */
+/** Encodes a field of bytes: its number with wire type 2, the length, and the bytes. */
 function field(number: number, parts: readonly Uint8Array[]): readonly Uint8Array[] {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   return [

@@ -7,8 +7,8 @@ import { expand } from './select.js';
 import { reshape, swapHeads } from './shape.js';
 
 /**
- * Score of a masked position: its exponential is exactly 0, and without infinities no NaN can
- * occur.
+ * Number that is added to the score of a masked position. The exponential of the sum is exactly 0.
+ * The number is finite, so no NaN can occur.
  */
 export const maskedScore = -1e9;
 
@@ -24,16 +24,16 @@ export interface AttentionOptions {
    */
   readonly window?: number;
   /**
-   * int32 [B, T]: among the positions up to its own, a query sees those of its own branch and of
-   * branch 0. @default no branches
+   * Branch of each token, int32 [B, T]. Of the positions up to its own, a query sees those of its
+   * own branch and of branch 0. @default no branches
    */
   readonly branches?: Value;
 }
 
 /**
- * softmax(q k^T / sqrt(D) + causal mask) v. `q` [B, H, T, D]; `k`, `v` [B, KV, T, D] -> [B, T, H,
- * D]. Query heads h with the same h div (H / KV) share a key head, so their queries are one taller
- * matrix and keys are never repeated.
+ * Computes softmax(q k^T / sqrt(D) + causal mask) v. `q` [B, H, T, D]; `k`, `v` [B, KV, T, D] ->
+ * [B, T, H, D]. Query heads h with the same h div (H / KV) share a key head. Their queries are
+ * stacked into one taller matrix, so keys are never repeated.
  *
  * With P = softmax(S) and row sums D = sum(dO * O) = sum(dP * P):  dS = P * (dP - D).
  * @see Vaswani et al., arXiv:1706.03762; Ainslie et al., arXiv:2305.13245; for D, Dao et al.,
@@ -83,8 +83,8 @@ export function causalAttention(
 }
 
 /**
- * Mask that is added to scores, [T, T], or [B, 1, 1, T, T] with branches: 0 for visible positions,
- * at most {@link maskedScore} for others.
+ * Returns the mask that is added to scores, [T, T], or [B, 1, 1, T, T] with branches. It is 0 for
+ * visible positions and at most {@link maskedScore} for others.
  */
 function maskOf(
   graph: Graph,
@@ -109,8 +109,8 @@ function maskOf(
 }
 
 /**
- * Mask [T, T] with 0 on and below the diagonal, within the window, and at most {@link maskedScore}
- * for other positions.
+ * Returns a mask [T, T] that is 0 for the positions up to a query's own within the window, and at
+ * most {@link maskedScore} for others.
  */
 function causalMask(graph: Graph, time: Dim, window: number | undefined): Value {
   const shape = [time, time];

@@ -1,6 +1,6 @@
 /**
- * Matrices in blocks of integers along their rows: w = scale (q - 2^(bits - 1)), with an offset of the block
- * added in some formats.
+ * Matrices in blocks of integers along their rows: w = scale (q - 2^(bits - 1)). Some formats also
+ * add an offset per block.
  */
 import type { Dim } from '../graph/dims.js';
 import type { Graph, Value } from '../graph/graph.js';
@@ -11,7 +11,7 @@ import { columns, concat, reshape } from './shape.js';
 
 export interface BlockFormat {
   readonly bits: 4 | 8;
-  /** Numbers of a block; the last block of a row may reach beyond the row. */
+  /** Number of weights in a block. The last block of a row may extend beyond the row. */
   readonly length: 16 | 32;
   readonly hasOffsets: boolean;
 }
@@ -20,9 +20,10 @@ export interface BlockFormat {
 export interface BlockMatrix extends BlockFormat {
   readonly shape: readonly [out: Dim, input: number];
   /**
-   * uint8 [out, blocks, length]; with 4 bits half as wide: {@link blockProduct} expects two
-   * neighbours in each byte, the first in the lower bits; {@link blockNumbers} expects the first
-   * half of a block in the lower bits, the second in the higher.
+   * uint8 [out, blocks, length], or [out, blocks, length / 2] with 4 bits. With 4 bits, {@link
+   * blockProduct} expects two neighbours in each byte, the first one in the lower bits. {@link
+   * blockNumbers} expects the first half of a block in the lower bits and the second half in the
+   * higher bits.
    */
   readonly integers: Value;
   /** float32 [out, blocks] */
@@ -42,7 +43,10 @@ export function blockShapes<Out extends Dim>(
   return { integers: [out, blocks, (format.length * format.bits) / 8], scales: [out, blocks] };
 }
 
-/** A matrix that the caller feeds: `<name>.integers`, `<name>.scales` and, if it has them, `<name>.offsets`. */
+/**
+ * Adds the inputs of a matrix: `<name>.integers`, `<name>.scales` and, if the format has offsets,
+ * `<name>.offsets`.
+ */
 export function blockInput(
   graph: Graph,
   name: string,
@@ -62,10 +66,10 @@ export function blockInput(
 }
 
 /**
- * x W^T, without a gradient. `x` [..., in] -> [..., out]. `accuracy_level` 4: sums of 8-bit integers, to which
- * `x` is rounded in blocks; the bits of a row do not depend on other rows, if the caller avoids
- * single rows as `productRows` says.
- * @param thin computes the product of the sums of x in blocks and the offsets
+ * Computes x W^T, without a gradient. `x` [..., in] -> [..., out]. With `accuracy_level` 4, the
+ * kernel rounds `x` in blocks to 8-bit integers and sums integers. The bits of a row do not depend
+ * on other rows if the caller avoids single rows with `productRows`.
+ * @param thin multiplies the sums of x over blocks by the offsets
  */
 export function blockProduct(matrix: BlockMatrix, x: Value, thin = linear): Value {
   const { integers, scales, offsets, bits, length, shape } = matrix;
@@ -82,7 +86,10 @@ export function blockProduct(matrix: BlockMatrix, x: Value, thin = linear): Valu
   return offsets ? add(product, thin(blockSums(x, length), offsets)) : product;
 }
 
-/** Sums of x in blocks, shared by all matrices that are multiplied with x. [..., in] -> [..., blocks] */
+/**
+ * Returns the sums of x over blocks. They are computed once for all matrices that are multiplied by
+ * x. [..., in] -> [..., blocks]
+ */
 function blockSums(x: Value, length: number): Value {
   const { graph } = x;
   return graph.memo(`sums of ${length} in ${x.id}`, () => {
@@ -98,7 +105,10 @@ function blockSums(x: Value, length: number): Value {
   });
 }
 
-/** The matrix in float32, or rows of it that `pick` takes from its tensors. [..., in] */
+/**
+ * Returns the matrix in float32, or only the rows that `pick` takes from each of its tensors. [...,
+ * in]
+ */
 export function blockNumbers(matrix: BlockMatrix, pick = (from: Value): Value => from): Value {
   const { integers, scales, offsets, bits, length, shape } = matrix;
   const { graph } = integers;
@@ -114,7 +124,10 @@ export function blockNumbers(matrix: BlockMatrix, pick = (from: Value): Value =>
   return padded === width ? flat : columns(flat, 0, width);
 }
 
-/** The lower bits of all bytes, then the higher. [..., length / 2] -> [..., length] */
+/**
+ * Returns the lower bits of all bytes, followed by the higher bits. [..., length / 2] -> [...,
+ * length]
+ */
 function halves(bytes: Value, length: number): Value {
   const { graph, shape } = bytes;
   const constant = (value: number): Value =>

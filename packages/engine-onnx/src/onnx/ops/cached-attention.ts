@@ -1,6 +1,6 @@
 /**
- * Attention of one new token per row over a cache and itself, rounded exactly like
- * {@link causalAttention}.
+ * Attention of one new token per row to a cache and to the token itself. Rounds exactly like {@link
+ * causalAttention}.
  */
 import type { Dim } from '../graph/dims.js';
 import { dimAt, type Graph, type Value } from '../graph/graph.js';
@@ -11,7 +11,8 @@ import { cast, expand, gatherElements, scatterElements } from './select.js';
 import { concat, reshape, swapHeads } from './shape.js';
 
 /**
- * Cache of `k` and `v` [B, KV, M, D]; slots from the row's position on may hold any finite numbers.
+ * Cached keys and values, [B, KV, M, D] each. Slots from the row's position on may hold any finite
+ * numbers.
  */
 export interface PastKeyValues {
   readonly k: Value;
@@ -19,13 +20,14 @@ export interface PastKeyValues {
 }
 
 /**
- * softmax(q [past k; k]^T / sqrt(D)) [past v; v]. `q` [B, H, 1, D]; `k`, `v` [B, KV, 1, D];
- * `positions` int32 [B, 1] -> [B, 1, H, D].
+ * Computes softmax(q [past k; k]^T / sqrt(D)) [past v; v]. `q` [B, H, 1, D]; `k`, `v` [B, KV, 1,
+ * D]; `positions` int32 [B, 1] -> [B, 1, H, D].
  *
  * The token's own score is put into the slot of its position, so that the softmax sums the same
- * numbers in the same order as in training. Its own value is added by a product [I, p] [mixed; v],
- * which is one fused multiply-add as the last step of the same sum. Sampled and trained
- * log-probabilities are then equal to the last bit wherever the matrix kernels sum in the same order.
+ * numbers in the same order as in training. The token's own value is added by a product [I, p]
+ * [mixed; v]. That product adds a single fused multiply-add as the last step of the same sum.
+ * Sampled and trained log-probabilities are then equal to the last bit wherever the matrix kernels
+ * sum in the same order.
  */
 export function cachedAttention(
   q: Value,
@@ -63,9 +65,8 @@ export function cachedAttention(
 }
 
 /**
- * Product of weights and values. With one row, the left operand is passed as a column and
- * transposed by the kernel: a row would be computed as a matrix-vector product, which sums in
- * another order.
+ * Multiplies weights by values. A single row is passed as a column that the kernel transposes.
+ * Passed as a row, it would be computed as a matrix-vector product, which sums in another order.
  */
 function mix(weights: Value, values: Value): Value {
   const [batch, heads, rows, inner] = weights.shape as [Dim, number, number, Dim];
@@ -74,7 +75,7 @@ function mix(weights: Value, values: Value): Value {
     : matmul(weights, values);
 }
 
-/** Position of the new token for each row of scores. int32 [B, KV, G, 1] */
+/** Returns the position of the new token for each row of scores. int32 [B, KV, G, 1] */
 function ownSlot(graph: Graph, positions: Value, shape: readonly [Dim, number, number, 1]): Value {
   const [batch] = shape;
   return graph.memo('own slot', () => {
@@ -84,8 +85,8 @@ function ownSlot(graph: Graph, positions: Value, shape: readonly [Dim, number, n
 }
 
 /**
- * Mask with 0 for slots before the row's position, within its window, and {@link maskedScore} for
- * others. [B, 1, 1, M]
+ * Returns a mask that is 0 for slots before the row's position and within its window, and {@link
+ * maskedScore} for others. [B, 1, 1, M]
  */
 function pastMask(
   graph: Graph,
@@ -112,7 +113,7 @@ function pastMask(
   });
 }
 
-/** The numbers 0, 1, 2 ... as int32 [M]. */
+/** Returns the numbers 0, 1, 2 ... as int32 [M]. */
 function slotNumbers(graph: Graph, capacity: Dim): Value {
   return graph.memo('slots', () => {
     const bound = cast(graph.size(String(capacity)), 'int32');
@@ -129,7 +130,7 @@ function zeros(graph: Graph, slot: Value): Value {
   return graph.memo('own zeros', () => expand(graph.scalar(0), slot.shape));
 }
 
-/** One identity matrix per row and key head. [B, KV, G, G] */
+/** Returns one identity matrix per row and key head. [B, KV, G, G] */
 function identity(graph: Graph, batch: Dim, keyHeads: number, group: number): Value {
   return graph.memo('identity', () => {
     const eye = Float32Array.from({ length: group * group }, (_, i) =>

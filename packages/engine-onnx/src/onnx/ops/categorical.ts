@@ -1,16 +1,16 @@
-/** Draws from a distribution inside the graph, so that no logits leave it. */
+/** Draws tokens inside the graph, so that no logits have to be copied out of it. */
 import { dimAt, type Value } from '../graph/graph.js';
 import { exp } from './elementwise.js';
 import { cast, gatherElements } from './select.js';
 
 /**
- * Upper limit for u, two float32 steps below 1: u * total then stays below the total after
+ * Upper limit for u, two float32 steps below 1. With it, u * total stays below the total after
  * rounding.
  */
 const largestUniform = 1 - 2 ** -23;
 
 /**
- * Inverse transform sampling: draws the first token whose cumulative probability exceeds u times
+ * Samples by inverse transform: draws the first token whose cumulative probability exceeds u times
  * the total. A token of probability 0 is never drawn. `logprobs` [R, V], `u` [R, 1] -> token int32
  * [R, 1], logprob [R, 1]
  */

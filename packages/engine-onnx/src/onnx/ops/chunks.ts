@@ -1,17 +1,17 @@
-/** Sequences in chunks of equal length. */
+/** Splits sequences into chunks of equal length. */
 import { dimAt, type Graph, type Value } from '../graph/graph.js';
 import { concat, reshape, transpose } from './shape.js';
 
 export interface Chunked {
-  /** [B, S, H, width] -> [n, B, H, C, width], the last chunk filled up with zeros. */
+  /** Splits [B, S, H, width] into [n, B, H, C, width]. The last chunk is padded with zeros. */
   readonly split: (x: Value) => Value;
   /** The inverse of {@link split}. */
   readonly join: (x: Value) => Value;
 }
 
 /**
- * Chunks of `size` positions of tensors with the sequences of `like` [B, S, H, ...]. The operations have no
- * gradient.
+ * Returns operations that split tensors with the sequences of `like` [B, S, H, ...] into chunks of
+ * `size` positions. The operations have no gradient.
  */
 export function chunked({ graph, shape }: Value, size: number): Chunked {
   const [batch, time, heads] = shape as [string, string, number];

@@ -4,12 +4,13 @@ import { add, multiply } from './elementwise.js';
 import { columns, concat, reshape } from './shape.js';
 
 /**
- * Causal convolution of each channel separately: y[t] = sum over j < K of w[j] x[t - K + 1 + j]. `x` [B, S, d],
- * `weight` [d, 1, K], `past` [B, K - 1, d]: the positions before the first. `state` holds the last K - 1 positions,
- * from which the next positions are computed to the same bits as in one call.
+ * Computes a causal convolution of each channel separately: y[t] = sum over j < K of w[j] x[t - K +
+ * 1 + j]. `x` is [B, S, d], `weight` [d, 1, K], and `past` [B, K - 1, d] holds the positions before
+ * the first. `state` holds the last K - 1 positions. A later call that continues from it gives the
+ * same bits as one call for all positions.
  *
- * Gradients without a past, with g zero after the last position:  dL/dx[t] = sum over j of w[j] g[t + K - 1 - j];
- * dL/dw[j] = sum over t of x[t] g[t + K - 1 - j].
+ * Gradients, valid without `past`, with g = 0 after the last position:  dL/dx[t] = sum over j of
+ * w[j] g[t + K - 1 - j]; dL/dw[j] = sum over t of x[t] g[t + K - 1 - j].
  * @param past @default zeros
  */
 export function causalConvolution(
@@ -41,7 +42,10 @@ export function causalConvolution(
   return { y: withPullback(y, [x, weight], pullback), state };
 }
 
-/** For each tap j the values K - 1 - j positions later, zero after the last one. `g` [B, S, d] */
+/**
+ * Returns, for each tap j, `g` shifted to K - 1 - j positions later, with zeros after the last
+ * position. `g` [B, S, d]
+ */
 function laterPositions(g: Value, taps: number): readonly Value[] {
   const { graph } = g;
   const pads = graph.integers([0, 0, 0, 0, taps - 1, 0]);

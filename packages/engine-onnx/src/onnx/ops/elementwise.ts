@@ -45,8 +45,8 @@ export function sigmoid(a: Value): Value {
 }
 
 /**
- * log(1 + e^a), from the softmax of a and 0: its kernel gives a number the same bits at every position of a
- * tensor, unlike the kernel of `Softplus`.
+ * log(1 + e^a), computed from the log-softmax of a and 0. The kernel of LogSoftmax gives a number
+ * the same bits at every position of a tensor; the kernel of `Softplus` does not.
  */
 export function softplus(a: Value): Value {
   const { graph } = a;
@@ -61,7 +61,7 @@ export function softplus(a: Value): Value {
 
 /**
  * Gated linear unit of SwiGLU: silu(gate) * up, with silu(x) = x s and s = sigmoid(x). Its gradient
- * reuses the product y: dL/dgate = g (y + s (up - y)), one pass less than the textbook form.
+ * reuses the product y: dL/dgate = g (y + s (up - y)), which saves one pass over the textbook form.
  * @see Shazeer, arXiv:2002.05202
  */
 export function swiglu(gate: Value, up: Value): Value {
@@ -114,8 +114,8 @@ export function gelu(x: Value): Value {
 }
 
 /**
- * x (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3), an approximation of {@link gelu}. With
- * t = tanh(u): dL/dx = g ((1 + t) / 2 + x (1 - t^2) u' / 2)
+ * x (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3), an approximation of {@link gelu}.
+ * With t = tanh(u): dL/dx = g ((1 + t) / 2 + x (1 - t^2) u' / 2)
  */
 export function geluTanh(x: Value): Value {
   const number = (value: number): Value => x.graph.scalar(value);

@@ -1,8 +1,8 @@
 /**
- * Gradients of the gated delta rule by matrix products over chunks of a sequence.
+ * Computes gradients of the gated delta rule with matrix products over chunks of a sequence.
  *
- * Within a chunk of C positions, with rows Q, K, V, the cumulative sum c of the decay, and D[i, j] = exp(c[i] - c[j])
- * for j <= i, else 0:
+ * Notation for a chunk of C positions: Q, K and V are matrices with one row per position, c is the
+ * cumulative sum of the decay, and D[i, j] = exp(c[i] - c[j]) for j <= i, else 0:
  *
  *     A = (beta K K^T) * D, strictly lower;  T = (I + A)^-1
  *     U = T (beta V);  W = T (beta K exp(c));  P = (Q K^T) * D;  Qd = Q exp(c);  Kd = K exp(c[C] - c)
@@ -12,7 +12,8 @@
  *
  *     dN = P^T dy + Kd R;  R <- exp(c[C]) R + Qd^T dy - W^T dN
  *
- * Everything else is computed for all chunks at once. @see Yang et al., arXiv:2412.06464, section 3.3
+ * Everything else is computed for all chunks at once. @see Yang et al., arXiv:2412.06464, section
+ * 3.3
  */
 import type { Shape } from '../graph/dims.js';
 import { dimAt, type Graph, type Value } from '../graph/graph.js';
@@ -30,16 +31,22 @@ export interface DeltaInputs {
   readonly k: Value;
   /** [B, S, H, V] */
   readonly v: Value;
-  /** Logarithm of the share of the state that is kept, at most 0. [B, S, H] */
+  /** Logarithm of the factor by which a position multiplies the state, at most 0. [B, S, H] */
   readonly decay: Value;
-  /** Part of the difference that is written, from 0 to 1. [B, S, H] */
+  /**
+   * Part of the difference between the new and the stored value that is written, from 0 to 1. [B,
+   * S, H]
+   */
   readonly beta: Value;
 }
 
-/** Positions of a chunk: a power of two. */
+/** Number of positions in a chunk; a power of two. */
 export const chunkLength = 64;
 
-/** Gradients of queries, keys, values, decay and beta, given that of the result. `dy` [B, S, H, V] */
+/**
+ * Returns the gradients of queries, keys, values, decay and beta from the gradient of the result.
+ * `dy` [B, S, H, V]
+ */
 export function deltaGradients(
   { q, k, v, decay, beta }: DeltaInputs,
   dy: Value,
@@ -67,7 +74,10 @@ export function deltaGradients(
 
 type Chunks = ReturnType<typeof forward>;
 
-/** The inputs of all chunks, [n, B, H, C, width], and the values of the forward pass that the gradients need. */
+/**
+ * Returns the inputs of all chunks, [n, B, H, C, width], and those values of the forward pass that
+ * the gradients need.
+ */
 function forward({ q, k, v, decay, beta }: DeltaInputs, size: number) {
   const { graph } = q;
   const rowShape = [...decay.shape.slice(0, 3), 1, size];
@@ -168,7 +178,10 @@ function backward(chunks: Chunks, dy: Value, size: number) {
   return { dq, dk, dv: multiply(dValues, beta), dDecay, dBeta };
 }
 
-/** Gradients of logarithms of factors: of D [.., C, C], exp(c) and exp(c[C] - c) [.., C, 1], exp(c[C]) [.., 1, 1]. */
+/**
+ * Gradients with respect to the logarithms of the factors: D [.., C, C], exp(c) and exp(c[C] - c)
+ * [.., C, 1], and exp(c[C]) [.., 1, 1].
+ */
 interface FactorGradients {
   readonly ratios: Value;
   readonly starts: Value;
@@ -177,9 +190,10 @@ interface FactorGradients {
 }
 
 /**
- * A factor's logarithm is the sum of the decays of some positions: of those after j up to i for D[i, j], for example.
- * The gradient of a decay is the sum over all factors that contain it, without differences of large sums.
- * [.., 1, C]
+ * Returns the gradient of the decay. The logarithm of a factor is the sum of the decays of some
+ * positions. For D[i, j], these are the positions after j up to i. The gradient of a decay is
+ * therefore the sum over all factors that contain it. Summing these directly avoids differences of
+ * large sums. [.., 1, C]
  */
 function decayGradient(size: number, { ratios, starts, ends, whole }: FactorGradients): Value {
   const { graph } = ratios;
@@ -196,8 +210,9 @@ function decayGradient(size: number, { ratios, starts, ends, whole }: FactorGrad
 }
 
 /**
- * (I + a)^-1 of a strictly lower matrix: inverts blocks of 1, 2, 4 ... rows, where the block below the diagonal of
- * a pair is -T2 A21 T1. As exact as substitution; powers of `a` would overflow if keys are similar. [.., C, C]
+ * Returns (I + a)^-1 of a strictly lower triangular matrix. Inverts diagonal blocks of 1, 2, 4 ...
+ * rows. When two blocks are joined, the corner below the diagonal is -T2 A21 T1. This is as exact
+ * as substitution, whereas powers of `a` would overflow for similar keys. [.., C, C]
  */
 function inverted(a: Value, size: number): Value {
   const { graph } = a;
@@ -219,7 +234,7 @@ function inverted(a: Value, size: number): Value {
   return inverse;
 }
 
-/** A matrix [C, C] with `value` where `isIn(row, column)`, else 0. */
+/** Returns a matrix [C, C] that is `value` where `isIn(row, column)`, else 0. */
 function triangle(
   graph: Graph,
   size: number,
@@ -232,7 +247,7 @@ function triangle(
   return graph.constant(data, [size, size]);
 }
 
-/** Sum over axes, counted from the end, which are kept as size 1. */
+/** Sums over axes, which are counted from the end and kept with size 1. */
 function sumOver(x: Value, axes: readonly number[]): Value {
   const positions = axes.map((axis) => x.shape.length + axis);
   const shape: Shape = x.shape.map((dim, i) => (positions.includes(i) ? 1 : dim));

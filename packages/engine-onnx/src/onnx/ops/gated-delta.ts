@@ -1,17 +1,17 @@
 /**
- * The gated delta rule: a state per head that decays, and in which each position moves the value stored at its key
- * towards its own value.
+ * The gated delta rule. Each head has a state that decays. Each position moves the value that the
+ * state holds at its key towards its own value.
  */
 import { dimAt, withPullback, type Value } from '../graph/graph.js';
 import { deltaGradients, type DeltaInputs } from './gated-delta-gradient.js';
 import { reshape } from './shape.js';
 
 /**
- * Per head with S [K, V], position by position:  S <- exp(decay) S;  S <- S + k (beta (v - S^T k))^T;  y = S^T q.
- * The state after the last position continues the sequence to the same bits as in one call. -> y [B, S, H, V], state
- * [B, H, K, V]
+ * Computes, per head with state S [K, V] and position by position:  S <- exp(decay) S;  S <- S + k
+ * (beta (v - S^T k))^T;  y = S^T q. A later call that continues from the returned state gives the
+ * same bits as one call for all positions. -> y [B, S, H, V], state [B, H, K, V]
  *
- * The gradient, which holds without a past, is computed in chunks: {@link deltaGradients}.
+ * The gradient is valid only without `past`. {@link deltaGradients} computes it in chunks.
  * @param past state before the first position. @default zeros
  * @see Yang et al., arXiv:2412.06464
  */

@@ -13,8 +13,8 @@ export interface MatmulOptions {
 }
 
 /**
- * alpha op(a) op(b) over the last two dimensions. `b` has the leading dimensions of `a`, or is one
- * matrix for all of them.
+ * Computes alpha op(a) op(b) over the last two dimensions. `b` has the leading dimensions of `a`,
+ * or is one matrix for all of them.
  */
 export function matmul(a: Value, b: Value, options: MatmulOptions = {}): Value {
   const { transposeA = false, transposeB = false, alpha = 1 } = options;
@@ -37,8 +37,8 @@ export function matmul(a: Value, b: Value, options: MatmulOptions = {}): Value {
 }
 
 /**
- * x W^T + bias: weights are stored [out, in], as in Hugging Face models. `x` [..., in], `weight` [out, in],
- * `bias` [out]
+ * Computes x W^T + bias. Weights are stored [out, in], as in Hugging Face models. `x` [..., in],
+ * `weight` [out, in], `bias` [out]
  */
 export function linear(x: Value, weight: Value, bias?: Value): Value {
   const y = matmul(x, weight, { transposeB: true });
@@ -57,9 +57,9 @@ export interface LowRank {
 }
 
 /**
- * {@link linear} whose `weight` already contains the product of the factors. The weight and the
- * bias have no gradients: dL/da = s (g b)^T x and dL/db = s g^T (x a^T), so the gradient of the
- * whole matrix is never computed.
+ * Computes {@link linear} with a `weight` that already contains the product of the factors. The
+ * weight and the bias have no gradients. With s = scale, dL/da = s (g b)^T x and dL/db = s g^T (x
+ * a^T), so the gradient of the whole matrix is never computed.
  * @see Hu et al., arXiv:2106.09685, section 4.1
  */
 export function lowRankLinear(
@@ -81,14 +81,17 @@ export function lowRankLinear(
   });
 }
 
-/** scale b a x: the part of a layer's result that the low-rank factors add. `layer` computes x W^T */
+/**
+ * Computes scale b a x, the part of a layer's result that the low-rank factors add. `layer`
+ * computes x W^T.
+ */
 export function lowRankProduct(x: Value, { a, b, scale }: LowRank, layer = linear): Value {
   return layer(multiply(layer(x, a), x.graph.scalar(scale)), b);
 }
 
 /**
- * {@link linear} without a gradient, its columns computed in parts of the given sizes: each part is
- * a separate product, rounded like a layer that has only those columns.
+ * Computes {@link linear} without a gradient, in parts of `sizes` columns. Each part is a separate
+ * product, rounded like a layer that has only these columns.
  */
 export function linearInParts(
   x: Value,
@@ -112,8 +115,8 @@ export function linearInParts(
 }
 
 /**
- * Dot products of rows: sum over the last dimension of a * b, kept as size 1. One pass, nothing is
- * stored. Without a gradient.
+ * Computes dot products of rows: the sum of a * b over the last dimension, kept with size 1. Needs
+ * one pass and stores no product. Has no gradient.
  */
 export function rowDot(a: Value, b: Value): Value {
   const lead = a.shape.slice(0, -1);
@@ -130,18 +133,21 @@ export function rowDot(a: Value, b: Value): Value {
 }
 
 /**
- * Columns of the right operand that the kernel computes at a time; it transposes the left operand
- * again for each such band.
+ * Number of columns of the right operand that the kernel computes at a time. The kernel transposes
+ * the left operand again for each such band.
  */
 const bandWidth = 128;
 
-/** Share of the effort that transposing the result, which runs on one thread, must save to be worth its cost. */
+/**
+ * Minimum share of the effort that must be saved to make up for transposing the result, which takes
+ * one thread.
+ */
 const leastSaving = 0.75;
 
 /**
- * dL/db of one matrix used by every row, computed in the orientation whose left operand is transposed less
- * often, if the difference is large: the result may then have to be transposed. `a` [rows, K], `g` [rows, N] ->
- * [K, N], or [N, K] with `turned`
+ * Computes dL/db of one matrix used by every row. One of the two orientations transposes its left
+ * operand less often. That orientation is used if it saves much, because the result may then have
+ * to be transposed. `a` [rows, K], `g` [rows, N] -> [K, N], or [N, K] with `turned`
  */
 function sharedGradient(a: Value, g: Value, turned: boolean, alpha: number): Value {
   const effort = (left: Value, right: Value) =>

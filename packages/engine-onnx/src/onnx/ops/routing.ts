@@ -12,8 +12,8 @@ export interface RoutingOptions {
 }
 
 /**
- * The probabilities of the most probable experts, and 0 for the others. The selection itself has no
- * gradient. `logits` [..., E] -> [..., E]
+ * Returns the probabilities of the `active` most probable experts, and 0 for the others. The
+ * selection itself has no gradient. `logits` [..., E] -> [..., E]
  */
 export function routingWeights(logits: Value, { active, normalize }: RoutingOptions): Value {
   const probabilities = softmax(logits);
@@ -28,7 +28,7 @@ function softmax(a: Value): Value {
   return withPullback(p, [a], (g) => [multiply(p, subtract(g, rowSum(multiply(g, p))))]);
 }
 
-/** 1 at the `count` largest numbers of each row, 0 at the others. Has no gradient. */
+/** Returns 1 at the `count` largest numbers of each row, 0 at the others. Has no gradient. */
 function largest(a: Value, count: number): Value {
   const { graph } = a;
   const shape = a.shape.with(-1, count);

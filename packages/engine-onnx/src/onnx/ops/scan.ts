@@ -1,16 +1,20 @@
 /** Loops over the first dimension of tensors. */
 import { Graph, type Value } from '../graph/graph.js';
 
-/** Results of one turn of a loop: the state for the next turn, and the outputs that are collected. */
+/**
+ * Results of one iteration of a loop: the state for the next iteration, and the outputs that are
+ * collected.
+ */
 interface Turn {
   readonly state: Value;
   readonly results: readonly Value[];
 }
 
 /**
- * Applies `step` to the first, second ... entry of all `items` [n, ...], or from the last to the first with
- * `reverse`, each with the state of the previous turn. Returns each result of all turns, [n, ...]. `step`
- * builds a separate graph, so it may only read its arguments. Has no gradient.
+ * Applies `step` to each entry of `items` [n, ...] along the first dimension, from the last to the
+ * first with `reverse`. Each iteration gets the state of the previous one. Returns each result of
+ * all iterations, [n, ...]. `step` builds a separate graph, so it may only read its arguments. Has
+ * no gradient.
  */
 export function scan(
   first: Value,

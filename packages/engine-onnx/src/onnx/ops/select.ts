@@ -3,24 +3,24 @@ import { dataTypes, type DataType } from '../graph/record.js';
 import type { Shape } from '../graph/dims.js';
 import type { Value } from '../graph/graph.js';
 
-/** The same numbers as another type. */
+/** Converts numbers to another type. */
 export function cast(a: Value, dtype: DataType): Value {
   const attributes = { to: dataTypes[dtype] };
   return a.graph.node('Cast', [a], { shape: a.shape, dtype }, { attributes });
 }
 
-/** `a` repeated along its dimensions of size 1. */
+/** Repeats `a` along its dimensions of size 1. */
 export function expand(a: Value, shape: Shape): Value {
   return a.graph.node('Expand', [a, a.graph.shapeTensor(shape)], { shape });
 }
 
-/** The elements at `indices` along `axis`. The result has the shape of `indices`. */
+/** Returns the elements at `indices` along `axis`, in the shape of `indices`. */
 export function gatherElements(a: Value, indices: Value, axis: number): Value {
   const output = { shape: indices.shape };
   return a.graph.node('GatherElements', [a, indices], output, { attributes: { axis } });
 }
 
-/** `a` with the elements at `indices` along `axis` replaced by `values`, or added to them. */
+/** Returns `a` with `values` written to, or added to, the elements at `indices` along `axis`. */
 export function scatterElements(
   a: Value,
   indices: Value,

@@ -2,16 +2,17 @@
 import { sameShape, type Dim, type Shape } from '../graph/dims.js';
 import { dimAt, withPullback, type Value } from '../graph/graph.js';
 
-/** The value that each value was reshaped from. */
+/** The value from which each reshaped value was made. */
 const originals = new WeakMap<Value, Value>();
 
 /**
- * The same numbers in another shape. Consecutive reshapes become one node, which copies nothing.
+ * Returns the same numbers in another shape. Consecutive reshapes become one node, which copies
+ * nothing.
  */
 export function reshape(a: Value, shape: Shape): Value {
   if (sameShape(a.shape, shape)) return a;
   const original = originals.get(a);
-  // A reshape that was given another gradient rule is more than its original.
+  // Other code may have replaced the gradient rule of `a`, which would be lost by skipping `a`.
   if (original !== undefined && a.source?.inputs[0] === original) return reshape(original, shape);
   const target = reshapeTarget(a, shape);
   const y = withPullback(a.graph.node('Reshape', [a, target], { shape }), [a], (g) => [
@@ -21,7 +22,7 @@ export function reshape(a: Value, shape: Shape): Value {
   return y;
 }
 
-/** Axis i of the result is axis `permutation[i]` of `a`. */
+/** Permutes the axes: axis i of the result is axis `permutation[i]` of `a`. */
 export function transpose(a: Value, permutation: readonly number[]): Value {
   const y = a.graph.node(
     'Transpose',
@@ -44,7 +45,7 @@ export function swapHeads(x: Value): Value {
     : transpose(x, [0, 2, 1, 3]);
 }
 
-/** `count` columns of the last dimension, from `start` on. */
+/** Returns `count` columns of the last dimension, from `start` on. */
 export function columns(a: Value, start: number, count: number): Value {
   const { graph } = a;
   const axis = a.shape.length - 1;
@@ -59,8 +60,8 @@ export function columns(a: Value, start: number, count: number): Value {
 }
 
 /**
- * Values joined along `axis`, whose total is `size`. Has no gradient, because it is only used in
- * gradients and in graphs without gradients.
+ * Joins values along `axis`, where the result has size `size`. Has no gradient, because it is only
+ * used in gradients and in graphs without gradients.
  */
 export function concat(values: readonly Value[], axis: number, size: Shape[number]): Value {
   const first = values[0]!;
@@ -74,17 +75,20 @@ export function concat(values: readonly Value[], axis: number, size: Shape[numbe
 }
 
 /**
- * Rows of a matrix: y[r] = a[rows[r]]. `a` [N, d]; `rows` [R] are all different except for padding.
- * The gradient is also gathered and never scattered, so that its order of summation is fixed:
- * `spread` [N] gives, for every row of `a`, the row of the result that was taken from it, or a row
- * whose gradient is 0.
+ * Takes rows of a matrix: y[r] = a[rows[r]]. `a` is [N, d]; the entries of `rows` [R] differ,
+ * except for padding. The gradient is also gathered and never scattered, so that its order of
+ * summation is fixed. For every row of `a`, `spread` [N] gives the row of the result that was taken
+ * from it, or a row whose gradient is 0.
  */
 export function takeRows(a: Value, rows: Value, spread?: Value): Value {
   const y = gather(a, rows);
   return spread ? withPullback(y, [a], (g) => [gather(g, spread)]) : y;
 }
 
-/** Rows of a matrix, which may repeat. Has no gradient. `a` [N, d], `ids` [...] -> [..., d] */
+/**
+ * Takes rows of a matrix; a row may be taken repeatedly. Has no gradient. `a` [N, d], `ids` [...]
+ * -> [..., d]
+ */
 export function gather(a: Value, ids: Value): Value {
   return a.graph.node(
     'Gather',
@@ -95,8 +99,8 @@ export function gather(a: Value, ids: Value): Value {
 }
 
 /**
- * Target shape for a reshape: 0 keeps the dimension at the same index, -1 is one unknown; with more
- * unknowns the sizes are read at run time.
+ * Returns the target shape for a reshape. In it, 0 keeps the dimension at the same index, and -1
+ * marks a single unknown size. With more unknown sizes, the graph computes the shape.
  */
 function reshapeTarget(a: Value, shape: Shape): Value {
   const target = shape.map((dim, i) =>

@@ -1,6 +1,6 @@
 /**
- * A grammar over bytes as an automaton that is built on demand: a state is the set of places in the
- * grammar from which the text may continue, and equal sets are the same state.
+ * Turns a grammar over bytes into an automaton that is built on demand. A state is the set of
+ * places in the grammar at which the text may continue. Equal sets are the same state.
  */
 import type { GrammarSymbol, TextGrammar } from '@trinity-rft/core/engine';
 
@@ -8,7 +8,7 @@ import { nullableRules, rulesInOrder } from './rules.js';
 
 export interface GrammarAutomaton {
   readonly start: number;
-  /** The state after `byte` or a control token; -1 if the grammar does not allow it. */
+  /** Returns the state after `byte` or a control token; -1 if the grammar does not allow it. */
   next(state: number, byte: number): number;
   /** True if the text may end in `state`. */
   accepts(state: number): boolean;
@@ -20,18 +20,18 @@ const dead = -1;
 const unknown = -2;
 
 /**
- * An entered rule, with the places where the text continues after it. All places from which the
- * rule was entered at the same point of the text share one frame.
+ * An entered rule, with the places at which the text continues after the rule. A rule that is
+ * entered from several places at the same point of the text has a single frame.
  */
 interface Frame {
   readonly returns: readonly number[];
 }
 
-/** A point inside an alternative, never after its last symbol. */
+/** A point inside an alternative; never the point after its last symbol. */
 interface Place {
   readonly symbols: readonly GrammarSymbol[];
   readonly position: number;
-  /** Number of the frame to which its rule belongs. */
+  /** Number of the frame of the rule that contains this place. */
   readonly frame: number;
 }
 
@@ -44,8 +44,8 @@ interface State {
 }
 
 /**
- * The automaton grows with the texts that it has seen, by a number of places per byte that depends
- * only on the grammar. A rule may not start with itself.
+ * Creates an automaton. It grows with every byte of the texts that it reads, by a number of places
+ * that depends only on the grammar. A rule may not start with itself.
  */
 export function createAutomaton({ rules }: Pick<TextGrammar, 'rules'>): GrammarAutomaton {
   return new LazyAutomaton(rules);
@@ -94,8 +94,8 @@ class LazyAutomaton implements GrammarAutomaton {
   }
 
   /**
-   * The state for all places whose next symbol is a byte and that can be reached from `starts`
-   * without reading a byte.
+   * Returns the state of all places whose next symbol is a byte and that can be reached from
+   * `starts` without reading a byte.
    */
   #stateOf(starts: readonly number[]): number {
     const reached = this.#reach(starts);
@@ -111,10 +111,10 @@ class LazyAutomaton implements GrammarAutomaton {
     }));
   }
 
-  /** All places that can be reached from `starts` without reading a byte. */
+  /** Returns all places that can be reached from `starts` without reading a byte. */
   #reach(starts: readonly number[]): Set<number> {
     const found = new Set<number>();
-    /** For each entered rule, the places where the text continues after it. */
+    /** For each entered rule, the places at which the text continues after the rule. */
     const entered = new Map<number, Set<number>>();
     const arrive = (number: number): void => {
       if (found.has(number)) return;
@@ -127,7 +127,7 @@ class LazyAutomaton implements GrammarAutomaton {
       if (this.#nullable.has(symbol)) this.#after(number).forEach(arrive);
     };
     starts.forEach(arrive);
-    // A rule is entered after all rules that can start with it.
+    // In this order, a rule is entered after all rules that can start with it.
     for (const rule of this.#order) {
       const returns = entered.get(rule);
       if (returns) this.#enter(rule, returns).forEach(arrive);
@@ -145,8 +145,8 @@ class LazyAutomaton implements GrammarAutomaton {
   }
 
   /**
-   * Places where the text continues after the symbol at a place: in its alternative, or after its
-   * rule.
+   * Returns the places at which the text continues after the symbol at a place: the next symbol of
+   * the alternative, or the places after the rule.
    */
   #after(number: number): readonly number[] {
     const { symbols, position, frame } = this.#places.at(number);
@@ -164,7 +164,7 @@ class LazyAutomaton implements GrammarAutomaton {
   }
 }
 
-/** The whole text: rule 0 and nothing after it. */
+/** The whole text, which is rule 0 and nothing else. */
 const wholeText: readonly GrammarSymbol[] = [0];
 
 const symbolAt = ({ symbols, position }: Place): GrammarSymbol => symbols[position]!;
@@ -183,7 +183,7 @@ function contains(ranges: readonly number[], byte: number): boolean {
 }
 
 interface Table<T> {
-  /** The number of the row with this key. Makes the row if the key is new. */
+  /** Returns the number of the entry with this key. Makes the entry if the key is new. */
   number(key: string, make: () => T): number;
   at(number: number): T;
 }

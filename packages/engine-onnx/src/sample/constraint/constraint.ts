@@ -20,7 +20,9 @@ export interface AnswerConstraint {
   push(token: number): void;
 }
 
-/** Creates constraints. Equal grammars, such as those of a group of runs, share their automaton. */
+/**
+ * Creates constraints. Equal grammars, such as those of a group of rollouts, share an automaton.
+ */
 export interface ConstraintFactory {
   begin(grammar: TextGrammar): AnswerConstraint;
 }
@@ -34,7 +36,7 @@ export function createConstraintFactory(
 ): ConstraintFactory {
   let trie: TokenTrie | undefined;
   const byContent = new Map<string, Machine>();
-  /** Machines by grammar object: the choices of a request share one object. */
+  /** Machines by grammar object. The choices of a request share one object. */
   const byObject = new WeakMap<TextGrammar, Machine>();
   const machineOf = (grammar: TextGrammar): Machine => {
     const machine =
@@ -70,7 +72,10 @@ function createConstraint(
   };
 }
 
-/** Cached value of a key; `make` creates a missing one. The cache evicts its oldest value above `max`. */
+/**
+ * Returns the cached value of a key. `make` creates a missing value. The cache evicts its oldest
+ * value when it has `max` values.
+ */
 function remembered<K, V>(values: Map<K, V>, key: K, max: number, make: () => V): V {
   const known = values.get(key);
   if (known !== undefined) return known;

@@ -5,7 +5,7 @@ import type { TextGrammar } from '@trinity-rft/core/engine';
 
 type Rules = TextGrammar['rules'];
 
-/** Rules that match the empty text. */
+/** Returns the rules that match the empty text. */
 export function nullableRules(rules: Rules): ReadonlySet<number> {
   const nullable = new Set<number>();
   const isNullable = (rule: number): boolean =>
@@ -20,14 +20,14 @@ export function nullableRules(rules: Rules): ReadonlySet<number> {
 }
 
 /**
- * Rules in an order in which each rule comes before the rules that it can start with. Rules that can start with
- * each other are in any order.
+ * Sorts the rules such that each rule comes before the rules that it can start with. Rules that can
+ * start with each other are in any order.
  */
 export function rulesInOrder(rules: Rules, nullable: ReadonlySet<number>): readonly number[] {
   const seen = new Set<number>();
   const leaving: number[] = [];
   for (let first = 0; first < rules.length; first++) {
-    // Depth first, without recursion: schemas may be nested deeply.
+    // Depth first, without recursion, because schemas may be nested deeply.
     const path: { readonly rule: number; readonly below: number[] }[] = [];
     const enter = (rule: number): void => {
       if (seen.has(rule)) return;

@@ -1,4 +1,7 @@
-/** The vocabulary as a trie of bytes, so that tokens with a common prefix are checked together. */
+/**
+ * Stores the vocabulary as a trie of bytes, so that tokens with a common prefix are checked
+ * together.
+ */
 import type { TokenBytes } from '../../model/token-bytes.js';
 
 /** Nodes by number; 0 is the root. */
