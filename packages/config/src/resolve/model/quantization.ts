@@ -10,7 +10,7 @@ const key: KeyPath = ['model', 'quantization'];
 type Checked = Pick<StageConfig, 'mode' | 'engine' | 'model' | 'sampler'>;
 
 /** A problem, and other keys that lead to it. */
-export interface WeightsProblem {
+interface WeightsProblem {
   readonly key: KeyPath;
   readonly message: string;
   readonly uses?: readonly KeyPath[];
