@@ -1,4 +1,4 @@
-/** Device of the embedded engine, and the settings that exclude a GPU. */
+/** Checks the device of the embedded engine against settings that exclude a GPU. */
 import type { KeyPath } from '../../source/node.js';
 import { defaultEngineName } from '../../schema/engines.js';
 import type { StageContext } from '../base/context.js';
@@ -18,7 +18,7 @@ export function checkDevice(
     context.report(key, `got "${device}", but ${why}`, uses);
   if (engine !== defaultEngineName(context.engines))
     refuse('only the embedded engine has a device, and another engine trains. Remove the key.');
-  // `auto` takes the CPU for them.
+  // `auto` uses the CPU for quantised weights.
   else if (device === 'webgpu' && quantizationOf(model, context.disk) !== undefined)
     refuse('only the CPU computes with quantised weights. Set quantization: none, or cpu.', [
       ['model', 'quantization'],

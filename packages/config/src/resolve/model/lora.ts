@@ -1,4 +1,4 @@
-/** Resolves the adapter that is trained instead of the weights themselves. */
+/** Resolves the adapter that is trained instead of the weights. */
 import { join } from 'node:path';
 import { tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
@@ -57,7 +57,10 @@ function warnOfWholeModels(context: StageContext): void {
 
 const adapterSchema = z.object({ r: z.number(), lora_alpha: z.number() });
 
-/** A stored adapter, whose folder determines the settings; keys that contradict it are reported. */
+/**
+ * Resolves a stored adapter, whose folder determines the settings. Reports keys that contradict the
+ * folder.
+ */
 function deriveStored(context: StageContext, input: Input, given: string): StoredAdapter {
   const path = context.disk.resolve(given);
   const text = context.disk.readText(join(path, 'adapter_config.json'));

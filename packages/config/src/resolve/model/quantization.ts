@@ -1,4 +1,7 @@
-/** Format of the weights below an adapter, and the checks that they can be quantised. */
+/**
+ * Resolves the format of the weights below an adapter, and checks that these weights can be
+ * quantised.
+ */
 import type { EngineFacts, Quantization } from '@trinity-rft/core/engine';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
@@ -8,8 +11,8 @@ import type { NewAdapter, StageConfig } from '../base/resolved.js';
 const key: KeyPath = ['model', 'quantization'];
 
 /**
- * Format of the weights; undefined for floating point numbers. By default, a quantised GGUF file
- * keeps its format.
+ * Returns the format of the weights, or undefined for floating-point numbers. By default, a
+ * quantised GGUF file keeps its format.
  */
 export function quantizationOf(
   { quantization, lora, modelPath, isLocal }: StageConfig['model'],
@@ -19,7 +22,7 @@ export function quantizationOf(
   return quantization ?? (isLocal && disk.isQuantizedGguf(modelPath) ? 'file' : undefined);
 }
 
-/** Checks a given value; a default that does not fit is not used. */
+/** Checks a value that the file sets. */
 export function checkQuantization(
   context: StageContext,
   { model, sampler }: Pick<StageConfig, 'model' | 'sampler'>,
@@ -53,8 +56,9 @@ export function checkQuantization(
 }
 
 /**
- * Checks a stage that starts from the last checkpoint of the previous stage. If that checkpoint
- * holds an adapter on quantised weights, it holds nothing else, and the stage continues the adapter.
+ * Checks a stage that starts from the last checkpoint of the previous stage. If that checkpoint has
+ * an adapter on quantised weights, it contains only the adapter, and the stage continues to train
+ * it.
  * @param before quantization of that checkpoint
  * @returns quantization of the stage's own checkpoints
  */
