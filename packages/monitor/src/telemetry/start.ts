@@ -1,4 +1,6 @@
-/** Starts the OpenTelemetry SDK of a process, as configured by the environment. */
+/**
+ * Starts the OpenTelemetry SDK of an operating-system process, as configured by the environment.
+ */
 import { diag, DiagLogLevel } from '@opentelemetry/api';
 import type { NodeSDK } from '@opentelemetry/sdk-node';
 import { ConfigError, describeError, type Logger } from '@trinity-rft/core';
@@ -13,7 +15,7 @@ export interface Telemetry {
 /** Maximum time for sending remaining data, in ms. */
 const closeMs = 5000;
 
-/** True if the standard variables enable spans or metrics. */
+/** Returns true if the standard variables enable spans or metrics. */
 export function wantsTelemetry(env: Environment): boolean {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return false;
   const isSet = (name: string): boolean => (env[name] ?? '') !== '';
