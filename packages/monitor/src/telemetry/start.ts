@@ -66,7 +66,10 @@ export async function startTelemetry(
   };
 }
 
-/** Name of the service; undefined if the environment sets it, which the SDK reads by itself. */
+/**
+ * Returns the name of the service. Returns undefined if the environment sets the name, because the
+ * SDK reads it from there.
+ */
 function serviceName(env: Environment): string | undefined {
   const isNamed = /(?:^|,)\s*service\.name=/.test(env['OTEL_RESOURCE_ATTRIBUTES'] ?? '');
   return env['OTEL_SERVICE_NAME'] || isNamed ? undefined : 'trinity-rft';
