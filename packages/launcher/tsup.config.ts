@@ -1,7 +1,7 @@
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
-  // The watchdog starts `watchdog-thread.js`, which lies next to the bundle.
+  // The watchdog starts `watchdog-thread.js`, which must be next to the bundle.
   entry: {
     index: 'src/index.ts',
     files: 'src/files.ts',

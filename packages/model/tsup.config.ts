@@ -1,7 +1,8 @@
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
-  // Long prompts are encoded by `worker.js` and large requests read by `body-worker.js`, next to the bundles.
+  // `worker.js` encodes long prompts, and `body-worker.js` reads large requests. Both must be next
+  // to the bundles.
   entry: {
     index: 'src/index.ts',
     internal: 'src/internal.ts',

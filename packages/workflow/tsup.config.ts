@@ -1,7 +1,7 @@
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
-  // The math checker starts `worker.js`, which lies next to the bundle.
+  // The math checker starts `worker.js`, which must be next to the bundle.
   entry: {
     index: 'src/index.ts',
     internal: 'src/internal.ts',

@@ -1,6 +1,6 @@
 /**
- * Parts for custom experience stores: a driver that stores rows, over which the queue and its
- * leases are built.
+ * Parts for custom experience stores. A custom driver stores rows; the queue and its leases use any
+ * driver.
  */
 export { leaseStore, type LeaseStoreOptions } from './store/lease-store.js';
 export { memoryRows } from './store/memory.js';

@@ -1,10 +1,10 @@
 /**
- * Converts an experience to JSON for people: one object without token arrays, for a log of sampled
- * texts.
+ * Converts an experience to an object without token arrays, which people can read in a log of
+ * sampled texts.
  */
 import { type Experience, responseLength, uid } from '@trinity-rft/core';
 
-/** Result of {@link experienceJson}; has the keys that Trinity-RFT uses. */
+/** Result of {@link experienceJson}. Its keys are those of Trinity-RFT. */
 export interface ExperienceJson {
   /** `batch/task/run/step/suffix` */
   readonly eid: string;
@@ -23,7 +23,10 @@ export interface ExperienceJson {
   readonly info: Readonly<Record<string, unknown>>;
 }
 
-/** Plain data, ready for `JSON.stringify`. Fields that the experience lacks are omitted. */
+/**
+ * Converts an experience to plain data for `JSON.stringify`. Omits fields that the experience
+ * lacks.
+ */
 export function experienceJson(experience: Experience): ExperienceJson {
   const { reward, truncateStatus, promptText, responseText } = experience;
   return {

@@ -1,12 +1,12 @@
-// A small run for crash.test.ts to kill: puts and trains as fast as possible, and prints what the
-// store has confirmed.
+// A small training run, which crash.test.ts kills. It puts and trains as fast as possible, and
+// prints what the store has confirmed.
 import { createExperience } from '@trinity-rft/core';
 import { writeSync } from 'node:fs';
 import { sqliteExperienceStore } from '../src/store/sqlite.js';
 import { batchSize, putSize } from './crash-protocol.js';
 
 const store = sqliteExperienceStore({ path: process.argv[2]! });
-// Written synchronously, so that a kill loses no line.
+// Lines are written synchronously, so that a kill loses no line.
 const say = (line: string): void => void writeSync(1, `${line}\n`);
 
 const state = (await store.explorerState()) as { step: number } | undefined;

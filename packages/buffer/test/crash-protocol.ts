@@ -1,6 +1,6 @@
 // Constants that the killed process and the test share.
 
-/** Experiences per put. */
+/** Number of experiences per put. */
 export const putSize = 8;
-/** Experiences per train step. */
+/** Number of experiences per train step. */
 export const batchSize = 4;

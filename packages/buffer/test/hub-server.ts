@@ -1,4 +1,4 @@
-// A small hub: serves the files of one dataset over the routes of the Hugging Face hub that
+// A small hub. It serves the files of one dataset over the routes of the Hugging Face hub that
 // downloads use.
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -15,7 +15,10 @@ export interface HubServer {
 
 export const hubRevision = 'c'.repeat(40);
 
-/** @param answerInstead answers a request itself and returns true, or leaves it to the hub */
+/**
+ * Starts a hub with one dataset.
+ * @param answerInstead answers a request and returns true, or returns false so that the hub answers
+ */
 export async function startHub(
   id: string,
   files: Readonly<Record<string, string | Uint8Array>>,
@@ -78,7 +81,7 @@ function answer(
   sendFile(Buffer.from(content), request, response);
 }
 
-/** The id that git gives to the file. */
+/** Returns the id that git gives to the file. */
 const gitId = (content: string | Uint8Array): string =>
   createHash('sha1')
     .update(`blob ${Buffer.byteLength(content)}\0`)

@@ -1,4 +1,4 @@
-/** Shared by our own packages; no promise of stability. */
+/** Exports for packages of this repository only. This interface is not stable. */
 export { isScorerName, readModuleNames } from './load.js';
 export { diskAt } from './resolve/base/disk.js';
 export { mapStages } from './resolve/base/stages.js';

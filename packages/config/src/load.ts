@@ -1,4 +1,4 @@
-/** Reads a configuration: parse, interpolate, check, resolve. */
+/** Reads a configuration: parses, interpolates, checks and resolves it. */
 import { readFile } from 'node:fs/promises';
 import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { ConfigError } from '@trinity-rft/core';
@@ -50,25 +50,28 @@ import {
 export interface ParseConfigOptions extends NameTables {
   /** Name shown in messages. @default "config.yaml" */
   readonly file?: string;
-  /** Environment that `${oc.env:...}` reads. @default the environment of the process */
+  /**
+   * Environment variables that `${oc.env:...}` reads. @default the environment of the
+   * operating-system process
+   */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Base of relative paths. @default the working directory of the process */
+  /** Base of relative paths. @default the working directory of the operating-system process */
   readonly cwd?: string;
   /**
-   * Suffix of the run name, such as `20260701093000`, used if the folder of the run has content
-   * that must not be continued.
+   * Suffix of the training run's name, such as `20260701093000`. It is used if the folder of the
+   * training run has content that must not be continued.
    */
   readonly timestamp?: string;
   /**
-   * Values of a program, merged into the file key by key. Problems name `overridesName` as their
-   * file.
+   * Values that a program sets. They are merged into the file key by key. Problems of these values
+   * name `overridesName` as their file.
    */
   readonly overrides?: Readonly<Record<string, unknown>>;
   /** Name of the overrides in messages. @default "arguments" */
   readonly overridesName?: string;
-  /** The engines that the file may choose, by name; the first one is the default. */
+  /** Engines that the file may choose, by name. The first engine is the default. */
   readonly engines: EngineFactsTable;
-  /** The algorithms and parts that the file may name. @default the built-in ones */
+  /** Algorithms and parts that the file may name. @default the built-in ones */
   readonly algorithms?: AlgorithmTables;
 }
 
@@ -77,7 +80,7 @@ const nowhere: SourcePosition = { line: 0, column: 0 };
 
 export interface LoadedConfig {
   readonly config: ResolvedConfig;
-  /** One line each, with position and key, in the order of the file. */
+  /** Warnings in the order of the file. Each is one line with position and key. */
   readonly warnings: readonly string[];
   /** The warnings as data for programs. */
   readonly warningProblems: readonly ConfigProblem[];
@@ -85,12 +88,13 @@ export interface LoadedConfig {
   readonly file: string;
   /** The position of each key, such as `buffer.batch_size`. */
   readonly positions: ReadonlyMap<string, SourcePosition>;
-  /** Creates a problem at a key of a stage, for checks that need more than the file. */
+  /** Creates a problem at a key of a stage. Intended for checks that need more than the file. */
   readonly problemAt: ProblemAt;
 }
 
 /**
- * Creates a problem. `path` is the path of the key in a file without stages and with `tasksets`.
+ * Creates a problem. `path` is the path that the key has in a file without stages and with
+ * `tasksets`.
  */
 export type ProblemAt = (stageIndex: number, path: KeyPath, message: string) => ConfigProblem;
 
@@ -124,7 +128,10 @@ interface NamedModules {
   readonly scorers: readonly NamedModule[];
 }
 
-/** Reads the module names; empty if the file cannot be parsed, which {@link loadConfig} reports. */
+/**
+ * Reads the module names. Returns none if the file cannot be parsed, because {@link loadConfig}
+ * reports this.
+ */
 export async function readModuleNames(
   path: string,
   { env = process.env, cwd = process.cwd(), text }: Pick<LoadConfigOptions, 'env' | 'cwd' | 'text'>,
@@ -148,12 +155,15 @@ export async function readModuleNames(
 }
 
 const rewardKeys: ReadonlySet<string> = new Set(['default_reward_fn_type', 'default_reward_fn']);
-/** True for `FILE#EXPORT` in the place of a reward function. */
+/**
+ * Returns true for the name of a scorer, `FILE#EXPORT`, which may replace the name of a reward
+ * function.
+ */
 export const isScorerName = (name: string): boolean => /\.[cm]?[jt]s#\w+$/.test(name);
 
 /**
- * Like {@link loadConfig}, from text. Other files are only read if the text names them, or in the
- * run directory.
+ * Parses and resolves the text of a configuration file, like {@link loadConfig}. Reads other files
+ * only if the text names them or if they are in the training run's folder.
  */
 export function parseConfig(text: string, options: ParseConfigOptions): LoadedConfig {
   const { file = 'config.yaml', algorithms = builtInTables, engines, timestamp } = options;
@@ -198,7 +208,7 @@ export function parseConfig(text: string, options: ParseConfigOptions): LoadedCo
 
 const isInFile = ({ at }: LocatedProblem): boolean => at.line !== nowhere.line;
 
-/** Interpolates, renames and checks a file. Invalid values are removed and listed as failed. */
+/** Interpolates, renames and checks a file. Removes invalid values, and lists them as failed. */
 function checkTree(
   file: MapNode,
   schemas: ConfigSchemas,
@@ -220,7 +230,7 @@ function checkTree(
   };
 }
 
-/** Merges the overrides. Positions stay those of the file, unless the file is empty. */
+/** Merges the overrides into the file. Sections keep their positions in the file. */
 function withOverrides(file: MapNode, overrides: ParseConfigOptions['overrides']): MapNode {
   if (overrides === undefined) return file;
   const over = fromPlain(overrides, [], nowhere) as MapNode;
@@ -229,7 +239,7 @@ function withOverrides(file: MapNode, overrides: ParseConfigOptions['overrides']
   return overrides['mode'] === 'bench' ? withLastStage(merged, over) : merged;
 }
 
-/** Applies the overrides to the last stage, which an evaluation uses in any mode. */
+/** Applies the overrides to the last stage. An evaluation uses this stage, whatever its mode. */
 function withLastStage(file: MapNode, over: MapNode): MapNode {
   const entry = file.entries.get('stages');
   const list = entry?.node;

@@ -27,7 +27,7 @@ const everything: EngineCapabilities = {
   referenceModel: true,
 };
 
-/** An engine that can do everything, under the name of the embedded one. */
+/** An engine with all capabilities, under the name of the embedded engine. */
 export const engines = { onnx: { name: 'onnx', capabilities: everything } };
 
 export const modelShape = {
@@ -43,7 +43,7 @@ export const modelShape = {
   max_position_embeddings: 512,
 };
 
-/** A fresh folder that is removed after the tests of the file. */
+/** Creates a folder that is removed after the tests of the file. */
 export function createWorkspace(): string {
   const root = mkdtempSync(join(tmpdir(), 'trinity-config-'));
   afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -73,7 +73,7 @@ export function createWorkspace(): string {
   return root;
 }
 
-/** The sections of a small valid file; a test replaces some. */
+/** The sections of a small valid file. A test can replace some of these sections. */
 export const parts = {
   top: '',
   algorithm: 'algorithm:\n  algorithm_type: grpo',
@@ -98,7 +98,7 @@ export function parse(
   return parseConfig(text, { file: 'run.yaml', cwd, env: {}, engines, ...options });
 }
 
-/** The only stage of a valid file. */
+/** Returns the only stage of a valid file. */
 export function stageOf(
   cwd: string,
   text: string,
@@ -107,7 +107,7 @@ export function stageOf(
   return parse(cwd, text, options).config.stages[0];
 }
 
-/** The problems of a broken file. */
+/** Returns the problems of an invalid file. */
 export function problems(
   cwd: string,
   text: string,

@@ -1,11 +1,11 @@
-/** Values that are wrong in a valid file, and the message of each. */
+/** Wrong values for keys of a valid file, with the expected messages. */
 import { parts } from './workspace.js';
 
 type WrongValue = readonly [path: string, value: string, says: string];
 
 const taskset = 'buffer.explorer_input.taskset.';
 
-/** The sections with the value in them; `«` marks its place. */
+/** Returns the sections with the value in them. `«` marks the place of the value. */
 export function fileWith(path: string, value: string): Partial<typeof parts> {
   const marked = `«${value}`;
   if (path.startsWith(taskset))
@@ -28,7 +28,9 @@ function nested([key = '', ...rest]: readonly string[], value: string, indent: n
   return rest.length === 0 ? `${line} ${value}` : `${line}\n${nested(rest, value, indent + 2)}`;
 }
 
-/** A key and its value, and below it the message or its beginning. */
+/**
+ * For each wrong value: the key and the value, and in the next line the beginning of the message.
+ */
 const table = `
 mode: both_at_once
   got "both_at_once", expected one of both, explore, train, bench, serve, colo

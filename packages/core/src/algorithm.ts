@@ -4,7 +4,10 @@ import type { ExpectedLoss } from './engine.js';
 import type { Experience } from './experience.js';
 import type { Metrics } from './metrics.js';
 
-/** Turns rewards into advantages; may drop experiences. Grouping is by `eid`, never by position. */
+/**
+ * Turns rewards into advantages. May drop experiences. Groups experiences by `eid`, never by
+ * position.
+ */
 export type AdvantageFn = (experiences: readonly Experience[]) => {
   readonly experiences: readonly Experience[];
   readonly metrics: Metrics;
@@ -18,20 +21,19 @@ export interface ExperienceOperator {
   /** Name in the operator table, and prefix of the operator's metrics. */
   readonly name: string;
   /**
-   * Applies the operator. The metric `filtered_count` is the number of experiences that were
-   * dropped.
+   * Applies the operator. Its metrics contain `filtered_count`, the number of dropped experiences.
    */
   apply(experiences: readonly Experience[]): {
     readonly experiences: readonly Experience[];
     readonly metrics: Metrics;
-    /** Results per row, for task selectors. @default no feedback */
+    /** Mean rewards of task rows, for task selectors. @default no feedback */
     readonly feedback?: readonly RowFeedback[];
   };
 }
 
 /**
- * One optimizer batch, rows one after the other: row i occupies `[offsets[i], offsets[i + 1])` of
- * every [N] array. Masked tokens are present; losses skip them.
+ * One optimizer batch. Rows follow one another: row i occupies `[offsets[i], offsets[i + 1])` of
+ * every [N] array. Masked tokens are present, and losses skip them.
  */
 export interface LossInput {
   /** Index of the first token of each row in the flat arrays; the last entry is N. [B + 1] */
@@ -49,9 +51,9 @@ export interface LossInput {
   /** Entropy in nats, if the algorithm uses it. [N] */
   readonly entropy?: Float32Array;
   /**
-   * Number of the run that each row belongs to: rows with the same number count as one sequence in
-   * the modes that average over sequences. [B]
-   * @default each row is its own run
+   * Number of the rollout that each row belongs to. Loss aggregations that average over sequences
+   * count rows with the same number as one sequence. [B]
+   * @default each row is its own rollout
    */
   readonly runs?: Int32Array;
   /** 1 = expert demonstration, 0 = sampled; if the algorithm mixes both. [B] */
@@ -60,7 +62,7 @@ export interface LossInput {
   readonly step: number;
 }
 
-/** One train batch before its advantages, in the layout of {@link LossInput}. */
+/** A train batch before its advantages are computed, in the layout of {@link LossInput}. */
 export interface AdvantageInput {
   /** Index of the first token of each row in the flat arrays; the last entry is N. [B + 1] */
   readonly offsets: Int32Array;
@@ -73,12 +75,12 @@ export interface AdvantageInput {
   readonly rewards: Float32Array;
   /** Number of the task that each row belongs to. [B] */
   readonly tasks: Int32Array;
-  /** Number of the run that each row belongs to. [B] @default each row is its own run */
+  /** Number of the rollout that each row belongs to. [B] @default each row is its own rollout */
   readonly runs?: Int32Array;
   /**
-   * Share of each row's rewards that belongs to its run: it is repeated on every row of the run and
-   * counts once. [B]
-   * @default no rewards of runs
+   * Part of each row's reward that belongs to its whole rollout. Every row of the rollout repeats
+   * this value, but it counts only once. [B]
+   * @default no rewards of whole rollouts
    */
   readonly runRewards?: Float32Array;
   /** Log-probability of each token when it was sampled. [N] */
@@ -118,7 +120,10 @@ export interface AdvantageOutput {
 /** Computes the advantages of one train batch. */
 export type BatchAdvantageFn = (input: AdvantageInput) => AdvantageOutput;
 
-/** Subtracts the KL divergence from the reference, times `coefficient`, from the rewards of a batch. */
+/**
+ * A penalty that subtracts `coefficient` times the KL divergence from the reference from a batch's
+ * rewards.
+ */
 export interface KlPenalty {
   /** Coefficient of the first train step. */
   readonly initialCoefficient: number;
@@ -128,7 +133,7 @@ export interface KlPenalty {
   ): {
     /** Reward of each token after the penalty. [N] */
     readonly rewards: Float32Array;
-    /** Coefficient for the next step: an adaptive penalty changes it. */
+    /** Coefficient for the next step. Only an adaptive penalty changes it. */
     readonly nextCoefficient: number;
     readonly metrics: Metrics;
   };
@@ -155,7 +160,7 @@ export type ValueLossFn = (input: ValueLossInput) => {
   readonly metrics: Metrics;
 };
 
-/** The objective, or one term of it, with the gradient. */
+/** Value and gradient of the objective, or of one term of it. */
 export interface LossOutput {
   readonly loss: number;
   /** dLoss/dcurrentLogprobs. [N] */
@@ -164,24 +169,26 @@ export interface LossOutput {
   readonly gradEntropy?: Float32Array;
   readonly metrics: Metrics;
   /**
-   * Metrics of the correction for a sampler that differs from the trainer, if the algorithm
-   * corrects for it.
+   * Metrics of the correction for the difference between the sampler's and the trainer's
+   * log-probabilities, if the algorithm makes this correction.
    */
   readonly correction?: Metrics;
 }
 
 export type PolicyLossFn = (input: LossInput) => LossOutput;
 
-/** An algorithm as the trainer sees it: functions and the inputs they need. It has no name. */
+/**
+ * An algorithm as the trainer sees it: functions, and the inputs that they need. It has no name.
+ */
 export interface Algorithm {
   /**
-   * Runs on one explore step at a time, so groups are whole. Absent for supervised data and if
-   * there is a `batchAdvantage`.
+   * Computes the advantages of one explore step, so that groups are whole. Absent for supervised
+   * data, and if there is a `batchAdvantage`.
    */
   readonly advantage?: AdvantageFn;
   /**
-   * Runs on each train batch, for advantages that need values, reference log-probabilities or
-   * penalties, which only the trainer has.
+   * Computes the advantages of each train batch, if they need values, reference log-probabilities
+   * or penalties, which only the trainer has.
    */
   readonly batchAdvantage?: BatchAdvantageFn;
   /** KL penalty, applied before `batchAdvantage`. */
@@ -191,9 +198,9 @@ export interface Algorithm {
   /** The sum of policy loss, KL loss and entropy loss. */
   readonly loss: PolicyLossFn;
   /**
-   * Describes `loss` before the log-probabilities are known, for engines that can compute it in
-   * their forward pass.
-   * @default not available
+   * Describes `loss` before the log-probabilities are computed. Engines can then compute the loss
+   * in their forward pass.
+   * @default the loss cannot be described beforehand
    */
   readonly expectedLoss?: (input: Omit<LossInput, 'currentLogprobs'>) => ExpectedLoss;
   readonly needs: AlgorithmNeeds;
@@ -209,7 +216,9 @@ export interface AlgorithmNeeds {
   readonly entropy: 'none' | 'metric' | 'value' | 'gradient';
   /** True if `AdvantageInput.necs` is read. */
   readonly necs: boolean;
-  /** True if there is a critic, which `ValueLossFn` trains and `AdvantageInput.values` come from. */
+  /**
+   * True if there is a critic. `ValueLossFn` trains it, and it computes `AdvantageInput.values`.
+   */
   readonly valueHead: boolean;
   /**
    * True if the algorithm learns from rollouts, which have advantages and sampling

@@ -1,6 +1,6 @@
 /**
- * Arguments of workflows and environments: their schema, and the problems of arguments that do not
- * fit it.
+ * Reads the arguments of workflows and environments by their schema, and lists the problems of
+ * arguments that do not fit.
  */
 import { ConfigError } from './errors.js';
 import { isSecretName, redacted } from './secrets.js';
@@ -63,7 +63,7 @@ export function argProblems(
     : result.issues.flatMap((issue) => problemsOf(issue, schema, args, owner));
 }
 
-/** The arguments as the schema returns them, with its defaults. @throws ConfigError */
+/** Returns the arguments as the schema converts them, with its defaults. */
 export function readArgsBy<A>(schema: ArgsSchema<A>, args: Args, owner: ArgsOwner): A {
   const result = validate(schema, args, owner);
   if (result.issues === undefined) return result.value;

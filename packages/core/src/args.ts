@@ -1,4 +1,4 @@
-/** Arguments of strategies that YAML chooses by name: defaults, ranges and error messages. */
+/** Arguments of strategies that YAML selects by name: defaults, ranges and error messages. */
 import { ConfigError } from './errors.js';
 import { didYouMean } from './suggest.js';
 
@@ -36,7 +36,7 @@ export interface NumberRange {
   readonly above?: number;
 }
 
-/** An argument that is a finite number; without a fallback it may be undefined. */
+/** An argument that is a finite number. If there is no fallback, the value may be undefined. */
 export function numberArg(fallback: number, range?: NumberRange, help?: string): Arg<number>;
 export function numberArg(
   fallback: undefined,
@@ -87,7 +87,7 @@ export const stringArg = (help = ''): Arg<string | undefined> => ({
 });
 
 /**
- * An argument that is a list, empty by default. `expected` names the items in messages: `{ name,
+ * An argument that is a list, empty by default. `expected` describes one item in messages: `{ name,
  * weight }`.
  */
 export const listArg = <T>(
@@ -102,7 +102,9 @@ export const listArg = <T>(
   form: { type: 'list' },
 });
 
-/** An argument that is one of several words; without a fallback it may be undefined. */
+/**
+ * An argument that is one of several words. If there is no fallback, the value may be undefined.
+ */
 export function choiceArg<const T extends string>(
   words: readonly T[],
   fallback: T,

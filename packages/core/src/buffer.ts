@@ -1,4 +1,6 @@
-/** Interfaces of task sources, and of the store in which experiences wait to be trained on. */
+/**
+ * Interfaces of task sources, and of the store that holds experiences until they are trained on.
+ */
 import type { Experience } from './experience.js';
 import type { LateRewards } from './late-rewards.js';
 import type { Metrics } from './metrics.js';
@@ -13,7 +15,7 @@ export interface TaskRow {
   readonly rawTask: RawTask;
 }
 
-/** Mean reward of the runs of one task row. */
+/** Mean reward of the rollouts of one task row. */
 export interface RowFeedback {
   /** Name of the task set. */
   readonly taskset: string;
@@ -22,12 +24,12 @@ export interface RowFeedback {
   readonly value: number;
 }
 
-/** Rows of one task set in a fixed order that can be resumed anywhere. */
+/** Rows of one task set in a reproducible order, which can be resumed at any row. */
 export interface TaskSource {
   readonly name: string;
   /** Number of rows in the set. */
   readonly size: number;
-  /** The next `count` rows; fewer, or none, at the end of the last epoch. */
+  /** Returns the next `count` rows. Returns fewer rows, or none, at the end of the last epoch. */
   next(count: number): Promise<readonly TaskRow[]>;
   /**
    * Reports the rewards of the source's rows to the source.
@@ -35,15 +37,18 @@ export interface TaskSource {
    */
   feedback?(feedback: readonly RowFeedback[]): void;
   /**
-   * State from which the rest of the order follows: the position, and the changes caused by
-   * feedback.
+   * Returns the state that determines the rest of the order: the position, and the changes caused
+   * by feedback.
    */
   state(): JsonState;
   restore(state: JsonState): void;
   close(): Promise<void>;
 }
 
-/** Unit in which a batch is counted. A run or task is never split between two batches. */
+/**
+ * Unit in which a batch is counted. With `runs` and `tasks`, no rollout or task is split between
+ * two batches.
+ */
 export type BatchUnit = 'experiences' | 'runs' | 'tasks';
 
 export interface TakeFilter {
@@ -51,7 +56,7 @@ export interface TakeFilter {
   readonly unit?: BatchUnit;
   /**
    * Maximum number of explore steps that one batch may draw from. A batch with all remaining
-   * experiences of these steps is complete: it does not wait for later steps when runs failed or
+   * experiences of these steps is complete. It does not wait for later steps if rollouts failed or
    * were filtered out. With 1, an explore step is cut into batches of about equal size.
    * @default no limit
    */
@@ -63,13 +68,17 @@ export interface TakeFilter {
   readonly minPolicyVersion?: number;
 }
 
-/** Experiences on loan to the trainer: they count as consumed only once acknowledged. */
+/**
+ * Experiences that are leased to the trainer. They count as consumed only after
+ * {@link Lease.acknowledge}.
+ */
 export interface Lease {
   readonly experiences: readonly Experience[];
   /** Metrics of this batch (`sample/...`). */
   readonly metrics: Metrics;
   /**
-   * Uids of experiences that were too old (`TakeFilter`); acknowledging the lease uses them up too.
+   * Uids of experiences that were older than `TakeFilter.minPolicyVersion`. Acknowledging the lease
+   * also discards these experiences.
    * @default empty
    */
   readonly stale?: readonly string[];
@@ -94,9 +103,9 @@ export interface ExperienceSource {
    */
   take(count: number, filter?: TakeFilter, signal?: AbortSignal): Promise<Lease | undefined>;
   /**
-   * Undoes all acknowledgements of steps after `trainStep`, and releases every open lease. A store
-   * that reuses experiences then repeats the recorded batches of these steps. A resumed trainer
-   * calls this method first.
+   * Undoes all acknowledgements of train steps after `trainStep`, and releases every open lease. A
+   * store that reuses experiences then repeats the recorded batches of these steps. A resumed
+   * trainer calls this method before any other.
    */
   rollback(trainStep: number): Promise<void>;
   close(): Promise<void>;
@@ -105,12 +114,12 @@ export interface ExperienceSource {
 /** An {@link ExperienceSource} that an explorer fills. */
 export interface ExperienceStore extends ExperienceSource {
   /**
-   * Runs that wait for rewards and become experiences of a later step.
-   * @default runs cannot wait for rewards
+   * Rollouts that wait for rewards. Their experiences are added with a later explore step.
+   * @default rollouts cannot wait for rewards
    */
   readonly lateRewards?: LateRewards;
   /**
-   * Adds one explore step and the explorer's state after it, atomically.
+   * Adds the experiences of one explore step, and the explorer's state after the step, atomically.
    * @throws BufferError for an experience whose uid is already stored
    */
   put(batch: readonly Experience[], explorerState?: JsonState): Promise<void>;
@@ -123,24 +132,28 @@ export interface ExperienceStore extends ExperienceSource {
    * rollback} to an earlier step cannot restore them; {@link counts} still includes them.
    */
   prune(trainStep: number): Promise<void>;
-  /** True while the trainer waits for experiences that do not exist yet or are not released. */
+  /**
+   * Returns true while the trainer waits for experiences that do not exist yet or are not released.
+   */
   starved(): boolean;
   /** Withholds experiences of later explore steps (`eid.batch`). @default all are released */
   releaseUpTo(exploreStep: number): void;
   /**
-   * First train step that used up an experience of an explore step after `exploreStep`; undefined
-   * if there is none.
+   * Returns the first train step that used up an experience of an explore step after `exploreStep`,
+   * or undefined if there is none.
    */
   firstTrainStepAfter(exploreStep: number): Promise<number | undefined>;
-  /** Oldest explore step with an experience that has not been trained on; undefined if there is none. */
+  /**
+   * Returns the oldest explore step with an experience that has not been trained on, or undefined.
+   */
   oldestUnusedStep(): number | undefined;
   /** Announces that no puts will follow: a waiting trainer gets the remainder. */
   finish(): void;
   /** Reports that the producer failed: a waiting trainer's call rejects with this error. */
   fail(error: Error): void;
   /**
-   * Numbers of stored, waiting, leased and trained experiences. Experiences discarded as too old
-   * (`TakeFilter`) count only as stored.
+   * Counts the stored, waiting, leased and trained experiences. Experiences that were discarded
+   * because of `TakeFilter.minPolicyVersion` count only as stored.
    */
   counts(): Promise<{
     readonly total: number;
@@ -150,11 +163,11 @@ export interface ExperienceStore extends ExperienceSource {
   }>;
 }
 
-/** Read access to stored experiences: rows have rising ids, with gaps where some were deleted. */
+/** Read access to stored experiences. Ids of rows increase, with gaps where rows were deleted. */
 export interface ExperienceRows {
   /** Id of the newest row; 0 if the store is empty. */
   newestId(): number;
-  /** The first `limit` rows after `id`, in order. */
+  /** Returns the first `limit` rows after the row `id`, in ascending order of ids. */
   rowsAfter(
     id: number,
     limit: number,

@@ -1,7 +1,10 @@
 import { homedir } from 'node:os';
 import path from 'node:path';
 
-/** Folder in the user's cache: below XDG_CACHE_HOME, or ~/.cache if that is not set or empty. */
+/**
+ * Returns a folder in the user's cache: below XDG_CACHE_HOME, or below ~/.cache if it is unset or
+ * empty.
+ */
 export const cacheFolder = (
   env: Readonly<Record<string, string | undefined>>,
   ...names: readonly string[]

@@ -1,11 +1,11 @@
 /**
- * SQLite tables that detect damage: a checksum in each row, the number of rows of each table, and
- * the number of commits, which a file next to the database repeats. The repeated number is needed
- * because SQLite ends recovery at the first damaged frame of a write-ahead log and drops the
- * commits after it without an error.
+ * SQLite tables that detect damage. Each row has a checksum. The database stores the number of rows
+ * of each table and the number of commits. A file next to the database repeats the number of
+ * commits, because SQLite ends recovery at the first damaged frame of a write-ahead log and drops
+ * the later commits without an error.
  *
- * Temporary triggers update checksums and row counts, so that no statement of this connection can
- * leave them out; {@link CheckedTables.transaction} counts the commits.
+ * Temporary triggers update checksums and row counts after every statement of this connection.
+ * {@link CheckedTables.transaction} counts the commits.
  */
 import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
@@ -17,14 +17,20 @@ export interface CheckedTablesOptions {
   readonly path: string;
   /** Names of the tables; each has a primary key. */
   readonly tables: readonly string[];
-  /** SQL statements that migrate a database, run in the transaction that adds the checksums. */
+  /**
+   * SQL statements that migrate a database. They are executed in the transaction that adds the
+   * checksums.
+   */
   readonly upgrade?: string;
 }
 
 export interface CheckedTables {
-  /** Runs `work` in a transaction, which is rolled back if it throws. All writes must use it. */
+  /**
+   * Calls `work` in a transaction, which is rolled back if `work` throws. All writes must be made
+   * in such transactions.
+   */
   readonly transaction: <T>(work: () => T) => T;
-  /** SQL expression that is 1 for rows of the table (or of its alias) that match their checksum. */
+  /** Returns an SQL expression that is 1 for the rows of a table that match their checksum. */
   readonly isWhole: (table: string, alias?: string) => string;
   /**
    * Adds checksums to rows that another program has inserted. Call it within a transaction.
@@ -41,7 +47,7 @@ export interface CheckedTables {
 
 const commitsFile = (path: string): string => `${path}-commits`;
 
-/** True if the database exists, or did exist and had confirmed commits. */
+/** True if the database exists, or if the file with its number of commits exists. */
 export const hasBeenStored = (path: string): boolean =>
   existsSync(path) || existsSync(commitsFile(path));
 
@@ -72,7 +78,8 @@ export function checkedTables(
         if (changes.get()?.['count'] !== before) commits = Number(count.get()?.['value']);
         return done;
       });
-      // After the commit: a power failure may leave a smaller number here, never a larger one.
+      // The file is written after the commit: a power failure may leave a smaller number, never a
+      // larger one.
       if (commits !== undefined) writeCommits(path, commits);
       return result;
     },

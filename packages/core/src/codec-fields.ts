@@ -8,8 +8,8 @@ import { BufferError } from './errors.js';
 const decoder = new Decoder();
 
 /**
- * Fields of an experience as `encodeExperience` writes it. Typed arrays stay bytes, and values are
- * not checked.
+ * Decodes the `wanted` fields of an experience that `encodeExperience` has written. Typed arrays
+ * remain bytes, and values are not checked.
  * @throws BufferError when the bytes are not msgpack in that format
  */
 export function decodeFields(
@@ -39,7 +39,7 @@ export function decodeFields(
   return found;
 }
 
-/** Offset of a map's first entry, and the number of entries. */
+/** Returns the offset of a map's first entry, and the number of entries. */
 function mapAt(view: Buffer, place: number): [number, number] {
   const byte = view.readUInt8(place);
   if (byte >> 4 === 8) return [place + 1, byte & 15];
@@ -60,7 +60,10 @@ const sizes: readonly number[] = [
   1, 1, 1, 1, -1, -2, -4, -1, -2, -4, 5, 9, 2, 3, 5, 9, 2, 3, 5, 9, 3, 4, 6, 10, 18, -1, -2, -4,
 ];
 
-/** Offset just after a value. @see https://github.com/msgpack/msgpack/blob/master/spec.md */
+/**
+ * Returns the offset just after a value. @see
+ * https://github.com/msgpack/msgpack/blob/master/spec.md
+ */
 function endOf(view: Buffer, place: number): number {
   const byte = view.readUInt8(place);
   if (byte < 0x80 || byte >= 0xe0) return place + 1;

@@ -4,7 +4,7 @@ import { uid } from './eid.js';
 import { BufferError, describeError } from './errors.js';
 import { assertAligned, type Experience } from './experience.js';
 
-/** Version of the format, increased whenever older readers could not read the new one. */
+/** Version of the format. A change that older readers cannot read increases it. */
 export const codecVersion = 1;
 
 const dtypes = { f32: Float32Array, i32: Int32Array, u8: Uint8Array } as const;
@@ -36,10 +36,10 @@ const required = [
 const encoder = new Encoder({ ignoreUndefined: true });
 
 /**
- * Encodes one experience. Outside of typed arrays, -0 becomes 0, and undefined is dropped or, in a
- * list, becomes null.
+ * Encodes one experience. Outside of typed arrays, -0 becomes 0. Properties that are undefined are
+ * dropped; undefined in a list becomes null.
  * @throws InvariantError when the experience is misaligned, BufferError when it holds a value that
- * would be read as another one, or a key is `__proto__`
+ * decoding would change, or a key `__proto__`
  */
 export function encodeExperience(experience: Experience): Uint8Array {
   assertAligned(experience);
@@ -62,13 +62,16 @@ export function encodeExperience(experience: Experience): Uint8Array {
 const tensorFault = (value: unknown, Type: (typeof dtypes)[Dtype]): string | undefined =>
   value instanceof Type ? undefined : ` is not a ${Type.name}`;
 
-/** Maximum number of levels in a field: values may contain themselves. */
+/**
+ * Maximum number of nested levels in a field. The limit is needed because values may contain
+ * themselves.
+ */
 const deepestValue = 100;
 const plainTypes = new Set(['string', 'number', 'boolean', 'undefined']);
 
 /**
- * Reason that a value would not be read as it is written, after the path to it:
- * `.at.0 is of type Date`; undefined if there is none. msgpack decoders reject the key `__proto__`.
+ * Returns the path to a value that decoding would change, and the reason: `.at.0 is of type Date`.
+ * Returns undefined if there is none. msgpack decoders reject the key `__proto__`.
  */
 function plainFault(value: unknown, depth = 0): string | undefined {
   if (value === null || plainTypes.has(typeof value)) return undefined;
@@ -82,7 +85,7 @@ function plainFault(value: unknown, depth = 0): string | undefined {
   return undefined;
 }
 
-/** True for lists and for objects of no class, also of another realm. */
+/** True for lists and for plain objects, including those of another realm. */
 function isPlain(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -92,7 +95,10 @@ function isPlain(value: unknown): value is object {
 const typeName = (value: unknown): string =>
   typeof value === 'object' ? (value?.constructor.name ?? 'object') : typeof value;
 
-/** @throws BufferError when the bytes are not an experience of a known version */
+/**
+ * Decodes an experience that {@link encodeExperience} has written.
+ * @throws BufferError when the bytes are not an experience of a known version
+ */
 export function decodeExperience(bytes: Uint8Array): Experience {
   const envelope = decodeEnvelope(bytes);
   const fields: Record<string, unknown> = {};
@@ -145,7 +151,7 @@ function decodeEnvelope(bytes: Uint8Array): Record<string, unknown> {
   return fields as Record<string, unknown>;
 }
 
-/** The bytes as in memory: little-endian on all supported machines. */
+/** Returns the bytes as they are in memory, which is little-endian on all supported machines. */
 function toBytes(values: Float32Array | Int32Array | Uint8Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }
@@ -162,6 +168,7 @@ function fromBytes(
       { code: 'CODEC_DAMAGED' },
     );
   }
-  // A copy: `value` is a view into the bytes of the message, at any offset.
+  // Copies the bytes, because `value` is a view into the message at an offset that may not be
+  // aligned.
   return new Type(new Uint8Array(value).buffer);
 }

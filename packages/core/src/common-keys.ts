@@ -10,7 +10,7 @@ const renamed: Readonly<Record<string, (found: Keys) => Keys>> = {
     tie_word_embeddings: found['tie_embedding'] ?? found['tie_word_embeddings'] ?? true,
     layer_types: found['layer_types'] ?? layerTypes(found),
   }),
-  // Its `intermediate_size` is the width of the experts.
+  // In this family, `intermediate_size` is the width of the experts.
   granitemoehybrid: ({ shared_intermediate_size: width, layer_types: types }) => ({
     intermediate_size: width ?? 1_024,
     layer_types: Array.isArray(types)
@@ -19,7 +19,7 @@ const renamed: Readonly<Record<string, (found: Keys) => Keys>> = {
   }),
 };
 
-/** A `config.json` with the keys that most families have; other keys are unchanged. */
+/** Adds the keys that most families have to a `config.json`. Other keys are unchanged. */
 export function commonKeys(config: unknown): unknown {
   const found = (config ?? {}) as Keys;
   const own = renamed[String(found['model_type'])];
@@ -27,8 +27,8 @@ export function commonKeys(config: unknown): unknown {
 }
 
 /**
- * Two thirds of the configured width, times the multiplier, rounded up to a multiple of
- * `block_multiple_of`; the configured width itself if `block_auto_adjust_ff_dim` is false.
+ * Returns two thirds of the configured width, times the multiplier, rounded up to a multiple of
+ * `block_multiple_of`. Returns the configured width itself if `block_auto_adjust_ff_dim` is false.
  * @see transformers, `Lfm2MLP`
  */
 function feedForwardWidth(found: Keys): number {

@@ -19,7 +19,10 @@ function copyAny(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyAny(item)]));
 }
 
-/** Copies only the view: its buffer may be that of a whole file. `slice` of a Buffer copies nothing. */
+/**
+ * Copies only the view, because its buffer may hold a whole file. `Buffer.slice` would copy
+ * nothing.
+ */
 function copyOfView(view: ArrayBufferView): ArrayBufferView {
   if (Buffer.isBuffer(view)) return Buffer.from(view);
   if ('slice' in view) return (view as Uint8Array).slice();

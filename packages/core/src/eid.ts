@@ -1,9 +1,9 @@
 /** Structural identity of an experience, and the keys of the groups that it belongs to. */
 
 /**
- * Experience id. `batch` is the explore step (or `"<step>/<set>"` for evaluation), `task` the
- * task's place in the batch, `run` the number of the attempt, `step` the model call within
- * the run. `suffix` makes the id unique among the choices of one call.
+ * Id of an experience. `batch` is the explore step (or `"<step>/<set>"` for evaluation). `task` is
+ * the task's place in the batch, `run` the number of the rollout of the task, and `step` the number
+ * of the model call within the rollout. `suffix` makes the id unique among the choices of one call.
  */
 export interface Eid {
   readonly batch: number | string;
@@ -15,16 +15,21 @@ export interface Eid {
 
 export const emptyEid: Eid = { batch: '', task: '', run: 0, step: 0, suffix: '' };
 
-/** `batch/task`: the key shared by all attempts at one task. */
+/** `batch/task`: the key shared by all rollouts of one task. */
 export const taskKey = (eid: Eid): string => `${eid.batch}/${eid.task}`;
-/** `batch/task/run`: the key shared by all steps of one attempt. */
+/** `batch/task/run`: the key shared by all model calls of one rollout. */
 export const runKey = (eid: Eid): string => `${taskKey(eid)}/${eid.run}`;
-/** `batch/task/step`: the key shared by the same step of all attempts. */
+/**
+ * `batch/task/step`: the key shared by the model calls with the same number in all rollouts of one
+ * task.
+ */
 export const stepKey = (eid: Eid): string => `${taskKey(eid)}/${eid.step}`;
 /** `batch/task/run/step/suffix`: the unique id of one experience. */
 export const uid = (eid: Eid): string => `${runKey(eid)}/${eid.step}/${eid.suffix}`;
 
-/** Partitions `items` by key. Groups and their items keep the order of first appearance. */
+/**
+ * Partitions `items` by key. Groups are in the order of their first items; items keep their order.
+ */
 export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {

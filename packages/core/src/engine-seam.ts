@@ -1,3 +1,3 @@
-/** Everything that a custom engine implements, and the manifest of checkpoints. */
+/** Interfaces that a custom engine implements, and the manifest of checkpoints. */
 export * from './engine.js';
 export * from './manifest.js';

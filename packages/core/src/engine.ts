@@ -1,6 +1,7 @@
 /**
  * Interfaces of engines. An engine handles token ids and weights only. The operations are those of
- * the Tinker API, so that a run can move to remote engines unchanged.
+ * the Tinker API, so that remote engines can replace the embedded one without changes to the
+ * trainer.
  */
 import type { Metrics } from './metrics.js';
 import type { DeliveryProbe } from './run-store.js';
@@ -17,13 +18,16 @@ export interface TokenRow {
   readonly temperature: number;
 }
 
-/** Rows of different length; the engine packs them into micro-batches by its memory budget. */
+/**
+ * Rows that may differ in length. The engine packs them into micro-batches that fit its memory
+ * budget.
+ */
 export interface TokenBatch {
   readonly rows: readonly TokenRow[];
 }
 
 /**
- * Numbers for every response token of a batch, rows one after the other: row i occupies
+ * Numbers for every response token of a batch. Rows follow one another: row i occupies
  * `[offsets[i], offsets[i + 1])`. N is the number of response tokens of the whole batch.
  */
 export interface ForwardPass {
@@ -35,8 +39,8 @@ export interface ForwardPass {
   /** Entropy (nats) of the distribution that each response token was drawn from, if requested. [N] */
   readonly entropy?: Float32Array;
   /**
-   * Expectation of p (H + log p) under the distribution that each response token was drawn from, H
-   * sum(p^2) + sum(p^2 log p), if requested. [N]
+   * Expected value of p (H + log p) under the distribution that each response token was drawn from,
+   * if requested: H * sum(p^2) + sum(p^2 log p), where H is the entropy in nats. [N]
    */
   readonly necs?: Float32Array;
 }
@@ -63,10 +67,10 @@ export interface ExpectedLoss {
 export interface ForwardOptions {
   /** `reference`: the weights that the engine was opened with, frozen. @default "current" */
   readonly weights?: 'current' | 'reference';
-  /** True if {@link ForwardPass.entropy} is computed. @default false */
+  /** True to compute {@link ForwardPass.entropy}. @default false */
   readonly entropy?: boolean;
   /**
-   * True if {@link ForwardPass.necs} are computed; requires `EngineCapabilities.necs`.
+   * True to compute {@link ForwardPass.necs}; requires `EngineCapabilities.necs`.
    * @default false
    */
   readonly necs?: boolean;
@@ -106,72 +110,82 @@ export interface StepStats {
   readonly skipped: boolean;
 }
 
-/** The training half of an engine. Calls are made one at a time. */
+/** The training part of an engine. Callers make one call at a time. */
 export interface TrainEngine {
   forward(batch: TokenBatch, options?: ForwardOptions): Promise<ForwardPass>;
   /**
-   * Like {@link forward}, for a loss that is known beforehand: engines that can compute the loss
-   * accumulate its gradient in the same pass. {@link backward} still receives the full gradient and
-   * adds the difference. Absent if one pass would not be faster.
+   * Computes {@link forward} for a loss that is known beforehand. An engine that can compute this
+   * loss accumulates its gradient in the same pass. {@link backward} still receives the full
+   * gradient and adds only the difference. Absent if one pass would not be faster.
    */
   forwardBackward?(batch: TokenBatch, expected: ExpectedLoss): Promise<ForwardPass>;
   /**
-   * True if {@link forward} would compute exactly the log-probabilities that this engine's sampler
-   * reported for the response at the end of `tokens`: drawn as `policyVersion`, with no option
-   * other than the temperature, and with weights that have not changed since.
+   * Returns true if {@link forward} would compute exactly the log-probabilities that this engine's
+   * sampler reported for the response at the end of `tokens`. This requires that version
+   * `policyVersion` drew the response with no option other than the temperature, and that the
+   * weights have not changed since.
    * @default always false
    */
   hasExactLogprobs?(tokens: Int32Array, policyVersion: number): boolean;
   /** Adds the gradient of a batch to the accumulated gradient. */
   backward(pass: ForwardPass, gradients: TokenGradients): Promise<void>;
-  /** One AdamW update from the accumulated gradient, which is cleared. */
+  /** Makes one AdamW update from the accumulated gradient, and clears the gradient. */
   step(options: OptimizerOptions): Promise<StepStats>;
   /**
    * Makes the current weights available to the sampler as `version`. Later steps do not change
    * published weights.
    */
   publish(version: number): Promise<void>;
-  /** Writes a Hugging Face folder into `directory`; with `optimizer`, also moments and counters. */
+  /**
+   * Writes a Hugging Face model folder to `directory`; with `optimizer`, also moments and counters.
+   */
   save(directory: string, options: SaveOptions): Promise<void>;
-  /** Loads what {@link save} wrote. If there are no optimizer files, the moments start at 0. */
+  /**
+   * Loads a folder that {@link save} has written. Without optimizer files, the moments start at 0.
+   */
   load(directory: string): Promise<void>;
-  /** Metrics of memory and time since the last call, for the monitor (`perf/...`). */
+  /** Returns metrics of memory, and of time since the last call, for the monitor (`perf/...`). */
   stats(): Promise<Metrics>;
 }
 
 interface SaveOptions {
-  /** True if the moments are saved too, so that training can continue from the saved state. */
+  /** True to save the moments too, so that training can continue from the folder. */
   readonly optimizer: boolean;
   /**
-   * For adapters: true if the whole model is saved too, with the adapters merged in. Otherwise the
-   * folder can only be read together with its base model; without moments, only samplers can read
-   * it.
+   * For adapters only: true to also save the whole model, with the adapters merged into it. If
+   * false, the folder can only be loaded together with its base model. If the moments are not saved
+   * either, only samplers can load the folder.
    * @default true
    */
   readonly merged?: boolean;
 }
 
 export interface SamplingOptions {
-  /** Number of choices; the prompt is read (prefilled) once for all. @default 1 */
+  /** Number of choices. The prompt is prefilled once for all of them. @default 1 */
   readonly n?: number;
   /** Sampling temperature; 0 = greedy. @default 1 */
   readonly temperature?: number;
-  /** Probability mass of the most likely tokens that can be drawn. @default 1 */
+  /**
+   * Only the most likely tokens whose probabilities add up to this value can be drawn. @default 1
+   */
   readonly topP?: number;
   /** Number of most likely tokens that can be drawn; -1 = all. @default -1 */
   readonly topK?: number;
   readonly maxTokens: number;
-  /** Number of tokens before which no stop id can be sampled. @default 0 */
+  /** Minimum number of tokens before a stop id can be sampled. @default 0 */
   readonly minTokens?: number;
   readonly stopTokenIds?: readonly number[];
   /** Texts that end the answer; the answer includes the text that ended it. */
   readonly stop?: readonly string[];
-  /** Random seed of 32 bits; choice k draws from the stream (seed, k), whatever else is in the batch. */
+  /**
+   * Random seed of 32 bits. Choice k draws from the stream (seed, k), independent of other calls.
+   */
   readonly seed: number;
-  /** Number of alternatives to report per token. @default 0 */
+  /** Number of most likely tokens to report per position. @default 0 */
   readonly topLogprobs?: number;
   /**
-   * Grammar that the answer must match; a stop token can be drawn where the answer is complete.
+   * Grammar that the answer must match. A stop token can be drawn only where the answer is
+   * complete.
    * @default any text
    */
   readonly grammar?: TextGrammar;
@@ -219,19 +233,24 @@ export interface SampledSequence {
   readonly versions?: readonly VersionSpan[];
 }
 
-/** Tokens from `start` to `end` (exclusive), all drawn by weights of one version. */
+/** The tokens from `start` to `end` (exclusive), which weights of one version drew. */
 export interface VersionSpan {
   readonly start: number;
   readonly end: number;
   readonly policyVersion: number;
 }
 
-/** Called, in order, with the tokens of a choice that were drawn since its last call. */
+/**
+ * Receives the tokens of a choice that were drawn since the last call for this choice, in order.
+ */
 export type TokenListener = (choice: number, tokens: readonly number[]) => void;
 
-/** The sampling half of an engine. */
+/** The sampling part of an engine. */
 export interface Sampler {
-  /** @throws ModelError 400 when the prompt leaves no room; CancelledError on abort */
+  /**
+   * Samples `options.n` continuations of a prompt.
+   * @throws ModelError 400 when the prompt leaves no room; CancelledError on abort
+   */
   sample(
     prompt: Int32Array,
     options: SamplingOptions,
@@ -242,17 +261,17 @@ export interface Sampler {
   /** Version of the weights in use; -1 before the first {@link adopt}. */
   readonly policyVersion: number;
   /**
-   * Switches to published weights, or to those of a checkpoint folder, as `version`. Later
-   * sequences use the new weights. Sequences in flight finish on the weights they began with,
-   * unless the sampler was opened to continue them with the new weights; `SampledSequence.versions`
-   * then reports the versions.
+   * Switches to published weights, or to the weights of a checkpoint folder, and numbers them
+   * `version`. Later sequences use the new weights. Sequences in flight finish with the weights
+   * that they began with, unless the sampler was opened with `inFlight: 'continue'`. Such sequences
+   * report their versions in `SampledSequence.versions`.
    */
   adopt(source: WeightSource, version: number): Promise<void>;
   /** Maximum number of tokens in prompt and response together. */
   readonly maxModelLen: number;
   /**
-   * Log-probability of each response token of `row`, under the weights in use and at the row's
-   * temperature. [R] Absent if the engine cannot score text that it has not sampled.
+   * Returns the log-probability of each response token of `row`, under the weights in use and at
+   * the row's temperature. [R] Absent if the engine cannot score text that it has not sampled.
    */
   score?(row: TokenRow, signal?: AbortSignal): Promise<Float32Array>;
 }
@@ -263,13 +282,16 @@ export type WeightSource =
       readonly kind: 'checkpoint';
       readonly directory: string;
       /**
-       * Reference scores for a {@link RemoteSampler}, which refuses weights that score the probe
-       * differently.
+       * Reference log-probabilities of a text. A {@link RemoteSampler} refuses weights under which
+       * this text has other log-probabilities.
        */
       readonly probe?: DeliveryProbe;
     };
 
-/** Capabilities of an engine. Reading a configuration fails if the algorithm needs others. */
+/**
+ * Capabilities of an engine. A configuration is rejected if its algorithm needs a capability that
+ * is missing here.
+ */
 export interface EngineCapabilities {
   readonly entropyGradient: 'exact' | 'none';
   /** True if the engine computes `ForwardPass.entropy`. */
@@ -304,7 +326,10 @@ export interface ValuePass {
   readonly batch: TokenBatch;
   /** Index of the first token of each row in the flat arrays; the last entry is N. [B + 1] */
   readonly offsets: Int32Array;
-  /** Value of the state in which each response token was drawn: read at the position before it. [N] */
+  /**
+   * Value of the state in which each response token was drawn, read at the position before the
+   * token. [N]
+   */
   readonly values: Float32Array;
 }
 
@@ -319,10 +344,10 @@ export interface ValueEngine {
    * @param gradients dLoss/dvalues. [N]
    */
   backward(pass: ValuePass, gradients: Float32Array): Promise<void>;
-  /** One AdamW update from the accumulated gradient, which is cleared. */
+  /** Makes one AdamW update from the accumulated gradient, and clears the gradient. */
   step(options: OptimizerOptions): Promise<StepStats>;
   /**
-   * Writes a Hugging Face folder (token classification with one label) into `directory`; with
+   * Writes a Hugging Face folder (token classification with one label) to `directory`; with
    * `optimizer`, also moments and counters.
    */
   save(directory: string, options: { readonly optimizer: boolean }): Promise<void>;
@@ -352,7 +377,10 @@ export interface ServerAddress {
   readonly apiKey?: string;
 }
 
-/** Results of a tokenizer for a few texts and ids, against which other programs are compared. */
+/**
+ * Results of a tokenizer for a few texts and ids. The tokenizers of other programs must give the
+ * same results.
+ */
 export interface VocabularySample {
   /** Texts and their ids, without the tokens that are added around every text. */
   readonly texts: readonly { readonly text: string; readonly ids: readonly number[] }[];
@@ -366,7 +394,7 @@ export interface SamplerOptions {
   /** Hugging Face folder of the served model; only its config.json is read. */
   readonly modelPath: string;
   readonly servers: readonly ServerAddress[];
-  /** True if adapters are adopted, on top of the served model. @default false: all weights are replaced */
+  /** True to adopt adapters on top of the served model. @default false: all weights are replaced */
   readonly lora?: boolean;
   /**
    * Maximum number of tokens in prompt and response together. @default the smallest limit of the
@@ -374,31 +402,36 @@ export interface SamplerOptions {
    */
   readonly maxModelLen?: number;
   /**
-   * Sample that servers must reproduce: servers whose tokenizer differs are refused.
+   * Tokenizer results that servers must reproduce. A server whose tokenizer differs is refused.
    * @default tokenizers are not compared
    */
   readonly vocabulary?: VocabularySample;
   /** Treatment of sequences in flight when weights are adopted. @default "finish" */
   readonly inFlight?: 'finish' | 'continue';
-  /** Largest allowed mean difference, in nats, between two programs' log-probabilities of the same text. */
+  /**
+   * Maximum mean difference, in nats, between the log-probabilities that two programs compute for
+   * one text.
+   */
   readonly tolerance: number;
   /** Time limit of one call, including its waits. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Signal that ends the wait for servers that are still starting. @default no signal */
+  /** Signal that ends the wait for servers that have not started yet. @default no signal */
   readonly signal?: AbortSignal;
 }
 
 /**
- * A sampler that runs in other programs. It adopts weights from folders, which those programs must
- * be able to read, and which must not be moved or deleted while the weights are in use.
+ * A sampler whose servers are other programs. It adopts weights from folders. The servers must be
+ * able to read these folders, which must not be moved or deleted while the weights are in use.
  */
 export interface RemoteSampler extends Sampler {
   close(): Promise<void>;
 }
 
-/** A sampler that a configuration can choose by name, besides the training engine's own. */
+/**
+ * A sampler that a configuration can choose by name instead of the training engine's own sampler.
+ */
 export interface SamplerFactory {
   /** Name of the sampler in `engine_type` of a configuration. */
   readonly name: string;
@@ -412,7 +445,10 @@ export interface SamplerCapabilities {
   readonly grammar: boolean;
 }
 
-/** Low-rank adapters to train: those of a PEFT folder, or new ones that initially have no effect. */
+/**
+ * Low-rank adapters to train: the adapters of a PEFT folder, or new adapters without an initial
+ * effect.
+ */
 export type AdapterOptions =
   | { readonly path: string }
   | {
@@ -424,8 +460,8 @@ export type AdapterOptions =
     };
 
 /**
- * Storage of frozen quantised weights: blocks of 8-bit or 4-bit integers, rounded when the weights
- * are loaded, or the blocks of a quantised GGUF file.
+ * Format of frozen quantised weights. `int8` and `int4`: blocks of integers, to which the weights
+ * are rounded when they are loaded. `file`: the blocks of a quantised GGUF file, unchanged.
  */
 export type Quantization = 'int8' | 'int4' | 'file';
 
@@ -441,7 +477,7 @@ export interface CriticEngineOptions {
 
 /** Options of {@link EngineFactory.open}. */
 export interface EngineOptions extends CriticEngineOptions {
-  /** True if the initial weights are kept as a frozen reference. @default false */
+  /** True to keep the initial weights as a frozen reference. @default false */
   readonly reference?: boolean;
   /** Maximum number of tokens in prompt and response together. @default the model's own limit */
   readonly maxModelLen?: number;
@@ -450,33 +486,36 @@ export interface EngineOptions extends CriticEngineOptions {
   /** Adapters to train instead of the weights. @default all weights are trained */
   readonly lora?: AdapterOptions;
   /**
-   * With {@link lora}: the weights below the adapters are quantised, in sampling, scores and
-   * gradients alike.
+   * Format of the frozen weights below the adapters. Requires {@link lora}. Sampling,
+   * log-probabilities and gradients all use the quantised weights.
    * @default the weights are floating point numbers
    */
   readonly quantization?: Quantization;
   /** Processor of the embedded engine. @default 'cpu' */
   readonly device?: 'cpu' | 'webgpu';
   /**
-   * True if sampling while training must have low latency, even if train steps take longer.
+   * True to favour low latency of sampling during training, even if train steps take longer.
    * @default false
    */
   readonly interactive?: boolean;
-  /** Seed of everything that the engine initializes at random, such as new adapters. @default 0 */
+  /** Seed of random initial values, such as those of new adapters. @default 0 */
   readonly seed?: number;
-  /** Settings that only this engine has, such as the address of its server. @default no settings */
+  /**
+   * Settings that are specific to this engine, such as the address of its server. @default no
+   * settings
+   */
   readonly settings?: object;
   /** @default no log output */
   readonly logger?: Logger;
   /**
-   * Signal that aborts when the run stops: opening rejects, and waiting for a server that does not
-   * answer ends. Work in progress continues.
+   * Signal that aborts when the training run stops. Opening the engine then rejects, and a wait for
+   * a server that does not answer ends. Work in progress continues.
    * @default no signal
    */
   readonly signal?: AbortSignal;
 }
 
-/** Options of {@link EngineOptions} that decide how fast a step is on a device. */
+/** The subset of {@link EngineOptions} that affects the speed of a train step on a device. */
 export type DeviceModel = Pick<
   EngineOptions,
   'modelPath' | 'threads' | 'memoryBudgetMb' | 'maxModelLen' | 'lora' | 'quantization'
@@ -484,7 +523,7 @@ export type DeviceModel = Pick<
 
 /** Options of {@link EngineFactory.chooseDevice}. */
 export interface DeviceQuestion extends DeviceModel {
-  /** True if missing measurements are made. */
+  /** True to make measurements that are missing. */
   readonly measure: boolean;
   /** Called with lines of progress. */
   readonly report: (line: string) => void;
@@ -492,11 +531,11 @@ export interface DeviceQuestion extends DeviceModel {
   readonly signal?: AbortSignal;
 }
 
-/** Answer of {@link EngineFactory.chooseDevice}. */
+/** Result of {@link EngineFactory.chooseDevice}. */
 export interface DeviceChoice {
-  /** Undefined if it has not been measured yet. */
+  /** The chosen device; undefined if the devices have not been measured yet. */
   readonly device: EngineOptions['device'];
-  /** Reason, as sentences. */
+  /** Reason for the choice, in full sentences. */
   readonly why: string;
 }
 
@@ -507,29 +546,29 @@ export interface ModelCheck extends Pick<EngineOptions, 'modelPath' | 'maxModelL
 }
 
 /**
- * Key in `EngineError.details`: the engine's server was restarted and has lost all unsaved state.
- * The run opens the engine again and continues from its last checkpoint.
+ * Key in `EngineError.details` of an engine whose server was restarted and has lost all unsaved
+ * state. The training run then opens the engine again and continues from its last checkpoint.
  */
 export const serverRestartedKey = 'restarted';
 
 /**
  * An engine that a configuration can choose by name. When an opened engine can no longer be used,
  * its calls reject with an `EngineError` of code `ENGINE_WORKER_DIED` (the engine failed) or
- * `ENGINE_CLOSED` (the engine was closed). These two codes end the run, even if only a sampling
- * call reports them; a sampling call that fails with another code affects only the rollout that
- * made it.
+ * `ENGINE_CLOSED` (the engine was closed). These two codes end the training run, even if only a
+ * sampling call reports them. A sampling call that fails with another code affects only its own
+ * rollout.
  */
 export interface EngineFactory extends EngineFacts {
   /**
-   * Checks, from a folder's config.json and the headers of its weights, that {@link open} would
-   * accept the folder. Absent if the engine only knows after opening the folder.
+   * Checks that {@link open} would accept a folder. Reads only its config.json and the headers of
+   * its weights. Absent if the engine can check a folder only by opening it.
    * @throws CheckpointError, EngineError as `open` does
    */
   checkModel?(check: ModelCheck): Promise<void>;
   /**
-   * Chooses the device for a model by the results and the speed of steps of the model, which are
-   * measured and stored. If that fails, chooses the CPU, with the reason. Absent if the engine has only one
-   * device.
+   * Chooses the device for a model. Measures a train step of the model on each device, compares the
+   * results and the speed, and stores the measurements. If a measurement fails, chooses the CPU and
+   * states the reason. Absent if the engine has only one device.
    */
   chooseDevice?(question: DeviceQuestion): Promise<DeviceChoice>;
   /**

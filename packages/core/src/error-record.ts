@@ -1,4 +1,7 @@
-/** Errors as plain data: they keep class, code, details and causes when they cross threads. */
+/**
+ * Converts errors to plain data and back, so that they keep class, code, details and causes when
+ * they cross threads.
+ */
 import {
   BufferError,
   CancelledError,
@@ -52,8 +55,8 @@ const classes = {
 const longestStack = 20_000;
 
 /**
- * Reduces a thrown value to plain data that can be posted to another thread, with as many causes as
- * {@link readableThrown} reads. Does not throw.
+ * Converts a thrown value to plain data that can be posted to another thread. Keeps at most
+ * {@link maxCauses} errors of the chain of causes. Does not throw.
  */
 export const toErrorRecord = (thrown: unknown): ErrorRecord =>
   recordOf(readableThrown(thrown), maxCauses);
@@ -81,8 +84,8 @@ const ownFields = (error: TrinityError): Partial<ErrorRecord> => ({
 });
 
 /**
- * Drops details that JSON cannot hold: they are for logs, and must not make sending the error
- * fail.
+ * Drops details that JSON cannot represent. Details are for logs, and must not prevent an error
+ * from being sent.
  */
 function plainDetails(details: ErrorDetails): ErrorDetails {
   const plain = Object.entries(details).map(([name, value]) => [name, plainCopy(value)] as const);
@@ -98,9 +101,9 @@ function plainCopy(value: unknown): unknown {
 }
 
 /**
- * Restores the error that {@link toErrorRecord} described, with its original stack. Errors keep
- * their class if it is one of this package; others become `Foreign`. The message of an error of
- * another library then begins with the original name.
+ * Restores the error that {@link toErrorRecord} recorded, with its original stack. An error keeps
+ * its class if this package defines the class, and becomes a `Foreign` otherwise. If such a record
+ * has no code, the message begins with the original name of the error.
  */
 export function reviveError(record: ErrorRecord, Foreign: typeof TrinityError): TrinityError {
   const cause = record.cause && reviveError(record.cause, Foreign);

@@ -15,8 +15,8 @@ export interface TrinityErrorOptions {
 
 /**
  * Base of every error of Trinity. The message says what happened, what was expected and what to do.
- * Test for it with {@link TrinityError.is}, which also works across two installed copies of the
- * package.
+ * Use {@link TrinityError.is} instead of `instanceof`, because it also recognises errors of another
+ * installed copy of the package.
  */
 export class TrinityError extends Error {
   readonly code: string;
@@ -47,7 +47,7 @@ export class TrinityError extends Error {
  */
 export class ConfigError extends TrinityError {}
 
-// Checked on import: features that an older Node lacks would fail later with an obscure error.
+// The version is checked on import, because a missing feature would cause an obscure error later.
 const nodeFault = nodeVersionFault(process.versions.node);
 if (nodeFault !== undefined) throw new ConfigError(nodeFault, { code: 'NODE_VERSION' });
 
@@ -58,19 +58,19 @@ export class WorkflowError extends TrinityError {}
 /** The user's reward function threw or returned no usable reward. */
 export class RewardError extends TrinityError {}
 /**
- * An environment, or the server or process behind it, broke. Such a failure does not depend on the
- * policy, so the run is retried, then dropped and counted, but not trained on. If an action broke
- * the environment, `details` has the number of the `step`, and `action`, a number that equal
- * actions share.
+ * An environment, or the server or operating-system process behind it, failed. Such a failure does
+ * not depend on the policy, so the rollout is retried. If retries fail too, the rollout is counted
+ * but not trained on. If an action broke the environment, `details.step` is the number of the step,
+ * and `details.action` is a number that equal actions share.
  */
 export class EnvironmentError extends TrinityError {
   override readonly retryable: boolean = true;
 }
 /** The experience store or a task source failed. */
 export class BufferError extends TrinityError {}
-/** Weights could not be handed from trainer to explorer. */
+/** Weights could not be transferred from the trainer to an explorer. */
 export class SyncError extends TrinityError {}
-/** The engine rejected or failed a request (shapes, non-finite numbers, a dead worker). */
+/** The engine rejected a request, or failed (wrong shapes, non-finite numbers, a dead worker). */
 export class EngineError extends TrinityError {}
 /** A checkpoint or model folder could not be written or read. */
 export class CheckpointError extends TrinityError {}
@@ -104,18 +104,18 @@ export class CancelledError extends TrinityError {
   }
 }
 
-/** Fields of errors that our code and client libraries read. */
+/** Fields of errors that Trinity and client libraries read. */
 const errorFields = ['name', 'message', 'stack', 'code', 'status', 'statusCode', 'errors'];
 
 /**
- * Returns the thrown value, or an error that replaces it if it cannot be read: reading a Proxy or a
- * getter may throw. Call it on values that foreign code has thrown.
+ * Returns the thrown value, or a substitute error if reading its fields throws, as a Proxy or a
+ * getter may do. Call it on values that foreign code has thrown.
  */
 export function readableThrown(thrown: unknown): unknown {
   try {
     let current: unknown = thrown;
     for (let depth = 0; depth < maxCauses && isObject(current); depth++) {
-      // Reads everything that our handlers read.
+      // Reads all fields that error handlers read.
       void (current instanceof Error && marker in current);
       const fields = current as Readonly<Record<string, unknown>>;
       for (const name of errorFields) void fields[name];
@@ -133,10 +133,10 @@ export function readableThrown(thrown: unknown): unknown {
 const isObject = (value: unknown): value is object =>
   (typeof value === 'object' || typeof value === 'function') && value !== null;
 
-/** Maximum number of errors in a chain of causes to read, because chains may be circular. */
+/** Maximum number of errors that are read from a chain of causes. A chain may be circular. */
 export const maxCauses = 8;
 
-/** The error and its causes, outermost first; empty if no `Error` was thrown. */
+/** Returns the error and its causes, outermost first; empty if the value is not an `Error`. */
 export function causesOf(thrown: unknown): readonly Error[] {
   const chain: Error[] = [];
   for (
@@ -160,7 +160,7 @@ export const boundedText = (text: string, longest = longestMessage): string =>
     ? text
     : `${text.slice(0, longest)}… (${text.length - longest} more characters)`;
 
-/** One line for people: the error's message, followed by those of its causes. Does not throw. */
+/** Joins the messages of an error and its causes into one text for people. Does not throw. */
 export function describeError(thrown: unknown): string {
   const error = readableThrown(thrown);
   const parts: string[] = [];
@@ -174,8 +174,8 @@ export function describeError(thrown: unknown): string {
 }
 
 /**
- * Message of a thrown value. Reads fields instead of testing the class: errors come from other
- * realms, from other copies of a package, and from code that throws strings.
+ * Returns the message of a thrown value. Reads fields instead of testing the class, because errors
+ * may come from another realm or another copy of a package, and code may throw strings.
  */
 export function messageOf(thrown: unknown): string {
   if (typeof thrown !== 'object' || thrown === null) return String(thrown);
@@ -185,7 +185,7 @@ export function messageOf(thrown: unknown): string {
     readonly errors?: unknown;
     readonly issues?: unknown;
   };
-  // The message of a schema library (zod, valibot) is JSON, or names no place.
+  // The error message of a schema library (zod, valibot) is JSON, or does not name the field.
   if (Array.isArray(issues) && issues.length > 0) return issues.map(issueOf).join('; ');
   if (typeof message === 'string' && message !== '') return message;
   // A failed connection throws an AggregateError whose own message is empty.
@@ -212,10 +212,7 @@ function inspect(value: object): string {
   }
 }
 
-/**
- * Runs `work`, and converts what it throws to the error class of its area; a {@link TrinityError}
- * passes through.
- */
+/** Calls `work`. An error that is not a {@link TrinityError} is converted by `wrap` and thrown. */
 export async function boundary<T>(
   wrap: (cause: unknown) => TrinityError,
   work: () => T | Promise<T>,
@@ -229,7 +226,10 @@ export async function boundary<T>(
   }
 }
 
-/** @throws CancelledError when the caller has aborted a sampling call */
+/**
+ * Throws if the signal of a sampling call has aborted.
+ * @throws CancelledError of code `SAMPLE_ABORTED`
+ */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (!signal?.aborted) return;
   throw new CancelledError('Sampling was aborted by its caller.', {

@@ -20,7 +20,7 @@ export interface CallSpan {
 }
 
 /**
- * One training record: what the model saw and what it sampled.
+ * A training record: the tokens that the model saw, and the tokens that it sampled.
  *
  * **Alignment rule.** `tokens` is prompt + response. Every other per-token array is aligned to the
  * response: its length is R = tokens.length - promptLength, and entry i belongs to
@@ -52,8 +52,8 @@ export interface Experience {
   /** Log-probabilities of a teacher, for distillation. [R] */
   readonly teacherLogprobs?: Float32Array;
   /**
-   * The model calls, if the experience holds several: in order and not overlapping; every trained
-   * token lies in one of them. See `mergeCalls`.
+   * The model calls, if the experience holds several. They are in order and do not overlap, and
+   * every trained token belongs to one of them. See `mergeCalls`.
    */
   readonly spans?: readonly CallSpan[];
   readonly truncateStatus?: TruncateStatus;
@@ -61,7 +61,7 @@ export interface Experience {
   readonly responseText?: string;
   /** Numbers for the monitor, per experience. */
   readonly metrics: Metrics;
-  /** Any further facts worth keeping; plain JSON values only. */
+  /** Further facts, as plain JSON values. */
   readonly info: Readonly<Record<string, unknown>>;
 }
 
@@ -96,8 +96,8 @@ export interface ExperienceInit {
 }
 
 /**
- * Fills in the defaults and checks the record with `assertAligned`. Unknown fields are
- * dropped, so a `ChatResponse` can be spread into the options.
+ * Creates an experience with defaults for missing fields, and checks it with `assertAligned`.
+ * Unknown fields are dropped, so a `ChatResponse` can be spread into the options.
  */
 export function createExperience(init: ExperienceInit): Experience {
   const length = Math.max(0, init.tokens.length - init.promptLength);
@@ -138,7 +138,7 @@ export function actionCount(experience: Experience): number {
   return count;
 }
 
-/** A copy with some fields replaced; arrays that are not replaced are shared. */
+/** Returns a copy with some fields replaced. The copy shares the arrays that are not replaced. */
 export function withFields(experience: Experience, fields: Partial<Experience>): Experience {
   return { ...experience, ...fields };
 }
@@ -153,9 +153,9 @@ const perToken = [
 ] as const;
 
 /**
- * Checks a record where it crosses a package boundary: array lengths follow the alignment rule,
- * the reward and per-token numbers are finite, `logprobs` are <= 0, and `spans` are in order and
- * hold every trained token.
+ * Checks a record at a package boundary. Array lengths must follow the alignment rule. The reward
+ * and per-token numbers must be finite, and `logprobs` at most 0. `spans` must be in order and
+ * contain every trained token.
  * @throws InvariantError naming the experience, the field and the first bad entry
  */
 export function assertAligned(experience: Experience): void {
@@ -233,7 +233,7 @@ function fail(experience: Experience, field: string, what: string): never {
 }
 
 /**
- * True for a demonstration, which the policy did not sample and which therefore need not meet the
- * requirements for samples. `info.is_expert` is set where demonstrations are mixed with rollouts.
+ * Returns true for a demonstration, which the policy did not sample, if `info.is_expert` marks it.
+ * The mark is set where demonstrations are mixed with rollouts.
  */
 export const isExpert = ({ info }: Experience): boolean => info['is_expert'] === true;

@@ -6,7 +6,10 @@ import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from './errors.js';
 
-/** @throws ConfigError when the path is a file or a folder that is not empty */
+/**
+ * Checks that a folder is empty or does not exist.
+ * @throws ConfigError when the path is a file or a folder that is not empty
+ */
 export async function assertEmptyFolder(directory: string): Promise<void> {
   const found = await stat(directory).catch(() => undefined);
   const [file] = found?.isDirectory() ? await readdir(directory) : [];

@@ -1,4 +1,4 @@
-/** Shared by the packages of the core ring; not a stable interface. */
+/** Exports for the packages of the core ring only. This interface is not stable. */
 export type {
   AdvantageInput,
   AdvantageOutput,

@@ -1,13 +1,13 @@
-/** Loads optional packages, which a project installs only if it uses them. */
+/** Loads optional packages, which a project installs only if it needs them. */
 import { ConfigError, describeError } from './errors.js';
 
 /**
  * Loads an optional package.
- * @param use what the package is needed for, as the beginning of a sentence: `--check of a GGUF
+ * @param use feature that needs the package, as the beginning of a sentence: `--check of a GGUF
  * file`
  * @param load imports the package
- * @throws ConfigError with the install command if the package is not installed, with the reason if
- * it does not load
+ * @throws ConfigError with the install command if the package is not installed, or with the reason
+ * if it cannot be loaded
  */
 export async function loadPeer<T>(name: string, use: string, load: () => Promise<T>): Promise<T> {
   try {

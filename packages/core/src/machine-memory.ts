@@ -1,6 +1,8 @@
 /** Memory that this process may use. */
 import { totalmem } from 'node:os';
 
-/** Bytes of memory of the machine, or of the container that limits the process. */
+/**
+ * Returns the bytes of memory of the machine, or of the container if it limits the process to less.
+ */
 export const machineMemory = (): number =>
   Math.min(totalmem(), process.constrainedMemory() || Infinity);

@@ -1,6 +1,6 @@
 /**
- * `manifest.json` of a checkpoint: a digest of each file, against which files are verified when
- * they are read, even if the folder was moved.
+ * Reads and writes `manifest.json` of a checkpoint, which has a digest of each file. Files are
+ * verified against their digests when they are read, even if the folder was moved.
  */
 import { createHash, hash } from 'node:crypto';
 import { open, readdir, readFile, stat, writeFile } from 'node:fs/promises';
@@ -31,12 +31,12 @@ export interface CheckpointManifest {
 
 export const checkpointName = (step: number): string => `global_step_${step}`;
 
-/** True for folder names that {@link checkpointName} gives. */
+/** True for folder names that {@link checkpointName} returns. */
 export const isCheckpointName = (name: string): boolean => folderPattern.test(name);
 
 /**
- * Train steps of the checkpoints in a folder, complete or not, ascending. Empty if the folder cannot
- * be read.
+ * Returns the train steps of all checkpoints in a folder, ascending. Includes incomplete
+ * checkpoints. Returns an empty list if the folder cannot be read.
  */
 export async function checkpointSteps(folder: string): Promise<readonly number[]> {
   const names = await readdir(folder).catch((): string[] => []);
@@ -46,7 +46,7 @@ export async function checkpointSteps(folder: string): Promise<readonly number[]
     .toSorted((a, b) => a - b);
 }
 
-/** Digests every file of a complete folder, and writes the manifest. */
+/** Computes the digest of every file in a complete folder, and writes the manifest. */
 export async function writeManifest(
   directory: string,
   { step, final }: Pick<CheckpointManifest, 'step' | 'final'>,
@@ -58,10 +58,10 @@ export async function writeManifest(
 }
 
 /**
- * Reads a manifest; undefined if the folder has none, or if the folder is not named as a checkpoint
- * and its manifest belongs to another program.
- * @throws CheckpointError for a manifest that was changed, names no files, or is not in its folder;
- * in a checkpoint folder also for one that cannot be read
+ * Reads a manifest. Returns undefined if the folder has none. Also returns undefined if the folder
+ * does not have the name of a checkpoint and the file is not a manifest of Trinity.
+ * @throws CheckpointError for a manifest that was changed, lists no files, or was written for
+ * another step; in a checkpoint folder also for a manifest that cannot be read
  */
 export async function readManifest(directory: string): Promise<CheckpointManifest | undefined> {
   const file = path.join(directory, manifestFile);
@@ -82,7 +82,10 @@ export async function readManifest(directory: string): Promise<CheckpointManifes
   return manifest;
 }
 
-/** @throws CheckpointError naming the first file that is missing or differs from its digest */
+/**
+ * Compares each file that a manifest lists with its digest.
+ * @throws CheckpointError naming the first file that is missing or differs
+ */
 export async function verifyFolder(
   directory: string,
   { files }: Pick<CheckpointManifest, 'files'>,
@@ -105,8 +108,8 @@ export async function readStored(file: string): Promise<Buffer | undefined> {
 }
 
 /**
- * Compares a file of a model folder with the manifest that names the file, if there is one. Takes
- * about 0.7 s for a gigabyte.
+ * Compares a file of a model folder with its digest, if a manifest lists the file. Takes about 0.7
+ * s per gigabyte.
  * @throws CheckpointError if the file is missing or differs from its digest
  */
 export async function verifyStored(file: string, digest: Digest = digestIfThere): Promise<void> {
@@ -132,6 +135,7 @@ async function compare(directory: string, entry: CheckpointFile, digest: Digest)
 }
 
 /**
+ * Parses a manifest; undefined if it belongs to another program.
  * @param isOurs true if a manifest in another format is an error; false if the manifest may belong
  * to another program
  */
@@ -185,11 +189,11 @@ export async function digestFolder(root: string): Promise<readonly CheckpointFil
 
 const slashed = (name: string): string => name.replaceAll(path.sep, '/');
 
-/** SHA-256 of a file in hexadecimal. About 0.7 s for a gigabyte. */
+/** Returns the SHA-256 digest of a file in hexadecimal. Takes about 0.7 s per gigabyte. */
 export async function digestOfFile(file: string): Promise<string> {
   const digest = createHash('sha256');
   await using handle = await open(file);
-  // A stream would allocate a buffer for each piece, faster than they are collected.
+  // A stream would allocate buffers faster than the garbage collector frees them.
   const buffer = new Uint8Array(1 << 20);
   for (let size = 1; size > 0;) {
     ({ bytesRead: size } = await handle.read(buffer));
@@ -205,8 +209,8 @@ const digestIfThere: Digest = (file) =>
   });
 
 /**
- * True for ENOENT and ENOTDIR: the latter if a parent is a file, such as a GGUF file given as the
- * model.
+ * True for ENOENT and ENOTDIR. ENOTDIR means that a parent of the path is a file, such as a GGUF
+ * file given as the model.
  */
 const isMissing = (error: unknown): boolean =>
   ['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code));

@@ -1,4 +1,4 @@
-/** Configurations and other plain data as trees. */
+/** Merges configurations and other plain data as trees. */
 
 export type Tree = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
-/** Metrics for charts: flat records with slash names, and a few ways to combine them. */
+/** Metrics for charts: flat records whose keys have slashes, and functions that combine them. */
 
-/** Finite numbers under slash names (`rollout/reward/mean`). */
+/** Finite numbers, keyed by names with slashes (`rollout/reward/mean`). */
 export type Metrics = Readonly<Record<string, number>>;
 
 /** Prepends `prefix/` to each key. */
@@ -10,21 +10,21 @@ export function prefixMetrics(prefix: string, metrics: Metrics): Metrics {
   );
 }
 
-/** Arithmetic mean; NaN for an empty list. Sums in float64. */
+/** Returns the arithmetic mean; NaN for an empty list. Sums in float64. */
 export function mean(values: ArrayLike<number>): number {
   let sum = 0;
   for (let i = 0; i < values.length; i++) sum += values[i]!;
   return sum / values.length;
 }
 
-/** Sample standard deviation (n - 1); 0 for a single value, NaN for an empty list. */
+/** Returns the sample standard deviation (n - 1); 0 for a single value, NaN for an empty list. */
 export function sampleStd(values: ArrayLike<number>): number {
   const n = values.length;
   if (n === 1) return 0;
   return Math.sqrt((populationStd(values) ** 2 * n) / (n - 1));
 }
 
-/** Population standard deviation (n). */
+/** Returns the population standard deviation (n); NaN for an empty list. */
 export function populationStd(values: ArrayLike<number>): number {
   const average = mean(values);
   let sum = 0;
@@ -32,14 +32,15 @@ export function populationStd(values: ArrayLike<number>): number {
   return Math.sqrt(sum / values.length);
 }
 
-/** Mean of each key over the records that have it. */
+/** Returns the mean of each key over the records that have the key. */
 export function meanMetrics(records: readonly Metrics[]): Metrics {
   return Object.fromEntries([...collect(records)].map(([key, values]) => [key, mean(values)]));
 }
 
 /**
- * Computes `<prefix>/<key>/{mean,max,min}` of each key over the records that have it (and, on
- * request, `std`, the sample standard deviation). An empty prefix is left out.
+ * Computes `<prefix>/<key>/{mean,max,min}` of each key over the records that have the key. With
+ * `options.std`, also computes `std`, the sample standard deviation. With an empty prefix, names
+ * begin with the key.
  */
 export function gatherMetrics(
   records: readonly Metrics[],

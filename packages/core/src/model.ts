@@ -13,7 +13,9 @@ interface ContentPart {
 export interface ToolCall {
   readonly id: string;
   readonly type: 'function';
-  /** `arguments` is the raw string the model produced. */
+  /**
+   * Name and arguments of the call. `arguments` is the string that the model produced, unparsed.
+   */
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
@@ -25,13 +27,15 @@ export interface ChatMessage {
   readonly tool_call_id?: string;
   readonly reasoning_content?: string;
   /**
-   * Weight of an assistant message of supervised rows, as in OpenAI's fine-tuning: 1 = trained on,
+   * Weight of an assistant message in a supervised row, as in OpenAI's fine-tuning: 1 = trained on,
    * 0 = not.
    */
   readonly weight?: 0 | 1;
 }
 
-/** A function that the model may call; `parameters` is a JSON Schema, whose key order is kept. */
+/**
+ * A function that the model may call. `parameters` is a JSON Schema. The order of its keys is kept.
+ */
 export interface ToolDefinition {
   readonly type: 'function';
   readonly function: {
@@ -40,8 +44,8 @@ export interface ToolDefinition {
     readonly parameters?: Readonly<Record<string, unknown>>;
   };
   /**
-   * `parameters` as JSON text, if it has numbers that JavaScript writes differently: chat templates
-   * print `1.0` as it was written, but parsing makes it 1.
+   * The JSON text of `parameters`, if JavaScript would print one of its numbers differently. Chat
+   * templates must print `1.0` as it was written, but `JSON.parse` converts it to 1.
    */
   readonly parametersSource?: string;
 }
@@ -61,7 +65,10 @@ export interface ChatOptions {
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls';
 
-/** One choice. To train on it, spread it: `createExperience({ ...response, reward })`. */
+/**
+ * One choice of a chat call. To train on the choice, spread it: `createExperience({ ...response,
+ * reward })`.
+ */
 export interface ChatResponse {
   /** Text of the answer, without tool calls and reasoning. */
   readonly responseText: string;
@@ -101,19 +108,21 @@ export interface ScoreOptions {
 }
 
 /**
- * View of the model being trained, or of an auxiliary model, for workflows. Each run has its own.
+ * Access of a workflow to the model being trained, or to an auxiliary model. Each rollout has its
+ * own object.
  */
 export interface RolloutModel<Client = unknown> {
-  /** The value for `model=` in OpenAI requests. */
+  /** Value of the `model` field in OpenAI requests. */
   readonly modelPath: string;
-  /** Version of the weights that the next call would use. */
+  /** Version of the weights that a call made now would use. */
   readonly policyVersion: number;
   /** Samples `n` choices for one conversation. @throws ModelError, CancelledError */
   chat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<readonly ChatResponse[]>;
   /**
-   * Natural-log probability of each token after the first `promptLength`, under the weights in use.
-   * Samples and records nothing. [R]
-   * @throws ModelError, also if the model can only score tokens that it sampled; CancelledError
+   * Returns the natural-log probability of each token after the first `promptLength`, under the
+   * weights in use. Neither samples nor records anything. [R]
+   * @throws ModelError, for example if the model can only score tokens that it has sampled;
+   * CancelledError
    */
   logprobs(
     tokens: ArrayLike<number>,
@@ -121,15 +130,16 @@ export interface RolloutModel<Client = unknown> {
     options?: ScoreOptions,
   ): Promise<Float32Array>;
   /**
-   * Token strings of the tokenizer: one object for all models that share a tokenizer; undefined if
-   * only the service knows the tokenizer.
+   * Token strings of the tokenizer. Models that share a tokenizer share this object. Undefined if
+   * only the remote service has the tokenizer.
    */
   readonly vocabulary: Vocabulary | undefined;
-  /** A client of the `openai` package whose calls are served and recorded by this model. */
+  /** Returns a client of the `openai` package. This model serves and records the client's calls. */
   openaiClient(): Client;
   /**
-   * One experience per recorded call and choice, in call order; `eid.step` counts the calls.
-   * @param options.clear true if the history is emptied. @default true
+   * Returns one experience per recorded call and choice, in the order of the calls. `eid.step`
+   * numbers the calls.
+   * @param options.clear true to empty the history. @default true
    */
   extractExperiencesFromHistory(options?: { readonly clear?: boolean }): readonly Experience[];
 }

@@ -10,15 +10,21 @@ export interface MetricRecord {
   readonly metrics: Metrics;
 }
 
-/** A consumer of metrics. `write` must not throw, because a monitor must not end a run. */
+/** A consumer of metrics. `write` must not throw, because a monitor must not end a training run. */
 export interface MetricSink {
   write(record: MetricRecord): void;
   close(): Promise<void>;
 }
 
-/** A monitor that a program adds with `run({ monitors })`. Each process of a run opens it once per stage. */
+/**
+ * A monitor that a program adds with `run({ monitors })`. Each operating-system process of a
+ * training run opens the monitor once per stage.
+ */
 export interface Monitor {
-  /** @param stage stage whose metrics follow; `directory` is the folder of its metric files */
+  /**
+   * Starts to receive the metrics of a stage.
+   * @param stage names of the stage; `directory` is the folder of its metric files
+   */
   open(stage: {
     readonly project: string;
     readonly name: string;

@@ -4,6 +4,7 @@ import { ConfigError } from './errors.js';
 const namePattern = /^[\w.:/@-]+$/;
 
 /**
+ * Returns `name` if it is valid.
  * @param what beginning of the message: "Workflow".
  * @throws ConfigError for a name with characters other than ASCII letters, digits and `_.:/@-`
  */

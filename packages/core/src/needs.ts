@@ -1,13 +1,14 @@
-/** Requirements of user code: columns, environment variables and packages. */
+/** Requirements of user code: columns, environment variables, packages and Python modules. */
 
 /**
  * Requirements that a workflow, reward function, environment or monitor declares. `trinity config
- * check`, `trinity debug` and the start of a run verify them, so that a run does not fail at its
- * first task.
+ * check`, `trinity debug` and the start of a training run verify the requirements, so that a
+ * training run does not fail at its first task.
  */
 export interface Needs {
   /**
-   * Columns that must have a value in every task row; for a list of names, at least one of them.
+   * Columns that must have a value in every task row. If an entry is a list of names, at least one
+   * of these columns must have a value.
    * @default no columns
    */
   readonly columns?: readonly (string | readonly string[])[];

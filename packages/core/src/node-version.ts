@@ -3,7 +3,7 @@
 /** Minimum version: major and minor number, as in `engines.node` of the packages. */
 const needed = [22, 13] as const;
 
-/** Error message for a version of Node; undefined if the version is new enough. */
+/** Returns an error message for a version of Node, or undefined if the version is new enough. */
 export function nodeVersionFault(version: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major > needed[0] || (major === needed[0] && minor >= needed[1])) return undefined;

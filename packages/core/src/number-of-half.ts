@@ -1,4 +1,7 @@
-/** Value of an IEEE 754 binary16 (float16, `F16`): 1 sign bit, 5 exponent bits (bias 15), 10 fraction bits. */
+/**
+ * Converts the bits of an IEEE 754 binary16 (float16, `F16`): 1 sign bit, 5 exponent bits (bias
+ * 15), 10 fraction bits.
+ */
 export function numberOfHalf(half: number): number {
   const sign = half & 0x8000 ? -1 : 1;
   const exponent = (half >>> 10) & 0x1f;

@@ -1,18 +1,21 @@
-/** Resources that must be closed on every path, also where opening the next one fails. */
+/** Opens several resources so that all are closed if opening a later one fails. */
 
 export interface Closable {
   close(): Promise<void>;
 }
 
-/** Resources that are opened one after the other and closed together. */
+/** A stack of resources that are opened one after the other and closed together. */
 export interface ResourceStack extends Closable {
-  /** Closes `resource` with the stack. */
+  /** Adds `resource`, which is then closed with the stack. Returns it. */
   use<T extends Closable>(resource: T): T;
-  /** Closes the resources in reverse order; rejects with the first error once all are closed. */
+  /**
+   * Closes the resources in reverse order. If some cannot be closed, closes the others and then
+   * rejects with the first error.
+   */
   close(): Promise<void>;
 }
 
-/** Calls `open`. If it throws, closes the resources on the stack. */
+/** Calls `open` and returns its result. If `open` throws, closes the resources on the stack. */
 export async function openTogether<T>(open: (stack: ResourceStack) => Promise<T>): Promise<T> {
   const resources: Closable[] = [];
   const stack: ResourceStack = {

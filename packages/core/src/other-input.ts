@@ -1,17 +1,20 @@
-/** Detects models that take more than text, and finds the text model inside. */
+/** Detects models that accept images or sounds, and finds the text model that they contain. */
 
 /** Keys of `config.json` that describe the encoder of images or sounds. */
 const keys = ['vision_config', 'audio_config', 'visual', 'mm_vision_tower', 'img_processor'];
 
 type Config = Readonly<Record<string, unknown>>;
 
-/** Key of `config.json` that shows that the model takes more than text; undefined if none does. */
+/**
+ * Returns the key of `config.json` that describes an encoder of images or sounds, or undefined if
+ * there is none.
+ */
 export function otherInput(config: unknown): string | undefined {
   const found = (config ?? {}) as Config;
   return keys.find((key) => found[key] !== undefined && found[key] !== null);
 }
 
-/** Keys that the parts of a model share. */
+/** Keys at the top of `config.json` that also apply to the text model inside. */
 const sharedKeys = [
   'tie_word_embeddings',
   'bos_token_id',
@@ -23,8 +26,8 @@ const sharedKeys = [
 ];
 
 /**
- * `config.json` of the text model inside a model that takes more than text; undefined for other
- * models, and if `text_config` or its `model_type` is missing.
+ * Returns the `config.json` of the text model inside a model that accepts images or sounds. Returns
+ * undefined for other models, and if `text_config` or its `model_type` is missing.
  */
 export function textPart(config: unknown): Config | undefined {
   const whole = (config ?? {}) as Config;

@@ -1,4 +1,4 @@
-/** The `trinity` command as its user can type it. */
+/** Finds the form of the `trinity` command that the user can type. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
@@ -12,9 +12,9 @@ const starters: Readonly<Record<string, string>> = {
 };
 
 /**
- * Command that starts Trinity with the runtime or package manager that started this process, such
- * as `pnpm exec trinity`. If that is unknown: `trinity` if it is on the PATH, else `npx trinity`.
- * The environment variable `TRINITY_COMMAND` overrides all of these.
+ * Returns the command that starts Trinity with the same runtime or package manager as this process,
+ * such as `pnpm exec trinity`. If neither is known, returns `trinity` if it is on the PATH, and
+ * `npx trinity` otherwise. The environment variable `TRINITY_COMMAND` overrides the result.
  */
 export function ownCommand(env: Readonly<Record<string, string | undefined>>): string {
   const { TRINITY_COMMAND: given, npm_config_user_agent: agent = '', PATH = '' } = env;
@@ -33,7 +33,9 @@ const commands =
   'run|eval|export|chat|serve|verify|debug|studio|view|reward|report|log|status|why|doctor|what-if|import|pairs|convert|env|algorithms|config|init|--help';
 const mentioned = new RegExp(`(^|["'\`(:] ?|\\n *|[.:] )trinity (?=(?:${commands})\\b)`, 'g');
 
-/** Replaces `trinity` with `command` (see {@link ownCommand}) in the commands of a text. */
+/**
+ * Replaces `trinity` with `command` (see {@link ownCommand}) in the commands that a text mentions.
+ */
 export const asTyped = (text: string, command: string): string =>
   command === 'trinity' || !text.includes('trinity ')
     ? text

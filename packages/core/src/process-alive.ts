@@ -1,11 +1,12 @@
 /**
- * Processes of this machine: checks that they exist, and ends those that this process has started.
+ * Checks that operating-system processes of this machine exist, and sends signals to child
+ * processes.
  */
 import type { ChildProcess } from 'node:child_process';
 
 /**
- * True if a process with that id exists, even if it belongs to another user, or has ended but was
- * not waited for (a zombie).
+ * Returns true if a process with this id exists. Includes processes of other users, and zombies
+ * (processes that have ended but were not waited for).
  */
 export function isProcessAlive(pid: number): boolean {
   try {
@@ -17,8 +18,8 @@ export function isProcessAlive(pid: number): boolean {
 }
 
 /**
- * Sends a signal to the process group of a child that was started with `detached`; on Windows to
- * the child alone. Signal 0 only checks.
+ * Sends a signal to the process group of a child that was started with `detached`. On Windows,
+ * sends the signal to the child alone. Signal 0 only checks that a process exists.
  * @returns false if no process received the signal
  */
 export function killGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {

@@ -1,9 +1,9 @@
 /**
- * Seeded random streams: equal seeds give equal numbers on every machine. Seeds of streams derive
- * from names.
+ * Seeded random streams. Equal seeds give equal numbers on every machine. The seed of a stream is
+ * derived from a root seed and names.
  */
 
-/** A stream of pseudo-random numbers. Not for secrets. */
+/** A stream of pseudo-random numbers. Not suitable for secrets. */
 export interface Random {
   /** Uniformly distributed number in [0, 1), with 53 bits. */
   next(): number;
@@ -17,8 +17,8 @@ export interface Random {
 
 /**
  * Mixes a root seed with any number of names into a 32-bit seed. The result depends on the
- * arguments only, not on seeds that were derived before. FNV-1a over the parts, finished with the
- * murmur3 avalanche.
+ * arguments only, not on seeds that were derived before. The hash is FNV-1a over the parts,
+ * followed by the avalanche of murmur3.
  */
 export function deriveSeed(root: number, ...parts: readonly (string | number)[]): number {
   let hash = 0x811c9dc5;
@@ -30,8 +30,8 @@ export function deriveSeed(root: number, ...parts: readonly (string | number)[])
 }
 
 /**
- * A random stream from a 32-bit seed: sfc32 (Chris Doty-Humphrey, PractRand), with twelve rounds
- * discarded.
+ * Creates a random stream from a 32-bit seed. The generator is sfc32 (Chris Doty-Humphrey,
+ * PractRand); its first twelve rounds are discarded.
  */
 export function createRandom(seed: number): Random {
   let a = 0;

@@ -1,6 +1,6 @@
-/** Finds repeated keys: `JSON.parse` keeps the last value without an error. */
+/** Finds repeated keys in JSON. `JSON.parse` keeps only the last value, without an error. */
 
-/** First key that occurs twice in one object of a JSON text; undefined if there is none. */
+/** Returns the first key that occurs twice in one object of a JSON text, or undefined. */
 export function repeatedKey(json: string): string | undefined {
   const open: (Set<string> | undefined)[] = [];
   // Matches whole strings, so that brackets in them do not count.

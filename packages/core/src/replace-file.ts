@@ -1,4 +1,6 @@
-/** Writes files atomically: under a temporary name in the same folder, renamed when complete. */
+/**
+ * Writes files atomically. Each file has a temporary name in the same folder until it is complete.
+ */
 import { randomUUID } from 'node:crypto';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
@@ -6,15 +8,15 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 type Content = Parameters<typeof writeFile>[1];
 
 /**
- * Replaces a file. The process may be killed at any moment, and several processes may replace the
- * same file.
+ * Replaces a file. The old or the new file is complete at any moment, even if this process is
+ * killed or several processes replace the same file.
  */
 export const replaceFile = (file: string, content: Content): Promise<void> =>
   fill(file, ownDraft(file), (draft) => writeFile(draft, content));
 
 /**
- * @param options.flush true if the file must survive a power failure, because it cannot be written
- * again
+ * Replaces a file as {@link replaceFile} does, synchronously.
+ * @param options.flush true to flush the file to disk, so that it survives a power failure
  */
 export function replaceFileSync(file: string, text: string, options: { flush?: true } = {}): void {
   const draft = ownDraft(file);
@@ -27,9 +29,9 @@ export function replaceFileSync(file: string, text: string, options: { flush?: t
 }
 
 /**
- * Calls `write` with a temporary path next to `file`. The file written there is renamed to `file`
- * when `write` resolves, and removed when `write` fails. The path is always the same, so that
- * killed processes leave at most one large draft.
+ * Calls `write` with a temporary path next to `file`. The file at that path is renamed to `file`
+ * when `write` resolves, and removed when `write` fails. The temporary path is always the same, so
+ * that killed processes leave at most one incomplete file.
  */
 export const fillFile = <T>(file: string, write: (draft: string) => Promise<T>): Promise<T> =>
   fill(file, `${file}.tmp`, write);

@@ -1,4 +1,4 @@
-/** Experiences that user code returned: checked field by field, and copied. */
+/** Checks experiences that user code returned, field by field, and copies them. */
 import { copyOf } from './copy-of.js';
 import { assertAligned, type CallSpan, type Experience } from './experience.js';
 import type { Returned } from './returned.js';
@@ -27,7 +27,10 @@ const experienceFields = [
   'info',
 ] as const satisfies readonly (keyof Experience)[];
 
-/** Returns a checked copy. @throws the error of `returned`, and InvariantError for misaligned arrays */
+/**
+ * Returns a checked copy of an experience. @throws the error of `refuse`; InvariantError for
+ * misaligned arrays
+ */
 export function readExperience(
   value: unknown,
   { refuse, fields, metrics, info, text }: Returned,
@@ -101,7 +104,9 @@ function spansOf(spans: unknown, refuse: Returned['refuse']): readonly CallSpan[
 
 const largestTokenId = 2 ** 31 - 1;
 
-/** Checks ids before they become 32-bit integers, because the conversion would hide what is wrong. */
+/**
+ * Checks ids before they become 32-bit integers, because the conversion would hide wrong values.
+ */
 function tokenIds(ids: ArrayLike<number>, refuse: Returned['refuse']): Int32Array {
   for (let i = 0; i < ids.length; i++) {
     const id: unknown = ids[i];

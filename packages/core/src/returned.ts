@@ -1,6 +1,6 @@
 /**
- * The boundary to user code: results of its functions are read once, checked and copied; errors
- * name the function.
+ * Checks the results of user functions. Each result is read once, checked and copied. Errors name
+ * the function.
  */
 import { inspect, types } from 'node:util';
 import { boundedText, describeError, type TrinityError } from './errors.js';
@@ -9,8 +9,8 @@ import { isUsableReward, usableReward } from './reward.js';
 import { redactText } from './secrets.js';
 
 /**
- * Maximum number of metrics that one function may return. Larger results than these limits would
- * block the event loop or fill the disk.
+ * Maximum number of metrics that one function may return. Results above these limits would block
+ * the event loop or fill the disk.
  */
 const mostMetrics = 500;
 const longestMetricName = 200;
@@ -28,22 +28,25 @@ const longestText = 10_000_000;
  * {@link returnedBy} creates.
  */
 export interface Returned {
-  /** Creates the error for a value; `at` is inserted after "returned 1n": ` for "accuracy"`. */
+  /**
+   * Creates the error for a value. `at` is inserted after "returned <value>", such as ` for
+   * "accuracy"`.
+   */
   readonly refuse: (value: unknown, expected: string, at?: string) => TrinityError;
-  /** A usable reward; `true` is 1 and `false` is 0. */
+  /** Returns a usable reward. `true` is 1 and `false` is 0. */
   readonly reward: (value: unknown, at?: string) => number;
   /**
-   * The reward (a sum), its named parts and their reasons; a bare number has no parts and no
-   * reasons.
+   * Returns the reward (a sum), its named parts and their reasons. A bare number has no parts and
+   * no reasons.
    */
   readonly rewardParts: (value: unknown) => {
     readonly reward: number;
     readonly parts: Metrics;
     readonly reasons: Readonly<Record<string, string>>;
   };
-  /** Numbers by name; empty for undefined and null. `true` is 1 and `false` is 0. */
+  /** Returns numbers by name; empty for undefined and null. `true` is 1 and `false` is 0. */
   readonly metrics: (value: unknown, at?: string) => Metrics;
-  /** A copy of some fields of an object, whose getters or proxies may throw. */
+  /** Copies some fields of an object, whose getters or proxies may throw. */
   readonly fields: <Name extends string>(
     value: unknown,
     names: readonly Name[],
@@ -51,11 +54,12 @@ export interface Returned {
   ) => Readonly<Partial<Record<Name, unknown>>>;
   readonly list: (value: unknown, expected: string) => readonly unknown[];
   readonly text: (value: unknown, at: string, longest?: number) => string;
-  /** A copy of plain JSON values of bounded size; empty for undefined and null. */
+  /** Copies plain JSON values of bounded size; empty for undefined and null. */
   readonly info: (value: unknown, at?: string) => Readonly<Record<string, unknown>>;
 }
 
 /**
+ * Creates the reader of the result of one function.
  * @param who beginning of messages: `Reward function "mine"`
  * @param place end of messages: ` on task 1/2`. @default ''
  */
@@ -71,7 +75,7 @@ export function returnedBy(
     if (typeof number === 'number' && isUsableReward(number)) return number;
     throw refuse(value, `${usableReward}, or true or false`, at);
   };
-  /** Own enumerable entries, read once. */
+  /** Reads the own enumerable entries of an object once. */
   const entriesOf = (
     value: unknown,
     expected: string,
@@ -188,7 +192,7 @@ const isMetricName = (name: string): boolean =>
 
 type Plain = Readonly<Record<string, unknown>>;
 
-/** False for a list, a typed array, a Promise, a Map and the like. Does not throw. */
+/** False for lists, typed arrays, Promises, Maps and other built-in objects. Does not throw. */
 function isPlain(value: unknown): value is Plain {
   try {
     return Object.prototype.toString.call(value) === '[object Object]';
@@ -207,7 +211,10 @@ function shown(value: unknown): string {
   return boundedText(whole, longestShown);
 }
 
-/** A copy of plain JSON values. @throws what `refuse` returns, for other values and beyond `budget` */
+/**
+ * Copies plain JSON values. @throws the error of `refuse` for other values, and for more than
+ * `budget`
+ */
 function plainCopy(
   whole: Plain,
   budget: number,

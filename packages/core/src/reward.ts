@@ -13,13 +13,10 @@ export interface RewardInput {
   readonly reasoning?: string;
 }
 
-/**
- * Named parts, whose sum is the reward; each part is also a metric. A bare number counts as the
- * part `reward`.
- */
+/** Named parts, whose sum is the reward. Each part is also a metric. */
 export type RewardParts = Readonly<Record<string, number>>;
 
-/** Parts with the reason of each, which is stored with the rollout as `info.reasons`. */
+/** A reward whose parts have reasons. The reasons are stored with the rollout as `info.reasons`. */
 export interface ReasonedReward {
   readonly parts: RewardParts;
   /** Explanation of the value of each part, by the name of the part. */
@@ -31,8 +28,8 @@ export type RewardResult = ReasonedReward | RewardParts | number;
 export type RewardFn = (input: RewardInput) => RewardResult | Promise<RewardResult>;
 
 /**
- * Largest absolute value of a reward. Single precision has seven digits: larger rewards would lose
- * the differences that are learned from, and their sums and squares would become infinite.
+ * Largest absolute value of a reward. Single precision has seven digits. Larger rewards would lose
+ * the small differences that matter for learning, and their squares could become infinite.
  */
 const largestReward = 1e9;
 

@@ -1,7 +1,7 @@
 /**
- * Interface of the run store: the state that the processes of one run share. Any number of
- * explorers and one trainer read and write it. Each call is one transaction; no call holds a lock
- * when it returns.
+ * Interface of the run store, which holds the state that the operating-system processes of one
+ * training run share. One trainer and any number of explorers read and write it. Each call is one
+ * transaction. No call holds a lock when it returns.
  */
 import type { JsonState } from './buffer.js';
 import type { Experience } from './experience.js';
@@ -9,10 +9,10 @@ import type { RewardReceipt } from './late-rewards.js';
 
 export type MemberRole = 'explorer' | 'trainer';
 
-/** A process that takes part in a run. */
+/** An operating-system process that takes part in a training run (a member). */
 export interface MemberInfo {
   readonly role: MemberRole;
-  /** Unique among the live members of a run. */
+  /** Name that is unique among the live members of a training run. */
   readonly name: string;
   readonly host: string;
   readonly pid: number;
@@ -23,21 +23,21 @@ export interface MemberInfo {
 /** Texts, keyed by the name of a setting. */
 export type Agreement = Readonly<Record<string, string>>;
 
-/** Reason and duration of a wait of a member. */
+/** Reason and duration of one wait of a member. */
 export interface Wait {
   /** Noun phrase shown after "waiting for": `the weights for explore step 5`. */
   readonly what: string;
-  /** Role or member that can end the wait. Undefined if only something outside the run can. */
+  /** Role or member that can end the wait. Undefined if no member can. */
   readonly on: string | undefined;
   /** Duration of the wait up to now in milliseconds, on the member's clock. */
   readonly forMs: number;
 }
 
-/** State that a member reports with each heartbeat. */
+/** Status that a member reports with each heartbeat. */
 export interface MemberState {
   /** Empty while the member works. */
   readonly waits: readonly Wait[];
-  /** Version of the weights that the member uses (explorer) or made last (trainer). */
+  /** Version of the weights that an explorer uses, or that the trainer published last. */
   readonly version: number;
   /**
    * Explorer only: the explorer would at once switch to weights that are newer than this version.
@@ -49,18 +49,20 @@ export interface MemberState {
 }
 
 /**
- * A member's place in the run, held as long as the member sends heartbeats. If the member sends no
- * heartbeat for the store's lease time, its tasks may be leased to other members, and a trainer may
- * be replaced.
+ * The membership of a process in a training run. It lasts as long as the process sends heartbeats.
+ * If a member sends no heartbeat for the store's lease time, its tasks may be leased to other
+ * members. Another process may then replace a trainer.
  */
 export interface Membership extends MemberInfo {
-  /** Increases with every join under this name; writes with an older epoch are refused. */
+  /**
+   * Number that increases with every join under this name. Writes with an older epoch are refused.
+   */
   readonly epoch: number;
 }
 
-/** A task of an explore step or evaluation, as planned. */
+/** A task that was planned for an explore step or an evaluation. */
 export interface PlannedTask {
-  /** Place in its batch, from 0. */
+  /** Place of the task in its batch, from 0. */
   readonly task: number;
   readonly taskset: string;
   /** Row number in the task set. */
@@ -74,8 +76,8 @@ export interface PlannedBatch {
   readonly step: number;
   readonly isEval: boolean;
   /**
-   * Policy version that must sample the batch; in the asynchronous styles the oldest one that may.
-   * Undefined if the explorer may use any version.
+   * Policy version that must sample the batch. In the asynchronous sync styles, the oldest version
+   * that may sample it. Undefined if explorers may use any version.
    */
   readonly version: number | undefined;
   readonly tasks: readonly PlannedTask[];
@@ -90,7 +92,7 @@ export interface ExplorePlan {
   readonly isLast: boolean;
 }
 
-/** A task that one explorer works on. */
+/** A task that is leased to one explorer. */
 export interface LeasedTask extends PlannedTask {
   readonly batch: string;
   readonly step: number;
@@ -100,15 +102,20 @@ export interface LeasedTask extends PlannedTask {
 
 /** Outcome of a task. */
 export interface TaskResult {
-  /** Experiences in run order; empty if every run failed, and for evaluations. */
+  /**
+   * Experiences in the order of the rollouts; empty if every rollout failed, and for evaluations.
+   */
   readonly experiences: readonly Experience[];
   /** Input of the metrics of the explore step, as plain JSON. */
   readonly outcome: JsonState;
-  /** Run keys of runs whose rewards arrive later; the batch does not wait for them. @default empty */
+  /**
+   * Run keys of rollouts whose rewards arrive later. The batch does not wait for these rewards.
+   * @default empty
+   */
   readonly awaits?: readonly string[];
 }
 
-/** A batch without unfinished tasks: each has a result or was cut off. */
+/** A batch in which every task has a result or was cut off. */
 export interface CompleteBatch {
   /** Place in the order in which batches became complete, from 1. */
   readonly order: number;
@@ -120,13 +127,16 @@ export interface CompleteBatch {
 }
 
 export interface BatchContents {
-  /** Results in task order; a task that was cut off without a result has an empty outcome. */
+  /**
+   * Results in the order of the tasks. A task that was cut off without a result has an empty
+   * outcome.
+   */
   readonly results: readonly (TaskResult & { readonly explorer: string })[];
   /** Experiences that a train step has used up or discarded already, by uid. */
   readonly used: ReadonlySet<string>;
   /**
-   * Number of train steps that have trained on an experience, by uid; experiences without uses are
-   * absent.
+   * Number of train steps that have trained on each experience, keyed by uid. Experiences that no
+   * step has trained on are absent.
    */
   readonly useCounts: ReadonlyMap<string, number>;
 }
@@ -147,13 +157,16 @@ export interface TrainRecord {
 
 /** Weights that the trainer has made available to explorers. */
 export interface PublishedWeights {
-  /** Train step that made the weights; 0 = the initial model of the run. */
+  /** Train step that made the weights; 0 = the initial model of the training run. */
   readonly version: number;
   /** Last explore step whose experiences had all been trained on or dropped when these weights were made. */
   readonly exploredUpTo: number;
-  /** Synchronization point of the weights, in explore steps; see the synchronizer. */
+  /**
+   * Synchronization point of the weights, in explore steps. Undefined for weights between these
+   * points.
+   */
   readonly boundary: number | undefined;
-  /** A folder that trainer and explorers can reach, or the store itself. */
+  /** Location of the files: a folder that trainer and explorers can reach, or the store itself. */
   readonly location:
     | { readonly kind: 'folder'; readonly path: string }
     | { readonly kind: 'store' };
@@ -170,7 +183,7 @@ export interface DeliveryProbe {
   readonly logprobs: readonly number[];
 }
 
-/** Result of an explorer's attempt to use published weights. */
+/** Result of an explorer's attempt to switch to published weights. */
 export interface Delivery {
   readonly version: number;
   /** Mean difference from the probe, in nats. Undefined if the probe was not scored. */
@@ -182,14 +195,14 @@ export interface Delivery {
 /** A member as other members see it. */
 export interface MemberView extends Membership, MemberState {
   readonly isAlive: boolean;
-  /** True if the member ended by itself or was replaced. */
+  /** True if the member left the training run or was replaced. */
   readonly hasLeft: boolean;
   /** Milliseconds since the member's last heartbeat. */
   readonly silentForMs: number;
   readonly delivery: Delivery | undefined;
 }
 
-/** Progress of a run at one moment. */
+/** Progress of a training run at one moment. */
 export interface RunView {
   readonly members: readonly MemberView[];
   readonly tasks: { readonly open: number; readonly leased: number; readonly done: number };
@@ -197,20 +210,22 @@ export interface RunView {
   readonly lastMinute: { readonly tasks: number; readonly trainSteps: number };
   /** Tasks in progress, with the explorer that holds each. */
   readonly leases: readonly (LeasedTask & { readonly explorer: string })[];
-  /** Number of results that came after the task was leased to another explorer or cut off. */
+  /**
+   * Number of results that arrived after their task was leased to another explorer or was cut off.
+   */
   readonly lateResults: number;
   readonly experiences: {
     readonly total: number;
     readonly waiting: number;
-    /** Policy version that sampled the oldest waiting experience. Undefined if none waits. */
+    /** Oldest policy version of the waiting experiences. Undefined if no experience waits. */
     readonly oldestVersion: number | undefined;
     readonly trained: number;
     /** Numbers of discarded experiences, keyed by reason. */
     readonly discarded: Readonly<Record<string, number>>;
   };
-  /** Number of runs whose reward has not arrived yet. */
+  /** Number of rollouts whose reward has not arrived yet. */
   readonly awaitedRuns: number;
-  /** Size of the store on disk. */
+  /** Size of the store on disk, in bytes. */
   readonly sizeBytes: number;
   readonly plannedUpTo: number;
   readonly trainStep: number;
@@ -218,20 +233,21 @@ export interface RunView {
   readonly end: RunEnd | undefined;
 }
 
-/** The run is over; explorers exit. */
+/** Record that the training run is over. Explorers exit when they read it. */
 export interface RunEnd {
   readonly trainStep: number;
 }
 
 /**
- * Store that the processes of a run share. Calls that are refused reject with a `BufferError`, of
- * code `MEMBER_FENCED` if `epoch` is not the newest.
+ * A store that the operating-system processes of a training run share. A refused call rejects with
+ * a `BufferError`. Its code is `MEMBER_FENCED` if the member's `epoch` is not the newest.
  */
 export interface RunStore {
   /**
-   * Makes this process a member of the run.
+   * Makes this operating-system process a member of the training run.
    * @throws BufferError `MEMBER_ALIVE` naming a live member of that name, or the live trainer;
-   * `MEMBER_DIFFERS` naming a setting that differs from that of a live member or of the run
+   * `MEMBER_DIFFERS` naming a setting that differs from the setting of a live member or of the
+   * training run
    */
   join(info: MemberInfo): Promise<Membership>;
   /**
@@ -239,15 +255,15 @@ export interface RunStore {
    * is busy.
    */
   heartbeat(member: Membership, state: MemberState): Promise<void>;
-  /** Ends the membership and releases the member's leases at once. */
+  /** Ends the membership, and immediately releases the member's leases. */
   leave(member: Membership): Promise<void>;
 
   /**
    * Plans the explore step after the last planned one, or adds evaluation batches to that step.
    * Batches that are already planned stay unchanged. Returns false if another member has planned
-   * all batches, or if the step does not follow the last one; repeating a call returns true. An
-   * evaluation before the first step belongs to step 0; evaluations at the end belong to a step
-   * that explores nothing.
+   * all batches, or if the step does not follow the last one. A repeated call returns true. An
+   * evaluation before the first explore step has step 0. Evaluations after the last explore step
+   * have a step of their own without exploration.
    */
   plan(member: Membership, plan: ExplorePlan): Promise<boolean>;
   lastPlan(): Promise<Pick<ExplorePlan, 'step' | 'feed' | 'isLast'> | undefined>;
@@ -262,34 +278,34 @@ export interface RunStore {
   ): Promise<readonly LeasedTask[]>;
   /**
    * Stores the result of a leased task. Returns `late` if the task is leased to another explorer,
-   * has the result of another one, or was cut off; then only the count of late results changes.
-   * Storing the same result again returns `stored`.
+   * already has the result of another explorer, or was cut off. In these cases only the count of
+   * late results changes. Storing the same result again returns `stored`.
    */
   storeResult(member: Membership, task: LeasedTask, result: TaskResult): Promise<'stored' | 'late'>;
   releaseTask(member: Membership, task: LeasedTask): Promise<void>;
   countDoneTasks(batch: string): Promise<number>;
   /**
-   * Stops a batch from waiting for its unfinished tasks: those that are not leased, or whose
-   * explorer sends no heartbeats, are closed without a result. May be repeated to close tasks for
-   * which this has become true since.
+   * Stops a batch from waiting for its unfinished tasks. Closes the tasks that are not leased, or
+   * whose explorer sends no heartbeats, without a result. Repeat the call to close tasks that meet
+   * this condition later.
    */
   cutOffBatch(member: Membership, batch: string): Promise<void>;
   /**
-   * The member's leased tasks in batches that were cut off: the member should store the results it
-   * has.
+   * Returns the member's leased tasks in batches that were cut off. The member should store the
+   * results that these tasks have so far.
    */
   cutOffTasks(member: Membership): Promise<readonly LeasedTask[]>;
 
-  /** Batches after place `order`, in the order in which they became complete. */
+  /** Returns the batches whose `CompleteBatch.order` is greater than `order`, in that order. */
   batchesCompletedAfter(order: number): Promise<readonly CompleteBatch[]>;
   readBatch(batch: string): Promise<BatchContents>;
-  /** Returns the uids, out of `uids`, of experiences that are stored and not used up. */
+  /** Returns the subset of `uids` whose experiences are stored and not used up. */
   filterUnused(uids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Stores the reward of a run that awaits one. Callers need not be members. */
+  /** Stores the reward of a rollout that waits for its reward. Callers need not be members. */
   reward(runKey: string, value: number): Promise<RewardReceipt>;
   /**
-   * Rewards that have arrived for the runs `waiting`, by run key. Stops waiting for all other runs
-   * up to explore step `step`: rewards that arrive later are `late`.
+   * Returns the rewards that have arrived for the rollouts `waiting`, by run key. All other
+   * rollouts up to explore step `step` stop waiting, and their later rewards are `late`.
    */
   takeRewards(
     member: Membership,
@@ -297,33 +313,39 @@ export interface RunStore {
     step: number,
   ): Promise<ReadonlyMap<string, number>>;
   /**
-   * Records an optimizer step and the experiences that it used up, in one transaction. Repeating it
-   * changes nothing.
+   * Records an optimizer step and the experiences that it used up, in one transaction. Repeating
+   * the call changes nothing.
    */
   recordTrainStep(member: Membership, record: TrainRecord): Promise<void>;
-  /** Records of the steps after `trainStep`, which a trainer that resumes there repeats. */
+  /**
+   * Returns the records of the train steps after `trainStep`. A trainer that resumes at `trainStep`
+   * repeats these steps.
+   */
   trainRecordsAfter(trainStep: number): Promise<readonly TrainRecord[]>;
   /**
-   * Deletes the experiences of complete batches that were fully used up by steps up to `trainStep`,
-   * and the records of these steps.
+   * Deletes the experiences of complete batches that train steps up to `trainStep` have used up
+   * entirely. Also deletes the records of these steps.
    */
   prune(member: Membership, trainStep: number): Promise<void>;
 
-  /** Publishes weights. Accepts a version again if the digest is the same. */
+  /** Publishes weights. A version can be published again if its digest is the same. */
   publishWeights(member: Membership, weights: PublishedWeights): Promise<void>;
-  /** The newest weights; with `boundary`, those of that synchronization point. */
+  /** Returns the newest weights, or those of the synchronization point `boundary`. */
   publishedWeights(boundary?: number): Promise<PublishedWeights | undefined>;
   putWeightFile(member: Membership, file: WeightFile): Promise<void>;
   getWeightFile(version: number, path: string): Promise<Uint8Array | undefined>;
-  /** Deletes the weight files of versions before `version`, which no explore step needs any more. */
+  /**
+   * Deletes the weight files of versions before `version`. Call it when no explore step needs them
+   * any more.
+   */
   deleteWeightFilesBefore(member: Membership, version: number): Promise<void>;
   reportDelivery(member: Membership, delivery: Delivery): Promise<void>;
 
   finishRun(member: Membership, end: RunEnd): Promise<void>;
   view(): Promise<RunView>;
   /**
-   * Resolves after a change, or after `timeoutMs` at the latest. Changes since the previous call
-   * count. A hint: callers must re-check the state after it resolves.
+   * Resolves after a change, or after `timeoutMs` at the latest. Resolves immediately if something
+   * has changed since the previous call. This is only a hint: callers must re-check the state.
    */
   waitForChange(timeoutMs: number, signal?: AbortSignal): Promise<void>;
   close(): Promise<void>;

@@ -1,4 +1,7 @@
-/** Time, randomness, ids and logging, passed to library code so that it needs no globals. */
+/**
+ * Sources of time, randomness, ids and log output. Library code receives them as arguments instead
+ * of using globals.
+ */
 import { createRandom, deriveSeed, type Random } from './random.js';
 
 export interface Clock {
@@ -25,17 +28,20 @@ export interface Logger {
 export interface Runtime {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Root seed of the run, a 32-bit unsigned integer. */
+  /** Root seed of the training run, a 32-bit unsigned integer. */
   readonly seed: number;
-  /** The random stream with that name; equal names give equal streams, whatever else was drawn. */
+  /**
+   * Returns the random stream with this name. Equal names give equal streams, whatever other
+   * streams have drawn.
+   */
   random(...parts: readonly (string | number)[]): Random;
-  /** The 32-bit seed derived from that name. */
+  /** Returns the 32-bit seed that is derived from this name. */
   seedFor(...parts: readonly (string | number)[]): number;
-  /** A fresh id, unique among the ids of this runtime. */
+  /** Returns a new id that is unique among the ids of this runtime. */
   newId(prefix: string): string;
 }
 
-/** The longest delay of a Node timer, 2^31 - 1 ms; a longer one fires at once. */
+/** Maximum delay of a Node timer, 2^31 - 1 ms. A timer with a longer delay fires at once. */
 const longestTimer = 2_147_483_647;
 
 /** Clock of the machine. */
@@ -52,7 +58,7 @@ export const systemClock: Clock = {
   sleep: (ms, signal) => sleep(systemClock, ms, signal),
 };
 
-/** {@link Clock.sleep} in terms of {@link Clock.after}. */
+/** Implements {@link Clock.sleep} by means of {@link Clock.after}. */
 export function sleep(
   clock: Pick<Clock, 'after'>,
   ms: number,

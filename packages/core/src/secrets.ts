@@ -1,4 +1,4 @@
-/** Recognises and redacts secrets: by the name of a field, and by patterns in a text. */
+/** Recognises secrets by the name of a field or by patterns in a text, and redacts them. */
 
 /** Text that replaces a secret in output. */
 export const redacted = '[redacted]';
@@ -37,7 +37,7 @@ export function isSecretName(name: string): boolean {
   const snake = name
     .replaceAll(/([a-z0-9])(?=[A-Z])|([A-Z])(?=[A-Z][a-z])/g, '$1$2_')
     .toLowerCase();
-  // The name of an environment variable is not a secret.
+  // The value of a name such as `API_KEY_ENV` is the name of an environment variable, not a secret.
   if (columnKey.test(snake) || /[-_]env$/.test(snake)) return false;
   const words = snake.split(/[^a-z0-9]+/).filter((word) => word !== '');
   return (
@@ -48,19 +48,19 @@ export function isSecretName(name: string): boolean {
 }
 
 /**
- * Matches keys by the prefixes of model hubs, cloud services, code hosts and our endpoint; web
- * tokens; and the value after an authorization scheme.
+ * Matches three kinds of secrets: keys with the prefixes of model hubs, cloud services, code hosts
+ * and our endpoint; JSON web tokens; and the value after an authorization scheme.
  */
 const keyLooks =
   /\b(?:(?:sk-|sk_|rk_|ak_|hf_|ghp_|gho_|ghs_|github_pat_|glpat-|gsk_|npm_|pypi-|xox[abps]-)[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{16,})?|(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[A-Za-z0-9_-]{30,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)|(?<=\b(?:Bearer|Basic) )[^\s"',]+/g;
 
-/** A private key in text, whole or cut off, with real or escaped line breaks. */
+/** Matches a private key in a text, complete or cut off, with real or escaped line breaks. */
 const pem =
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:[^-]|-(?!----))*(?:-----END [A-Z0-9 ]{0,40}-----)?/g;
 
 /**
- * Matches the text before a value: `name=`, `"name": "`, `name%3D`, `--name `, and the same inside
- * JSON text. Names and gaps are bounded, so that time is linear.
+ * Matches the text before a value: `name=`, `"name": "`, `name%3D`, `--name `, and these forms with
+ * escaped quotes. The lengths of names and gaps are bounded, so that matching takes linear time.
  */
 const beforeValue =
   /(?:(?<!\w)(?<!\w-)|(?<=%[\dA-Fa-f]{2}))([A-Za-z_][\w-]{0,63})((?:\\{0,4}["']|%22|&quot;)?\s{0,4}(?:[:=]|%3[AaDd])\s{0,4}|(?<=--[\w-]{1,64}) )((?:\\{0,4}["'])|%22|&quot;)?/g;
@@ -68,13 +68,13 @@ const quotedValue = /[^"'\\\n]*/y;
 const bareValue = /[^\s"'\\,;&<>(){}[\]|]*/y;
 
 /**
- * Names for which text after `: ` may be prose, as in "key: ..." and "token: ..."; text after
- * `key=` is not.
+ * Matches names for which text after `: ` may be prose, as in "key: ..." and "token: ...". Text
+ * after `key=` is never prose.
  */
 const proseNames = /^(?:keys?|tokens?|auth)$/i;
 /**
- * Values that are not secrets: numbers, references to other settings, special tokens, and redacted
- * values.
+ * Matches values that are not secrets: numbers, references to other settings, special tokens, and
+ * redacted values.
  */
 const plainValue = /^(?:[\d.+-]+(?:e[+-]?\d+)?%?|true|false|null|none|undefined|[$<[].*|)$/i;
 
@@ -101,7 +101,7 @@ const isProse = (name: string, link: string, value: string): boolean =>
 
 /**
  * Matches base64 that is long enough for a name and a value. Text longer than `longestEncoded` is
- * an image, weights or similar data.
+ * assumed to be an image, weights or other data.
  */
 const encodedText = /[A-Za-z0-9+/_-]{24,}={0,2}/g;
 const longestEncoded = 20_000;
@@ -123,17 +123,20 @@ const redactShapes = (text: string): string =>
   );
 
 /**
- * Minimum number of characters in a known secret: shorter ones may be words, and replacing them
- * would garble texts.
+ * Minimum number of characters in a known secret. A shorter value may be a common word, and
+ * replacing it would garble texts.
  */
 const shortestSecret = 8;
-/** Known secrets and their encoded forms, longest first, because one secret may begin with another. */
+/**
+ * Known secrets and their encoded forms. The longest come first, because one secret may be the
+ * beginning of another.
+ */
 let known: readonly string[] = [];
 
 /**
- * Makes {@link redactText} redact this value wherever it appears, plain or encoded: for keys that a
- * configuration or the environment holds. Applies to the whole process, because any error of an
- * agent may contain a key. Ignores values of fewer than `shortestSecret` characters.
+ * Makes {@link redactText} redact this value wherever it appears, plain or encoded. Intended for
+ * keys in a configuration or the environment. Applies to the whole operating-system process,
+ * because any error of an agent may contain a key. Ignores values of fewer than 8 characters.
  */
 export function knowSecret(value: string): void {
   if (value.length < shortestSecret || known.includes(value)) return;
@@ -142,15 +145,15 @@ export function knowSecret(value: string): void {
 }
 
 /**
- * Encoded forms of a value: URL, JSON, hexadecimal, and base64 for each of the three offsets at
- * which it may begin in a group of bytes.
+ * Returns the encoded forms of a value: URL, JSON, hexadecimal, and base64. Base64 has three forms,
+ * one for each offset at which the value may begin in a group of three bytes.
  */
 function encodedForms(value: string): readonly string[] {
   const json = JSON.stringify(value).slice(1, -1);
   const bytes = Buffer.from(value);
   const base64 = [0, 1, 2].flatMap((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
-    // Characters at both ends also hold bits of the text next to the secret.
+    // The characters at both ends also encode bits of the text next to the secret.
     const whole = text.slice(
       Math.ceil((before * 4) / 3),
       Math.floor(((before + bytes.length) * 4) / 3),

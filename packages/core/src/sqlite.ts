@@ -2,8 +2,8 @@
 import type { DatabaseSync, DatabaseSyncOptions } from 'node:sqlite';
 
 /**
- * Opens a database. Loads `node:sqlite` only here, because Node 22 prints a warning when it is
- * loaded.
+ * Opens a database. Loads `node:sqlite` only when a database is opened, because Node 22 prints a
+ * warning on loading.
  */
 export function openSqlite(path: string, options: DatabaseSyncOptions = {}): DatabaseSync {
   const sqlite = process.getBuiltinModule('node:sqlite');
@@ -15,7 +15,7 @@ interface Database {
   exec(sql: string): unknown;
 }
 
-/** Runs `work` in a transaction, which is rolled back if it throws. */
+/** Calls `work` in a transaction, which is rolled back if `work` throws. */
 export function inTransaction<T>(database: Database, work: () => T): T {
   try {
     database.exec('BEGIN IMMEDIATE');
@@ -43,8 +43,9 @@ interface Statement<Parameter, Row> {
 }
 
 /**
- * The rows of a statement, one by one. Keeps the statement alive: in Node 22 an iterator does not,
- * and fails with "statement has been finalized" after a garbage collection.
+ * Yields the rows of a statement, one by one, and keeps the statement alive. In Node 22 an iterator
+ * does not keep its statement alive, and fails with "statement has been finalized" after a garbage
+ * collection.
  */
 export function* eachRow<Parameter, Row>(
   statement: Statement<Parameter, Row>,

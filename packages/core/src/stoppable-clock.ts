@@ -2,14 +2,17 @@
 import type { Clock } from './runtime.js';
 
 export interface StoppableClock extends Pick<Clock, 'now' | 'after'> {
-  /** Time that passed while the clock was not paused, in milliseconds since an arbitrary start. */
+  /**
+   * Returns the time that passed while the clock was not paused, in milliseconds since an arbitrary
+   * start.
+   */
   now(): number;
   /**
-   * Pauses the clock until the returned function is called. Pauses may overlap; deadlines move by
-   * the time paused.
+   * Pauses the clock until the returned function is called. Pauses may overlap. Timers fire later
+   * by the paused time.
    */
   stop(): () => void;
-  /** Total time paused until now, in milliseconds. */
+  /** Returns the total paused time up to now, in milliseconds. */
   stoppedMs(): number;
 }
 

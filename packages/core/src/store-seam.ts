@@ -1,6 +1,5 @@
 /**
- * Interfaces of stores: task and experience sources, the store that the processes of a run share,
- * and helpers for drivers.
+ * Interfaces of task and experience sources and of the run store, and helpers for storage drivers.
  */
 export * from './buffer.js';
 export * from './checked-tables.js';

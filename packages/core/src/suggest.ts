@@ -1,8 +1,9 @@
 /** "Did you mean": finds the known word that is closest to a mistyped one. */
 
 /**
- * The closest known word, if at most one letter or a third of the letters differ, or if one word
- * contains the other and both have at least 4 letters.
+ * Returns the known word that is closest to `word`. Returns undefined if no known word is close: at
+ * most one letter or a third of the letters may differ, unless one word contains the other and both
+ * have at least 4 letters.
  */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   const wanted = normalise(word);
@@ -31,8 +32,8 @@ const normalise = (word: string): string => word.toLowerCase().replaceAll(/[-_ .
 
 /**
  * Number of insertions, deletions, substitutions and swaps of neighbouring letters that turn `a`
- * into `b` (optimal string alignment). Libraries count a swap, the commonest typing error, as two
- * edits.
+ * into `b` (optimal string alignment). A swap, the most common typing error, counts as one edit
+ * here and as two in most libraries.
  */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * Helpers for adapters and drivers: waits that log their cause, redaction of secrets, errors that
- * suggest a fix.
+ * Helpers for adapters and drivers, for example for waits that log their cause, for the redaction
+ * of secrets, and for errors that suggest a fix.
  */
 export { cacheFolder } from './cache-folder.js';
 export { copyOf } from './copy-of.js';

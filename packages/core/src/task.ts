@@ -1,4 +1,4 @@
-/** One problem to solve, with everything a workflow needs to attempt it. */
+/** A task, with everything that a workflow needs to attempt it. */
 
 /** Column names and fixed texts for reading `rawTask` (YAML `format`). */
 export interface FormatArgs {
@@ -18,8 +18,8 @@ export interface FormatArgs {
 }
 
 /**
- * Sampling settings of a task (YAML `rollout_args`); the model section sets the fields that are
- * missing.
+ * Sampling settings of a task (YAML `rollout_args`). The model section of the configuration
+ * supplies the missing fields.
  */
 export interface RolloutArgs {
   readonly temperature?: number;
@@ -34,7 +34,7 @@ export interface RolloutArgs {
 
 export type RawTask = Readonly<Record<string, unknown>>;
 
-/** A task to attempt. Immutable; `rawTask` is the row of the task set, unchanged. */
+/** A task to attempt. Immutable. `rawTask` is the unchanged row of the task set. */
 export interface Task {
   /** Place of the task in its batch. */
   readonly taskId: number | string;
@@ -49,7 +49,7 @@ export interface Task {
   readonly rolloutArgs: RolloutArgs;
   readonly workflowArgs: Readonly<Record<string, unknown>>;
   readonly rewardFnArgs: Readonly<Record<string, unknown>>;
-  /** Number of attempts at this task. */
+  /** Number of rollouts of this task. */
   readonly repeatTimes: number;
   readonly isEval: boolean;
   /** Origin of the row: name of the task set and row number. */
@@ -64,17 +64,26 @@ export const defaultFormatArgs: FormatArgs = {
   toolsKey: 'tools',
 };
 
-/** The prompt text of the task, if the row has one. */
+/**
+ * Returns the prompt text of the task, if the row has one. Other values than texts are returned as
+ * JSON.
+ */
 export function taskPrompt(task: Task): string | undefined {
   return textOf(fieldOf(task.rawTask, task.formatArgs.promptKey));
 }
 
-/** The reference answer of the task, if the row has one. */
+/**
+ * Returns the reference answer of the task, if the row has one. Other values than texts are
+ * returned as JSON.
+ */
 export function taskTruth(task: Task): string | undefined {
   return textOf(fieldOf(task.rawTask, task.formatArgs.responseKey));
 }
 
-/** Value of the column `key`; if there is no such column, dots lead into nested objects: `reward.truth`. */
+/**
+ * Returns the value of the column `key`. If there is no such column, `key` is read as a path into
+ * nested objects: `reward.truth`.
+ */
 export function fieldOf(row: RawTask, key: string): unknown {
   if (Object.hasOwn(row, key)) return row[key];
   let value: unknown = row;

@@ -1,16 +1,19 @@
-/** Merges the model calls of a run into sequences, so that a shared prefix is trained on once. */
+/**
+ * Merges the model calls of a rollout into sequences, so that a shared prefix is trained on only
+ * once.
+ */
 import { groupBy, runKey } from './eid.js';
 import type { VersionSpan } from './engine.js';
 import { assertAligned, responseLength, type CallSpan, type Experience } from './experience.js';
 import type { Metrics } from './metrics.js';
 
 /**
- * `step`: one experience per model call. `trajectory`: calls whose tokens continue each other
- * become one experience.
+ * `step`: one experience per model call. `trajectory`: a call whose prompt starts with all tokens
+ * of an earlier call is merged with that call into one experience.
  */
 export type ExperienceShape = 'step' | 'trajectory';
 
-/** The calls that an experience holds; a single call spans the whole response. */
+/** Returns the model calls that an experience holds. A single call spans the whole response. */
 export function spansOf(experience: Experience): readonly CallSpan[] {
   const { eid, policyVersion, reward } = experience;
   const end = responseLength(experience);
@@ -19,28 +22,30 @@ export function spansOf(experience: Experience): readonly CallSpan[] {
 
 export interface MergedCalls {
   /**
-   * Merged experiences, run by run, in the order of their first calls. Each has the id, reward and
-   * response text of its last call, the prompt text of its first call, and the oldest policy
-   * version of all its calls.
+   * Merged experiences, grouped by rollout, in the order of their first calls. Each has the id,
+   * reward and response text of its last call, the prompt text of its first call, and the oldest
+   * policy version of its calls.
    */
   readonly experiences: readonly Experience[];
   /**
    * - `merged`: calls that were appended to the sequence of an earlier call
-   * - `split/<reason>`: later calls of a run that started a new sequence. The reason is `info.fork`
-   *   if the recorder set it, else `temperature`, `branched` (another call already continues the
-   *   earlier one), `fields` (different per-token arrays) or `new`
-   * - `tokens`, `tokens_saved`: tokens of all sequences, and how many merging saved
+   * - `split/<reason>`: later calls of a rollout that started a new sequence. The reason is
+   *   `info.fork` if the recorder set it, else `temperature`, `branched` (another call already
+   *   continues the earlier one), `fields` (different per-token arrays) or `new`
+   * - `tokens`, `tokens_saved`: number of tokens in all sequences, and number of tokens that
+   *   merging saved
    */
   readonly metrics: Metrics;
 }
 
 /**
- * Appends a call to an earlier call of its run if its prompt starts with exactly that call's
- * tokens, prompt and response. Tokens between the responses become context (mask 0, log-probability
- * 0). Every sampled token stays in exactly one sequence, so the training signal does not change: if
- * several calls continue the same call, that call is trained on with the first of them and is part
- * of the prompts of the others. Merge after the advantages are computed: advantages are per token and
- * are kept. Calls with different temperatures are not merged.
+ * Appends a call to an earlier call of the same rollout if its prompt starts with exactly the
+ * tokens (prompt and response) of the earlier call. Tokens between the responses become context
+ * (mask 0, log-probability 0). Every sampled token is trained on in exactly one sequence, so the
+ * training signal does not change. If several calls continue one earlier call, the first of them is
+ * merged with it, and the others have it as part of their prompts. Merge after the advantages are
+ * computed. Advantages are per token and are kept. Calls with different temperatures are not
+ * merged.
  */
 export function mergeCalls(experiences: readonly Experience[]): MergedCalls {
   const counts: Record<string, number> = { merged: 0 };
@@ -69,7 +74,7 @@ export function mergeCalls(experiences: readonly Experience[]): MergedCalls {
   };
 }
 
-/** Calls that continue each other, in order; never empty. */
+/** Calls of which each continues the previous one, in order; never empty. */
 type Chain = Experience[];
 
 function longestContinued(chains: readonly Chain[], call: Experience): Chain | undefined {
@@ -105,7 +110,9 @@ const optionalArrays = ['tokenRewards', 'advantages', 'returns', 'teacherLogprob
 const sameFields = (a: Experience, b: Experience): boolean =>
   optionalArrays.every((field) => (a[field] === undefined) === (b[field] === undefined));
 
-/** `info.versions` for the merged sequence, if the weights changed within one of its calls. */
+/**
+ * Returns `info.versions` for the merged sequence, if the weights changed during one of its calls.
+ */
 function versionsOf(
   chain: Chain,
   offset: (call: Experience) => number,
@@ -126,7 +133,10 @@ function versionsOf(
   return { versions };
 }
 
-/** `info.times` for the merged sequence: start and end of each of its calls, if all have them. */
+/**
+ * Returns `info.times` for the merged sequence: the start and end of each of its calls, if all
+ * calls have times.
+ */
 function timesOf(chain: Chain): { readonly times?: readonly unknown[] } {
   const times = chain.map(({ info }) => info['times']);
   return times.every(Array.isArray) ? { times: times.flat() } : {};

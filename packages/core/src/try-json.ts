@@ -1,6 +1,6 @@
-/** Parses JSON of a file or line that may be cut off, missing or written by another program. */
+/** Parses JSON that may be cut off, missing or written by another program. */
 
-/** Parses a text; undefined if the text is missing or not JSON. */
+/** Parses a text. Returns undefined if the text is missing or not JSON. */
 export function tryJson(text: string | undefined): unknown {
   try {
     return JSON.parse(text ?? '');

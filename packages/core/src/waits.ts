@@ -1,9 +1,9 @@
 /** Logs long waits with their causes. */
 import type { Clock, Logger } from './runtime.js';
 
-/** Milliseconds before the first log line of a wait, and maximum between two lines. */
+/** Milliseconds before the first log line of a wait, and maximum milliseconds between two lines. */
 const [silentMs, longestMs] = [5000, 60_000];
-/** Milliseconds after which a wait is shown on the terminal even if the other side is at work. */
+/** Milliseconds after which a wait is shown on the terminal, even if the other side is working. */
 const longWorkMs = 30_000;
 
 export interface WaitLog {
@@ -12,13 +12,14 @@ export interface WaitLog {
 }
 
 /**
- * Returns the cause of a wait, with a remedy. Undefined while the other side is at work: the lines
- * of the first half minute then go to the log file only.
+ * Returns the cause of a wait, with a remedy. Returns undefined while the other side is working.
+ * The log lines of the first half minute are then written to the log file only.
  */
 export type WaitCause = () => string | undefined | Promise<string | undefined>;
 
 /**
- * Logs that this process waits: after five seconds, then at growing intervals of up to a minute.
+ * Logs that this operating-system process waits, first after five seconds, then at growing
+ * intervals of up to a minute.
  * @param what noun phrase after "Waiting for"
  * @param cause called for each line. @default no cause in addition to `what`
  * @returns function to call when the wait is over
@@ -51,7 +52,7 @@ export function beginWait(
   };
 }
 
-/** Catches errors of `cause`: they must not end the work. */
+/** Calls `cause` and catches its errors, which must not end the work. */
 async function reason(cause: WaitCause): Promise<string | undefined> {
   try {
     return await cause();
@@ -62,7 +63,7 @@ async function reason(cause: WaitCause): Promise<string | undefined> {
 
 const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
 
-/** Runs `work`, and logs the wait if it takes long, as {@link beginWait} does. */
+/** Calls `work`, and logs a long wait as {@link beginWait} does. */
 export async function waitingFor<T>(
   log: WaitLog,
   { what, cause }: { readonly what: string; readonly cause?: WaitCause },

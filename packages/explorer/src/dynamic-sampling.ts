@@ -1,4 +1,4 @@
-/** Draws further tasks until an explore step has enough usable runs for a batch. */
+/** Draws further tasks until an explore step has enough usable rollouts for a batch. */
 import {
   runKey,
   type Experience,
@@ -21,25 +21,28 @@ interface FillOptions extends ExploredOptions {
 }
 
 export interface BatchFiller {
-  /** Number of tasks to draw first; undefined for a whole batch. */
+  /** Returns the number of tasks to draw first, or undefined for a whole batch. */
   firstDraw(): TaskDraw | undefined;
   /**
    * Returns `first` together with the results of further tasks, drawn until the batch is full, the
    * limit is reached or the tasks end.
    */
   fill(first: Explored, step: number, options: FillOptions): Promise<Explored>;
-  /** Metrics of the last step, under `rollout/dynamic_sampling/`. */
+  /** Returns the metrics of the last step, under `rollout/dynamic_sampling/`. */
   metrics(): Metrics;
-  /** Runs (or tasks) stored beyond the last full batch; the next step needs that many fewer. */
+  /**
+   * Returns the number of rollouts (or tasks) that are stored beyond the last full batch. The next
+   * step needs that many fewer.
+   */
   carried(): number | undefined;
   restore(carried: number): void;
 }
 
 /**
- * Creates a filler for dynamic sampling as in DAPO (arXiv:2503.14476, section 3.2): groups that the
- * operators drop are replaced by groups of further tasks. Unless `unit` is `tasks`, failed runs are
- * replaced too. Runs or tasks beyond the batch are stored, and the next step needs that many fewer:
- * every step completes one batch, unless the limit is reached or the tasks end.
+ * Creates a filler for dynamic sampling as in DAPO (arXiv:2503.14476, section 3.2). Groups that the
+ * operators drop are replaced by groups of further tasks. Unless `unit` is `tasks`, failed rollouts
+ * are replaced too. Rollouts or tasks beyond the batch are stored, and the next step needs that
+ * many fewer. So every step completes one batch, unless the limit is reached or the tasks end.
  */
 export function createBatchFiller(
   settings: DynamicSampling | undefined,

@@ -1,4 +1,4 @@
-/** Evaluation: runs every task of the evaluation sets, with the weights in use. */
+/** Evaluates the weights in use on every task of the evaluation sets. */
 import type { Metrics, Runtime, Task } from '@trinity-rft/core';
 import { prefixMetrics } from '@trinity-rft/core/internal';
 import type { ExplorerOptions } from './explorer-options.js';
@@ -34,7 +34,10 @@ export async function evaluate(
   return { ...metrics, 'time/eval': (runtime.clock.now() - start) / 1000 };
 }
 
-/** Warns if environments failed: such runs lower the score, but do not depend on the policy. */
+/**
+ * Warns if environments failed. Such rollouts lower the score, although the policy is not the
+ * cause.
+ */
 function warnOfBroken(
   set: string,
   outcomes: readonly TaskOutcome[],
@@ -51,7 +54,7 @@ function warnOfBroken(
 const isOfEnvironment = (kind: FailureKind): boolean =>
   kind === 'environment_failed' || kind === 'environment_crashed';
 
-/** True if an evaluation is due after explore step `step`. */
+/** Returns true if an evaluation is due after explore step `step`. */
 export function isEvalStep(
   { evalSets, settings: { evalInterval } }: Pick<ExplorerOptions, 'evalSets' | 'settings'>,
   step: number,

@@ -1,6 +1,7 @@
 /**
- * Explores task by task, for a trainer in another process: leases a task, makes its runs, stores
- * their results. The trainer decides which tasks exist and which weights sample them.
+ * Explores task by task, for a trainer in another operating-system process. Leases a task, executes
+ * its rollouts and stores their results. The trainer decides which tasks exist and which weights
+ * sample them.
  */
 import type { Task } from '@trinity-rft/core';
 import type { LeasedTask, Membership, RunStore } from '@trinity-rft/core/store';
@@ -14,8 +15,8 @@ export interface ExplorerWeights {
   readonly version: number;
   /**
    * Switches to the newest weights that the trainer has published, unless the switch must wait for
-   * runs in flight (`busy`). Returns false if no task may begin now, for example because no weights
-   * have been published yet.
+   * rollouts in progress (`busy`). Returns false if no task may begin now, for example because no
+   * weights have been published yet.
    */
   follow(busy: boolean): Promise<boolean>;
 }
@@ -27,15 +28,18 @@ export interface ExploreTasksOptions {
   >;
   readonly member: Membership;
   readonly weights: ExplorerWeights;
-  /** True if weights newer than those that a task was planned for may sample it. */
+  /** True if a task may be sampled by weights that are newer than those it was planned for. */
   readonly mayBeNewer: boolean;
-  /** Current maximum number of tasks in progress. */
+  /** Returns the current maximum number of tasks in progress. */
   readonly room: () => Promise<number>;
   readonly taskOf: (leased: LeasedTask) => Promise<Task>;
   readonly startTask: (task: Task) => Pick<RunningTask, 'outcome' | 'cutOff'>;
   /** True if explore steps may end without waiting for all of their tasks. */
   readonly mayCutOff: boolean;
-  /** True if nothing is left to explore, now or later. Called when no task is in progress. */
+  /**
+   * Resolves to true if nothing is left to explore, now or later. Called when no task is in
+   * progress.
+   */
   readonly ended: () => Promise<boolean>;
   /** Called with the outcome of storing each result. */
   readonly onResult?: (leased: LeasedTask, outcome: 'stored' | 'late') => void;
@@ -58,8 +62,8 @@ interface Exploring extends ExploreTasksOptions {
 
 /**
  * Explores tasks until `ended` resolves to true.
- * @throws CancelledError when stopped, and errors of `follow` or a task; tasks in progress are then
- * returned to the store
+ * @throws CancelledError when stopped, and errors of `follow` or a task. Tasks in progress are then
+ * returned to the store.
  */
 export async function exploreTasks(options: ExploreTasksOptions): Promise<void> {
   let wake = (): void => undefined;
@@ -82,7 +86,7 @@ export async function exploreTasks(options: ExploreTasksOptions): Promise<void> 
   }
 }
 
-/** One round of the loop; returns false at the end. */
+/** Executes one round of the loop. Returns false at the end. */
 async function exploreOn(exploring: Exploring): Promise<boolean> {
   const { store, weights, inFlight, lookEveryMs, signal } = exploring;
   assertNotStopped(signal);
@@ -114,8 +118,8 @@ async function leaseTasks(exploring: Exploring): Promise<number> {
   if (count <= 0) return 0;
   let started = 0;
   for (const leased of await store.leaseTasks(member, { count, maxStep: Infinity })) {
-    // Returns a task for other weights, such as those that the trainer has just published; the next
-    // round adopts them.
+    // Returns a task for other weights, such as those that the trainer has just published. The next
+    // round switches to them.
     if (!maySample(exploring, leased)) {
       await store.releaseTask(member, leased);
       continue;
@@ -153,7 +157,10 @@ async function explore(exploring: Exploring, leased: LeasedTask): Promise<void> 
   }
 }
 
-/** Returns tasks to the store. Failures are ignored: the lease time ends these leases as well. */
+/**
+ * Returns tasks to the store. Failures are ignored, because these leases also end by themselves
+ * when the lease time has passed.
+ */
 async function giveAllBack({ store, member, inFlight }: Exploring): Promise<void> {
   for (const leased of inFlight.keys())
     await store.releaseTask(member, leased).catch(() => undefined);

@@ -20,8 +20,8 @@ export interface ExplorerSettings extends RunSettings {
   /** Maximum number of attempts in flight. */
   readonly concurrency: number;
   /**
-   * Maximum number of explore steps whose runs are in flight at once.
-   * @default all steps up to the next boundary; 2 if there are no boundaries
+   * Maximum number of explore steps whose rollouts are in progress at the same time.
+   * @default all steps up to the next boundary, or 2 if there are no boundaries
    * (`ExploreSync.streaming`)
    */
   readonly maxInflightBatches?: number;
@@ -36,7 +36,8 @@ export interface ExplorerSettings extends RunSettings {
    */
   readonly dynamicTimeout?: DynamicTimeout;
   /**
-   * Shape in which experiences are stored; for each shape, advantages are computed per model call.
+   * Shape in which experiences are stored. Advantages are computed per model call, regardless of
+   * the shape.
    * @default "step"
    */
   readonly experienceShape?: ExperienceShape;
@@ -52,7 +53,7 @@ export interface ExplorerSettings extends RunSettings {
   readonly evalOnStartup: boolean;
 }
 
-/** Options for making the runs of tasks. */
+/** Options for executing the rollouts of tasks. */
 export interface TaskRunnerOptions extends Omit<
   StartTaskOptions,
   'settings' | 'timeLimit' | 'onLateResult' | 'circuits'
@@ -70,20 +71,20 @@ export interface ExplorerOptions extends TaskRunnerOptions {
   /** Maximum number of explore steps. @default explore until the tasks end */
   readonly maxSteps?: number;
   /**
-   * If set, explore steps run one by one, regardless of `maxInflightBatches`.
+   * If set, explore steps are executed one by one, regardless of `maxInflightBatches`.
    * @default no further tasks are drawn
    */
   readonly dynamicSampling?: DynamicSampling;
 
   /**
-   * Makes the runs of tasks in other processes.
-   * @default runs are made in this process, with the options of a task runner
+   * Executes the rollouts of tasks in other operating-system processes.
+   * @default rollouts are executed in the explorer's process, with the options of a task runner
    */
   readonly runTasks?: (
     tasks: readonly Task[],
     signal: AbortSignal,
   ) => Promise<readonly TaskOutcome[]>;
-  /** Version of the weights in use. */
+  /** Returns the version of the weights in use. */
   readonly policyVersion: () => number;
 
   /**
@@ -95,13 +96,14 @@ export interface ExplorerOptions extends TaskRunnerOptions {
   readonly store: ExperienceStore;
   /**
    * Receives the experiences of each explore step just before they are stored. If a step could not
-   * be stored, the step is repeated when the run resumes, and its experiences are received again.
+   * be stored, the step is repeated when the training run resumes, and its experiences are received
+   * again.
    * @default no callback
    */
   readonly onExplored?: (step: number, experiences: readonly Experience[]) => void;
   /** Receives the outcomes of every evaluated set. @default no callback */
   readonly onEvaluated?: OnEvaluated;
-  /** Called when a step or evaluation starts, and when its runs end. @default no callback */
+  /** Called when a step or evaluation starts, and when its rollouts end. @default no callback */
   readonly onProgress?: (progress: ExploreProgress) => void;
 
   readonly sync: ExploreSync;
@@ -117,7 +119,7 @@ export interface EvaluatedSet {
 
 export type OnEvaluated = (evaluated: EvaluatedSet) => void;
 
-/** Progress of the runs of one explore step or one evaluation set. */
+/** Progress of the rollouts of one explore step or one evaluation set. */
 export interface ExploreProgress {
   /** Name such as `explore step 3` or `evaluation of held_out`. */
   readonly what: string;
@@ -125,10 +127,14 @@ export interface ExploreProgress {
   readonly total: number;
 }
 
-/** Source of the tasks of explore steps; state and later feedback determine all further tasks. */
+/**
+ * Source of the tasks of explore steps. Its state and the feedback after that state determine all
+ * further tasks.
+ */
 export interface TaskFeed {
   /**
-   * Returns the next tasks, for explore step `step`; fewer, and finally none, at the end.
+   * Returns the next tasks, for explore step `step`. Returns fewer tasks, and finally none, at the
+   * end.
    * @param draw number of tasks, and id of the first one. @default a batch
    */
   next(step: number, draw?: TaskDraw): Promise<readonly Task[]>;
@@ -149,7 +155,7 @@ export interface TaskDraw {
 
 export interface EvalSet {
   readonly name: string;
-  /** All tasks of the set, marked as evaluation, with batch id `<step>/<name>`. */
+  /** Returns all tasks of the set, marked as evaluation, with batch id `<step>/<name>`. */
   tasks(step: number): Promise<readonly Task[]>;
 }
 
@@ -158,9 +164,9 @@ export interface ExploreSync {
   /** True if weights may change between explore step `step` and the next one. */
   isBoundary(step: number): boolean;
   /**
-   * Called after explore step `step`, with no run in flight: waits for the trainer if necessary,
-   * and switches weights. The outcomes `updated` and `starved` (the trainer waits for experiences)
-   * become metrics; a synchronizer may have other outcomes.
+   * Called after explore step `step`, when no rollout is in progress. Waits for the trainer if
+   * necessary, and switches weights. The outcomes `updated` and `starved` (the trainer waits for
+   * experiences) become metrics. A synchronizer may have other outcomes.
    */
   exploreBoundary(
     step: number,
@@ -168,7 +174,7 @@ export interface ExploreSync {
   ): Promise<{ readonly outcome: string; readonly version: number }>;
   /** Called in order, once the experiences of an explore step are stored. */
   exploreStepStored?(step: number): void;
-  /** Present if weights may change while runs are in flight; there are then no boundaries. */
+  /** Present if weights may change while rollouts are in progress. There are then no boundaries. */
   readonly streaming?: {
     mayBegin(step: number): boolean;
     /** Resolves when explore step `step` may begin. */
@@ -189,7 +195,10 @@ export interface ExplorerState {
   readonly feed: JsonState;
   /** State of `TimeLimits`. @default no times have been recorded */
   readonly timeLimits?: JsonState;
-  /** With dynamic sampling: number of runs or tasks stored beyond the last full batch. @default 0 */
+  /**
+   * With dynamic sampling: number of rollouts or tasks stored beyond the last full batch. @default
+   * 0
+   */
   readonly carried?: number;
   /**
    * Results that `feed` has not received yet. The feed receives results at a boundary, so that the
@@ -204,12 +213,15 @@ export interface ExplorerState {
 export interface DynamicSampling {
   /** Number of tasks in an explore step. */
   readonly batchSize: number;
-  /** Number of runs per task. */
+  /** Number of rollouts per task. */
   readonly repeatTimes: number;
-  /** Unit in which the trainer counts; a group that lost some of its runs still counts as one task. */
+  /**
+   * Unit in which the trainer counts. A group that lost some of its rollouts still counts as one
+   * task.
+   */
   readonly unit: BatchUnit;
   /** Limits an explore step to the tasks of this number of batches. */
   readonly maxBatches: number;
-  /** The last explore step, which makes no runs beyond its batch. @default unknown */
+  /** The last explore step. It executes no rollouts beyond its batch. @default unknown */
   readonly lastStep?: number;
 }

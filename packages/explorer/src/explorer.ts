@@ -1,6 +1,6 @@
 /**
- * The explore loop: reads tasks, runs their workflows, computes advantages from rewards, stores the
- * experiences, switches to new weights, and evaluates.
+ * The explore loop. It reads tasks, executes their workflows, computes advantages from rewards,
+ * stores the experiences, switches to new weights, and evaluates.
  */
 import type { Metrics, Task } from '@trinity-rft/core';
 import { createBatchFiller, type BatchFiller } from './dynamic-sampling.js';
@@ -25,17 +25,17 @@ export interface Explorer {
   /**
    * Explores until the tasks or `maxSteps` run out, starting from `state` if it is given. Resolves
    * with the last explore step.
-   * @throws CancelledError when stopped; WorkflowError if every run of several consecutive steps
-   * failed
+   * @throws CancelledError when stopped, and WorkflowError if every rollout of several consecutive
+   * steps failed
    */
   run(state?: ExplorerState): Promise<number>;
-  /** Evaluates all sets with the weights in use; returns metrics under `<prefix>/<set>/`. */
+  /** Evaluates all sets with the weights in use. Returns metrics under `<prefix>/<set>/`. */
   evaluate(step: number, prefix?: string): Promise<Metrics>;
 }
 
 /**
- * Creates an explorer, which runs the workflows of a run's tasks. Does nothing before `run` or
- * `evaluate` is called.
+ * Creates an explorer, which executes the workflows of a training run's tasks. Does nothing before
+ * `run` or `evaluate` is called.
  */
 export function createExplorer(options: ExplorerOptions): Explorer {
   const timeLimits = createTimeLimits(options.settings);
@@ -68,18 +68,23 @@ interface ExplorerParts extends Omit<ExplorerOptions, 'runTasks'>, TaskRunner {
 }
 
 interface TaskRunner {
-  /** Makes the runs of all tasks. @param what see `ExploreProgress` */
+  /** Executes the rollouts of all tasks. @param what see `ExploreProgress` */
   readonly runTasks: (tasks: readonly Task[], what: string) => Promise<readonly TaskOutcome[]>;
-  /** Makes the runs of an explore step; the slowest tasks may be cut off. */
+  /** Executes the rollouts of an explore step. The slowest tasks may be cut off. */
   readonly exploreTasks: (
     tasks: readonly Task[],
     what: string,
   ) => Promise<readonly UsableOutcome[]>;
-  /** Number of results that arrived after their attempt was over, since the last call. */
+  /**
+   * Returns the number of results that arrived after their attempt had ended, since the last call.
+   */
   readonly takeLateResults: () => number;
 }
 
-/** Delegates rollouts to another process, which applies over-rollout cut-offs and counts late results. */
+/**
+ * Delegates rollouts to another operating-system process, which applies over-rollout cut-offs and
+ * counts late results.
+ */
 function remoteTaskRunner({ runTasks, settings, signal }: ExplorerOptions): TaskRunner | undefined {
   if (!runTasks) return undefined;
   const { overRollout = { returnPartialTasks: false } } = settings;
@@ -93,8 +98,8 @@ function remoteTaskRunner({ runTasks, settings, signal }: ExplorerOptions): Task
 }
 
 /**
- * Makes runs in this process. At most `concurrency` attempts are in flight, over all steps and
- * evaluations.
+ * Executes rollouts in the explorer's process. At most `concurrency` attempts are in progress, over
+ * all steps and evaluations.
  */
 function localTaskRunner(options: ExplorerOptions, timeLimits: TimeLimits): TaskRunner {
   const { settings, runtime } = options;
@@ -155,23 +160,23 @@ async function explore(parts: ExplorerParts, state: ExplorerState | undefined): 
   return step;
 }
 
-/** An explore step whose runs are in flight. */
+/** An explore step whose rollouts are in progress. */
 interface ExploreStep {
   readonly step: number;
   /** Clock time in milliseconds. */
   readonly start: number;
   readonly outcomes: Promise<readonly UsableOutcome[]>;
-  /** State from which a run resumes after this step. */
+  /** State from which a training run resumes after this step. */
   readonly state: ExplorerState;
   /** The last explore step whose results were known when this step was planned. */
   readonly plannedAfter: number;
 }
 
 /**
- * Explores the steps after `lastStep` until the tasks or `maxSteps` are used up; resolves with the
- * last step. Several steps may be in flight; they are finished in order. Without streaming, no step
- * starts beyond a boundary while another one is in flight: weights may change there, and an
- * evaluation must not share the model with later runs.
+ * Explores the steps after `lastStep` until the tasks or `maxSteps` are used up. Resolves with the
+ * last step. Several steps may be in progress. They are finished in order. Without streaming, no
+ * step starts beyond a boundary while another one is in progress, because weights may change there,
+ * and an evaluation must not share the model with later rollouts.
  */
 async function exploreSteps(parts: ExplorerParts, lastStep: number): Promise<number> {
   const { sync, dynamicSampling, settings, runtime, signal } = parts;
@@ -208,7 +213,7 @@ async function exploreSteps(parts: ExplorerParts, lastStep: number): Promise<num
 const isBoundary = (parts: ExplorerParts, step: number): boolean =>
   parts.sync.isBoundary(step) || isEvalStep(parts, step);
 
-/** Starts an explore step; undefined if there are no more tasks. */
+/** Starts an explore step. Returns undefined if there are no more tasks. */
 async function startStep(parts: ExplorerParts, step: number): Promise<ExploreStep | undefined> {
   if (parts.sync.streaming || isBoundary(parts, step - 1)) parts.feedbackLine.pass();
   if (step > (parts.maxSteps ?? Infinity)) return undefined;
@@ -216,17 +221,18 @@ async function startStep(parts: ExplorerParts, step: number): Promise<ExploreSte
   if (tasks.length === 0) return undefined;
   const start = parts.runtime.clock.now();
   const outcomes = parts.exploreTasks(tasks, `explore step ${step}`);
-  // Awaited when the step is finished; until then a failure must not count as unhandled.
+  // The promise is awaited when the step is finished. Before that, a failure must not count as
+  // unhandled.
   outcomes.catch(() => undefined);
   const plannedAfter = parts.feedbackLine.passedUpTo();
   return { step, start, outcomes, state: stateAt(parts, step), plannedAfter };
 }
 
 /**
- * Finishes an explore step; called for one step at a time, in order. Records the step before it is
- * stored: if storing fails, the step is repeated after the crash and logged again. Without
- * streaming, a step after which an evaluation is due is the last one in flight (see
- * {@link exploreSteps}), so the evaluation uses the weights of that step.
+ * Finishes an explore step. It is called for one step at a time, in order. The step's metrics are
+ * written before the step is stored. If storing fails, the step is repeated after the crash and its
+ * metrics are written again. Without streaming, a step after which an evaluation is due is the last
+ * one in flight (see {@link exploreSteps}), so the evaluation uses the weights of that step.
  */
 async function finishStep(
   parts: ExplorerParts,
@@ -242,7 +248,7 @@ async function finishStep(
   const metrics = stepMetrics(parts, explored, stateBefore);
   timeLimits.record(outcomes);
   parts.late.setAside(step, outcomes);
-  // A filled step is the only one in flight: all tasks drawn so far belong to it.
+  // A filled step is the only one in progress, so all tasks drawn so far belong to it.
   const feed = parts.dynamicSampling ? parts.feed.state() : stateBefore.feed;
   const feedback = feedbackLine.add(step, plannedAfter, explored.feedback);
   const state = { ...stateBefore, ...ownState(parts), feed, feedback };
@@ -269,7 +275,7 @@ async function finishLateGroups(parts: ExplorerParts, step: number): Promise<voi
   const { late, feedbackLine, store, sink, signal } = parts;
   if (!late.waiting()) return;
   await late.untilDue(signal);
-  // No step is in flight, so the stored feed may have all results.
+  // No step is in progress, so the stored feed may have all results.
   feedbackLine.pass();
   const collected = late.take(step + 1);
   const { experiences, metrics } = exploredOf([], { ...parts, late: collected });
@@ -302,7 +308,7 @@ async function recordEvaluation(parts: ExplorerParts, step: number): Promise<voi
   parts.sink.write({ role: 'explorer', step, metrics });
 }
 
-/** Synchronizes with the trainer after explore step `step`, with no run in flight. */
+/** Synchronizes with the trainer after explore step `step`, when no rollout is in progress. */
 async function fetchWeights(parts: ExplorerParts, step: number): Promise<void> {
   const { sync, runtime, signal } = parts;
   const start = runtime.clock.now();
@@ -323,7 +329,7 @@ function stateAt(parts: ExplorerParts, step: number): ExplorerState {
   };
 }
 
-/** State of the parts that only finished steps change. */
+/** Returns the state of the parts that only finished steps change. */
 function ownState({
   timeLimits,
   filler,

@@ -1,27 +1,28 @@
-/** Stops a stage in which every run fails, before it uses up its tasks without training. */
+/** Stops a stage in which every rollout fails, before it uses up its tasks without training. */
 import { WorkflowError } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { ExplorerState } from './explorer-options.js';
 import { isOk, type TaskOutcome } from './runs/outcome.js';
 
 /**
- * Number of consecutive explore steps without a successful run after which the stage is stopped.
+ * Number of consecutive explore steps without a successful rollout after which the stage is
+ * stopped.
  */
 const maxFailedSteps = 3;
 
 /**
- * Stops a stage in which every run fails. First rewinds the explorer's state in the store to the
- * last step that had a successful run, so that the tasks of the failed steps are not lost.
+ * Stops a stage in which every rollout fails. First rewinds the explorer's state in the store to
+ * the last step that had a successful rollout, so that the tasks of the failed steps are not lost.
  */
 export interface FailureGuard {
-  /** Sets the state to rewind to until a step has a successful run. */
+  /** Sets the state to which the guard rewinds if no step has a successful rollout. */
   start(state: ExplorerState): void;
   /**
    * Called after an explore step was stored.
-   * @throws WorkflowError at the third consecutive step in which every run failed
+   * @throws WorkflowError at the third consecutive step in which every rollout failed
    */
   stepDone(outcomes: readonly TaskOutcome[], state: ExplorerState): Promise<void>;
-  /** Called after the last step. @throws WorkflowError if no run of the stage succeeded */
+  /** Called after the last step. @throws WorkflowError if no rollout of the stage succeeded */
   end(): Promise<void>;
 }
 

@@ -7,14 +7,14 @@ import type { RowFeedback } from '@trinity-rft/core/store';
 import type { TaskFeed } from './explorer-options.js';
 
 export interface FeedbackLine {
-  /** Last explore step whose results have reached the feed. */
+  /** Returns the last explore step whose results have reached the feed. */
   passedUpTo(): number;
   /** Passes the results of all finished steps to the feed. */
   pass(): void;
   /**
    * Adds the results of a finished step.
    * @param plannedAfter value of `passedUpTo` when the step was planned
-   * @returns results that the feed had not received when the step was planned; undefined if the
+   * @returns results that the feed had not received when the step was planned, or undefined if the
    * feed takes no results
    */
   add(
@@ -22,7 +22,10 @@ export interface FeedbackLine {
     plannedAfter: number,
     feedback: readonly RowFeedback[],
   ): readonly RowFeedback[] | undefined;
-  /** Replaces all results by those stored with explore step `step`, when a run resumes. */
+  /**
+   * Replaces all results by those that were stored with explore step `step`. Called when a training
+   * run resumes.
+   */
   restore(step: number, feedback: readonly RowFeedback[]): void;
 }
 

@@ -1,4 +1,4 @@
-/** Shared by packages of this repository; not a stable interface. */
+/** Exports for packages of this repository only. This interface is not stable. */
 export { keyMetrics } from './metrics/eval-metrics.js';
 export { expectedBestOfDraws } from './metrics/pass-at-n.js';
 export { runPipeline } from './pipeline.js';

@@ -1,4 +1,4 @@
-/** Groups whose rewards arrive after their explore step; they become part of a later step. */
+/** Groups whose rewards arrive after their explore step. They become part of a later step. */
 import { type Experience, type Metrics, withFields } from '@trinity-rft/core';
 import type { LateRewards, PendingGroup } from '@trinity-rft/core/store';
 import type { ExplorerOptions } from './explorer-options.js';
@@ -9,12 +9,15 @@ export interface LateGroups {
   take(step: number): readonly Experience[];
   /** Stores the groups of the step that wait for rewards. */
   setAside(step: number, outcomes: readonly TaskOutcome[]): void;
-  /** Tasks that still wait for rewards, for the explorer's state; undefined if no task waits. */
+  /**
+   * Returns the tasks that still wait for rewards, for the explorer's state. Returns undefined if
+   * no task waits.
+   */
   waiting(): readonly string[] | undefined;
   /** Called after the explorer's state was stored. */
   commit(step: number): void;
   restore(step: number, waiting: readonly string[]): void;
-  /** Metrics of the last `take`, under `rollout/late_rewards/`. */
+  /** Returns the metrics of the last `take`, under `rollout/late_rewards/`. */
   metrics(): Metrics;
   /** Waits until no group waits for rewards. */
   untilDue(signal: AbortSignal): Promise<void>;
@@ -84,8 +87,8 @@ export function createLateGroups({
 }
 
 /**
- * Gives the group a separate id in the step: its advantage is computed within the group only, and
- * it is trained on with the batch of that step.
+ * Gives the group a separate id in the step. Its advantage is then computed within the group only,
+ * and it is trained on with the batch of that step.
  */
 function experiencesOf(
   { task, runs }: PendingGroup,
@@ -95,7 +98,7 @@ function experiencesOf(
   const scored = runs.flatMap(({ experiences, reward = failureReward }) =>
     reward === undefined ? [] : [{ experiences, reward }],
   );
-  // A group reduced to one run has no advantage signal.
+  // A group reduced to one rollout has no advantage signal.
   if (runs.length > 1 && scored.length < 2) return [];
   return scored.flatMap(({ experiences, reward }) =>
     experiences.map((experience) =>

@@ -1,4 +1,7 @@
-/** Turns scored experiences into stored ones: operators, advantages, shape. */
+/**
+ * Converts scored experiences to the experiences that are stored, by operators, advantages and
+ * shape.
+ */
 import type { AdvantageFn, Experience, ExperienceOperator, Metrics } from '@trinity-rft/core';
 import { mergeCalls, prefixMetrics, type ExperienceShape } from '@trinity-rft/core/internal';
 import type { RowFeedback } from '@trinity-rft/core/store';
@@ -12,7 +15,8 @@ export interface PipelineOptions {
   /** Computes advantages. @default no advantages: the experiences are stored unchanged */
   readonly advantage?: AdvantageFn;
   /**
-   * Shape in which experiences are stored; for each shape, advantages are computed per model call.
+   * Shape in which experiences are stored. Advantages are computed per model call, regardless of
+   * the shape.
    * @default "step"
    */
   readonly experienceShape?: ExperienceShape;
@@ -34,7 +38,7 @@ export interface PipelineResult {
 /** Result of an explore step. */
 export interface Explored extends PipelineResult {
   readonly outcomes: readonly UsableOutcome[];
-  /** Experiences of runs whose rewards are known, and late experiences, before the pipeline. */
+  /** Experiences of rollouts whose rewards are known, and late experiences, before the pipeline. */
   readonly collected: readonly Experience[];
 }
 

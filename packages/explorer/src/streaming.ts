@@ -1,6 +1,6 @@
 /**
- * Explore steps without synchronization points: each step starts as soon as the synchronizer allows
- * it, regardless of steps in flight.
+ * Explore steps without synchronization points. Each step starts as soon as the synchronizer allows
+ * it, even if other steps are in progress.
  */
 import type { Clock, Metrics } from '@trinity-rft/core';
 import type { ExploreSync } from './explorer-options.js';
@@ -9,9 +9,12 @@ export interface Stream {
   mayBegin(step: number): boolean;
   /** Waits, with no step in flight, until explore step `step` may begin. */
   idle(step: number): Promise<void>;
-  /** Waits until explore step `step` may begin or `ended` settles; true if the former is first. */
+  /**
+   * Waits until explore step `step` may begin or `ended` settles. Resolves to true if the former is
+   * first.
+   */
   mayBeginFirst(step: number, ended: Promise<unknown>): Promise<boolean>;
-  /** Metrics of a step whose runs have ended; called once per step, in order. */
+  /** Returns the metrics of a step whose rollouts have ended. Called once per step, in order. */
   metrics(policyVersion: number): Metrics;
 }
 

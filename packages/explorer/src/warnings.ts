@@ -3,15 +3,15 @@ import type { Logger } from '@trinity-rft/core';
 
 export interface StepWarnings {
   /**
-   * Called after each explore step with the number of experiences of its runs, and the number of
-   * those that were stored.
+   * Called after each explore step with the number of experiences of its rollouts, and the number
+   * of those that were stored.
    */
   experiencesStored(collected: number, stored: number): void;
   /** Called with the result of `identicalGroupShare`. */
   groupsCompared(identicalShare: number | undefined): void;
   /**
-   * Called with the number of runs whose calls have different rewards; only the reward of the last
-   * call counts.
+   * Called with the number of rollouts whose calls have different rewards. Only the reward of the
+   * last call counts.
    */
   rewardsDiffer(unevenRuns: number | undefined): void;
 }
@@ -46,7 +46,7 @@ function warnOfEmptySteps(logger: Logger): StepWarnings['experiencesStored'] {
   };
 }
 
-/** Warns once, when the runs of every group in a step began with the same completion. */
+/** Warns once, when the rollouts of every group in a step began with the same completion. */
 function warnOfIdenticalGroups(logger: Logger): StepWarnings['groupsCompared'] {
   let warned = false;
   return (identicalShare) => {
@@ -58,7 +58,7 @@ function warnOfIdenticalGroups(logger: Logger): StepWarnings['groupsCompared'] {
   };
 }
 
-/** Warns once, when the calls of runs have different rewards. */
+/** Warns once, when the calls of rollouts have different rewards. */
 function warnOfUnevenRuns(logger: Logger): StepWarnings['rewardsDiffer'] {
   let warned = false;
   return (unevenRuns = 0) => {

@@ -13,17 +13,17 @@ export interface CreateModelOptions {
   /** Folder to create. */
   readonly directory: string;
   /**
-   * Files of a tokenizer, or the characters and words of a new one, which ends turns with
-   * `<|im_end|>` and has the minimal chat template by default. Vocabulary size and end tokens
-   * follow from it.
+   * Files of a tokenizer, or the characters and words of a new tokenizer. By default, a new
+   * tokenizer ends messages with `<|im_end|>` and has the minimal chat template. The tokenizer
+   * determines the vocabulary size and the end tokens.
    */
   readonly tokenizer: TokenizerFiles | NewTokenizer;
-  /** Sizes of the model. @default 64 wide, 2 layers, 4 heads, 64 positions: 0.1 million weights */
+  /** Sizes of the model. @default width 64, 2 layers, 4 heads, 64 positions: 0.1 million weights */
   readonly config?: Omit<NewModelConfig, 'vocabSize' | 'eosTokenIds'>;
   /** Seed of the weights; equal seeds give equal bytes. */
   readonly seed: number;
   /**
-   * Standard deviation of the initial matrices; narrow models learn faster from a larger one.
+   * Standard deviation of the initial matrices. Narrow models learn faster with a larger value.
    * @default 0.02
    */
   readonly initializerRange?: number;
@@ -43,7 +43,7 @@ const smallModel = {
 } as const satisfies CreateModelOptions['config'];
 
 /**
- * Writes a Hugging Face folder for `model.model_path`.
+ * Writes a Hugging Face model folder, which `model.model_path` can name.
  * @throws CheckpointError when the sizes do not fit together
  */
 export async function createModel({

@@ -1,4 +1,4 @@
-/** Files in the folder of a run: names, contents and readers. */
+/** Exports the names, contents and readers of the files in the folder of a training run. */
 export { answersFile, evaluationsName } from './assembly/data/evaluation-answers.js';
 export { readRecord } from './run/changes/record.js';
 export { describeEnd, readEnd, writeEnd, type RunEnd } from './run/end.js';

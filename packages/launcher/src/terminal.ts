@@ -1,8 +1,11 @@
-/** Standard output as the terminal of a run. */
+/** Provides standard output as the terminal of a training run. */
 import { asTyped, ownCommand } from '@trinity-rft/core/support';
 import type { Terminal } from '@trinity-rft/monitor';
 
-/** Terminal of this process. Commands in texts appear as the user can type them. */
+/**
+ * Returns the terminal of this operating-system process. It writes commands in texts in the form
+ * that the user can type.
+ */
 export function standardTerminal(): Terminal {
   const { stdout, env } = process;
   const command = ownCommand(env);

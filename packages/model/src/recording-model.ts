@@ -9,36 +9,39 @@ import type { EndpointPolicy } from './protocols/shared/endpoint-policy.js';
 import type { GenerateOptions } from './rollout/generate.js';
 import type { RecordedFork } from './rollout/history.js';
 
-/** An `OpenAI` client with the value for `model=`. */
+/** A client of the `openai` package, with the value of the `model` field in requests. */
 export type RolloutClient = OpenAI & { readonly modelPath: string };
 
-/** A finished call of the endpoint, as passed to `onAnswer`: already recorded, not yet delivered. */
+/**
+ * A finished call of the endpoint, which `onAnswer` receives. It is already recorded, but not yet
+ * delivered.
+ */
 export interface RecordedAnswer {
   /** Id of the completion or response that the client receives. */
   readonly id: string;
   /**
-   * One experience per choice. Its `eid.step` is the index of the call, which counts failed calls
-   * too, whereas experiences extracted from the history are numbered without gaps.
+   * One experience per choice. Its `eid.step` is the index of the call, which also counts failed
+   * calls. In contrast, experiences that are extracted from the history are numbered without gaps.
    */
   readonly experiences: readonly Experience[];
 }
 
 export interface RolloutModelOptions extends GenerateOptions, EndpointPolicy {
-  /** Name under which the model is served; the value for `model=` in requests. */
+  /** Name under which the model is served. It is the value of the `model` field in requests. */
   readonly modelPath: string;
   /** Further fields of the model in the endpoint's list of models. @default no further fields */
   readonly modelEntry?: () => Readonly<Record<string, string | number>>;
   /**
-   * Selects which temperature, top-p, top-k and seed apply to calls through the endpoint.
-   * `override`: those of the run, for models that are trained or evaluated; `respect`: those of the
-   * client, for judges and other auxiliary models. Penalties of clients are always ignored.
+   * Selects the temperature, top-p, top-k and seed of calls through the endpoint. `override`: those
+   * of the training run, for models that are trained or evaluated. `respect`: those of the client,
+   * for judges and other auxiliary models. Penalties of clients are always ignored.
    * @default "override"
    */
   readonly clientSampling?: 'override' | 'respect';
-  /** True if calls are recorded; false for models that are not trained. @default true */
+  /** True to record calls; false for models that are not trained. @default true */
   readonly recordHistory?: boolean;
   /**
-   * HTTP address at which the handler is mounted, as `EndpointServer.mount` returns it;
+   * HTTP address at which the handler is mounted, as `EndpointServer.mount` returns it.
    * `endpoint().fetch` is then the `fetch` of the mount, which checks keys.
    * @default an address that only `endpoint().fetch` can reach
    */
@@ -53,7 +56,7 @@ export interface RolloutModelOptions extends GenerateOptions, EndpointPolicy {
   readonly signal?: AbortSignal;
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;
   /**
-   * Messages that have already been logged; share one set to log each message once.
+   * Messages that have already been logged. Rollouts that share one set log each message only once.
    * @default a new set
    */
   readonly notices?: Set<string>;
@@ -63,20 +66,22 @@ export interface RolloutModelOptions extends GenerateOptions, EndpointPolicy {
 export interface RecordingModel extends RolloutModel<RolloutClient> {
   /**
    * The recording endpoint: `.../v1/chat/completions`, `.../v1/completions`, `.../v1/responses`,
-   * `.../v1/messages` and `.../v1/models` under any prefix. Mount it on HTTP or use it instead of
-   * `fetch`. Errors become responses with the error body of the protocol.
+   * `.../v1/messages` and `.../v1/models` under any prefix. Mount it on an HTTP server, or use it
+   * instead of `fetch`. Errors become responses with the error body of the protocol.
    * @param body body of the request, if the caller has already read it
    */
   readonly handler: (request: Request, body?: RequestBody) => Promise<Response>;
-  /** Like {@link handler}, for `EndpointServer.mount`, which needs no Response object. */
+  /** The same as {@link handler}, but without a Response object, for `EndpointServer.mount`. */
   readonly answer: AnswerHandler;
   /** Address and settings of the handler, for agents of any framework. */
   endpoint(): AgentEndpoint;
   /**
-   * The first few conversations that deviated from their recorded tokens, with the difference: for
-   * debugging an agent whose runs are split into several experiences.
+   * Returns the first few conversations that deviated from their recorded tokens, with the
+   * difference. Intended for debugging an agent whose rollouts are split into several experiences.
    */
   forks(): readonly RecordedFork[];
-  /** Counts since the model was created: `model/calls`, `model/fork/<reason>` ... */
+  /**
+   * Returns counts since the model was created, such as `model/calls` and `model/fork/<reason>`.
+   */
   metrics(): Metrics;
 }

@@ -1,4 +1,7 @@
-/** The model of one rollout: chat, an OpenAI client and an endpoint; every call is recorded. */
+/**
+ * Creates the model of one rollout, with chat, an OpenAI client and an endpoint. Every call is
+ * recorded.
+ */
 import { vocabularyOf } from '@trinity-rft/chat/internal';
 import type { Sampler } from '@trinity-rft/core/engine';
 import { copyOf } from '@trinity-rft/core/support';
@@ -21,9 +24,10 @@ import { createHistory, toExperience } from './rollout/history.js';
 import { scoreTokens } from './rollout/score.js';
 
 /**
- * Creates the model of one run, with its own history and its own ledger of recorded tokens.
- * Creating it is cheap; the OpenAI client is created on first use. `chat` samples with its own
- * options; `clientSampling` decides if the sampling settings of requests to the endpoint apply.
+ * Creates the model of one rollout, with its own history and its own ledger of recorded tokens.
+ * This takes little time, because the OpenAI client is created on first use. `chat` samples with
+ * the options of the call. `clientSampling` determines if the sampling settings of requests to the
+ * endpoint apply.
  */
 export function createRolloutModel(options: RolloutModelOptions): RecordingModel {
   const { sampler, modelPath } = options;
@@ -42,7 +46,8 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     clientSampling: options.clientSampling ?? 'override',
     constrainedDecoding: options.constrainedDecoding ?? false,
     notices: options.notices ?? new Set(),
-    // Here `eid.step` is the call index; `History.extract` numbers the recorded calls without gaps.
+    // In these experiences, `eid.step` is the call index. `History.extract` numbers the recorded
+    // calls without gaps.
     onAnswer: (id, { recorded }) =>
       options.onAnswer?.({
         id,
@@ -112,8 +117,8 @@ const answerOf =
   });
 
 /**
- * Combines signals. If there is only one signal, or both are the same, returns it unchanged:
- * workflows often pass the signal that the model already has.
+ * Combines signals. If there is only one signal, or both are the same, returns this signal
+ * unchanged. Workflows often pass the signal that the model already has.
  */
 const anySignal = (
   a: AbortSignal | undefined,
@@ -123,7 +128,10 @@ const anySignal = (
 /** Address that is never looked up in DNS, because requests go to the endpoint's own `fetch`. */
 const unmounted = { baseURL: 'http://rollout.invalid/v1', apiKey: 'rollout' };
 
-/** Makes a `fetch` function from a handler. As with the global `fetch`, an aborted request rejects. */
+/**
+ * Creates a `fetch` function from a handler. As with the global `fetch`, an aborted request
+ * rejects.
+ */
 function fetchOver(handler: (request: Request) => Promise<Response>): typeof globalThis.fetch {
   return async (input, init) => {
     const request = new Request(input, init);

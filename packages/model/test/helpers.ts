@@ -16,7 +16,7 @@ export const format: ChatFormat = characterFormat();
 export const encode = (text: string): Int32Array => format.tokenizer.encode(text);
 export const decode = (ids: ArrayLike<number>): string => format.tokenizer.decode(ids);
 
-/** The prompt of a conversation with one user message. */
+/** Returns the prompt of a conversation with one user message. */
 export const promptOf = (text: string): string =>
   `<|im_start|>user\n${text}<|im_end|>\n<|im_start|>assistant\n`;
 
@@ -26,7 +26,7 @@ export interface Scripted {
   readonly runtime: TestRuntime;
 }
 
-/** Answers one text per choice, in order; each text ends with a stop token. */
+/** Creates a model that answers one text per choice, in order. Each text ends with a stop token. */
 export function scripted(
   texts: readonly string[],
   options: Partial<RolloutModelOptions> = {},

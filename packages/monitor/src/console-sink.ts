@@ -1,4 +1,4 @@
-/** Progress on the console: one live line on a terminal, plain lines elsewhere. */
+/** Shows progress on the console, as one live line on a terminal and as plain lines elsewhere. */
 import { stripVTControlCharacters, styleText } from 'node:util';
 import type { Clock, MetricRecord, MetricSink } from '@trinity-rft/core';
 import {
@@ -15,7 +15,7 @@ import {
 export interface Terminal {
   write(text: string): void;
   readonly isTTY: boolean;
-  /** Width in characters. */
+  /** Returns the width in characters. */
   columns(): number;
 }
 
@@ -24,22 +24,22 @@ export interface ConsoleSinkOptions {
   readonly clock: Pick<Clock, 'now' | 'after'>;
   /** Text at the start of the line. @default no text */
   readonly stageName?: string;
-  /** Environment, of which `NO_COLOR` and `TERM=dumb` are respected. @default no variables */
+  /** Environment variables. `NO_COLOR` and `TERM=dumb` are respected. @default no variables */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface ConsoleSink extends MetricSink {
   /**
-   * Sets the number of train steps in the whole stage, including those of earlier processes;
-   * undefined if not known.
+   * Sets the number of train steps in the whole stage, including those before the stage was
+   * resumed. Undefined if the number is not known.
    */
   setTotalSteps(total: number | undefined): void;
   /**
-   * Sets the work in progress, which is shown while a step is still running: `explore step 3`,
-   * `12/64 runs`.
+   * Sets the work in progress, which is shown before the step has ended, such as `explore step 3`
+   * and `12/64 runs`.
    */
   setActivity(what: string, detail?: string): void;
-  /** Writes a line of text; on a terminal above the live line. */
+  /** Writes a line of text. On a terminal, the line appears above the live line. */
   log(line: string): void;
 }
 
@@ -48,7 +48,7 @@ const redrawEveryMs = 100;
 /** Time in ms between two checks for a long step. */
 const lookEveryMs = 1000;
 /**
- * Time in ms without output after which a plain line shows what is in progress; the time doubles
+ * Time in ms without output after which a plain line shows what is in progress. The time doubles
  * with each such line.
  */
 const plainSilenceMs = 5000;
@@ -57,9 +57,9 @@ const clearLine = '\r\u001B[2K';
 
 /**
  * Shows stage, step, reward, loss, tokens per second and remaining time, each as soon as it is
- * known: reward from the explorer's `rollout/reward/mean`, loss from the trainer's
+ * known. The sources are: reward from the explorer's `rollout/reward/mean`, loss from the trainer's
  * `actor/final_loss`, speed from `perf/throughput`, remaining time from the speed of the train
- * steps. Results of evaluations get separate lines. While a step is running, the line shows what is
+ * steps. Results of evaluations get separate lines. Before a step has ended, the line shows what is
  * in progress and for how long. `close` shows the last step and ends the line.
  */
 export function consoleSink(options: ConsoleSinkOptions): ConsoleSink {
@@ -100,7 +100,7 @@ export function consoleSink(options: ConsoleSinkOptions): ConsoleSink {
 interface Screen {
   readonly terminal: Terminal;
   readonly clock: Pick<Clock, 'now' | 'after'>;
-  /** True if a single line is updated; otherwise each state gets a new line. */
+  /** True if a single line is updated. Otherwise each state gets a new line. */
   readonly isLive: boolean;
   readonly paint: (style: 'bold' | 'dim', text: string) => string;
   readonly label: string;
@@ -109,7 +109,7 @@ interface Screen {
   firstStep?: { readonly step: number; readonly at: number };
   /** True if the live line is on the terminal's last line. */
   isDrawn: boolean;
-  /** True if `progress` contains something that was not shown yet. */
+  /** True if `progress` contains something that has not been shown yet. */
   isStale: boolean;
   shownAt: number;
   /** Time of the last record or change of the activity, in ms of the clock. */
@@ -160,7 +160,7 @@ function measureSpeed(screen: Screen, step: number): void {
 const isDue = ({ clock, isLive, shownAt }: Screen, { role }: MetricRecord): boolean =>
   isLive ? clock.now() - shownAt >= redrawEveryMs : role === 'trainer';
 
-/** Shows what is in progress if nothing was shown for a while. */
+/** Shows what is in progress if nothing was shown for some time. */
 function look(screen: Screen): void {
   const { clock, isLive, shownAt, heardAt, silenceMs } = screen;
   screen.stopLooking = clock.after(lookEveryMs, () => look(screen));
@@ -197,12 +197,15 @@ function close(screen: Screen): void {
 const hasFigures = ({ progress: { step, reward } }: Screen): boolean =>
   step !== undefined || reward !== undefined;
 
-/** Number of characters that fit on a line without wrapping; some pseudo terminals report 0. */
+/**
+ * Returns the number of characters that fit on a line without wrapping. Assumes 80 columns if the
+ * terminal reports 0, as some pseudo terminals do.
+ */
 function widthOf(terminal: Terminal): number {
   return (terminal.columns() || 80) - 1;
 }
 
-/** Line with as many figures from the left as fit in `width` characters. */
+/** Returns a line with as many figures from the left as fit in `width` characters. */
 function renderLine(screen: Screen, width: number): string {
   const { label, progress, paint, activity, clock, heardAt } = screen;
   const seconds = (clock.now() - heardAt) / 1000;

@@ -1,5 +1,5 @@
 /**
- * CRC-32C (Castagnoli), as in TFRecord files. Source: RFC 3720, appendix B.4; the mask is
+ * CRC-32C (Castagnoli), as in TFRecord files. Source: RFC 3720, appendix B.4. The mask is
  * TensorFlow's.
  */
 
@@ -12,7 +12,7 @@ const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** Checksum of the bytes, an unsigned 32-bit integer. */
+/** Returns the checksum of the bytes, an unsigned 32-bit integer. */
 export function crc32c(bytes: Uint8Array): number {
   let crc = 0xffffffff;
   for (const byte of bytes) crc = (crc >>> 8) ^ table[(crc ^ byte) & 0xff]!;
@@ -20,8 +20,8 @@ export function crc32c(bytes: Uint8Array): number {
 }
 
 /**
- * Masked checksum: rotated right by 15 bits plus a constant, modulo 2^32. Without the mask,
- * checksums of data that contains checksums would be weak.
+ * Returns the masked checksum. It is the checksum rotated right by 15 bits, plus a constant, modulo
+ * 2^32. Without the mask, checksums of data that contains checksums would be weak.
  */
 export function maskedCrc32c(bytes: Uint8Array): number {
   const crc = crc32c(bytes);

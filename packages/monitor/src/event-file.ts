@@ -10,17 +10,22 @@ export interface TensorBoardEvent {
   /** Seconds since the epoch. */
   readonly wallTime: number;
   readonly step?: number;
-  /** Version of the file format, `brain.Event:2`; set in the first event of every file only. */
+  /**
+   * Version of the file format, `brain.Event:2`. It is set only in the first event of every file.
+   */
   readonly fileVersion?: string;
-  /** Scalars by tag; stored as float32. */
+  /** Scalars by tag. They are stored as float32. */
   readonly scalars?: Metrics;
-  /** True if a run starts (again) at `step`: readers drop data from there on in earlier files. */
+  /**
+   * True if a training run starts or resumes at `step`. Readers then drop the data of earlier files
+   * from that step on.
+   */
   readonly sessionStart?: boolean;
 }
 
 /**
- * A TFRecord frame: length (uint64), its masked checksum (uint32), the payload, its masked
- * checksum; little-endian.
+ * Returns a TFRecord frame. It consists of the length (uint64), its masked checksum (uint32), the
+ * payload and its masked checksum, little-endian.
  */
 export function frame(payload: Buffer): Buffer {
   const head = Buffer.alloc(12);
@@ -32,8 +37,8 @@ export function frame(payload: Buffer): Buffer {
 }
 
 /**
- * Field numbers: Event wall_time 1, step 2, file_version 3, summary 5, session_log 7; SessionLog
- * status 1 (START = 1).
+ * Encodes an event. The field numbers are: Event wall_time 1, step 2, file_version 3, summary 5,
+ * session_log 7, and SessionLog status 1 (START = 1).
  */
 export function encodeEvent({
   wallTime,
@@ -51,7 +56,10 @@ export function encodeEvent({
   ]);
 }
 
-/** Encodes a Summary: repeated value 1; Value: tag 1, simple_value 2. */
+/**
+ * Encodes a Summary. The field numbers are: Summary value 1 (repeated), and Value tag 1,
+ * simple_value 2.
+ */
 function encodeSummary(scalars: Metrics): Buffer {
   const values = Object.entries(scalars).map(([tag, value]) =>
     bytesField(1, Buffer.concat([bytesField(1, Buffer.from(tag)), floatField(2, value)])),

@@ -5,25 +5,25 @@ import { describeError } from '@trinity-rft/core';
 import { MonitorError } from './lines/monitor-error.js';
 
 export interface LineWriter {
-  /** Appends the line and a newline; synchronous. */
+  /** Appends the line and a newline synchronously. */
   write(line: string): void;
   close(): void;
 }
 
 export interface FileWriterOptions {
   /**
-   * Maximum size in bytes. A file that would exceed it is renamed to `<file>.1`, replacing an
-   * earlier one, and a new file is begun.
+   * Maximum size in bytes. A file that would exceed it is renamed to `<file>.1`, which replaces an
+   * older `<file>.1`, and a new file is begun.
    * @default no limit
    */
   readonly maxFileBytes?: number;
 }
 
-/** Path of the earlier part of `file`. */
+/** Returns the path of the earlier part of `file`. */
 export const earlierFile = (file: string): string => `${file}.1`;
 
 /**
- * Appends to `file`, which is created with its folder.
+ * Creates a writer that appends to `file`. The file and its folder are created if necessary.
  * @throws MonitorError when the file cannot be opened or written
  */
 export function fileWriter(

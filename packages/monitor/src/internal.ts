@@ -1,4 +1,4 @@
-/** Exports for our own packages, without a promise of stability. */
+/** Exports for packages of this repository only. This interface is not stable. */
 export { telemetrySink } from './telemetry/metric-sink.js';
 export { inModelSpan, type ModelAnswer } from './telemetry/model-span.js';
 export {

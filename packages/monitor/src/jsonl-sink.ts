@@ -1,4 +1,6 @@
-/** `metrics.jsonl`: one line per record, which is written before `write` returns. */
+/**
+ * Writes `metrics.jsonl`, with one line per record. Each line is written before `write` returns.
+ */
 import { appendFileSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { type Logger, type MetricRecord, type MetricSink, silentLogger } from '@trinity-rft/core';
@@ -8,20 +10,20 @@ import type { ResumePoint } from './resume-point.js';
 import { trimJsonl } from './trim-jsonl.js';
 
 export interface JsonlSinkOptions {
-  /** Path of the file, which is created with its folder. */
+  /** Path of the file. The file and its folder are created if necessary. */
   readonly path: string;
-  /** Steps up to which the records of an earlier process are kept. @default all are kept */
+  /** Steps up to which the records from before the resume are kept. @default all are kept */
   readonly resume?: ResumePoint;
-  /** Gets one warning per metric that is not a finite number. @default no logger */
+  /** Receives one warning per metric that is not a finite number. @default no logger */
   readonly logger?: Pick<Logger, 'warn'>;
 }
 
 /**
  * Appends `{"role","step","metrics":{...},"timing":{...}}` per record. Keys are sorted, and seconds
- * and rates are under `timing`, so that two runs with the same seed agree on everything else, byte
- * for byte. Numbers that are not finite become null. Opening the file repairs what a killed process
- * left: it removes an incomplete line and records beyond the resume point. `write` throws on a disk
- * error, so wrap the sink in `teeSink`.
+ * and rates are under `timing`, so that two training runs with the same seed agree on everything
+ * else, byte for byte. Numbers that are not finite become null. Opening the file repairs it if an
+ * operating-system process was killed: it removes an incomplete line and records beyond the resume
+ * point. `write` throws on a disk error, so wrap the sink in `teeSink`.
  * @throws MonitorError when the file cannot be opened or written
  */
 export function jsonlSink({
@@ -52,7 +54,7 @@ export function jsonlSink({
           `Metric ${key} is ${record.metrics[key]} at ${record.role} step ${record.step}; it is written as null. This is reported once per metric.`,
         );
       }
-      // One append per line: a kill loses at most the line being written.
+      // One append per line, so that a kill loses at most the line being written.
       guarded(() => appendFileSync(open, jsonlLine(record)));
     },
     close: async () => {
@@ -62,7 +64,7 @@ export function jsonlSink({
   };
 }
 
-/** The line of a record, including the newline. */
+/** Returns the line of a record, including the newline. */
 export function jsonlLine({ role, step, metrics }: MetricRecord): string {
   const entries = Object.entries(metrics).sort(([a], [b]) => (a < b ? -1 : 1));
   const pick = (isTiming: boolean): Record<string, number> =>
@@ -74,7 +76,9 @@ function notFinite({ metrics }: MetricRecord): readonly string[] {
   return Object.keys(metrics).filter((key) => !Number.isFinite(metrics[key]));
 }
 
-/** True for seconds and rates: the metrics in which two runs with the same seed differ. */
+/**
+ * Returns true for seconds and rates, which differ between two training runs with the same seed.
+ */
 function isTimingKey(key: string): boolean {
   return (
     key.startsWith('time/') ||

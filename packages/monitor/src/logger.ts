@@ -1,4 +1,4 @@
-/** The log: readable text. Each event starts a new line. */
+/** Writes the log as readable text. Each event starts a new line. */
 import { describeError, type Clock, type Logger, type LogLevel } from '@trinity-rft/core';
 import { boundedText, redactText } from '@trinity-rft/core/support';
 import { redactField } from './redact.js';
@@ -7,7 +7,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const severity: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 
-/** Maximum number of characters of an event: agents log whole pages. */
+/** Maximum number of characters of an event. There is a limit because agents log whole pages. */
 const longestLine = 100_000;
 
 export interface LoggerOptions {
@@ -26,8 +26,8 @@ export interface LoggerOptions {
 }
 
 /**
- * Creates a logger with lines such as `WARN 2026-01-02T03:04:05.678Z message key=value`, in UTC;
- * further lines of a message are indented. A child's fields come before those of the call. Values
+ * Creates a logger with lines such as `WARN 2026-01-02T03:04:05.678Z message key=value`, in UTC.
+ * Further lines of a message are indented. A child's fields come before those of the call. Values
  * of fields with names such as key, token, password or secret are redacted, except for numbers and
  * booleans. Never throws.
  */
@@ -94,8 +94,8 @@ function formatFields(fields: Fields): string {
 }
 
 /**
- * Formats a value: words without quotes; text with spaces, quotes or `=` as JSON, so that a line
- * can be parsed.
+ * Formats a value. Words have no quotes. Text with spaces, quotes or `=` is written as JSON, so
+ * that a line can be parsed.
  */
 function formatValue(value: unknown): string {
   const plain = value instanceof Error ? describeError(value) : value;

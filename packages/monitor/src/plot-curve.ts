@@ -18,8 +18,8 @@ export interface PlotOptions {
 }
 
 /**
- * Code point of the empty braille character, to which the bits of the dots are added: two columns
- * of four dots.
+ * Code point of the empty braille character, to which the bits of the dots are added. A character
+ * has two columns of four dots.
  */
 const brailleBase = 0x2800;
 const dotBits = [
@@ -30,7 +30,7 @@ const dotBits = [
 /**
  * Draws values against their index from 1, with the ends of both axes and the first and the last
  * value. The lines are joined by newlines. With more values than columns of dots, each dot is the
- * mean of an equal share of the values. Values that are not finite leave gaps; values outside of
+ * mean of an equal share of the values. Values that are not finite leave gaps. Values outside of
  * the axis are drawn at its ends.
  */
 export function plotCurve(values: readonly number[], options: PlotOptions = {}): string {
@@ -58,7 +58,7 @@ export function plotCurve(values: readonly number[], options: PlotOptions = {}):
   return [...heading, ...curve, axis, ends].join('\n');
 }
 
-/** Row of a value, from 0 at the top; a flat curve is in the middle. */
+/** Returns the row of a value, from 0 at the top. A flat curve is in the middle. */
 function dotRow(
   value: number,
   { bottom, top, dotsDown }: { bottom: number; top: number; dotsDown: number },
@@ -67,7 +67,10 @@ function dotRow(
   return Math.round((1 - Math.min(1, Math.max(0, share))) * (dotsDown - 1));
 }
 
-/** Labels with the first value at the left end of the axis and the last one at the right end. */
+/**
+ * Returns a line of labels, with the first value at the left end of the axis and the last one at
+ * the right end.
+ */
 function endLabels(
   values: readonly number[],
   columns: number,
@@ -79,8 +82,8 @@ function endLabels(
 }
 
 /**
- * One value per column of dots: the mean of an equal share if there are more values than columns,
- * otherwise linear interpolation.
+ * Returns one value per column of dots. It is the mean of an equal share if there are more values
+ * than columns, otherwise linear interpolation.
  */
 function sampleAcross(values: readonly number[], across: number): readonly number[] {
   return Array.from({ length: across }, (_, column) => {
@@ -109,7 +112,7 @@ function drawDots(
   for (const [x, row] of dotRows.entries()) {
     if (row === undefined) continue;
     const previous = dotRows[x - 1] ?? row;
-    // The column before has its own dot already.
+    // The previous column already has its dot.
     const from = previous === row ? row : previous + Math.sign(row - previous);
     for (let y = Math.min(from, row); y <= Math.max(from, row); y++)
       cells[y >> 2]![x >> 1]! |= dotBits[x % 2]![y % 4]!;

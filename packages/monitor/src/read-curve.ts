@@ -1,4 +1,4 @@
-/** Reads a metric over the steps of a run from `metrics.jsonl`. */
+/** Reads a metric over the steps of a training run from `metrics.jsonl`. */
 import type { MetricRecord } from '@trinity-rft/core';
 import { readMetrics, valueOf } from './lines/metric-lines.js';
 
@@ -9,8 +9,8 @@ export interface CurveOptions {
 }
 
 /**
- * Values in the order of the file, without records that lack the metric and values that are not
- * finite.
+ * Returns the values in the order of the file, without records that lack the metric and values that
+ * are not finite.
  * @throws MonitorError when the file cannot be read
  */
 export async function readCurve(

@@ -1,4 +1,4 @@
-/** Progress of a run on the console: the figures, and their text. */
+/** Progress of a training run on the console, as figures and as text. */
 import type { MetricRecord } from '@trinity-rft/core';
 
 /** Figures, each from the latest record that contained it. */
@@ -9,7 +9,7 @@ export interface Progress {
   readonly reward?: number;
   readonly loss?: number;
   readonly tokensPerSecond?: number;
-  /** Mean over the observed train steps, in seconds; undefined before the second step. */
+  /** Mean over the observed train steps, in seconds. Undefined before the second step. */
   readonly secondsPerStep?: number;
 }
 
@@ -20,7 +20,7 @@ export const figureMetrics = {
   'tokens/s': 'perf/throughput',
 } as const;
 
-/** Progress updated with the figures of a record. */
+/** Returns the progress, updated with the figures of a record. */
 export function follow(progress: Progress, { role, step, metrics }: MetricRecord): Progress {
   if (role === 'explorer')
     return { ...progress, reward: metrics[figureMetrics.reward] ?? progress.reward };
@@ -34,8 +34,8 @@ export function follow(progress: Progress, { role, step, metrics }: MetricRecord
 }
 
 /**
- * Label and value of each known figure, in order. A total that was exceeded was only an estimate,
- * and is not shown.
+ * Returns the label and value of each known figure, in order. A total that was exceeded was only an
+ * estimate, and is not shown.
  */
 export function figures({
   step = 0,
@@ -57,7 +57,7 @@ export function figures({
   ];
 }
 
-/** True for the record of an explore step, false for that of an evaluation. */
+/** Returns true for the record of an explore step, and false for that of an evaluation. */
 export const isExploreStep = ({
   role,
   metrics,
@@ -65,8 +65,8 @@ export const isExploreStep = ({
   role === 'explorer' && Object.keys(metrics).some((key) => key.startsWith('rollout/'));
 
 /**
- * Step after which an evaluation was made. The evaluation at the end of a run is recorded under the
- * step after the last one, which has no explore step.
+ * Returns the step after which an evaluation was made. The evaluation at the end of a training run
+ * is recorded under the step after the last one, which has no explore step.
  * @param isExplored true if an explore step was recorded
  */
 export const evaluatedAfter = (
@@ -74,7 +74,7 @@ export const evaluatedAfter = (
   isExplored: (step: number) => boolean,
 ): number => (role === 'bench' || step === 0 || isExplored(step) ? step : step - 1);
 
-/** Mean rewards of evaluations and benchmarks in a record, such as `gsm8k 0.512`. */
+/** Returns the mean rewards of evaluations and benchmarks in a record, such as `gsm8k 0.512`. */
 export function evaluationResults({ metrics }: MetricRecord): readonly string[] {
   return Object.entries(metrics).flatMap(([key, value]) => {
     const set = /^(?:eval|bench)\/(.+)\/reward\/mean(?:@\d+)?$/.exec(key)?.[1];
@@ -83,8 +83,8 @@ export function evaluationResults({ metrics }: MetricRecord): readonly string[] 
 }
 
 /**
- * Formats a number in few characters, such as `1234`, `12.3`, `0.0123`, `1.2e-7`: with three
- * significant digits, as an integer from 100 on, and with an exponent outside of [1e-4, 1e7).
+ * Formats a number in few characters, such as `1234`, `12.3`, `0.0123`, `1.2e-7`. It has three
+ * significant digits, is an integer from 100 on, and has an exponent outside of [1e-4, 1e7).
  */
 export function shortNumber(value: number): string {
   if (!Number.isFinite(value) || value === 0) return String(value);
@@ -93,7 +93,7 @@ export function shortNumber(value: number): string {
   return size >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
 }
 
-/** Duration such as `45s`, `3m 20s`, `2h 05m`. */
+/** Formats a duration, such as `45s`, `3m 20s`, `2h 05m`. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60) return `${whole}s`;

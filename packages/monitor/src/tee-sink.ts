@@ -4,8 +4,8 @@ import { redactText } from '@trinity-rft/core/support';
 import { MonitorError } from './lines/monitor-error.js';
 
 /**
- * Maximum number of metrics in a record; with more, drawing the charts would take longer than the
- * step.
+ * Maximum number of metrics in a record. With more metrics, drawing the charts would take longer
+ * than the step.
  */
 const mostMetrics = 5000;
 
@@ -18,10 +18,10 @@ export interface TeeSinkOptions {
 }
 
 /**
- * Writes every record to every sink, in order. Never throws: a failing sink is reported, closed and
- * dropped, and the others continue, because monitoring must not end a run. Secrets in names of
- * metrics are redacted, and at most 5,000 metrics of a record are written. `close` closes the
- * remaining sinks; writes after it are ignored.
+ * Writes every record to every sink, in order. Never throws. A failing sink is reported, closed and
+ * dropped, and the other sinks continue, because monitoring must not end a training run. Secrets in
+ * names of metrics are redacted, and at most 5,000 metrics of a record are written. `close` closes
+ * the remaining sinks. Later writes are ignored.
  */
 export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOptions): MetricSink {
   let alive = [...sinks];
@@ -70,7 +70,7 @@ export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOption
         } catch (cause) {
           alive = alive.filter((other) => other !== sink);
           report(`A metric sink failed at ${record.role} step ${record.step}`, cause);
-          // The failure of the sink was reported already; an error of closing it adds nothing.
+          // The failure of the sink was already reported. An error of closing it adds nothing.
           void Promise.resolve()
             .then(() => sink.close())
             .catch(() => undefined);
@@ -85,7 +85,7 @@ export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOption
   };
 }
 
-/** Redacted names by metric name. A run has few names, which recur in every step. */
+/** Redacted names by metric name. A training run has few names, which recur in every step. */
 const known = new Map<string, string>();
 
 function safeName(name: string): string {

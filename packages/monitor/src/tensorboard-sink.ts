@@ -1,4 +1,4 @@
-/** TensorBoard event files, one folder per role. */
+/** Writes TensorBoard event files, in one folder per role. */
 import { appendFileSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { describeError, type Clock, type MetricSink, type MetricRole } from '@trinity-rft/core';
@@ -16,10 +16,10 @@ export interface TensorBoardSinkOptions {
 }
 
 /**
- * Creates the sink. Every process, resumed or not, writes new files; TensorBoard reads all files of
- * a folder in the order of their names. Values are float32; those that are not finite are written
- * unchanged, and TensorBoard marks them. `write` throws on a disk error, so wrap the sink in
- * `teeSink`.
+ * Creates the sink. Every operating-system process, resumed or not, writes new files. TensorBoard
+ * reads all files of a folder in the order of their names. Values are float32. Values that are not
+ * finite are written unchanged, and TensorBoard marks them. `write` throws on a disk error, so wrap
+ * the sink in `teeSink`.
  */
 export function tensorBoardSink({
   directory,
@@ -38,7 +38,7 @@ export function tensorBoardSink({
     files.set(role, file);
     append(file, { wallTime: seconds(), fileVersion: 'brain.Event:2' });
     const resumed = resume[role];
-    // The records with which a run ended have the number of the step after its last one.
+    // The records with which a training run ended have the number of the step after its last one.
     const kept = resume.hadEnded && role === 'explorer' ? 1 : 0;
     if (resumed !== undefined)
       append(file, { wallTime: seconds(), step: resumed + 1 + kept, sessionStart: true });

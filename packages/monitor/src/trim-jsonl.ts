@@ -1,4 +1,7 @@
-/** Removes what a killed process left in a metrics file. */
+/**
+ * Removes incomplete lines and records of repeated steps from a metrics file, after an
+ * operating-system process was killed.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import type { MetricRole } from '@trinity-rft/core';
 import { replaceFileSync, tryJson } from '@trinity-rft/core/support';
@@ -7,9 +10,10 @@ import type { ResumePoint } from './resume-point.js';
 
 /**
  * Drops lines that are not JSON (incomplete because of a kill) and records beyond the resume point
- * of their role. With `hadEnded`, records that were written at the end of the run are kept. The new
- * file is written next to the old one and renamed over it, so that nothing is lost if this process
- * is killed meanwhile. If the file is missing or needs no change, nothing is written.
+ * of their role. With `hadEnded`, records that were written at the end of the training run are
+ * kept. The new file is written next to the old one and renamed over it, so that nothing is lost if
+ * this operating-system process is also killed. If the file is missing or needs no change, nothing
+ * is written.
  */
 export function trimJsonl(file: string, resume: ResumePoint): void {
   let isRepeated = false;
@@ -41,7 +45,10 @@ function keepLines(file: string, keeps: (record: unknown) => boolean): void {
   if (after !== before) replaceFileSync(file, after, { flush: true });
 }
 
-/** True for a record to keep. JSON of another shape is kept, because other programs wrote it. */
+/**
+ * Returns true for a record to keep. JSON of another shape is kept, because other programs wrote
+ * it.
+ */
 function stays(record: unknown, resume: ResumePoint): boolean {
   if (typeof record !== 'object' || record === null) return true;
   const { role, step } = record as { readonly role?: unknown; readonly step?: unknown };
@@ -51,14 +58,14 @@ function stays(record: unknown, resume: ResumePoint): boolean {
 }
 
 /**
- * True for a record of the explorer if the run had finished and is continued, see
+ * Returns true for a record of the explorer if the training run had finished and is continued, see
  * `ResumePoint.hadEnded`.
  */
 const endedIt = (record: unknown, { explorer = -1, hadEnded = false }: ResumePoint): boolean =>
   hadEnded && explorer >= 0 && (record as { readonly role: unknown }).role === 'explorer';
 
 /**
- * True for the record of an explore step; only explore steps have the timing
+ * Returns true for the record of an explore step. Only explore steps have the timing
  * `time/wait_explore_step`.
  */
 const isExploreStep = (record: unknown): boolean =>

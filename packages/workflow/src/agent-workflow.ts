@@ -1,4 +1,4 @@
-/** Workflow around an agent of any framework; every adapter uses it. */
+/** Creates a workflow around an agent of any framework. Every adapter uses it. */
 import type { ArgsSchema } from '@trinity-rft/core';
 import { defineWorkflow, type AnyArgs } from './definition/define.js';
 import { requirePrompt } from './definition/require-prompt.js';
@@ -20,20 +20,20 @@ export interface AgentWorkflowOptions<Context, Args = AnyArgs> {
    * @default any arguments are accepted
    */
   readonly args?: ArgsSchema<Args>;
-  /** Reward of runs that end with a mistake of the model. @default 0 */
+  /** Reward of rollouts that end with a mistake of the model. @default 0 */
   readonly faultReward?: number;
   /**
-   * Runs the agent. Returns its answer, which the task's reward function scores (undefined counts
-   * as an empty text), or the score itself.
+   * Executes the agent. Returns an answer, which the task's reward function scores, or the score
+   * itself. Undefined counts as an empty answer.
    */
   readonly run: (context: Context, args: Args) => Promise<string | undefined | WorkflowOutput>;
 }
 
 /**
- * Creates a workflow whose metric `model_fault` is 1 for runs that end with a mistake of the model,
- * else 0.
- * @param play runs the agent by calling its second argument with the adapter's additions to the
- * context
+ * Creates a workflow. Its metric `model_fault` is 1 for rollouts that end with a mistake of the
+ * model, else 0.
+ * @param play executes the agent, by calling `runAgent` with the fields that the adapter adds to
+ * the context
  * @throws ConfigError for an invalid name
  */
 export function agentWorkflow<Context extends AgentContext, Args>(

@@ -1,4 +1,4 @@
-/** Shared by packages of this repository; not a stable interface. */
+/** Exports for packages of this repository only. This interface is not stable. */
 export { type EndpointAddress, createAgentEndpoint } from './definition/agent-endpoint.js';
 export { isRewardDefinition, isWorkflowDefinition } from './definition/define.js';
 export { createOpenAIClient } from './definition/openai-client.js';

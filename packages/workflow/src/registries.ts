@@ -1,4 +1,4 @@
-/** The registries of workflows and reward functions, with the built-in ones. */
+/** Creates the registries of workflows and reward functions, with the built-in entries. */
 import type { Task } from '@trinity-rft/core';
 import {
   createRewardFn,
@@ -71,8 +71,8 @@ const judged = { prompt: true, auxiliaryModel: 'judge' } as const;
 const taught = { prompt: true, auxiliaryModel: 'teacher' } as const;
 
 /**
- * Built-in workflows, under the names of Trinity-RFT. The names of its asynchronous variants denote
- * the same workflows, because every workflow is asynchronous here.
+ * Built-in workflows, under the names of Trinity-RFT. The names of asynchronous variants denote the
+ * same workflows, because every workflow here is asynchronous.
  */
 const builtIn: readonly WorkflowDefinition[] = [
   ...named(['simple_workflow', 'async_simple_workflow'], simple),
@@ -91,7 +91,7 @@ const builtIn: readonly WorkflowDefinition[] = [
     args: boxedArgs,
     needs: graded,
   }),
-  // Its rows may have the problem under `question`.
+  // Rows of this workflow may have the problem under `question`.
   ...named(['math_eval_workflow', 'async_math_eval_workflow'], {
     workflow: MathEvalWorkflow,
     args: mathEvalArgs,
@@ -180,7 +180,7 @@ function named<Args>(
 }
 
 /**
- * The built-in workflows and those of a run.
+ * Creates the registry of built-in workflows and those of a training run.
  * @param extend replaces a built-in definition by an extended one. @default no change
  * @throws ConfigError for duplicate names
  */
@@ -194,7 +194,10 @@ export function createWorkflowRegistry(
   return registry;
 }
 
-/** The built-in reward functions and those of a run. @throws ConfigError for duplicate names */
+/**
+ * Creates the registry of built-in reward functions and those of a training run. @throws
+ * ConfigError for duplicate names
+ */
 export function createRewardRegistry(
   own: readonly RewardDefinition[] = [],
 ): Registry<RewardDefinition> {

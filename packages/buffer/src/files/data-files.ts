@@ -1,6 +1,6 @@
 /**
  * Chooses the files of one subset and split from the listing of a folder in Hugging Face `datasets`
- * layout. No I/O.
+ * layout. Does no I/O.
  */
 import { TaskError } from '@trinity-rft/core';
 import { matchesGlob, type CardSubset } from './dataset-card.js';
@@ -30,8 +30,8 @@ const notData = new Set([
 ]);
 
 /**
- * Files to read, in order. If a README declares subsets, the README decides; otherwise folders are
- * subsets, and file names contain the split.
+ * Returns the files to read, in order. A README that declares subsets determines the files.
+ * Otherwise folders are subsets, and file names contain the split.
  * @param paths relative to the folder, with `/`
  * @throws TaskError that lists the choices
  */
@@ -84,8 +84,8 @@ function fromCard(
 }
 
 /**
- * Files of a subset if no README declares subsets: a folder is a subset, and without a subset name
- * all files are read, as in `datasets`.
+ * Returns the files of a subset if no README declares subsets. Each folder is then a subset.
+ * Without a subset name, all files are read, as in `datasets`.
  */
 function inSubset(data: readonly string[], request: DataFilesRequest): readonly string[] {
   const { subsetName } = request;
@@ -103,7 +103,10 @@ function inSubset(data: readonly string[], request: DataFilesRequest): readonly 
   );
 }
 
-/** Files whose names contain no split belong to the train split, unless other files name a split. */
+/**
+ * Returns the files whose names or folders contain the split. Files without a split in their names
+ * belong to the train split, unless other files name a split.
+ */
 function fromNames(data: readonly string[], request: DataFilesRequest): readonly string[] {
   const exact = data.filter(
     (path) => canonicalSplit(fileName(path).replace(/\..*$/, '')) === request.split,

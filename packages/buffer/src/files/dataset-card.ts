@@ -13,7 +13,10 @@ export interface CardSubset {
   readonly splits: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Subsets that the card declares; empty if it cannot be parsed, in which case file names decide. */
+/**
+ * Returns the subsets that the card declares. Returns none if the card cannot be parsed; file names
+ * then determine the splits.
+ */
 export function readDatasetCard(readme: string): readonly CardSubset[] {
   const frontMatter = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---/.exec(readme)?.[1];
   const configs = frontMatter === undefined ? undefined : parseConfigs(frontMatter);
@@ -66,8 +69,8 @@ const textOr = (value: unknown, fallback: string): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : fallback;
 
 /**
- * True if a path matches a glob of `*`, `**`, `?`, `[...]` and `{a,b}`. As in a dataset card, the
- * name of a folder matches all files in it.
+ * Returns true if a path matches a glob. The glob may contain `*`, `**`, `?`, `[...]` and `{a,b}`.
+ * As in a dataset card, a glob that matches a folder matches all files in the folder.
  */
 export function matchesGlob(path: string, pattern: string): boolean {
   return new RegExp(`^(?:${globSource(pattern)})(?:/.*)?$`).test(path);

@@ -1,6 +1,6 @@
 /**
- * Reads rows from a JSON file, plain or gzipped: one object per line, or an array of objects. Whole
- * numbers that JavaScript cannot represent become texts, as in rows of Parquet and SQL.
+ * Reads rows from a JSON file, plain or gzipped: one object per line, or an array of objects.
+ * Integers that JavaScript cannot represent exactly become texts, as in rows of Parquet and SQL.
  */
 import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
@@ -11,8 +11,8 @@ import { findJsonMistake } from './json-mistake.js';
 import { notAnObject, assertNoBadRows, type BadRow } from './malformed.js';
 
 /**
- * The rows of a file, in file order. The file is an array if it starts with one, unless its name
- * says that it has one object per line.
+ * Reads the rows of a file, in file order. A file whose text starts with an array is read as an
+ * array, unless its extension (`.jsonl`, `.ndjson`) stands for one object per line.
  * @throws TaskError that counts the malformed rows and gives the places of the first few
  */
 export async function readJsonFile(
@@ -94,8 +94,8 @@ const mistakeIn = (text: string) =>
   findJsonMistake(text) ?? { offset: 0, problem: 'expected JSON' };
 
 /**
- * Splits at line feeds only: JSON strings may contain the other characters that Unicode defines as
- * line ends.
+ * Splits at line feeds only, because JSON strings may contain the other characters that Unicode
+ * defines as line ends.
  */
 async function* readLines(path: string, signal: AbortSignal | undefined): AsyncGenerator<Line> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -124,7 +124,8 @@ async function* readLines(path: string, signal: AbortSignal | undefined): AsyncG
 
 function openBytes(path: string, signal: AbortSignal | undefined): Readable {
   const file = createReadStream(path, { signal });
-  // `pipeline` needs a callback; the error itself reaches the reader of the unzipped stream.
+  // The callback is required but has nothing to do. The reader of the unzipped stream receives
+  // errors.
   return path.toLowerCase().endsWith('.gz')
     ? pipeline(file, createGunzip(), () => undefined)
     : file;

@@ -1,8 +1,10 @@
-/** Finds the first place at which a text is not JSON, and the reason. */
+/** Finds the first position at which a text is not valid JSON, and the reason. */
 import { parse, printParseErrorCode, type ParseError } from 'jsonc-parser';
 
 export interface JsonMistake {
-  /** Index at which the first wrong token starts; the text's length if it ends too early. */
+  /**
+   * Index at which the first wrong token starts, or the length of the text if it ends too early.
+   */
   readonly offset: number;
   /** Description such as `expected a comma or "}", found "b"`. */
   readonly problem: string;
@@ -28,7 +30,10 @@ const expectedBy: Readonly<Record<string, string>> = {
   InvalidCharacter: 'control characters as escapes',
 };
 
-/** The first mistake in `text`; undefined if it is JSON (RFC 8259), or nested too deeply to parse. */
+/**
+ * Returns the first mistake in `text`. Returns undefined if the text is JSON (RFC 8259) or is
+ * nested too deeply to parse.
+ */
 export function findJsonMistake(text: string): JsonMistake | undefined {
   const errors: ParseError[] = [];
   try {

@@ -4,8 +4,8 @@ import { TaskError } from '@trinity-rft/core';
 /** One row that cannot be used. */
 export interface BadRow {
   /**
-   * Place of the row, to append to the file's path: `:12:5`, which editors understand, or `, item
-   * 3`.
+   * Place of the row, which messages append to the file's path: `:12:5`, which editors recognise,
+   * or `, item 3`.
    */
   readonly place: string;
   readonly problem: string;
@@ -14,7 +14,10 @@ export interface BadRow {
 /** Maximum number of rows that the message describes. */
 const maxListed = 3;
 
-/** @throws TaskError that names the file, counts the bad rows and describes the first few */
+/**
+ * Throws if there are malformed rows.
+ * @throws TaskError that names the file, counts the bad rows and describes the first few
+ */
 export function assertNoBadRows(path: string, bad: readonly BadRow[], rowCount: number): void {
   if (bad.length === 0) return;
   const first = bad
@@ -33,7 +36,7 @@ export function assertNoBadRows(path: string, bad: readonly BadRow[], rowCount: 
   );
 }
 
-/** Problem of a value that should be an object; undefined for an object. */
+/** Returns the problem of a value that should be an object, or undefined for an object. */
 export function notAnObject(value: unknown): string | undefined {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return undefined;
   const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;

@@ -3,17 +3,18 @@ import { type RawTask, TaskError } from '@trinity-rft/core';
 import { plainValue } from './plain-value.js';
 
 /**
- * The rows of a file in file order, as plain JSON.
+ * Reads the rows of a file, in file order, as plain JSON.
  * @throws TaskError when the file is not Parquet or is damaged
  */
 export async function readParquetFile(path: string): Promise<readonly RawTask[]> {
-  // Loaded on first use: most runs read JSON.
+  // Loaded on first use, because most training runs read JSON.
   const [{ asyncBufferFromFile, parquetReadObjects }, { compressors }] = await Promise.all([
     import('hyparquet'),
     import('hyparquet-compressors'),
   ]);
   try {
-    // utf8: false keeps bytes that are not declared as text as bytes, instead of decoding them.
+    // `utf8: false` leaves columns that are not declared as text as bytes, instead of decoding
+    // them.
     const rows = await parquetReadObjects({
       file: await asyncBufferFromFile(path),
       compressors,

@@ -1,8 +1,8 @@
-/** Converts the values of a Parquet row to plain JSON, as they would be in a JSON file. */
+/** Converts the values of a Parquet row to plain JSON. */
 
 /**
- * Integers that JavaScript cannot represent exactly become decimal strings, times ISO 8601 strings,
- * bytes base64 strings, and missing values null.
+ * Converts a value to plain JSON. Integers that JavaScript cannot represent exactly become decimal
+ * strings. Times become ISO 8601 strings, and bytes base64 strings. Missing values become null.
  */
 export function plainValue(value: unknown): unknown {
   if (value === undefined) return null;

@@ -13,13 +13,19 @@ const synonyms: Readonly<Record<string, string>> = {
 };
 const keywords = new Set(['train', 'validation', 'test', ...Object.keys(synonyms)]);
 
-/** The last part of a path with `/`. */
+/** Returns the last part of a path that is separated by `/`. */
 export const fileName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** Converts `val` to `validation`; unknown names are unchanged. */
+/**
+ * Converts synonyms of a split to one name, such as `val` to `validation`. Unknown names are
+ * unchanged.
+ */
 export const canonicalSplit = (name: string): string => synonyms[name.toLowerCase()] ?? name;
 
-/** Split, index and number of shards in `train-00000-of-00003.parquet`; undefined for other names. */
+/**
+ * Returns the split, the index and the number of shards in a name such as
+ * `train-00000-of-00003.parquet`. Returns undefined for other names.
+ */
 export function shardOf(
   path: string,
 ): { readonly split: string; readonly index: number; readonly count: number } | undefined {
@@ -32,8 +38,8 @@ export function shardOf(
 }
 
 /**
- * The split that a path (relative, with `/`) names: in its shard number, as a word of the file
- * name, or as a folder. Undefined if the path names no split.
+ * Returns the split that a relative path (with `/`) names. The split may be part of a shard name, a
+ * word of the file name, or a folder. Returns undefined if the path names no split.
  */
 export function splitOf(path: string): string | undefined {
   const shard = shardOf(path);
@@ -50,7 +56,10 @@ export function splitOf(path: string): string | undefined {
   return undefined;
 }
 
-/** A part of a split. `from` and `to` are row numbers, counted from the end if negative, or percentages. */
+/**
+ * A part of a split. `from` and `to` are row numbers or percentages. Negative values count from the
+ * end.
+ */
 export interface SplitPart {
   readonly split: string;
   readonly from?: number;
@@ -59,8 +68,8 @@ export interface SplitPart {
 }
 
 /**
- * Parses `train`, `test[:100]`, `train[10%:20%]` and `train+test`, the notation of Hugging Face
- * `datasets`.
+ * Parses the notation of Hugging Face `datasets`: `train`, `test[:100]`, `train[10%:20%]` or
+ * `train+test`.
  * @throws TaskError
  */
 export function parseSplit(text: string): readonly SplitPart[] {
@@ -88,7 +97,7 @@ export function parseSplit(text: string): readonly SplitPart[] {
   });
 }
 
-/** The rows of one part. Percentages are rounded to the nearest row. */
+/** Returns the rows of one part. Percentages are rounded to the nearest row. */
 export function slicePart<T>(rows: readonly T[], { from = 0, to, unit }: SplitPart): readonly T[] {
   const toRow = (value: number): number =>
     unit === 'percent' ? Math.round((value / 100) * rows.length) : value;

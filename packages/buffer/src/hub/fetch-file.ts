@@ -1,6 +1,6 @@
 /**
- * Fetches one file of the hub, and resumes an interrupted download of this or an earlier process.
- * The file gets its final name only if its size and digest are right.
+ * Fetches one file of the hub, and resumes an interrupted download of this or an earlier
+ * operating-system process. The file gets its final name only if its size and digest are correct.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -26,7 +26,7 @@ export interface RemoteFile {
   readonly digest: Digest;
 }
 
-/** Options of a download; `stallMs` applies to each attempt. */
+/** Options of a download. `stallMs` applies to each attempt. */
 export interface FetchOptions extends DownloadOptions {
   readonly token: string | undefined;
   /** Cache folder of the dataset or model. */
@@ -35,10 +35,13 @@ export interface FetchOptions extends DownloadOptions {
 
 type OnProgress = (bytes: number) => void;
 
-/** Failed attempts after which the download fails; progress resets the count to 1. */
+/** Number of failed attempts after which the download fails. Progress resets the number to 1. */
 const mostAttempts = 3;
 
-/** A response of the hub that is not the file; has `statusCode` like errors of the hub's client. */
+/**
+ * A response of the hub with an error status. Like errors of the hub's client, it has a
+ * `statusCode`.
+ */
 class StatusError extends Error {
   readonly statusCode: number;
 
@@ -48,7 +51,10 @@ class StatusError extends Error {
   }
 }
 
-/** @throws ConfigError for a wrong digest, CancelledError, and network errors */
+/**
+ * Fetches a file, unless it already exists.
+ * @throws ConfigError for a wrong digest, CancelledError, and network errors
+ */
 export async function fetchFile(
   file: RemoteFile,
   target: string,
@@ -62,7 +68,7 @@ export async function fetchFile(
 async function fetchAlone(file: RemoteFile, target: string, options: FetchOptions): Promise<void> {
   if (await exists(target)) return;
   await mkdir(dirname(target), { recursive: true });
-  // The digest in the name keeps parts of different contents apart.
+  // The name contains the digest, so that parts of different contents are not mixed.
   const part = `${target}.${file.digest.hex.slice(0, 16)}.incomplete`;
   await fetchPart(file, part, options);
   if ((await digestOf(part, file)) !== file.digest.hex) {
@@ -94,7 +100,7 @@ async function fetchPart(file: RemoteFile, part: string, options: FetchOptions):
   }
 }
 
-/** Reports progress: one line at the end, and one every few seconds for a large file. */
+/** Returns a function that reports progress: one line every five seconds, and one at the end. */
 function progressLines(file: RemoteFile, { clock, report }: FetchOptions): OnProgress {
   const everyMs = 5000;
   let last = clock.now();
@@ -106,7 +112,7 @@ function progressLines(file: RemoteFile, { clock, report }: FetchOptions): OnPro
   };
 }
 
-/** Size such as `12.3 MB`, in powers of 1000, as the hub shows it. */
+/** Formats a size in powers of 1000, as the hub does: `12.3 MB`. */
 export function byteSize(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
@@ -114,7 +120,7 @@ export function byteSize(bytes: number): string {
   return `${Number(value.toPrecision(3))} ${units[power]}`;
 }
 
-/** True if another attempt may succeed. */
+/** Returns true if another attempt may succeed. */
 function isPassing(error: unknown): boolean {
   if (error instanceof StatusError) return error.statusCode >= 500 || error.statusCode === 429;
   if (error instanceof CancelledError) return error.reason === 'timeout';
@@ -142,7 +148,7 @@ async function fetchRest(
     response.status === 206 &&
     response.headers.get('content-range')?.startsWith(`bytes ${had}-`) === true;
   let bytes = continues ? had : 0;
-  // Written directly: an interrupted stream would lose what it has buffered.
+  // Data is written without a stream, because an interrupted stream would lose its buffered data.
   await using handle = await open(part, continues ? 'a' : 'w');
   for await (const chunk of response.body as ReadableStream<Uint8Array>) {
     await handle.appendFile(chunk);
@@ -160,7 +166,7 @@ async function digestOf(path: string, { size, digest }: RemoteFile): Promise<str
   return hash.digest('hex');
 }
 
-/** Size of a file in bytes; -1 if the file does not exist. */
+/** Returns the size of a file in bytes, or -1 if the file does not exist. */
 const sizeOf = (path: string): Promise<number> =>
   stat(path).then(
     ({ size }) => size,

@@ -14,13 +14,13 @@ export interface CacheOptions {
    */
   readonly cacheDirectory?: string | undefined;
   /**
-   * Environment variables, of which HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE and those of the cache
+   * Environment variables. HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE and the variables of the cache
    * folder are read. The token is only used in request headers.
    */
   readonly environment: Environment;
 }
 
-/** Options of every call of the hub's client. */
+/** Returns the options of every call of the hub's client. */
 export function hubAccess(environment: Environment, guard: StallGuard) {
   return {
     hubUrl: endpointOf(environment),
@@ -45,7 +45,10 @@ export const exists = (path: string): Promise<boolean> =>
   );
 export const isSet = (value: string | undefined): boolean =>
   value !== undefined && !['', '0', 'false'].includes(value.toLowerCase());
-/** True if a path stays in the snapshot's folder. Listings are not trusted: a path could lead outside. */
+/**
+ * Returns true if a path is inside the snapshot's folder. Listings of the hub are not trusted,
+ * because a path could lead outside.
+ */
 export const isInside = (path: string): boolean =>
   !path.startsWith('/') && !path.split(/[/\\]/).includes('..');
 export const endpointOf = (environment: Environment): string =>
@@ -57,7 +60,10 @@ export function cacheDirectoryOf({ cacheDirectory, environment }: CacheOptions):
   return environment['HF_HUB_CACHE'] || join(home, 'hub');
 }
 
-/** Text of a failed fetch, whose reason is in its cause: `getaddrinfo ENOTFOUND ...`. */
+/**
+ * Returns the reason of a failed fetch, which is the message of its cause: `getaddrinfo ENOTFOUND
+ * ...`.
+ */
 export function reasonOf(cause: unknown): string {
   const inner = cause instanceof Error ? cause.cause : undefined;
   const text =

@@ -1,6 +1,6 @@
 /**
- * Folders of the Hugging Face cache that hold one dataset or model, in the layout of
- * `huggingface_hub`, so that files fetched by Python are found.
+ * Reads and writes the folders of one dataset or model in the Hugging Face cache. The layout is
+ * that of `huggingface_hub`, so that files that Python has fetched are found.
  */
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
@@ -9,12 +9,15 @@ import { replaceFile } from '@trinity-rft/core/support';
 export interface HubCache {
   /** Folder of the dataset or model. */
   readonly folder: string;
-  /** Folder of the files at a revision. */
+  /** Returns the folder of the files at a revision. */
   snapshot(revision: string): string;
-  /** Revision that was fetched last; undefined if there is none. */
+  /** Returns the revision that was fetched last, or undefined if there is none. */
   revision(): Promise<string | undefined>;
   setRevision(revision: string): Promise<void>;
-  /** Paths of the files of a revision; `complete` is true if they include files that were not fetched. */
+  /**
+   * Returns the paths of the files of a revision. `complete` is true if the paths include files
+   * that were not fetched.
+   */
   listing(
     revision: string,
   ): Promise<{ readonly paths: readonly string[]; readonly complete: boolean }>;
@@ -30,8 +33,8 @@ export function hubCache(cacheDirectory: string, kind: HubKind, id: string): Hub
   const folder = hubFolder(cacheDirectory, kind, id);
   const ref = join(folder, 'refs', 'main');
   const snapshot = (revision: string): string => join(folder, 'snapshots', revision);
-  // One split is fetched at a time; with the full listing, the choice of files stays the same as at
-  // the first fetch.
+  // Each fetch only gets the files of one split. The full listing is stored, so that the choice of
+  // files does not depend on the files that are in the cache.
   const listingFile = (revision: string): string => join(folder, 'listings', `${revision}.json`);
   return {
     folder,
@@ -48,7 +51,10 @@ export function hubCache(cacheDirectory: string, kind: HubKind, id: string): Hub
   };
 }
 
-/** Paths of all files below a folder, relative to it, with `/`; empty if the folder does not exist. */
+/**
+ * Returns the paths of all files below a folder, relative to the folder and with `/`. Returns none
+ * if the folder does not exist.
+ */
 export async function listFolder(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
     (error: NodeJS.ErrnoException) => {
@@ -67,7 +73,7 @@ export async function listFolder(folder: string): Promise<readonly string[]> {
     .toSorted();
 }
 
-/** Text of a file; undefined if it does not exist. */
+/** Returns the text of a file, or undefined if the file does not exist. */
 export async function readText(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;

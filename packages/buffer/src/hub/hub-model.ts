@@ -1,4 +1,4 @@
-/** Models of the Hugging Face hub: finds them in the cache, describes them, or fetches them. */
+/** Finds models of the Hugging Face hub in the cache, describes them, and fetches them. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import { chooseModelFiles, completeModel } from './model-files.js';
 import { guardStalls, type DownloadOptions } from './stall-guard.js';
 
 export interface HubModelOptions extends CacheOptions, Omit<DownloadOptions, 'stallMs' | 'signal'> {
-  /** Longest time without progress in milliseconds. @default 60000 */
+  /** Maximum number of milliseconds without progress of a download. @default 60000 */
   readonly stallMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -29,7 +29,7 @@ interface HubModel {
   readonly id: string;
   /** Hash of the commit. */
   readonly revision: string;
-  /** Folder in which the model's files are, or will be. */
+  /** Folder in the cache for the model's files. */
   readonly folder: string;
   /** Files in the order in which they are fetched. */
   readonly files: readonly RemoteFile[];
@@ -37,7 +37,10 @@ interface HubModel {
   readonly missingBytes: number;
 }
 
-/** Path of the model, a folder or a GGUF file, if all of it is in the cache; otherwise undefined. */
+/**
+ * Returns the path of the model (a folder or a GGUF file) if all its files are in the cache, and
+ * undefined otherwise.
+ */
 export function findCachedModel(id: string, options: CacheOptions): string | undefined {
   const model = parsed(id);
   const place = hubFolder(cacheDirectoryOf(options), 'models', model.repository);
@@ -60,7 +63,7 @@ const cachedRevision = (place: string, { revision }: ModelId): string =>
   isCommit(revision) ? revision : readFileSync(join(place, 'refs', revision), 'utf8').trim();
 
 /**
- * Asks the hub which files the model consists of; fetches none.
+ * Asks the hub for the list of files that the model consists of. Fetches no file.
  * @throws ConfigError if the hub cannot be reached or has no such model; CancelledError
  */
 export async function describeHubModel(id: string, options: HubModelOptions): Promise<HubModel> {
@@ -76,7 +79,7 @@ export async function describeHubModel(id: string, options: HubModelOptions): Pr
 }
 
 async function ask(id: string, model: ModelId, options: HubModelOptions): Promise<HubModel> {
-  // Loaded on first use: most runs read local files.
+  // Loaded on first use, because most training runs read local files.
   const { modelInfo } = await import('@huggingface/hub');
   const { environment } = options;
   const { repository } = model;
@@ -84,7 +87,7 @@ async function ask(id: string, model: ModelId, options: HubModelOptions): Promis
   return guardStalls(guarded, async (guard) => {
     const access = hubAccess(environment, guard);
     const info = { ...access, name: repository, revision: model.revision };
-    // A download that was cut off continues with its revision.
+    // A download that was interrupted continues with its revision.
     const revision =
       (await startedRevision(model, options)) ??
       (await modelInfo({ ...info, additionalFields: ['sha'] })).sha;
@@ -116,15 +119,15 @@ const placeOf = ({ repository }: ModelId, options: CacheOptions): string =>
 const downloadOptions = ({ clock, report, stallMs = 60_000, signal }: HubModelOptions) =>
   ({ clock, report, stallMs, signal }) satisfies DownloadOptions;
 
-/** Fetches only `config.json`, from which the model's memory is computed. */
+/** Fetches only `config.json`, from which the memory that the model needs is computed. */
 export async function fetchModelShape(model: HubModel, options: HubModelOptions): Promise<void> {
   const shape = model.files.filter(({ path }) => path === 'config.json');
   await fetchAll({ ...model, files: shape }, options);
 }
 
 /**
- * Path of the model in the cache, once all missing files have been fetched. Cached files are used
- * without the network; delete the folder to get a newer revision.
+ * Fetches the missing files of a model, and returns the path of the model in the cache. Cached
+ * files are used without the network. Delete the folder to get a newer revision.
  * @throws ConfigError that names the model, the host and the remedy; CancelledError
  */
 export async function fetchHubModel(id: string, options: HubModelOptions): Promise<string> {

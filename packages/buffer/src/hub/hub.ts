@@ -24,8 +24,9 @@ export interface HubRequest extends DownloadOptions, CacheOptions {
 }
 
 /**
- * Local paths of the selected files. Cached files are used without the network, so that a run and
- * its continuation read the same rows; delete the folder to get a newer revision.
+ * Fetches the selected files that are not in the cache, and returns the local paths of all selected
+ * files. Cached files are used without the network, so that a resumed training run reads the same
+ * rows. Delete the folder to get a newer revision.
  * @throws TaskError if the files are neither in the cache nor on the hub; CancelledError
  */
 export async function fetchHubFiles(request: HubRequest): Promise<readonly string[]> {
@@ -59,7 +60,7 @@ async function findInCache(
     return paths;
   } catch (error) {
     if (listing.complete && error instanceof TaskError) throw error;
-    // Some files have not been fetched yet.
+    // Some of the selected files have not been fetched yet.
     return undefined;
   }
 }
@@ -86,14 +87,14 @@ async function download(cache: HubCache, request: HubRequest): Promise<readonly 
   const paths: string[] = [];
   for (const path of chosen) paths.push(await fetchOne(path));
   await cache.setListing(revision, listing);
-  // Last: its presence means that the files are complete.
+  // The revision is written last. If it is present, the files are complete.
   await cache.setRevision(revision);
   return paths;
 }
 
 /** Lists the files of a dataset. An interrupted download continues with its own revision. */
 async function listDataset(cache: HubCache, { id, environment }: HubRequest, guard: StallGuard) {
-  // Loaded on first use: most runs read local files.
+  // Loaded on first use, because most training runs read local files.
   const { datasetInfo } = await import('@huggingface/hub');
   const access = hubAccess(environment, guard);
   const revision =

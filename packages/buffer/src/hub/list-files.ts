@@ -1,4 +1,4 @@
-/** Lists the files of a repository on the hub, with the digests that downloads are verified against. */
+/** Lists the files of a repository on the hub, with the digests that verify downloads. */
 import { endpointOf, hubAccess, isInside, type Environment } from './hub-access.js';
 import type { RemoteFile } from './fetch-file.js';
 import type { StallGuard } from './stall-guard.js';
@@ -10,13 +10,16 @@ interface Repository {
   readonly revision: string;
 }
 
-/** Files keyed by path. No path leads outside of the repository's folder. */
+/**
+ * Returns the files of a repository, keyed by path. No path leads outside of the repository's
+ * folder.
+ */
 export async function listRemoteFiles(
   { revision, ...repo }: Repository,
   environment: Environment,
   guard: StallGuard,
 ): Promise<ReadonlyMap<string, RemoteFile>> {
-  // Loaded on first use: most runs read local files.
+  // Loaded on first use, because most training runs read local files.
   const { listFiles } = await import('@huggingface/hub');
   const access = hubAccess(environment, guard);
   const place = `${endpointOf(environment)}/${repo.type === 'dataset' ? 'datasets/' : ''}${repo.name}`;

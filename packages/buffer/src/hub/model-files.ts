@@ -1,4 +1,4 @@
-/** Selects the files of a repository that a model consists of. No I/O. */
+/** Selects the files of a repository that a model consists of. Does no I/O. */
 import { ConfigError } from '@trinity-rft/core';
 import type { ModelId } from '@trinity-rft/core/support';
 
@@ -8,8 +8,8 @@ const weights = /^model(?:-\d+-of-\d+)?\.safetensors$/;
 const weightsIndex = 'model.safetensors.index.json';
 
 /**
- * Files to fetch, weights last, so that a folder with all of its weights is complete.
- * @throws ConfigError that says which files the repository lacks
+ * Returns the files to fetch. The weights come last, so that a folder with all weights is complete.
+ * @throws ConfigError that names the files that the repository lacks
  */
 export function chooseModelFiles(
   paths: readonly string[],
@@ -43,8 +43,8 @@ const unusable = (id: string, reason: string): ConfigError =>
   );
 
 /**
- * Path, within a folder, to open as the model: an empty text for the folder itself, or its GGUF
- * file; undefined if files are missing.
+ * Returns the path, within a folder, to open as the model: an empty text for the folder itself, or
+ * the path of a GGUF file. Returns undefined if files are missing.
  */
 export function completeModel(
   paths: readonly string[],

@@ -1,4 +1,7 @@
-/** Makes processes that fetch the same files into the same cache do so one by one. */
+/**
+ * Makes operating-system processes that fetch the same files into the same cache wait for each
+ * other.
+ */
 import { mkdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -12,8 +15,8 @@ import type { DownloadOptions } from './stall-guard.js';
 const busy = 5;
 const everyMs = 250;
 /**
- * Factor for the wait: the other process may stall several times, and then reads the files again
- * for their digests.
+ * Factor by which the maximum wait exceeds the stall time. The other process may stall several
+ * times, and later reads the files again to compute their digests.
  */
 const stallsOfAnother = 10;
 
@@ -21,13 +24,13 @@ export interface Lock {
   /** Cache folder of the dataset or model. */
   readonly folder: string;
   readonly name: string;
-  /** Describes the files fetched under the lock, for messages. */
+  /** Description of the files that are fetched under the lock, for messages. */
   readonly what: string;
 }
 
 /**
- * Runs `work` under a lock. The lock is one of the operating system, on an empty database, so it
- * ends with the process that holds it.
+ * Calls `work` under a lock. It is an operating-system lock on an empty database, so it ends when
+ * the process that holds it ends.
  * @throws CancelledError (`timeout`) if the process that holds the lock makes no progress for a
  * long time; the reason of the signal if it aborts during the wait
  */
@@ -85,7 +88,7 @@ async function bytesIn(folder: string): Promise<number> {
 }
 
 /**
- * Takes the lock. Returns undefined if the file system has no locks, or if the cache is not
+ * Tries to take the lock. Returns undefined if the file system has no locks, or if the cache is not
  * writable.
  */
 async function tryLock(lock: string): Promise<DatabaseSync | 'busy' | undefined> {

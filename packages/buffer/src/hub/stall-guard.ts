@@ -1,10 +1,10 @@
-/** A timeout that restarts whenever data arrives, for downloads of unknown length. */
+/** A timeout that restarts whenever data arrives, for downloads of unknown duration. */
 import { TrinityError, type Clock, CancelledError } from '@trinity-rft/core';
 
 /** Options of every download. `report` is required, so that long downloads and stalls are logged. */
 export interface DownloadOptions {
   readonly clock: Clock;
-  /** Longest time without progress in milliseconds. */
+  /** Maximum number of milliseconds without progress. */
   readonly stallMs: number;
   readonly signal: AbortSignal | undefined;
   /** Receives log lines about downloads and waits. */
@@ -17,20 +17,20 @@ export interface StallGuardOptions extends DownloadOptions {
 }
 
 /**
- * Milliseconds without progress before the first line about the stall; doubled for each further
- * line.
+ * Milliseconds without progress before the first log line about a stall. The time doubles for each
+ * further line.
  */
 const silentMs = 5000;
 
 export interface StallGuard {
-  /** Aborts when the caller does, or after `stallMs` without progress. */
+  /** Signal that aborts when the caller's signal does, or after `stallMs` without progress. */
   readonly signal: AbortSignal;
-  /** Called when data has arrived. */
+  /** Reports that data has arrived. */
   readonly progress: () => void;
 }
 
 /**
- * Runs `work` under a guard.
+ * Calls `work` with a guard.
  * @throws CancelledError (`timeout`) after `stallMs` without progress; the caller's reason if the
  * caller aborts
  */

@@ -1,4 +1,7 @@
-/** Runs that wait for rewards, in an SQLite file to which other processes write scores. */
+/**
+ * Stores rollouts that wait for rewards in an SQLite file. Other operating-system processes write
+ * rewards to this file.
+ */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -20,8 +23,9 @@ import { applicationId, refusals, schema, upgrade, type Refusal } from './schema
 export { refusals };
 
 /**
- * Runs that wait for rewards, in a file next to the experience store `database`. The file is
- * created when the first run waits; calls of `score` and `waiting` leave nothing open.
+ * Opens the store of rollouts that wait for rewards, a file next to the experience store
+ * `database`. The file is created when the first rollout waits. Calls of `score` and `waiting`
+ * leave no file open.
  */
 export function lateRewardsBeside(database: string): LateRewards {
   const path = join(dirname(database), 'late_rewards.db');
@@ -48,7 +52,10 @@ export function lateRewardsBeside(database: string): LateRewards {
   };
 }
 
-/** @throws BufferError if the database failed */
+/**
+ * Stores the reward of a rollout.
+ * @throws BufferError if the database failed
+ */
 function scoreRun(path: string, run: string, reward: number): RewardReceipt {
   if (!existsSync(path)) return 'unknown';
   const { database, tables } = open(path);
@@ -97,8 +104,8 @@ interface LateFile {
 const tables = ['pending_run', 'pending_experience', 'score'];
 
 /**
- * Opens the file, which is created if it is missing.
- * @param expected verifies the contents, which takes about a second per gigabyte
+ * Opens the file, and creates it if it is missing.
+ * @param expected `whole` to verify the contents, at about a second per gigabyte
  * @throws BufferError if the file cannot be opened, is damaged or belongs to another program
  */
 function open(path: string, expected?: 'whole'): LateFile {
@@ -149,7 +156,10 @@ function add(file: DatabaseSync, { task, step, runs }: PendingGroup): void {
   }
 }
 
-/** Groups that are due. A run whose deadline is found to have passed can no longer be scored. */
+/**
+ * Returns the groups that are due. Rollouts whose deadline has passed accept no more rewards after
+ * this call.
+ */
 function due(
   { database: file, tables: { isWhole, adopt } }: LateFile,
   path: string,
@@ -203,7 +213,10 @@ const changed = (path: string, run: string): BufferError =>
     { code: 'DATABASE_DAMAGED' },
   );
 
-/** @param waiting task keys, as a JSON array */
+/**
+ * Opens or closes groups for rewards; see `LateRewards.commit`.
+ * @param waiting task keys, as a JSON array
+ */
 function commit(file: DatabaseSync, step: number, waiting: string): void {
   const others = 'task NOT IN (SELECT value FROM json_each(?1))';
   const later = 'SELECT task FROM pending_run WHERE step > ?';

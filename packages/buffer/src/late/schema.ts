@@ -1,15 +1,15 @@
 /**
- * Tables of runs that wait for rewards. The rules for scores are in the database, so that they
+ * Tables of rollouts that wait for rewards. The rules for rewards are in the database, so that they
  * apply to every writer: `INSERT INTO score (run, reward) VALUES ('3/1/0', 0.7)`.
  */
 import type { RewardReceipt } from '@trinity-rft/core/store';
 
-/** "TRXL" in the file header: distinguishes our files from other databases. */
+/** "TRXL" in the file header. It distinguishes these files from other databases. */
 export const applicationId = 0x5452584c;
 
 export type Refusal = Exclude<RewardReceipt, 'stored'>;
 
-/** Error texts for scores that are not stored. */
+/** Error texts for rewards that are not stored. */
 export const refusals: Readonly<Record<Refusal, string>> = {
   scored: 'the run has another reward already',
   unusable: 'the reward is not a number from -1e9 to 1e9',
@@ -50,7 +50,7 @@ export const schema = `
   PRAGMA user_version = 1;
 `;
 
-/** Migrates from version 1: lets checksums change, but not scores. */
+/** Migrates from version 1. Checksums may then change, but rewards may not. */
 export const upgrade = `
   DROP TRIGGER IF EXISTS score_is_final;
   CREATE TRIGGER score_is_final BEFORE UPDATE OF run, reward ON score BEGIN

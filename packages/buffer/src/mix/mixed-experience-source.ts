@@ -1,13 +1,13 @@
-/** Combines two sources: each batch has experiences of the policy and rows of experts. */
+/** Combines two sources. Each batch has experiences of the policy and rows of experts. */
 import { type Experience, BufferError, withFields } from '@trinity-rft/core';
 import type { ExperienceSource, Lease } from '@trinity-rft/core/store';
 import { assertCount } from '../store/errors.js';
 
 export interface MixedSourceOptions {
-  /** Experiences of the policy. When they end, the mixture ends. */
+  /** Experiences of the policy. When these end, the combined source ends. */
   readonly experiences: ExperienceSource;
   /**
-   * Endless rows of experts; their position depends on the train step only, as in a
+   * Endless rows of experts. Their position depends on the train step only, as in a
    * `fileExperienceSource`.
    */
   readonly experts: ExperienceSource;
@@ -16,11 +16,12 @@ export interface MixedSourceOptions {
 }
 
 /**
- * A batch consists of `count` minus `expertCount` experiences in the filter's unit (fewer at the
- * end), followed by `expertCount` expert rows. Both parts of a lease are acknowledged, released and
- * rolled back together. Filters apply to the experiences.
+ * Combines two sources. A batch consists of `count` minus `expertCount` experiences in the filter's
+ * unit (fewer at the end), followed by `expertCount` expert rows. Both parts of a lease are
+ * acknowledged, released and rolled back together. Filters apply to the experiences of the policy.
  *
- * Metrics: those of the experiences, and those of the experts under `sample/expert_`.
+ * Metrics of the experts have the prefix `sample/expert_`. The metrics of the experiences keep
+ * their names.
  */
 export function mixedExperienceSource({
   experiences,
@@ -58,7 +59,7 @@ function mixedLease(own: Lease, expert: Lease): Lease {
     experiences: [...own.experiences, ...expert.experiences.map(asExpert)],
     metrics: { ...own.metrics, ...expertMetrics(expert) },
     acknowledge: async (trainStep, advantages) => {
-      // The experts' part only checks the step; the other part is durable.
+      // For the experts' part, this only checks the step. The other part is durable.
       await expert.acknowledge(trainStep);
       await own.acknowledge(trainStep, advantages?.slice(0, own.experiences.length));
     },
@@ -78,8 +79,9 @@ const expertMetrics = ({ metrics }: Lease): Lease['metrics'] =>
   );
 
 /**
- * Makes a demonstration: reward, log-probabilities and advantages are 0, and `info.is_expert` is
- * set. The demonstration is one row, even if several calls made it, and has no policy version.
+ * Converts an experience to a demonstration. Its reward, log-probabilities and advantages are 0,
+ * and `info.is_expert` is true. It has no policy version, and no spans even if several calls made
+ * the experience.
  */
 export function asExpert(experience: Experience): Experience {
   const { spans: _calls, tokenRewards: _rewards, teacherLogprobs: _teacher, ...rest } = experience;

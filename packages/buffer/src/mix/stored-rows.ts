@@ -1,4 +1,4 @@
-/** Stored experiences of an earlier run, as rows of a `fileExperienceSource`. */
+/** Provides stored experiences of an earlier training run as rows of a `fileExperienceSource`. */
 import type { RawTask } from '@trinity-rft/core';
 import type { FileExperienceSourceOptions } from '../supervised/file-experience-source.js';
 import { readExperiences } from '../store/read-experiences.js';
@@ -8,7 +8,8 @@ export interface StoredRows extends Pick<FileExperienceSourceOptions, 'rows' | '
 }
 
 /**
- * Rows in the order in which they were stored, trained on or not. The store is only read.
+ * Opens all rows of a store, in the order in which they were stored. Includes rows that were not
+ * trained on. Does not change the store.
  * @throws BufferError if there is no store at `path`
  */
 export function storedRows(path: string): StoredRows {

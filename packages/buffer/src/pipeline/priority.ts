@@ -2,7 +2,7 @@
 import type { RawTask } from '@trinity-rft/core';
 
 /**
- * Weights by column; `quality` and `difficulty` mean the scores of the operators that ask a model.
+ * Weights by column. `quality` and `difficulty` are the scores of the operators that ask a model.
  */
 export type PriorityWeights = Readonly<Record<string, number>>;
 
@@ -16,14 +16,14 @@ const usual: PriorityWeights = { quality: 1, difficulty: -0.7 };
 
 interface Ordered<T> {
   readonly ordered: readonly T[];
-  /** Number of tasks that lack one of the scores; they come last. */
+  /** Number of tasks that lack one of the scores. These tasks come last. */
   readonly unordered: number;
 }
 
 /**
- * Orders by priority, highest first: sum of weight x score, each score scaled to 0..1 over all
- * tasks. Without weights, the default ones of the scores that exist are used, unless the tasks are
- * already ordered.
+ * Orders tasks by priority, highest first. The priority is the sum of weight times score. Each
+ * score is scaled to 0..1 over all tasks. If no weights are given, uses the default weights of the
+ * scores that exist, unless the tasks are already ordered.
  */
 export function byPriority<T extends { readonly rawTask: RawTask }>(
   tasks: readonly T[],
@@ -52,13 +52,13 @@ export function byPriority<T extends { readonly rawTask: RawTask }>(
   };
 }
 
-/** Sort value; tasks without a priority come last. */
+/** Returns the value to sort by. Tasks without a priority come last. */
 const rank = (priority: number | undefined): number =>
   priority === undefined || Number.isNaN(priority) ? -Number.MAX_VALUE : priority;
 
 /**
- * (x - smallest) / (largest - smallest); 0 if all values are equal, NaN for values that are not
- * numbers.
+ * Returns a function that scales x to (x - smallest) / (largest - smallest). The result is 0 if all
+ * values are equal, and NaN if x is not a number.
  */
 function scaleOf(values: readonly unknown[]): (value: unknown) => number {
   const numbers = values.filter((value) => Number.isFinite(value)) as number[];

@@ -1,4 +1,4 @@
-/** Runs a task pipeline: applies the operators in order, then orders the remaining tasks. */
+/** Executes a task pipeline: applies the operators in order, then orders the remaining tasks. */
 import {
   describeError,
   ModelError,
@@ -42,14 +42,14 @@ export interface TaskPipelineOptions {
    * orders the tasks
    */
   readonly weights?: PriorityWeights;
-  /** Number of tasks to keep, from the first one on. @default all tasks */
+  /** Number of tasks to keep after ordering. @default all tasks */
   readonly topK?: number;
   /** Number of tasks that an operator handles concurrently. */
   readonly concurrency: number;
   /**
    * Calls an auxiliary model.
-   * @default no model is asked: tasks pass the operators that would ask one, with 0 in their
-   * columns
+   * @default no model is asked. Tasks then pass the operators that need a model, with 0 in the
+   * columns of these operators
    */
   readonly ask?: (question: Question) => Promise<string>;
   /** Called after each task that an operator has judged. */
@@ -87,7 +87,8 @@ interface Candidate {
 }
 
 /**
- * @throws TaskError if no task is left, an operator throws, or all model calls fail from the start;
+ * Executes a task pipeline.
+ * @throws TaskError if no task is left, an operator throws, or all of the first model calls fail;
  * CancelledError
  */
 export async function runTaskPipeline(
@@ -147,14 +148,17 @@ const zeros = ({ adds = [] }: TaskOperatorDefinition): object =>
   Object.fromEntries(adds.map((column) => [column, 0]));
 
 /**
- * Number of failures at the start that end the pipeline: a wrong address or key is detected before
- * thousands of calls.
+ * Number of failed calls at the start after which the pipeline ends. A wrong address or key is thus
+ * detected before thousands of calls.
  */
 const hopeless = 8;
 
 type JudgeOptions = StepOptions & { readonly step: PipelineStep };
 
-/** Returns verdicts in the order of the tasks, which are started in that order. */
+/**
+ * Judges all tasks, and returns the verdicts in the order of the tasks. Starts the tasks in this
+ * order.
+ */
 async function judgeAll(
   judge: TaskFunction,
   tasks: readonly Candidate[],
@@ -262,7 +266,10 @@ function nothingLeft(count: number, dropped: readonly DroppedTask[]): TaskError 
   );
 }
 
-/** Text such as `text_length_filter 40 (shorter than 10 characters 38, longer than 99 characters 2)`. */
+/**
+ * Returns a text such as `text_length_filter 40 (shorter than 10 characters 38, longer than 99
+ * characters 2)`.
+ */
 export function describeDropped(dropped: readonly DroppedTask[]): string {
   const operators = new Map<string, Map<string, number>>();
   for (const { operator, reason } of dropped) {

@@ -1,4 +1,7 @@
-/** Task operators by name. Names and arguments that Data-Juicer also has mean the same. */
+/**
+ * Table of task operators. Operators and arguments with the name of a Data-Juicer operator or
+ * argument have the same meaning.
+ */
 import { ConfigError } from '@trinity-rft/core';
 import type { TaskOperatorDefinition } from './definition/operator.js';
 import { documentDeduplicator } from './operators/document-deduplicator.js';
@@ -34,7 +37,10 @@ export interface TaskOperatorTable {
   find(name: string): TaskOperatorDefinition | undefined;
 }
 
-/** The built-in operators and those of plugins. @throws ConfigError for duplicate names */
+/**
+ * Returns the table of built-in operators and operators of plugins. @throws ConfigError for
+ * duplicate names
+ */
 export function taskOperatorTable(own: readonly TaskOperatorDefinition[] = []): TaskOperatorTable {
   const byName = new Map<string, TaskOperatorDefinition>();
   for (const operator of [...taskOperators, ...own]) {

@@ -1,4 +1,4 @@
-/** Opens the store of a run by its URL. */
+/** Opens the store of a training run by its URL. */
 import type { RunStore } from '@trinity-rft/core/store';
 import type { Patience, RunDatabase } from './database/run-database.js';
 import { postgresDatabase } from './database/postgres.js';
@@ -12,6 +12,7 @@ export interface OpenRunStoreOptions extends RunStoreOptions, Patience {
 }
 
 /**
+ * Opens a run store, and creates the tables and the training run if they do not exist.
  * @throws BufferError if the store cannot be opened, belongs to another program, or is from a newer
  * version; the message never contains a password
  */
@@ -25,12 +26,13 @@ export async function openRunStore(options: OpenRunStoreOptions): Promise<RunSto
   }
 }
 
-/** Read-only view of a run. */
+/** Read-only access to a training run. */
 export type RunReader = Pick<RunStore, 'view' | 'close'>;
 
 /**
- * Opens the store of a run for reading: the database is not created or changed, and locks of other
- * processes do not delay reads. Undefined if the database does not contain the run.
+ * Opens the store of a training run for reading. Does not create or change the database. Locks of
+ * other processes do not delay reads. Returns undefined if the database does not contain the
+ * training run.
  * @throws BufferError if the store does not exist or belongs to another program
  */
 export async function readRunStore(options: OpenRunStoreOptions): Promise<RunReader | undefined> {
@@ -55,14 +57,17 @@ function openDatabase(
     : postgresDatabase({ ...options, url: where.url });
 }
 
-/** A store in memory, shared by the processes that a simulation runs. */
+/** A store in memory that simulated processes share. */
 interface SharedRunStore {
   /** Opens the store for one process, with that process's clock. */
   readonly open: (options: RunStoreOptions) => Promise<RunStore>;
   readonly close: () => Promise<void>;
 }
 
-/** @param leaseClock time for leases in milliseconds */
+/**
+ * Creates a store in memory.
+ * @param leaseClock returns the time for leases in milliseconds
+ */
 export async function memoryRunStore(leaseClock: () => number): Promise<SharedRunStore> {
   const database = await memoryDatabase(leaseClock);
   return { open: (options) => runStore(database, options), close: database.close };

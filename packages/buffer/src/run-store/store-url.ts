@@ -5,7 +5,10 @@ export type StoreUrl =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string };
 
-/** @throws ConfigError listing the supported formats; the message never contains a password */
+/**
+ * Parses the address of a run store.
+ * @throws ConfigError listing the supported formats; the message never contains a password
+ */
 export function parseStoreUrl(url: string): StoreUrl {
   const [, scheme] = /^([a-z][a-z+]+):\/\//i.exec(url) ?? [];
   if (scheme === undefined) return { kind: 'sqlite', path: url };

@@ -1,6 +1,6 @@
 /**
- * Checksums of stored rows. They detect changes by a disk, a copy or another program, and cost a
- * thousandth of storing a row.
+ * Checksums of stored rows. They detect changes by a damaged disk, a faulty copy or another
+ * program. A checksum takes a thousandth of the time that storing a row takes.
  */
 import { crc32 } from 'node:zlib';
 import { BufferError } from '@trinity-rft/core';
@@ -16,7 +16,10 @@ export interface StoredExperience {
 export const experienceChecksum = ({ id, key, policyVersion, bytes }: StoredExperience): number =>
   crc32(`${id} ${policyVersion} ${key}`, crc32(bytes));
 
-/** Checksum of a row of the table `used`. @param at null in rows of earlier versions */
+/**
+ * Returns the checksum of a row of the table `used`. @param at time of the use; null in rows of
+ * earlier versions
+ */
 export const usedChecksum = (
   id: number,
   trainStep: number,
@@ -27,7 +30,8 @@ export const usedChecksum = (
 export const stateChecksum = (name: string, json: string): number => crc32(`${name} ${json}`);
 
 /**
- * Compares a checksum; does nothing for rows of earlier versions, which have no checksum (null).
+ * Compares a stored checksum with the actual one. Does nothing for rows of earlier versions, whose
+ * checksum is null.
  * @throws BufferError if the checksums differ
  */
 export function assertChecksum(stored: unknown, actual: number, what: string): void {

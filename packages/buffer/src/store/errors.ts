@@ -55,8 +55,9 @@ interface BatchSize {
 }
 
 /**
- * @throws BufferError unless `count` is a positive integer; it may be infinite if explore steps
- * bound the batch
+ * Checks the size of a batch.
+ * @throws BufferError unless `count` is a positive integer, or Infinity together with a finite
+ * `maxExploreSteps`
  */
 export function assertCount({ count, maxExploreSteps = Infinity }: BatchSize): void {
   if (Number.isInteger(count) && count >= 1) return;
@@ -67,7 +68,10 @@ export function assertCount({ count, maxExploreSteps = Infinity }: BatchSize): v
   );
 }
 
-/** @throws BufferError if `trainStep` is not the number of a train step */
+/**
+ * Checks the number of a train step.
+ * @throws BufferError if `trainStep` is not the number of a train step
+ */
 export function assertTrainStep(trainStep: number): void {
   if (Number.isInteger(trainStep) && trainStep >= 0) return;
   throw new BufferError(

@@ -1,10 +1,13 @@
-/** Answers of evaluations, which are not trained on: stored in an experience store of limited size. */
+/**
+ * Stores the answers of evaluations, which are not trained on, in an experience store of limited
+ * size.
+ */
 import { type Experience, withFields } from '@trinity-rft/core';
 import { openSqliteRows } from './sqlite.js';
 import type { StoredRow } from './row-driver.js';
 
 interface EvaluationAnswers {
-  /** Database file; created if it is missing. */
+  /** Path of the database, which is created if it is missing. */
   readonly path: string;
   readonly set: string;
   /** Version of the weights that gave the answers. */
@@ -12,15 +15,18 @@ interface EvaluationAnswers {
   readonly answers: readonly Experience[];
 }
 
-/** Maximum number of tokens per set and version; each takes about nine bytes, in addition to the text. */
+/**
+ * Maximum number of tokens per set and version. Each token takes about nine bytes, in addition to
+ * the text.
+ */
 const mostTokens = 2 ** 20;
-/** Maximum number of versions that are kept: the first and the newest ones. */
+/** Maximum number of versions to keep: the first version and the newest versions. */
 const mostVersions = 16;
 
 /**
- * Stores the answers under the batch `<version>/<set>`, replacing the batch's previous answers, and
- * deletes the answers of versions beyond the limit. If a set has more than a million tokens, only
- * its first tasks are stored.
+ * Stores the answers under the batch `<version>/<set>`, and replaces previous answers of this
+ * batch. Deletes the answers of versions beyond the limit. If a set has more than a million tokens,
+ * stores only its first tasks.
  * @throws BufferError as `sqliteExperienceStore`
  */
 export function recordAnswers({ path, set, policyVersion, answers }: EvaluationAnswers): void {

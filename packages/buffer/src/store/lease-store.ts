@@ -1,7 +1,8 @@
 /**
- * The experience store over any row driver. Leases and waits exist in memory only: if a process
- * dies, its leases end, and at the next open their rows are waiting again without any repair. That
- * requires one owner per store; durable drivers enforce it with a lock.
+ * The experience store over any row driver. Leases and waits exist in memory only. If the
+ * operating-system process ends, its leases end too. When the store is opened again, the leased
+ * rows wait in the queue. This requires one owner per store, which durable drivers ensure with a
+ * lock.
  */
 import {
   runKey,
@@ -33,7 +34,7 @@ import { rowQueue, type RowQueue } from './row-queue.js';
 export interface LeaseStoreOptions extends Pick<ExperienceStore, 'lateRewards'> {
   /**
    * Number of waiting experiences above which a put waits until there is room. A put never waits if
-   * a trainer needs its experiences, if the store is empty, or with {@link reuse}.
+   * a trainer waits for experiences, if the store is empty, or with {@link reuse}.
    * @default no limit
    */
   readonly capacity?: number;
@@ -42,15 +43,21 @@ export interface LeaseStoreOptions extends Pick<ExperienceStore, 'lateRewards'> 
    * @default every experience is used once, first in, first out
    */
   readonly reuse?: Reuse;
-  /** Watches for rows that another process adds. @default no other process adds rows */
+  /**
+   * Options to watch for rows that another operating-system process adds. @default no other process
+   * adds rows
+   */
   readonly follow?: Follow;
 }
 
-/** Polls for rows that another process adds, until that process has ended. */
+/**
+ * Options to poll for rows that another operating-system process adds, until that process has
+ * ended.
+ */
 export interface Follow {
   readonly clock: Pick<Clock, 'sleep'>;
   readonly everyMs: number;
-  /** True if no more rows will be added; the store is then finished. */
+  /** Returns true if no more rows will be added. The store is then finished. */
   readonly ended: () => boolean;
 }
 
@@ -62,7 +69,7 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
     driver,
     reuse,
     pool,
-    // Surplus rows are evicted instead of blocking the producer.
+    // With reuse, surplus rows are evicted instead of blocking the explorer.
     queue: rowQueue({
       pool,
       capacity: reuse ? Infinity : (options.capacity ?? Infinity),
@@ -116,14 +123,17 @@ interface StoreState {
   readonly reuse: Reuse | undefined;
   readonly pool: RowPool;
   readonly queue: RowQueue;
-  /** Newest row that the queue has received. */
+  /** Id of the newest row that the queue has received. */
   newestId: number;
-  /** The last train step since the latest rollback; infinite before the first rollback. */
+  /**
+   * Train step of the latest rollback, or of the last acknowledgement after it; Infinity before the
+   * first rollback.
+   */
   trainStep: number;
   readonly leases: Set<OpenLease>;
   phase: 'open' | 'finished' | 'closed';
   failure: Error | undefined;
-  /** Aborts when the store is closed. */
+  /** Controller that aborts when the store is closed. */
   readonly closed: AbortController;
 }
 
@@ -217,9 +227,9 @@ function oldestUnusedStep({ pool, queue, leases }: StoreState): number | undefin
 }
 
 /**
- * Metrics with Trinity-RFT's names: versions that sampled the calls of the batch, number of
- * distinct tasks, and number of experiences that were too old; in addition, number of distinct
- * runs.
+ * Returns metrics of a batch: the versions that sampled its calls, and the numbers of distinct
+ * tasks, of distinct rollouts, and of experiences that were too old. Except for the number of
+ * rollouts, the names are those of Trinity-RFT.
  */
 function leaseMetrics(experiences: readonly Experience[], stale: number): Metrics {
   const versions = experiences.flatMap((experience) =>
@@ -235,7 +245,7 @@ function leaseMetrics(experiences: readonly Experience[], stale: number): Metric
   };
 }
 
-/** Records the use, unless the step is repeated and its record already exists. */
+/** Records the use, unless the train step is repeated and its record already exists. */
 function useOf(
   { driver, reuse }: StoreState,
   grant: Grant,
@@ -249,8 +259,9 @@ function useOf(
 }
 
 /**
- * Metrics of reuse: share of experiences trained on before, number of uses including this one, age
- * in explore steps relative to the newest experience of the batch, and number of dropped ones.
+ * Returns metrics of reuse: the share of experiences that were trained on before, the number of
+ * uses including this one, the age in explore steps relative to the newest experience of the batch,
+ * and the number of dropped experiences.
  */
 function reuseMetrics({ reuse }: StoreState, { used, stale }: Grant): Metrics {
   if (!reuse) return {};
@@ -325,7 +336,7 @@ async function followWriter(store: StoreState, { clock, everyMs, ended }: Follow
   const { driver, queue, closed } = store;
   try {
     while (store.phase === 'open') {
-      // Before the rows are read: a writer may add rows and end in between.
+      // Called before the rows are read, because a writer may add rows and end in between.
       const last = ended();
       const rows = driver.unsettled(store.newestId);
       noteNewest(store, rows);

@@ -1,6 +1,6 @@
 /**
- * Numbers of rows that a store must have. They reveal rows that a damaged page or another program
- * has removed.
+ * Stores the numbers of rows that a store must have. They reveal that a damaged page or another
+ * program has removed rows.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { eachRow } from '@trinity-rft/core/store';
@@ -8,19 +8,24 @@ import { assertChecksum, damagedStore, usedChecksum } from './checksum.js';
 import type { StateTable } from './state-table.js';
 
 export interface Ledger {
-  /** Rows in the table `experience`. */
+  /** Number of rows in the table `experience`. */
   readonly experiences: number;
-  /** Rows in the table `used`, and how many of them were dropped as too old. */
+  /**
+   * Number of rows in the table `used`. `dropped` is the number of these rows that were not trained
+   * on.
+   */
   readonly used: number;
   readonly dropped: number;
   /** The largest id ever assigned. */
   readonly lastId: number;
-  /** Rows that were trained on, or dropped, and have since been deleted. @default 0 */
+  /** Numbers of deleted rows that were trained on or dropped. @default 0 */
   readonly prunedTrained?: number;
   readonly prunedDropped?: number;
   /** The last train step whose rows have been deleted. @default 0 */
   readonly prunedUpTo?: number;
-  /** Rows in `experience` that an earlier version stored without a checksum. @default 0 */
+  /**
+   * Number of rows in `experience` that an earlier version stored without a checksum. @default 0
+   */
   readonly unchecked?: number;
 }
 
@@ -28,7 +33,7 @@ const name = 'ledger';
 
 /**
  * Reads the ledger. To change the ledger, read it inside the transaction that writes it, because
- * another process may add rows.
+ * another operating-system process may add rows.
  */
 export function readLedger(state: StateTable): Ledger {
   const json = state.get(name);

@@ -1,4 +1,4 @@
-/** An experience store in memory: for tests, and for runs that need not survive their process. */
+/** An experience store in memory, for tests and for training runs that are never resumed. */
 import { type Experience, InvariantError, uid } from '@trinity-rft/core';
 import { assertAligned } from '@trinity-rft/core/internal';
 import type { ExperienceStore, JsonState } from '@trinity-rft/core/store';
@@ -9,7 +9,10 @@ import type { RowDriver, StoredRow } from './row-driver.js';
 import { exploreStepOf } from './row-names.js';
 import type { Use } from './row-driver.js';
 
-/** An experience store that ends with its process, with the same contract as all drivers. */
+/**
+ * Creates an experience store in memory. Its contents are lost when the operating-system process
+ * ends.
+ */
 export function memoryExperienceStore(options: LeaseStoreOptions = {}): ExperienceStore {
   return leaseStore(memoryRows(), options);
 }
@@ -24,7 +27,7 @@ interface MemoryUse extends Use {
   readonly dropped: boolean;
 }
 
-/** Rows that several stores may open, one after the other. */
+/** Creates rows in memory, which several stores may open one after the other. */
 export function memoryRows(): RowDriver {
   const rows: MemoryRow[] = [];
   const uids = new Set<string>();
@@ -60,7 +63,7 @@ export function memoryRows(): RowDriver {
       uses = uses.filter((use) => use.trainStep <= trainStep);
     },
     lastTrainStep: () => uses.reduce((last, { trainStep }) => Math.max(last, trainStep), 0),
-    // Rows in memory end with the process.
+    // Rows in memory need no pruning, because they end with the process.
     prune: () => undefined,
     unsettled: (after = 0) => {
       const used = new Set(uses.map(({ id }) => id));
@@ -98,7 +101,7 @@ function withUses(rows: readonly StoredRow[], uses: readonly MemoryUse[]): Store
   });
 }
 
-/** Uids of the batch that are already stored, or appear in it twice. */
+/** Returns the uids of the batch that are already stored or occur twice in the batch. */
 function repeatedUids(
   batch: readonly Experience[],
   stored: ReadonlySet<string>,

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { BufferError } from '@trinity-rft/core';
 
 export interface OpenedFile {
-  /** @throws BufferError if the path now has another file or none */
+  /** Checks that the opened file is still at its path. @throws BufferError if it is not */
   assertThere(): void;
 }
 
@@ -22,7 +22,7 @@ export function openedFile(path: string): OpenedFile {
   };
 }
 
-/** Device and inode of a file; undefined if there is none. */
+/** Returns the device and inode of a file, or undefined if the file does not exist. */
 export function identityOf(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false, bigint: true });
   return found && `${found.dev}/${found.ino}`;

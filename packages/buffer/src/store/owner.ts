@@ -1,15 +1,15 @@
-/** Identifies the run that a store outside of the run's folder belongs to. */
+/** Checks which training run owns a store that is outside of the training run's folder. */
 import { ConfigError } from '@trinity-rft/core';
 import type { StateTable } from './state-table.js';
 
 export interface StoreOwner {
-  /** Id that is stored in the run's folder. */
+  /** Id that is stored in the training run's folder. */
   readonly id: string;
-  /** Absolute path of the run's folder. */
+  /** Absolute path of the training run's folder. */
   readonly folder: string;
-  /** True if the folder contains steps of the run. */
+  /** True if the folder contains steps of the training run. */
   readonly hasBegun: boolean;
-  /** True if `folder` holds the run `id`. */
+  /** Returns true if `folder` contains the training run `id`. */
   readonly isAt: (folder: string, id: string) => boolean;
 }
 
@@ -20,9 +20,9 @@ interface Claimed {
 }
 
 /**
- * Checks the owner of a store, and stores `owner` if the store has none. A store of an earlier
- * version has no owner, and is refused if it has experiences but the owner's folder has no steps.
- * @throws ConfigError if the experiences belong to another run
+ * Checks the owner of a store, and records `owner` if the store has none. A store of an earlier
+ * version has no owner. It is refused if it has experiences but the owner's folder has no steps.
+ * @throws ConfigError if the experiences belong to another training run
  */
 export function claimStore(owner: StoreOwner, { path, state, isEmpty }: Claimed): void {
   const { id, folder, hasBegun, isAt } = owner;

@@ -1,6 +1,6 @@
 /**
- * Selects the waiting rows that make a batch: a number of experiences, runs or tasks, within a
- * number of explore steps.
+ * Selects the waiting rows that form a batch: a number of experiences, rollouts or tasks, from a
+ * limited number of explore steps.
  */
 import type { TakeFilter } from '@trinity-rft/core/store';
 import type { StoredRow } from './row-driver.js';
@@ -13,13 +13,13 @@ export interface BatchRequest extends Required<TakeFilter> {
 export interface RowLimits {
   /** The last released explore step; rows of later explore steps are not released yet. */
   readonly lastExploreStep: number;
-  /** True if no more rows will come: the remainder is then the last batch. */
+  /** True if no more rows will be added. The remaining rows are then the last batch. */
   readonly finished: boolean;
 }
 
 export interface PickedRows {
   readonly used: readonly StoredRow[];
-  /** Rows before the used ones that are too old. */
+  /** Rows that precede the last used row and are too old. */
   readonly stale: readonly StoredRow[];
   /** True if `used` is a batch; otherwise more rows are needed. */
   readonly complete: boolean;
@@ -27,7 +27,7 @@ export interface PickedRows {
 
 type Unit = BatchRequest['unit'];
 
-/** Key of the unit that a row belongs to; rows of one unit are adjacent. */
+/** Returns the key of the unit that a row belongs to. Rows of one unit are adjacent. */
 const memberOf: Readonly<Record<Unit, (row: StoredRow) => string | number>> = {
   experiences: ({ id }) => id,
   runs: runOf,
@@ -35,9 +35,9 @@ const memberOf: Readonly<Record<Unit, (row: StoredRow) => string | number>> = {
 };
 
 /**
- * The oldest rows that are new enough and released: `count` complete units, or all that is left of
- * `maxExploreSteps` explore steps. Rows after the last one picked are ignored, so that the stale
- * rows of a train step do not depend on how far the explorer is ahead.
+ * Picks the oldest rows that are released and not too old: `count` complete units, or all remaining
+ * rows of `maxExploreSteps` explore steps. Stops at the last picked row, so that the stale rows of
+ * a train step do not depend on the progress of the explorer.
  */
 export function pickBatch(
   rows: readonly StoredRow[],
@@ -69,8 +69,8 @@ export function pickBatch(
 }
 
 /**
- * Size of batches of about equal size, at most `count`, into which the remaining rows of an explore
- * step are cut.
+ * Returns the batch size, at most `count`, that cuts the remaining rows of an explore step into
+ * batches of about equal size.
  */
 function evenCount(
   rows: readonly StoredRow[],

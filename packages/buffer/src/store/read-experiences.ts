@@ -1,4 +1,4 @@
-/** Reads an experience store without owning it: all that a run has stored, trained on or not. */
+/** Reads an experience store without owning it. Includes experiences that were not trained on. */
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Experience, BufferError, describeError } from '@trinity-rft/core';
@@ -8,26 +8,29 @@ import { useReader, type UseReader } from './read-uses.js';
 import { hasChecksums } from './schema.js';
 import { readStored, storedColumns, storedColumnsOfVersion1 } from './stored-experience.js';
 
-/** A store opened for reading; it does not disturb a run that writes to the store. */
+/**
+ * A store that is opened for reading. Reading does not disturb a training run that writes to the
+ * store.
+ */
 export interface ExperienceReader extends UseReader, HeadReader {
   /**
-   * Policy versions of stored experiences, ascending, and the number of experiences of each. Merged
-   * calls count under the version of their oldest call.
+   * Returns the policy versions of stored experiences, ascending, and the number of experiences of
+   * each version. An experience of several merged calls counts under its oldest version.
    */
   versions(): readonly { readonly policyVersion: number; readonly count: number }[];
   /**
-   * Experiences in the order in which they were stored.
-   * @param policyVersion restricts them to this version. @default all versions
+   * Yields experiences in the order in which they were stored.
+   * @param policyVersion version of the experiences. @default all versions
    */
   experiences(policyVersion?: number): Iterable<Experience>;
   /**
-   * Rows after the one with this id, in the order in which they were stored. Rows that a run adds
-   * meanwhile are returned by the next call.
+   * Returns the first `limit` rows after the row `id`, in the order in which they were stored. The
+   * next call also returns rows that were added in the meantime.
    */
   rowsAfter(id: number, limit: number): readonly ExperienceRow[];
-  /** Ids of all rows, in the order in which they were stored. */
+  /** Returns the ids of all rows, in the order in which they were stored. */
   ids(): readonly number[];
-  /** The row with this id; undefined if it does not exist. */
+  /** Returns the row with this id, or undefined if it does not exist. */
   row(id: number): ExperienceRow | undefined;
   close(): void;
 }
@@ -38,7 +41,10 @@ export interface ExperienceRow {
   readonly experience: Experience;
 }
 
-/** @throws BufferError if the file does not exist or is not an experience store */
+/**
+ * Opens a store for reading.
+ * @throws BufferError if the file does not exist or is not an experience store
+ */
 export function readExperiences(path: string): ExperienceReader {
   if (!existsSync(path)) throw unreadable(path, 'there is no such file');
   const database = naming(path, () => openSqlite(path, { readOnly: true }));
@@ -106,7 +112,7 @@ function naming<T>(path: string, work: () => T): T {
   }
 }
 
-/** The error with the path of the store: those of damaged rows name the row only. */
+/** Adds the path of the store to an error. Errors of damaged rows only name the row. */
 function named(path: string, error: unknown): BufferError {
   if (!TrinityError.is(error)) return unreadable(path, describeError(error), error);
   const { message, code, cause } = error;

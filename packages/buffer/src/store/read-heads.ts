@@ -1,4 +1,7 @@
-/** Heads of large numbers of stored experiences, for lists: ids in order, and a few fields of each. */
+/**
+ * Reads the heads of many stored experiences, for lists: ids in order, and a few fields of each
+ * experience.
+ */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Eid, Experience, CallSpan } from '@trinity-rft/core';
 import { decodeFields } from '@trinity-rft/core/store';
@@ -30,22 +33,30 @@ interface IdOrder {
 }
 
 export interface HeadReader {
-  /** Number of rows in the store. */
+  /** Returns the number of rows in the store. */
   count(): number;
-  /** The largest id; 0 if the store is empty. */
+  /** Returns the largest id, or 0 if the store is empty. */
   newestId(): number;
-  /** Ids of up to `limit` rows, skipping the first `offset`. */
+  /** Returns the ids of up to `limit` rows after the first `offset` rows. */
   idsFrom(offset: number, limit: number, order: IdOrder): readonly number[];
-  /** Names of rows after the one with this id, in the order in which they were stored. */
+  /**
+   * Returns the names of the first `limit` rows after the row `id`, in the order in which they were
+   * stored.
+   */
   namesAfter(id: number, limit: number): readonly RowName[];
-  /** Ids of experiences whose uid has this prefix, in the order in which they were stored. */
+  /**
+   * Returns the ids of experiences whose uid has this prefix, in the order in which they were
+   * stored.
+   */
   idsOf(uidPrefix: string): readonly number[];
   /**
-   * Heads of rows after the one with this id, in the order in which they were stored. Checksums are
-   * not verified.
+   * Returns the heads of the first `limit` rows after the row `id`, in the order in which they were
+   * stored. Does not verify checksums.
    */
   headsAfter(id: number, limit: number): readonly ExperienceHead[];
-  /** Bytes of a row as stored, with texts in UTF-8; undefined if the row does not exist. */
+  /**
+   * Returns the stored bytes of a row, with texts in UTF-8, or undefined if the row does not exist.
+   */
   bytesOf(id: number): Uint8Array | undefined;
 }
 
@@ -77,7 +88,7 @@ export function headReader(database: DatabaseSync): HeadReader {
       const { first, last } = ends.get() ?? {};
       if (typeof first !== 'number' || typeof last !== 'number') return [];
       const end = Math.min(last, upTo);
-      // Ids have no gaps as long as nothing was deleted: they are computed instead of read.
+      // If no row was deleted, ids have no gaps, and are computed instead of read.
       if (last - first + 1 === count())
         return idsBetween(first, end, { offset, limit, newestFirst });
       const rows = (newestFirst ? newest : oldest).all(end, limit, offset);

@@ -1,4 +1,7 @@
-/** Uses of experiences by train steps: read from a store that another process may own. */
+/**
+ * Reads the uses of experiences by train steps, from a store that another operating-system process
+ * may own.
+ */
 import type { DatabaseSync } from 'node:sqlite';
 import { hasAdvantages } from './schema.js';
 import { readTokenAdvantages } from './stored-advantage.js';
@@ -10,28 +13,30 @@ export interface ExperienceUse {
   /** True if the experience was too old or surplus, and therefore not trained on. */
   readonly dropped: boolean;
   /**
-   * Mean advantage over the tokens that the step trained on. Absent if the step computed none and
-   * used the advantages of the experience.
+   * Mean advantage over the tokens that the step trained on. Absent if the step used the advantages
+   * that the experience already had.
    */
   readonly advantage?: number;
   /**
-   * One advantage per response token, NaN where it was not trained on. Only returned by `uses`, and
-   * only if the advantages differ.
+   * One advantage per response token, NaN for tokens that were not trained on. Only returned by
+   * `uses`, and only if the advantages of the tokens differ.
    */
   readonly tokenAdvantages?: Float32Array;
 }
 
-/** A use with its place among all recorded ones, from 1. */
+/** A use with its place among all recorded uses, from 1. */
 interface PlacedUse extends ExperienceUse {
   readonly place: number;
 }
 
 export interface UseReader {
-  /** Records of train steps from `trainStep` on, in the order in which they were recorded. */
+  /**
+   * Returns the uses by train steps from `trainStep` on, in the order in which they were recorded.
+   */
   usedSince(trainStep: number): readonly ExperienceUse[];
-  /** Uses recorded after this place, for reading large numbers of them in pieces. */
+  /** Returns the first `limit` uses after this place, so that many uses can be read in parts. */
   usesAfter(place: number, limit: number): readonly PlacedUse[];
-  /** Uses of one experience, oldest first. */
+  /** Returns the uses of one experience, oldest first. */
   uses(id: number): readonly ExperienceUse[];
 }
 

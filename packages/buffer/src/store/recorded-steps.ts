@@ -1,4 +1,4 @@
-/** Groups records of single rows by train step. */
+/** Groups the records of rows by train step. */
 import type { RecordedStep } from './row-driver.js';
 
 interface UsedRow {
@@ -7,7 +7,10 @@ interface UsedRow {
   readonly dropped: boolean;
 }
 
-/** @param uses in the order in which they were recorded */
+/**
+ * Groups uses by train step, in ascending order of steps.
+ * @param uses in the order in which they were recorded
+ */
 export function recordedSteps(uses: readonly UsedRow[]): readonly RecordedStep[] {
   const steps = Map.groupBy(uses, ({ trainStep }) => trainStep);
   const idsOf = (rows: readonly UsedRow[], dropped: boolean): readonly number[] =>

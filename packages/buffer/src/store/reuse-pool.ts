@@ -8,9 +8,9 @@ import type { RecordedStep } from './row-driver.js';
 
 interface Pool {
   readonly reuse: Reuse;
-  /** Rows in the pool, by id: available, or in their cooldown. */
+  /** Rows in the pool, by id. They are available or in their cooldown. */
   readonly rows: Map<number, StoredRow>;
-  /** Train steps to repeat, in order. */
+  /** Recorded train steps that are repeated next, in order. */
   recorded: readonly RecordedStep[];
 }
 
@@ -20,7 +20,10 @@ interface Item {
   readonly priority: number;
 }
 
-/** @param initial rows with their uses so far */
+/**
+ * Creates a pool.
+ * @param initial rows with their uses so far
+ */
 export function reusePool(reuse: Reuse, initial: readonly StoredRow[]): RowPool {
   const pool: Pool = { reuse, rows: new Map(), recorded: [] };
   const add = (rows: readonly StoredRow[]): void => {
@@ -92,7 +95,7 @@ const nothing: PoolPick = { used: [], stale: [], complete: false };
 const isReleasedBy = ({ finished, lastExploreStep }: RowLimits, row: StoredRow): boolean =>
   finished || Number(exploreStepOf(row)) <= lastExploreStep;
 
-/** The batch of a recorded train step, once its explore steps are released. */
+/** Returns the batch of the next recorded train step, once its explore steps are released. */
 function pickAgain({ recorded, rows }: Pool, limits: RowLimits): PoolPick | undefined {
   const [step] = recorded;
   if (step === undefined) return undefined;
@@ -135,7 +138,10 @@ function available(
   return { items: kept.sort((a, b) => b.priority - a.priority || waited(a, b)), evicted };
 }
 
-/** Tie-break for equal priorities: the least recently used first, then the one stored first. */
+/**
+ * Compares items of equal priority. The least recently used item comes first, then the item that
+ * was stored first.
+ */
 const waited = ({ rows: [a] }: Item, { rows: [b] }: Item): number =>
   (a.lastUse ?? 0) - (b.lastUse ?? 0) || a.id - b.id;
 
@@ -151,8 +157,8 @@ function itemsOf({ itemOf, priority }: Reuse, rows: readonly StoredRow[]): Item[
 }
 
 /**
- * Moves the first item that was never trained on to the front; empty if there is none, because
- * there is then no batch.
+ * Moves the first item that was never trained on to the front. Returns an empty list if there is no
+ * such item, because there is then no batch.
  */
 function newFirst(items: readonly Item[]): readonly Item[] {
   const leading = items.find(({ rows: [row] }) => usesOf(row) === 0);

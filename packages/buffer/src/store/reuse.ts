@@ -1,22 +1,31 @@
 /**
- * Rules for training on experiences more than once: in which order, how often and after which
- * cooldown. They know nothing of storage: the pool of rows calls them, and the row driver reports
- * how often each row was used.
+ * Rules for training on experiences more than once: the order, the maximum number of uses, and the
+ * cooldown. The rules do not depend on the storage. The pool of rows calls them, and the row driver
+ * reports how often each row was used.
  */
 import { type Clock, createRandom, deriveSeed } from '@trinity-rft/core';
 import type { StoredRow } from './row-driver.js';
 import { exploreStepOf, taskOf } from './row-names.js';
 
 export interface Reuse {
-  /** Key of the item that a row belongs to. Rows of an item are used together and share one priority. */
+  /**
+   * Returns the key of the item that a row belongs to. Rows of an item are used together and share
+   * one priority.
+   */
   readonly itemOf: (row: StoredRow) => string;
-  /** Priority of an item, given its first row. Higher comes first; ties go to the least recently used. */
+  /**
+   * Returns the priority of an item, given its first row. Higher priorities come first. Of equal
+   * priorities, the least recently used item comes first.
+   */
   readonly priority: (row: StoredRow) => number;
   /** Maximum number of train steps that may use an experience. */
   readonly maxUses: number;
   /** Minimum number of milliseconds between two uses. */
   readonly cooldownMs: number;
-  /** Maximum number of items that may wait; the lowest-priority items above it are evicted. */
+  /**
+   * Maximum number of items that may wait. Items of the lowest priority above this number are
+   * evicted.
+   */
   readonly capacity: number;
   /**
    * True if every batch must contain an experience that was never trained on, so that a trainer
@@ -24,8 +33,8 @@ export interface Reuse {
    */
   readonly needsNew: boolean;
   /**
-   * True if the source ends when every experience was trained on once; false if it ends when none
-   * may be used again.
+   * True if the source ends when every experience was trained on once; false if it ends when no
+   * experience may be used again.
    */
   readonly endsWithoutNew: boolean;
   readonly clock: Pick<Clock, 'now' | 'after'>;
@@ -39,7 +48,7 @@ export interface PriorityReplayOptions extends Pick<
   readonly priorityFnArgs?: PriorityArgs;
   /** Milliseconds before an experience may be used again. @default each experience is used once */
   readonly reuseCooldownMs?: number;
-  /** Root seed of the run. */
+  /** Root seed of the training run. */
   readonly seed: number;
 }
 
@@ -55,10 +64,10 @@ interface PriorityArgs {
 }
 
 /**
- * The replay buffer of Trinity-RFT. An item consists of the rows of an explore step that were used
- * the same number of times and last by the same train step. Its priority is
- * `policy version - decay * uses`; `decay_limit_randomization` adds `sigma * N(0, 1)`, drawn from
- * the seed for each item and use.
+ * Creates the rules of Trinity-RFT's replay buffer. An item consists of the rows of an explore step
+ * that were used equally often, and last by the same train step. Its priority is `policy version -
+ * decay * uses`. `decay_limit_randomization` adds `sigma * N(0, 1)`, drawn from the seed for each
+ * item and use.
  */
 export function priorityReplay(options: PriorityReplayOptions): Reuse {
   const { priorityFn, priorityFnArgs = {}, reuseCooldownMs, seed, ...limits } = options;
@@ -83,12 +92,15 @@ export function priorityReplay(options: PriorityReplayOptions): Reuse {
 export interface EpochsOptions {
   /** Number of passes over all experiences. */
   readonly totalEpochs: number;
-  /** Root seed of the run. */
+  /** Root seed of the training run. */
   readonly seed: number;
   readonly clock: Reuse['clock'];
 }
 
-/** Uses rows in stored order in the first pass; each later pass shuffles the tasks again. */
+/**
+ * Creates the rules for several passes over all experiences. The first pass uses rows in the order
+ * in which they were stored. Each later pass shuffles the tasks.
+ */
 export function epochs({ totalEpochs, seed, clock }: EpochsOptions): Reuse {
   const place = (row: StoredRow, epoch: number): number =>
     epoch === 0 ? 0 : createRandom(deriveSeed(seed, 'epoch', epoch, taskOf(row))).next();

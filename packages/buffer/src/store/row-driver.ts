@@ -1,6 +1,6 @@
 /**
- * A storage driver of the experience store: it stores rows. Queue, leases and waits are in
- * lease-store.ts.
+ * Interface of a storage driver of the experience store, which stores rows. Queue, leases and waits
+ * are in lease-store.ts.
  */
 import type { Experience } from '@trinity-rft/core';
 import type { JsonState } from '@trinity-rft/core/store';
@@ -14,13 +14,16 @@ export interface StoredRow {
   readonly uid: string;
   /** Number of train steps that have used the row. @default 0 */
   readonly uses?: number;
-  /** The last train step that has used the row. */
+  /** Last train step that has used the row. */
   readonly lastUse?: number;
   /** Time of the last use, in milliseconds since the epoch. */
   readonly lastUseAt?: number;
 }
 
-/** Counts of all rows, of those trained on, and of those dropped without being trained on. */
+/**
+ * Numbers of all rows, of rows that were trained on, and of rows that were dropped without being
+ * trained on.
+ */
 interface RowCounts {
   readonly total: number;
   readonly trained: number;
@@ -28,8 +31,9 @@ interface RowCounts {
 }
 
 /**
- * Rows in insertion order, each with the train steps that used it. Calls are synchronous and
- * atomic: a call that throws has changed nothing. In SQLite, a call that returns is durable.
+ * Rows in insertion order, with the train steps that used each row. Calls are synchronous and
+ * atomic. A call that throws has changed nothing. In SQLite, the changes of a call are durable when
+ * it returns.
  */
 export interface RowDriver {
   /**
@@ -40,33 +44,36 @@ export interface RowDriver {
   read(rows: readonly StoredRow[]): readonly Experience[];
   /** Records that a train step trained on `used`, in this order, and dropped `stale`. */
   settle(grant: Pick<Grant, 'used' | 'stale'>, use: Use): void;
-  /** The last train step that used up rows; 0 if there is none. */
+  /** Returns the last train step that used up rows, or 0 if there is none. */
   lastTrainStep(): number;
   /**
    * Undoes every `settle` of steps after `trainStep`.
-   * @throws BufferError if rows of such a step have been pruned
+   * @throws BufferError if rows of these steps have been pruned
    */
   unsettle(trainStep: number): void;
   /**
-   * Deletes rows that were used by steps up to `trainStep` and by no later one; `counts` still
-   * includes them.
+   * Deletes rows that steps up to `trainStep`, but no later step, have used. `counts` still
+   * includes these rows.
    * @param keep ids of rows that may be used again. @default empty
    */
   prune(trainStep: number, keep?: ReadonlySet<number>): void;
   /**
-   * Rows that no train step has used up, in insertion order.
-   * @param after restricts them to larger ids. @default 0
+   * Returns the rows that no train step has used up, in insertion order.
+   * @param after id after which rows are returned. @default 0
    */
   unsettled(after?: number): StoredRow[];
   /**
-   * Rows that no step has dropped, with their uses, in insertion order.
+   * Returns the rows that no step has dropped, with their uses, in insertion order.
    * @param trainStep ignores later steps. @default all steps count
    */
   reusable(trainStep?: number): StoredRow[];
-  /** Rows that each step after `trainStep` has used, in order. */
+  /** Returns the rows that each step after `trainStep` has used, in order. */
   recordsAfter(trainStep: number): readonly RecordedStep[];
   explorerState(): JsonState | undefined;
-  /** First train step that used rows of an explore step after `exploreStep` (the first part of the uid). */
+  /**
+   * Returns the first train step that used rows of an explore step after `exploreStep`. The explore
+   * step is the first part of the uid.
+   */
   firstTrainStepAfter(exploreStep: number): number | undefined;
   counts(): RowCounts;
   close(): void;
@@ -78,7 +85,7 @@ export interface Grant {
   readonly used: readonly StoredRow[];
   /** Rows that are dropped: too old, or surplus. */
   readonly stale: readonly StoredRow[];
-  /** The train step that has already used these rows and is repeated. */
+  /** Train step that has already used these rows and is now repeated. */
   readonly recordedStep?: number;
 }
 

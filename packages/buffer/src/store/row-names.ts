@@ -1,4 +1,6 @@
-/** Parts of a stored row's name, `batch/task/run/step/suffix`; a batch is an explore step. */
+/**
+ * Returns parts of a stored row's uid, `batch/task/run/step/suffix`. The batch is the explore step.
+ */
 import type { StoredRow } from './row-driver.js';
 
 export const exploreStepOf = ({ uid }: Pick<StoredRow, 'uid'>): string =>

@@ -1,4 +1,4 @@
-/** Rows that wait for a trainer, and the choice of the next ones. */
+/** Pools of rows that wait for a trainer, which choose the rows of the next batch. */
 import { pickBatch, type BatchRequest, type PickedRows, type RowLimits } from './pick-batch.js';
 import type { StoredRow } from './row-driver.js';
 import type { Grant, Use, RecordedStep } from './row-driver.js';
@@ -19,28 +19,28 @@ export interface RowPool {
   putBack(grant: Grant): void;
   /** Reports that a train step has used the rows. */
   settle(grant: Grant, use: Use): void;
-  /** Replaces the contents, and the train steps to repeat before anything else. */
+  /** Replaces the contents, and the recorded train steps that are repeated first. */
   reset(rows: readonly StoredRow[], recorded?: readonly RecordedStep[]): void;
   /**
-   * Removes and returns a batch, and the rows that are dropped before it. Without a complete batch,
-   * only rows that are too old are removed.
+   * Removes and returns a batch, and the rows that are dropped before it. If there is no complete
+   * batch, removes only rows that are too old.
    */
   pick(request: BatchRequest, limits: RowLimits): PoolPick;
-  /** Ids of rows that may be used again. */
+  /** Returns the ids of rows that may be used again. */
   reusableIds(): Iterable<number>;
   /**
-   * True if the trainer should wait for rows that are not available yet, such as rows in their
-   * cool-down. Called once no more rows are added.
+   * Returns true if the trainer should wait for rows that are not available yet, such as rows in
+   * their cooldown. Called when no more rows will be added.
    */
   mayComeLater(): boolean;
   /**
-   * Time at which the next unavailable row becomes available, in milliseconds since the epoch;
-   * undefined if there is none.
+   * Returns the time at which the next unavailable row becomes available, in milliseconds since the
+   * epoch. Returns undefined if there is no such row.
    */
   nextAt(): number | undefined;
 }
 
-/** A pool that is first in, first out; every row is used once. */
+/** Creates a first-in, first-out pool, in which every row is used once. */
 export function fifoPool(initial: readonly StoredRow[]): RowPool {
   let rows = [...initial];
   return {

@@ -20,7 +20,7 @@ export interface RowQueue {
   readonly waitingTakers: number;
   /** Withholds rows of later explore steps. @default all rows are released */
   releaseUpTo(exploreStep: number): void;
-  /** Rows that waiting takers have set aside as stale. */
+  /** Returns the rows that waiting takers have set aside as stale. */
   setAside(): readonly StoredRow[];
   /** Appends new rows. */
   add(rows: readonly StoredRow[]): void;
@@ -31,13 +31,16 @@ export interface RowQueue {
   /** Replaces the contents of the queue with these rows. */
   reset(rows: readonly StoredRow[], recorded?: readonly RecordedStep[]): void;
   /**
-   * Returns the next batch of the pool; once finished, the remainder, then `undefined`. `open`
-   * synchronously converts the grant to the caller's result, so that rows always have one owner; if
-   * it throws, they return to the queue.
+   * Waits for the next batch of the pool. After `finish`, returns the remainder, then `undefined`.
+   * `open` synchronously converts the grant to the result of the call, so that rows always have one
+   * owner. If `open` throws, the rows return to the queue.
    * @throws CancelledError, and what `open` throws
    */
   take<T>(request: TakeRequest, open: (grant: Grant) => T): Promise<T | undefined>;
-  /** Runs `store` (which adds `size` rows) once there is room; rejects with what it throws. */
+  /**
+   * Calls `store`, which adds `size` rows, once there is room. Rejects with the error that `store`
+   * throws.
+   */
   admit(size: number, store: () => void): Promise<void>;
   /** Announces that no more rows will come. */
   finish(): void;
@@ -49,7 +52,7 @@ export interface RowQueueOptions {
   readonly pool: RowPool;
   /** Number of new rows above which a put waits; see `LeaseStoreOptions`. */
   readonly capacity: number;
-  /** Clock to wait for rows that become available later. @default there are no such rows */
+  /** Clock for waits until rows become available. @default no row becomes available later */
   readonly clock?: Pick<Clock, 'now' | 'after'>;
 }
 
@@ -166,7 +169,8 @@ function admitPuts(queue: QueueState): void {
   for (let put = queue.puts[0]; put; put = queue.puts[0]) {
     const { length } = queue.pool;
     const hasRoom = length === 0 || length + put.size <= queue.capacity;
-    // A waiting taker needs more rows than there are: a put that waited for room would deadlock.
+    // A waiting taker needs more rows than there are. If the put waited for room, both would wait
+    // forever.
     if (!hasRoom && queue.takers.length === 0 && !queue.finished) return;
     queue.puts.shift();
     put.store();

@@ -1,16 +1,16 @@
-/** Tables of an experience store, their versions, and the migrations between them. */
+/** Creates the tables of an experience store, and migrates tables of earlier versions. */
 import type { DatabaseSync } from 'node:sqlite';
 import { BufferError } from '@trinity-rft/core';
 import { createLedger } from './ledger.js';
 import { stateTable } from './state-table.js';
 
-/** Increased when programs that know the old tables cannot read the new ones. */
+/** Version of the tables. A change that older programs cannot read increases it. */
 const schemaVersion = 4;
-/** "TRXB" in the file header: distinguishes our files from other databases. */
+/** "TRXB" in the file header. It distinguishes these files from other databases. */
 const applicationId = 0x54525842;
 
 /**
- * Creates the tables, or migrates those of an earlier version.
+ * Creates the tables, or migrates the tables of an earlier version.
  * @throws BufferError if the file belongs to another program or is from a newer version
  */
 export function prepareSchema(database: DatabaseSync, path: string): void {
@@ -37,11 +37,11 @@ export function prepareSchema(database: DatabaseSync, path: string): void {
   }
 }
 
-/** True if rows have a column for their checksum. */
+/** Returns true if rows have a column for their checksum. */
 export const hasChecksums = (database: DatabaseSync): boolean =>
   pragma(database, 'user_version') >= 2;
 
-/** True if records of train steps have advantages. */
+/** Returns true if records of train steps have advantages. */
 export const hasAdvantages = (database: DatabaseSync): boolean =>
   pragma(database, 'user_version') >= 4;
 
@@ -73,7 +73,9 @@ const addChecksums = `
   ALTER TABLE state ADD COLUMN checksum INTEGER;
 `;
 
-/** Allows several train steps to use an experience; rowid is the order within a batch. */
+/**
+ * Allows several train steps to use an experience. The order of rowids is the order within a batch.
+ */
 const useSeveralTimes = `
   ALTER TABLE used RENAME TO used_once;
   CREATE TABLE used (
@@ -106,7 +108,7 @@ const keepAdvantages = `
   ) WITHOUT ROWID;
 `;
 
-/** The migration at index i leads from version i to version i + 1. */
+/** Migrations. The migration at index i leads from version i to version i + 1. */
 const migrations = [createSchema, addChecksums, useSeveralTimes, keepAdvantages];
 
 function pragma(database: DatabaseSync, name: string): number {

@@ -1,4 +1,6 @@
-/** Rows in SQLite: the statements of an experience store, with one transaction per write. */
+/**
+ * The row driver of SQLite: the statements of an experience store, with one transaction per write.
+ */
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Experience, BufferError, uid } from '@trinity-rft/core';
 import {
@@ -26,7 +28,7 @@ export interface SqliteRowsOptions {
   /** Path of the store, for messages. */
   readonly path: string;
   /**
-   * True if the bytes stored last are kept in memory, for a reader that soon asks for them.
+   * True to keep the bytes of the newest rows in memory, for a trainer that soon reads them.
    * @default false
    */
   readonly keepNewest?: boolean;
@@ -35,7 +37,10 @@ export interface SqliteRowsOptions {
   readonly onNotice?: (text: string) => void;
 }
 
-/** @throws BufferError if the store is damaged */
+/**
+ * Creates the driver, and checks the store.
+ * @throws BufferError if the store is damaged
+ */
 export function sqliteRows(
   database: DatabaseSync,
   { path, release, onNotice, keepNewest = false }: SqliteRowsOptions,
@@ -112,7 +117,8 @@ export function sqliteRows(
       }),
     prune: (trainStep, keep) =>
       transact('delete what was trained on', () => {
-        // Rows of both tables are deleted, in any order.
+        // Foreign keys are checked only at the commit, so rows of both tables can be deleted in any
+        // order.
         database.exec('PRAGMA defer_foreign_keys = ON');
         const rows = sql.usedUpTo.all(trainStep).filter((row) => !keep?.has(Number(row['id'])));
         for (const { id } of rows) sql.deleteUses.run(Number(id));
@@ -188,7 +194,10 @@ const numberOf = (value: unknown): number | undefined =>
 
 type Statements = ReturnType<typeof prepareStatements>;
 
-/** @throws BufferError if a uid is already stored */
+/**
+ * Inserts rows.
+ * @throws BufferError if a uid is already stored
+ */
 function insertRows(
   sql: Statements,
   batch: readonly Omit<StoredExperience, 'id'>[],
@@ -211,8 +220,8 @@ function insertRows(
 const keptBytes = 64 * 2 ** 20;
 
 /**
- * Cache of the bytes stored last, which a trainer that keeps up reads next: half of the time of a
- * read is spent in the database.
+ * Creates a cache of the newest bytes. A trainer that keeps up with the explorer reads these bytes
+ * next. Without the cache, half of the time of a read is spent in the database.
  */
 function newestBytes() {
   let byId: ReadonlyMap<number, Uint8Array> = new Map();
@@ -228,14 +237,17 @@ function newestBytes() {
   };
 }
 
-/** @throws BufferError if the experience is missing or damaged */
+/**
+ * Reads an experience.
+ * @throws BufferError if the experience is missing or damaged
+ */
 function readRow(sql: Statements, id: number): Experience {
   const row = sql.read.get(id);
   if (!row) throw damagedStore(`Experience ${id} is missing`);
   return readStored(row);
 }
 
-/** Reads a consistent snapshot, while another process may write. */
+/** Reads a consistent snapshot, even if another operating-system process writes. */
 function atOneMoment<T>(database: DatabaseSync, read: () => T): T {
   database.exec('BEGIN');
   try {
@@ -245,7 +257,10 @@ function atOneMoment<T>(database: DatabaseSync, read: () => T): T {
   }
 }
 
-/** @param what describes the transaction, for messages */
+/**
+ * Calls `work` in a transaction, and converts its errors.
+ * @param what describes the transaction, for messages
+ */
 function transaction<T>(database: DatabaseSync, what: string, work: () => T): T {
   try {
     return inTransaction(database, work);

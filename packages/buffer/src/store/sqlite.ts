@@ -1,4 +1,6 @@
-/** An experience store in one SQLite file: stored experiences survive a SIGKILL and a power failure. */
+/**
+ * An experience store in one SQLite file. Stored experiences survive a SIGKILL and a power failure.
+ */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -15,18 +17,18 @@ import { stateTable } from './state-table.js';
 
 export interface SqliteExperienceStoreOptions extends Omit<LeaseStoreOptions, 'follow'> {
   /**
-   * Database file; created, with its folder, if it is missing. SQLite's `-wal` and `-shm` and our
-   * `.lock` file are next to it.
+   * Path of the database. The file and its folder are created if they are missing. SQLite's `-wal`
+   * and `-shm` files and the `.lock` file are next to the database.
    */
   readonly path: string;
   /**
-   * Also takes experiences that a writer in another process adds (see {@link
-   * sqliteExperienceWriter}), and finishes when that writer has ended; at once if there has never
-   * been one.
+   * Options to also read experiences that a writer in another operating-system process adds (see
+   * {@link sqliteExperienceWriter}). The store finishes when that writer has ended, or at once if
+   * there has never been a writer.
    * @default no other process adds rows
    */
   readonly followWriter?: FollowOptions;
-  /** Run that owns the store. @default the store may belong to any run */
+  /** Training run that owns the store. @default the store may belong to any training run */
   readonly owner?: StoreOwner;
   /** Called with a text if a store of an earlier version contains experiences that cannot be verified. */
   readonly onNotice?: (text: string) => void;
@@ -36,15 +38,15 @@ export interface FollowOptions {
   readonly clock: Clock;
   /** Milliseconds between two checks for new rows. @default 500 */
   readonly everyMs?: number;
-  /** Milliseconds for which a writer may be away, or late, before it counts as ended. @default 60_000 */
+  /** Milliseconds for which a writer may be absent before it counts as ended. @default 60_000 */
   readonly graceMs?: number;
-  /** Called when a writer has been away longer than `graceMs`. */
+  /** Called when a writer has been absent for longer than `graceMs`. */
   readonly onGone?: () => void;
 }
 
 /**
- * Opens or creates the store. One process at a time may have it open; the lock is the operating
- * system's, so a killed process leaves no lock.
+ * Opens or creates the store. Only one operating-system process at a time may have it open. The
+ * operating system holds the lock, so a killed process leaves no lock.
  * @throws BufferError if another process has it open, or if the file is damaged, belongs to another
  * program or is from a newer version
  */
@@ -61,7 +63,7 @@ interface OpenRowsOptions extends Omit<SqliteRowsOptions, 'path' | 'release'> {
 }
 
 /**
- * Rows of a store, whose file is created if it is missing.
+ * Opens the rows of a store. Creates the file if it is missing.
  * @throws BufferError as {@link sqliteExperienceStore}
  */
 export function openSqliteRows(
@@ -73,7 +75,7 @@ export function openSqliteRows(
     const unlock = lock(path, suffix);
     try {
       const database = openDatabase(path);
-      // Used experiences are found through indices, which the checksums of rows do not cover.
+      // The checksums of rows do not cover the indices, by which used experiences are found.
       if (suffix === undefined) assertIntact(database, damagedStore);
       const rows = sqliteRows(database, { ...options, path, release: unlock });
       if (owner) claim(database, path, owner);
@@ -85,12 +87,13 @@ export function openSqliteRows(
   });
 }
 
-/** Adds experiences to a store that another process trains from. */
+/** A writer that adds experiences to a store from which another operating-system process trains. */
 export type ExperienceWriter = Pick<ExperienceStore, 'put' | 'explorerState' | 'close'>;
 
 /**
- * Opens or creates the store for adding only. Its owner may have it open at the same time, and
- * receives the additions if it follows. One writer per store.
+ * Opens or creates the store only to add experiences. The owner may have the store open at the same
+ * time. It receives the added experiences if it was opened with `followWriter`. A store can have
+ * only one writer at a time.
  * @throws BufferError as {@link sqliteExperienceStore}
  */
 export function sqliteExperienceWriter({
@@ -112,15 +115,21 @@ function claim(database: DatabaseSync, path: string, owner: StoreOwner): void {
 
 const writerLock = 'writer.lock';
 /**
- * Milliseconds to wait for a lock: a process that only checks whether it is held also takes it for
+ * Milliseconds to wait for a lock. A process that only checks if the lock is free also holds it for
  * a moment.
  */
 const lockWaitMs = 200;
 
-/** True if a writer has ever opened the store: it may return, like a server that is restarted. */
+/**
+ * Returns true if a writer has ever opened the store. The writer may return, for example a server
+ * that is restarted.
+ */
 export const hasHadWriter = (path: string): boolean => existsSync(`${path}.${writerLock}`);
 
-/** A writer counts as ended if it has been away for `graceMs`, or if there has never been one. */
+/**
+ * Creates the options to follow a writer. The writer counts as ended if it has been absent for
+ * `graceMs`, or if there has never been a writer.
+ */
 function followOf(
   path: string,
   { clock, everyMs = 500, graceMs = 60_000, onGone }: FollowOptions,
@@ -154,11 +163,11 @@ function hasWriter(path: string): boolean {
 function openDatabase(path: string): DatabaseSync {
   const database = openSqlite(path);
   try {
-    // WAL: a commit is one append, and readers (a person with the sqlite3 shell) do not disturb it.
-    // A commit survives SIGKILL at any setting of `synchronous`; FULL also flushes the disk once
-    // per commit, so that after a power cut the store is never older than a checkpoint that was
-    // written after it. At one commit per explore step and train step that costs milliseconds.
-    // Another process may be the writer: its commits take milliseconds.
+    // WAL: a commit is one append, and readers (such as the sqlite3 shell) do not disturb it. A
+    // commit survives SIGKILL at any setting of `synchronous`. FULL also flushes the disk once per
+    // commit, so that after a power failure the store is never older than a checkpoint that was
+    // written later. At one commit per explore step and train step this costs milliseconds. The
+    // timeout is for a writer in another process, whose commits take milliseconds.
     database.exec(
       'PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;',
     );

@@ -1,9 +1,12 @@
-/** Named JSON texts of a store: the explorer's state, the ledger, and the run that owns it. */
+/**
+ * Reads and writes named JSON texts of a store: the explorer's state, the ledger, and the owner of
+ * the store.
+ */
 import type { DatabaseSync } from 'node:sqlite';
 import { assertChecksum, stateChecksum } from './checksum.js';
 
 export interface StateTable {
-  /** @throws BufferError if the text is damaged */
+  /** Reads a text; undefined if it does not exist. @throws BufferError if the text is damaged */
   get(name: string): string | undefined;
   set(name: string, json: string): void;
 }

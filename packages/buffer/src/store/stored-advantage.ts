@@ -1,4 +1,7 @@
-/** Advantages of one experience in a store: a single number, or one per token if they differ. */
+/**
+ * Converts the advantages of one experience to their stored form: a single number, or one number
+ * per token if they differ.
+ */
 
 interface StoredAdvantage {
   /** Mean over the trained tokens; null if there are none. */
@@ -7,7 +10,10 @@ interface StoredAdvantage {
   readonly tokens?: Uint8Array;
 }
 
-/** @param advantages NaN where a token was not trained on */
+/**
+ * Converts advantages to their stored form.
+ * @param advantages one per token; NaN for tokens that were not trained on
+ */
 export function storedAdvantage(advantages: Float32Array | undefined): StoredAdvantage {
   if (!advantages) return { mean: null };
   const trained = advantages.filter((value) => !Number.isNaN(value));
@@ -19,8 +25,8 @@ export function storedAdvantage(advantages: Float32Array | undefined): StoredAdv
   return { mean, tokens: new Uint8Array(buffer, byteOffset, byteLength) };
 }
 
-/** One advantage per response token, NaN where it was not trained on. */
+/** Reads one advantage per response token; NaN for tokens that were not trained on. */
 export function readTokenAdvantages(bytes: Uint8Array): Float32Array {
-  // A copy: the bytes may begin at any offset.
+  // Copied, because the bytes may begin at an offset that is not aligned.
   return new Float32Array(new Uint8Array(bytes).buffer);
 }

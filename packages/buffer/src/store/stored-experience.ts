@@ -8,7 +8,10 @@ export const storedColumns = 'id, uid, policy_version, bytes, checksum';
 /** Columns of a store of version 1, which is only opened for reading. */
 export const storedColumnsOfVersion1 = 'id, uid, policy_version, bytes, NULL AS checksum';
 
-/** @throws BufferError if the row is damaged */
+/**
+ * Reads an experience from a row.
+ * @throws BufferError if the row is damaged
+ */
 export function readStored(row: Readonly<Record<string, unknown>>): Experience {
   const id = Number(row['id']);
   const bytes = row['bytes'] as Uint8Array;

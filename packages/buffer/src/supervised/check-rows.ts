@@ -1,4 +1,4 @@
-/** Checks all rows of a data set before anything is started. */
+/** Checks all rows of a data set before training starts. */
 import { type RawTask, TaskError } from '@trinity-rft/core';
 
 /** Maximum number of rows that the message describes. */

@@ -1,4 +1,7 @@
-/** Supervised data as a source of experiences: one batch of rows per train step, in a fixed order. */
+/**
+ * Provides supervised data as a source of experiences: one batch of rows per train step, in a fixed
+ * order.
+ */
 import {
   type Experience,
   type RawTask,
@@ -19,7 +22,8 @@ export interface FileExperienceSourceOptions extends Omit<TaskOrderOptions, keyo
   readonly selectorType?: PlainSelectorType;
   readonly rows: readonly RawTask[];
   /**
-   * Tokenizes a row, which may give several experiences: they stay together, in this order.
+   * Tokenizes a row. If a row gives several experiences, they remain together in the same batch, in
+   * this order.
    * @param row row number
    * @throws TaskError if the row cannot be used
    */
@@ -27,13 +31,13 @@ export interface FileExperienceSourceOptions extends Omit<TaskOrderOptions, keyo
     rawTask: RawTask,
     row: number,
   ) => readonly Experience[] | Promise<readonly Experience[]>;
-  /** Rows per train step; each take must ask for this number. */
+  /** Number of rows per train step. Each call of `take` must ask for this number. */
   readonly batchSize: number;
 }
 
 /**
- * Train step n reads batch n - 1: the position in the data is the number of the last acknowledged
- * step, so a resumed run needs only the checkpoint's step. The last batch may be smaller.
+ * Creates the source. Train step n reads batch n - 1, so a resumed training run finds its position
+ * in the data by the step of the checkpoint alone. The last batch may be smaller.
  */
 export function fileExperienceSource(options: FileExperienceSourceOptions): ExperienceSource {
   const { name, rows, batchSize, totalEpochs = 1 } = options;
@@ -73,9 +77,9 @@ interface SourceState extends Pick<
   readonly order: RowOrder;
   /** Index of the next batch, from 0. */
   nextBatch: number;
-  /** Batches that were returned, ascending; they are read before `nextBatch`. */
+  /** Indices of released batches, ascending. These batches are read again before `nextBatch`. */
   released: number[];
-  /** Number of rollbacks: each invalidates the leases from before it. */
+  /** Number of rollbacks. Each rollback invalidates all earlier leases. */
   rollbacks: number;
   closed: boolean;
 }

@@ -1,4 +1,4 @@
-/** Pairs to compare, stored in a database, where people can choose at any time. */
+/** Reads and writes pairs of answers in a database, in which people can choose at any time. */
 import { TaskError } from '@trinity-rft/core';
 import { openSqlite } from '@trinity-rft/core/store';
 import { redactText } from '@trinity-rft/core/support';
@@ -13,16 +13,16 @@ export interface PairTable {
   readonly table: string;
 }
 
-/** True for the address of a database, false for a file. */
+/** Returns true for the address of a database, false for a file. */
 export const isDatabase = (text: string): boolean => /^(?:sqlite|postgres(?:ql)?):\/\//.test(text);
 
-/** Rows of the table, for `chosenRows`. @throws TaskError if they cannot be read */
+/** Reads the rows of the table, for `chosenRows`. @throws TaskError if the table cannot be read */
 export const readPairTable = ({ url, table }: PairTable): Promise<readonly unknown[]> =>
   readSqlRows({ name: table, path: url, table });
 
 /**
- * Adds pairs to the table, which is created if it does not exist. Existing pairs, and choices made
- * for them, are kept.
+ * Adds pairs to the table, and creates the table if it does not exist. Keeps existing pairs and
+ * their choices.
  * @returns number of pairs added
  * @throws TaskError if the table cannot be written
  */

@@ -1,6 +1,6 @@
 /**
- * Human preferences: pairs of stored answers to the same task to compare, and the rows for DPO that
- * result.
+ * Human preferences: pairs of stored answers to the same task, and the DPO rows that result from
+ * choices.
  */
 import { type Experience, type RawTask, TaskError, uid } from '@trinity-rft/core';
 
@@ -11,7 +11,7 @@ export interface AnswerPair {
   readonly prompt: string;
   readonly answer1: string;
   readonly answer2: string;
-  /** 1, 2, or null if undecided or neither is preferred. */
+  /** Number of the preferred answer (1 or 2); null if undecided or if neither is preferred. */
   readonly preferred: 1 | 2 | null;
 }
 
@@ -31,9 +31,9 @@ export interface AnswerPairsOptions {
 }
 
 /**
- * For each explored task, the answers with the highest and the lowest reward, if their texts
- * differ, in an order that does not reveal the rewards. Answers that took several calls are left
- * out.
+ * Returns, for each explored task, the answers with the highest and the lowest reward, if their
+ * texts differ. The order of the two answers does not reveal the rewards. Omits answers of several
+ * model calls.
  */
 export function answerPairs(
   experiences: Iterable<Experience>,
@@ -62,7 +62,7 @@ function pairOf(
   const prompt = rows[Number(worst?.info['row'])]?.[promptKey];
   if (!worst || !best || worst.responseText === best.responseText || typeof prompt !== 'string')
     return undefined;
-  // Sorted by name, so that the order does not reveal the rewards.
+  // Sorted by uid, so that the order does not reveal the rewards.
   const [first, second] = [best, worst].sort((a, b) => (uid(a.eid) < uid(b.eid) ? -1 : 1));
   return {
     id: `${uid(first!.eid)} ${uid(second!.eid)}`,
@@ -74,9 +74,9 @@ function pairOf(
 }
 
 /**
- * Rows for DPO from decided pairs: lines of {@link AnswerPair}, or items of a JSON export of Label
- * Studio (`data` is the pair; `Pairwise` selects left or right, `Choices` names answer1 or
- * answer2). Undecided pairs give no rows.
+ * Converts decided pairs to rows for DPO. Items are {@link AnswerPair}s, or items of a JSON export
+ * of Label Studio. In such an export `data` is the pair; `Pairwise` selects left or right, or
+ * `Choices` names answer1 or answer2. Undecided pairs give no rows.
  * @throws TaskError naming an item that has neither format
  */
 export function chosenRows(items: readonly unknown[]): readonly ChosenRow[] {
@@ -122,7 +122,7 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 
 const selections: Readonly<Record<string, 1 | 2>> = { left: 1, right: 2, answer1: 1, answer2: 2 };
 
-/** Choice in the last annotation that was not cancelled. */
+/** Returns the choice in the last annotation that was not cancelled, or null. */
 function selectedIn(item: Fields): 1 | 2 | null {
   const annotation = listOf(item['annotations'])
     .map(fieldsOf)

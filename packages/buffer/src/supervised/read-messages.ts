@@ -1,11 +1,13 @@
-/** Converts a list of unknown values to chat messages, or reports which one is not a message. */
+/**
+ * Converts a list of unknown values to chat messages, or reports the value that is not a message.
+ */
 import type { ChatMessage, ToolCall, TaskError } from '@trinity-rft/core';
 import { rowError } from './row-fields.js';
 
 const roles: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
 
 /**
- * Drops fields that are null, which is how tables represent fields that a message lacks.
+ * Reads chat messages. Drops fields that are null, because tables represent missing fields as null.
  * @throws TaskError naming `row` and `key`
  */
 export function readMessages(
@@ -49,7 +51,9 @@ export function readMessages(
   });
 }
 
-/** True if any message is trained on: an assistant message, unless its weight is 0. */
+/**
+ * Returns true if any message is trained on. This is an assistant message whose weight is not 0.
+ */
 export const hasWeight = (messages: readonly ChatMessage[]): boolean =>
   messages.some(({ role, weight }) => role === 'assistant' && weight !== 0);
 

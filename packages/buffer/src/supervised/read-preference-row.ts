@@ -20,7 +20,7 @@ export interface PreferenceFormat extends SupervisedFormat {
   readonly rejectedKey: string;
 }
 
-/** Both answers continue the prompt, and end with an assistant message. */
+/** A prompt and two answers that continue it. Each answer ends with an assistant message. */
 export interface PreferenceRow {
   readonly prompt: readonly ChatMessage[];
   readonly chosen: readonly ChatMessage[];
@@ -30,9 +30,9 @@ export interface PreferenceRow {
 
 /**
  * Reads a row of preference data. An answer is a text, a message, or a list of messages. The prompt
- * is a list under `messagesKey` (if `message` is missing, `messages` is read), or a text or list
- * under `promptKey`; if the answers are whole conversations, the prompt is their common beginning.
- * `promptType: plaintext` accepts texts only.
+ * is a list under `messagesKey`, or a text or list under `promptKey`. If the default key `message`
+ * is missing, `messages` is read. If the answers are whole conversations, the prompt is their
+ * common beginning. `promptType: plaintext` accepts texts only.
  * @param row name of the row in error messages
  * @throws TaskError naming the row, the key and the value found
  */
@@ -98,7 +98,7 @@ const emptyAnswer = (key: string, row: number | string) =>
     'Give an answer to prefer over the other, or remove the row',
   );
 
-/** Reads text that is JSON of messages as messages; any other text is the answer itself. */
+/** Parses a text that is JSON of messages. Returns any other value unchanged. */
 function messagesInText(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   try {
@@ -110,10 +110,12 @@ function messagesInText(value: unknown): unknown {
   }
 }
 
-/** True for a whole conversation, which does not start with an assistant message. */
+/** Returns true for a whole conversation, which does not start with an assistant message. */
 const isWhole = (messages: readonly ChatMessage[]): boolean => messages[0]?.role !== 'assistant';
 
-/** A message as text, to compare it; its weight only matters in the answer. */
+/**
+ * Returns a message as text for comparison, without its weight, which only matters in the answer.
+ */
 const textOf = (message: ChatMessage | undefined): string =>
   JSON.stringify({ ...message, weight: undefined });
 

@@ -18,7 +18,7 @@ export interface SupervisedFormat extends FormatArgs {
   /**
    * `messages`: a list under `messagesKey`; `plaintext`: two texts under `promptKey` and
    * `responseKey`.
-   * @default whichever of the two the row has
+   * @default the layout that the row has
    */
   readonly promptType?: 'messages' | 'plaintext';
 }
@@ -31,7 +31,7 @@ export interface SupervisedRow {
 
 /**
  * Reads a row of supervised data. Messages and tools may be lists, or JSON text of lists. If the
- * default key `message` is missing, `messages` is read, the name that most data sets use.
+ * default key `message` is missing, reads `messages`, the name that most data sets use.
  * @param row name of the row in error messages: its number, or the set's name and number
  * @throws TaskError naming the row, the key and the value found
  */

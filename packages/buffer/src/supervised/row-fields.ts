@@ -91,14 +91,16 @@ export const missingError = (
     fix,
   );
 
-/** A required text. @param fix remedy if it is missing */
+/** Reads a required text. @param fix remedy if the text is missing */
 export function readText(rawTask: RawTask, key: string, row: number | string, fix: string): string {
   const value = rawTask[key];
   if (typeof value === 'string') return value;
   throw rowError(row, key, `expected text, found ${describe(value)}`, fix);
 }
 
-/** The system prompt of the row, or else that of the format. */
+/**
+ * Returns the system prompt of the row, or else of the format, as a list of at most one message.
+ */
 export function systemMessage(
   rawTask: RawTask,
   { systemPromptKey, systemPrompt }: FormatArgs,

@@ -9,28 +9,34 @@ import type { JsonState, RowFeedback } from '@trinity-rft/core/store';
 import { sampleBeta } from './sample-beta.js';
 
 export interface DifficultyArgs {
-  /** Number of runs that an observation counts as. @default 16 */
+  /** Number of rollouts that an observation counts as. @default 16 */
   readonly m: number;
-  /** Share of the past that each update forgets. @default 0.2 */
+  /** Share of the earlier estimate that each update discards. @default 0.2 */
   readonly lamb: number;
   /**
-   * Weight of the estimate from the model's ability. It counts as `rho` times `m` runs of a task
-   * that was not explored, and does not change the tasks that were.
+   * Weight of the estimate from the model's ability. For a task that was not explored, the estimate
+   * counts as `rho` times `m` rollouts. It does not change explored tasks.
    * @default 0.2
    */
   readonly rho: number;
-  /** True if rho is halved when the estimate from the ability was off by 0.25 or more. @default false */
+  /**
+   * True to halve rho when the error of the estimate from the ability was 0.25 or more. @default
+   * false
+   */
   readonly adaptiveRho: boolean;
-  /** Pass rate to aim for: tasks near it come first. @default 1 */
+  /** Preferred pass rate. Tasks whose pass rate is near this value come first. @default 1 */
   readonly targetReward: number;
   /** Temperature of the selection; 0 = always the nearest tasks. @default 1 */
   readonly tau: number;
-  /** True if pass rates are drawn from their distributions; false for the means. @default false */
+  /** True to draw pass rates from their distributions; false to use the means. @default false */
   readonly doSample: boolean;
 }
 
 export interface DifficultySelector {
-  /** Rows for `count` positions, starting at `cursor`; distinct as long as there are enough rows. */
+  /**
+   * Returns the rows for `count` positions, starting at `cursor`. The rows are distinct if there
+   * are at least `count` rows.
+   */
   select(cursor: number, count: number): readonly number[];
   feedback(feedback: readonly RowFeedback[]): void;
   state(): JsonState;
@@ -41,8 +47,8 @@ interface Estimate {
   readonly alphas: Float64Array;
   readonly betas: Float64Array;
   /**
-   * Ability of the model: 0 = like the weak reference, 1 = like the strong one. Undefined before
-   * the first observation.
+   * Ability of the model: 0 = like the weak reference model, 1 = like the strong one. Undefined
+   * before the first observation.
    */
   ability: number | undefined;
   rho: number;
@@ -95,7 +101,7 @@ export function difficultySelector({
   };
 }
 
-/** score = -|target - p|, where p is the mean of Beta(alpha, beta), or a sample of it. */
+/** Computes score = -|target - p|, where p is the mean of Beta(alpha, beta), or a sample of it. */
 function scoresOf(
   { alphas, betas }: Estimate,
   { targetReward, doSample }: DifficultyArgs,
@@ -109,8 +115,8 @@ function scoresOf(
 }
 
 /**
- * All rows, in the order of sampling without replacement from softmax(score / tau): sorted by score
- * / tau + Gumbel noise, largest first.
+ * Returns all rows in the order of sampling without replacement from softmax(score / tau). This
+ * order results from sorting by score / tau + Gumbel noise, largest first.
  */
 function chooseAll(
   scores: Float64Array,
@@ -122,16 +128,16 @@ function chooseAll(
   return Array.from(keys, (_, row) => row).sort((a, b) => (keys[b] ?? 0) - (keys[a] ?? 0) || a - b);
 }
 
-/** A number in (0, 1), both ends excluded. */
+/** Draws a number between 0 and 1, both excluded. */
 const uniform = (random: ReturnType<typeof createRandom>): number =>
   random.next() || Number.MIN_VALUE;
 
 const abilityDiscount = 0.9;
 
 /**
- * alpha <- (1 - lamb) alpha + lamb + (1 - rho) m s + rho m p; beta likewise with 1 - s and 1 - p.
- * For an observed task, s and p are the observed pass rate. For the others, the terms with s are 0
- * and p = weak + ability (strong - weak), limited to [0, 1].
+ * Updates alpha <- (1 - lamb) alpha + lamb + (1 - rho) m s + rho m p, and beta likewise with 1 - s
+ * and 1 - p. For an observed task, s and p are the observed pass rate. For the other tasks, the
+ * terms with s are 0, and p = weak + ability (strong - weak), limited to [0, 1].
  */
 function update(
   estimate: Estimate,
@@ -166,7 +172,7 @@ function update(
   }
 }
 
-/** Encodes exactly, so that a resumed run continues with the same bits. */
+/** Encodes numbers exactly, so that a resumed training run continues with the same bits. */
 const encode = (values: Float64Array): string => Buffer.from(values.buffer).toString('base64');
 
 function decode(text: unknown, size: number): Float64Array {

@@ -1,4 +1,4 @@
-/** Columns inside other columns: `reward_model.ground_truth`. */
+/** Reads columns inside other columns, such as `reward_model.ground_truth`. */
 import type { RawTask } from '@trinity-rft/core';
 
 /** Adds the values of nested columns to each row, under their full names. */

@@ -37,14 +37,14 @@ export interface TaskRowsOptions extends Pick<SqlRowsOptions, 'table' | 'query'>
    */
   readonly path: string;
   /**
-   * Same as in `datasets.load_dataset`: `train`, `test[:100]`, `train+test`. A single file counts as any
-   * split.
+   * Split, in the notation of `datasets.load_dataset`: `train`, `test[:100]`, `train+test`. A
+   * single file contains the rows of every split.
    * @default "train"
    */
   readonly split?: string;
   /** Columns that may be nested in others, such as `reward_model.ground_truth`. @default no columns */
   readonly columns?: readonly (string | undefined)[];
-  /** Same as in `datasets.load_dataset`: a name in the README, or a folder. */
+  /** Subset, as in `datasets.load_dataset`: a name in the README, or a folder. */
   readonly subsetName?: string;
   /** Cache folder for hub datasets. @default the cache of `huggingface_hub` */
   readonly cacheDirectory?: string;
@@ -65,7 +65,8 @@ export interface TaskRowsOptions extends Pick<SqlRowsOptions, 'table' | 'query'>
 export interface TaskSourceOptions extends TaskRowsOptions, TaskOrderOptions {}
 
 /**
- * Reads the whole set, so that nothing starts with a broken file, and keeps its rows in memory.
+ * Opens a task set. Reads all rows into memory, so that a damaged file is reported before training
+ * starts.
  * @throws TaskError that names the file and the place in it; CancelledError
  */
 export async function openTaskSource(options: TaskSourceOptions): Promise<TaskSource> {
@@ -73,7 +74,7 @@ export async function openTaskSource(options: TaskSourceOptions): Promise<TaskSo
 }
 
 /**
- * All rows of a task set, in the order of its files.
+ * Reads all rows of a task set, in the order of its files.
  * @throws TaskError, also if there are no rows; CancelledError
  */
 export async function readTaskRows(options: TaskRowsOptions): Promise<readonly RawTask[]> {
@@ -108,7 +109,7 @@ async function readSplits(options: TaskRowsOptions): Promise<readonly RawTask[]>
   for (const part of parseSplit(options.split ?? 'train')) {
     const ofSplit: RawTask[] = [];
     for (const file of await locateFiles(options, part.split)) {
-      // Files of a split with several parts are read once.
+      // A file that several parts of the split use is read only once.
       const read = files.get(file) ?? (await readFileRows(file, options.signal));
       files.set(file, read);
       for (const row of read) ofSplit.push(row);
@@ -151,7 +152,7 @@ async function locateFiles(options: TaskRowsOptions, split: string): Promise<rea
   });
 }
 
-/** True for `owner/name`, unless it is the name of a data file. */
+/** Returns true for `owner/name`, unless it has the extension of a data file. */
 const isHubId = (path: string): boolean =>
   /^\w[\w.-]*\/\w[\w.-]*$/.test(path) && !/\.(?:jsonl?|ndjson|parquet|csv|gz)$/i.test(path);
 

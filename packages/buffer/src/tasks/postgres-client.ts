@@ -10,7 +10,10 @@ const parsers: ReadonlyMap<number, (text: string) => unknown> = new Map(
 );
 const timeoutMs = 60_000;
 
-/** Runs `work` with a connection that is closed afterwards; connecting and each query have a deadline. */
+/**
+ * Calls `work` with a connection, and then closes the connection. Connecting and each query time
+ * out after 60 s.
+ */
 export async function inPostgres<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const { default: pg } = await import('pg');
   const client = new pg.Client({
@@ -22,7 +25,7 @@ export async function inPostgres<T>(url: string, work: (client: Client) => Promi
         parsers.get(type) ?? pg.types.getTypeParser(type, format as never),
     },
   });
-  // A broken connection rejects the query; its event, if unhandled, would end the process.
+  // A broken connection rejects the query. Its `error` event, if unhandled, would end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();

@@ -1,6 +1,6 @@
 /**
- * Order of the rows of a task set, as a function of selector type, seed and position, so that a
- * resumed run needs only the position.
+ * Computes the order of the rows of a task set from selector type, seed and position, so that a
+ * resumed training run only needs the position.
  */
 import { createRandom, deriveSeed } from '@trinity-rft/core';
 
@@ -8,12 +8,14 @@ import { createRandom, deriveSeed } from '@trinity-rft/core';
 export type PlainSelectorType = 'sequential' | 'shuffle' | 'random';
 
 /**
- * Row numbers for `count` positions, starting at `cursor`. Positions count the rows returned since
- * the beginning of the run.
+ * Returns the row numbers for `count` positions, starting at `cursor`. A position is the number of
+ * rows that were returned before, since the beginning of the training run.
  */
 export type RowOrder = (cursor: number, count: number) => readonly number[];
 
 /**
+ * Creates the order of rows.
+ *
  * - `sequential`: file order, repeated.
  * - `shuffle`: a permutation per epoch, from (seed, name, epoch); every row once per epoch.
  * - `random`: each batch drawn without replacement, from (seed, name, position of the batch);
@@ -50,8 +52,8 @@ const orders: Readonly<Record<PlainSelectorType, (size: number, streamOf: Stream
   };
 
 /**
- * Items for `count` positions, starting at `cursor`, where every epoch has `size` items in a new
- * order. Keeps the order of one epoch in memory.
+ * Returns a function for the items at `count` positions, starting at `cursor`. Every epoch has
+ * `size` items in a new order. The function keeps the order of one epoch in memory.
  */
 export function epochByEpoch<T>(
   size: number,
@@ -71,7 +73,9 @@ export function epochByEpoch<T>(
   };
 }
 
-/** `count` distinct row numbers in random order: Fisher-Yates on a sparse table of swaps. */
+/**
+ * Draws `count` distinct row numbers in random order, by Fisher-Yates on a sparse table of swaps.
+ */
 function drawDistinct(
   size: number,
   count: number,

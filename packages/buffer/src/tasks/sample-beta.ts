@@ -1,14 +1,14 @@
 /** Samples a Beta distribution. */
 import type { Random } from '@trinity-rft/core';
 
-/** Beta(alpha, beta) = X / (X + Y) with X ~ Gamma(alpha), Y ~ Gamma(beta). */
+/** Samples Beta(alpha, beta) as X / (X + Y) with X ~ Gamma(alpha) and Y ~ Gamma(beta). */
 export function sampleBeta(alpha: number, beta: number, random: Random): number {
   const x = sampleGamma(alpha, random);
   const y = sampleGamma(beta, random);
   return x + y === 0 ? alpha / (alpha + beta) : x / (x + y);
 }
 
-/** Marsaglia and Tsang, A simple method for generating gamma variables, 2000. @param shape > 0 */
+/** Samples Gamma(shape, 1) by the method of Marsaglia and Tsang (2000). @param shape above 0 */
 function sampleGamma(shape: number, random: Random): number {
   if (shape < 1) return sampleGamma(shape + 1, random) * random.next() ** (1 / shape);
   const d = shape - 1 / 3;

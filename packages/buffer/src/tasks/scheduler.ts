@@ -1,4 +1,7 @@
-/** Draws each batch from several task sets, in proportion to their sizes, with a common state. */
+/**
+ * Draws each batch from several task sets, in proportion to their sizes. The task sets share one
+ * state.
+ */
 import { BufferError, createRandom, deriveSeed } from '@trinity-rft/core';
 import type { TaskSource, JsonState, TaskRow } from '@trinity-rft/core/store';
 import { epochByEpoch } from './row-order.js';
@@ -18,20 +21,20 @@ export interface TasksetScheduler extends TaskSource {
 }
 
 export interface TasksetSchedulerOptions {
-  /** Tasks per explore step. */
+  /** Number of tasks per explore step. */
   readonly batchSize: number;
-  /** Root seed of the run. @default 42 */
+  /** Root seed of the training run. @default 42 */
   readonly seed?: number;
-  /** Passes over all rows of all sets; an incomplete last batch is left out. @default 1 */
+  /** Number of passes over all rows of all sets. An incomplete last batch is omitted. @default 1 */
   readonly totalEpochs?: number;
-  /** Total number of batches; takes precedence over `totalEpochs`. */
+  /** Total number of batches. Takes precedence over `totalEpochs`. */
   readonly totalSteps?: number;
 }
 
 /**
- * Uses Trinity-RFT's order: a list that contains each set as often as it has rows, shuffled per
- * epoch from (seed, epoch). A batch is the next part of the list, and each set supplies its own
- * next rows. A single set keeps its own order.
+ * Creates a scheduler with Trinity-RFT's order. A list contains each set as often as the set has
+ * rows, and is shuffled per epoch from (seed, epoch). A batch is the next part of the list. Each
+ * set supplies its own next rows. A single set keeps its own order.
  * @param sources opened without an end (`totalEpochs: Infinity`), with distinct names
  * @throws BufferError if names are repeated or there are no sources
  */
@@ -80,7 +83,7 @@ export function createTasksetScheduler(
   };
 }
 
-/** Draws the rows of a batch, with one read per set; the rows are in the order of `sets`. */
+/** Draws the rows of a batch, with one read per set. The rows are in the order of `sets`. */
 async function drawRows(
   sources: readonly TaskSource[],
   sets: readonly TaskSource[],

@@ -1,4 +1,7 @@
-/** Order of the rows of a task set: by position only, by columns of the rows, or by results. */
+/**
+ * Selects the order of the rows of a task set: by position only, by columns of the rows, or by
+ * results.
+ */
 import { type RawTask, TaskError } from '@trinity-rft/core';
 import type { JsonState, RowFeedback } from '@trinity-rft/core/store';
 import { difficultySelector, type DifficultyArgs } from './difficulty.js';
@@ -10,8 +13,9 @@ export interface SelectorOptions {
   /** Order of the rows. @default "sequential" */
   readonly selectorType?: SelectorType;
   /**
-   * Columns that have a number in every row. `offline_easy2hard`: higher is easier, and earlier
-   * columns take precedence. `difficulty_based`: pass rates of a weak and of a strong model.
+   * Columns that have a number in every row. `offline_easy2hard`: higher numbers are easier, and
+   * earlier columns take precedence. `difficulty_based`: pass rates of a weak and of a strong
+   * model.
    * @default empty
    */
   readonly featureKeys?: readonly string[];
@@ -19,7 +23,7 @@ export interface SelectorOptions {
   readonly selectorArgs?: Partial<DifficultyArgs>;
 }
 
-/** Order of rows; without `state` it depends on the position only. */
+/** An order of rows. If `state` is absent, the order depends on the position only. */
 export interface RowSelector {
   select(cursor: number, count: number): readonly number[];
   feedback?(feedback: readonly RowFeedback[]): void;
@@ -37,7 +41,10 @@ const difficultyDefaults: DifficultyArgs = {
   doSample: false,
 };
 
-/** @throws TaskError if rows lack the features */
+/**
+ * Creates the selector of a task set.
+ * @throws TaskError if rows lack the features
+ */
 export function createSelector(
   rows: readonly RawTask[],
   options: SelectorOptions & { readonly seed: number; readonly name: string },
@@ -62,7 +69,8 @@ export function createSelector(
 }
 
 /**
- * Row numbers, highest features first; for equal features, the later row first, as in Trinity-RFT.
+ * Returns row numbers, highest features first. Of rows with equal features, the later row comes
+ * first, as in Trinity-RFT.
  */
 function easyToHard(features: readonly (readonly number[])[]): readonly number[] {
   const compare = (a: readonly number[], b: readonly number[]): number => {
@@ -79,7 +87,7 @@ const wrapAround = (order: readonly number[], cursor: number, count: number): re
   Array.from({ length: count }, (_, i) => order[(cursor + i) % order.length] ?? 0);
 
 /**
- * Values of `keys`, per row.
+ * Returns the values of `keys`, per row.
  * @throws TaskError naming a row and a key without a finite number
  */
 function rowFeatures(

@@ -1,4 +1,4 @@
-/** Tasks in a database: a table or the result of a query, from SQLite or PostgreSQL. */
+/** Reads tasks from a table or a query result of SQLite or PostgreSQL. */
 import { existsSync } from 'node:fs';
 import { type RawTask, TaskError } from '@trinity-rft/core';
 import { openSqlite } from '@trinity-rft/core/store';
@@ -7,13 +7,16 @@ import { plainValue } from '../files/plain-value.js';
 import { inPostgres } from './postgres-client.js';
 
 export interface SqlRowsOptions {
-  /** Name of the task set, for messages; also the table's name if there is neither `table` nor `query`. */
+  /**
+   * Name of the task set, for messages. Also the name of the table if there is neither `table` nor
+   * `query`.
+   */
   readonly name: string;
-  /** An SQLite file, also as `sqlite:///file.db`, or `postgresql://user:password@host/database`. */
+  /** Path of an SQLite file, `sqlite:///file.db`, or `postgresql://user:password@host/database`. */
   readonly path: string;
   /** Table whose rows are read in the order of their column `id`. */
   readonly table?: string;
-  /** Query to use instead of a table; it must order its rows. */
+  /** Query to use instead of a table. The query must order its rows. */
   readonly query?: string;
 }
 
@@ -48,7 +51,7 @@ async function readSqlite(path: string, sql: string, name: string): Promise<read
   const database = openSqlite(file, { readOnly: true });
   try {
     const statement = database.prepare(sql);
-    // Otherwise a whole number beyond 2^53 is an error.
+    // Without this setting, an integer beyond 2^53 would be an error.
     statement.setReadBigInts(true);
     return statement.all();
   } finally {

@@ -4,19 +4,22 @@ import type { TaskSource, JsonState, TaskRow } from '@trinity-rft/core/store';
 import { createSelector, type SelectorOptions } from './selector.js';
 
 export interface TaskOrderOptions extends SelectorOptions {
-  /** Part of the order's seed, so that two sets of the same size are ordered differently. */
+  /**
+   * Name of the task set. It is part of the seed of the order, so that two sets of the same size
+   * are ordered differently.
+   */
   readonly name: string;
-  /** Root seed of the run. @default 42 */
+  /** Root seed of the training run. @default 42 */
   readonly seed?: number;
-  /** Passes over the rows; may be a fraction, or Infinity. @default 1 */
+  /** Number of passes over the rows. May be a fraction or Infinity. @default 1 */
   readonly totalEpochs?: number;
-  /** Total number of rows to return; takes precedence over `totalEpochs`. */
+  /** Total number of rows to return. Takes precedence over `totalEpochs`. */
   readonly totalRows?: number;
 }
 
 /**
- * A task source over rows in memory. `state()` is `{ cursor, size }` (rows returned, rows in the
- * set) and what the selector has learned from results.
+ * Creates a task source over rows in memory. `state()` returns `{ cursor, size }` (number of
+ * returned rows, number of rows in the set) and the state of the selector, if it has one.
  * @throws TaskError if rows lack the features that the selector orders by
  */
 export function createTaskSource(rows: readonly RawTask[], options: TaskOrderOptions): TaskSource {
@@ -57,7 +60,7 @@ export function createTaskSource(rows: readonly RawTask[], options: TaskOrderOpt
 }
 
 /**
- * Cursor of a state of this set.
+ * Returns the cursor of a state of this set.
  * @throws BufferError if the state is invalid or belongs to another set
  */
 export function checkedCursor(state: JsonState, name: string, size: number): number {

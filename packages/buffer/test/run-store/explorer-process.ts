@@ -1,4 +1,6 @@
-/** Explores from a store, as a separate process. `explorer-process.ts PATH NAME` */
+/**
+ * Explores from a store, as a separate operating-system process. `explorer-process.ts PATH NAME`
+ */
 import { createExperience } from '@trinity-rft/core';
 import { openRunStore } from '../../src/run-store/index.js';
 

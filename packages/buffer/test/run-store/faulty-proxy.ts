@@ -11,8 +11,8 @@ export interface FaultyProxy {
 }
 
 /**
- * `swallow`: nothing arrives any more, without notice. `half a request` and `half an answer`:
- * forwards half of the next request or answer, then ends the connection.
+ * `swallow`: no data arrives any more, but connections remain open. `half a request` and `half an
+ * answer`: half of the next request or answer is forwarded, then the connection ends.
  */
 export type Fault =
   | 'none'

@@ -25,8 +25,8 @@ export interface RenamedTree {
 }
 
 /**
- * Applies {@link keyAliases} and {@link keysInOtherSections}, in stages too, and turns `taskset` into
- * `tasksets`.
+ * Applies {@link keyAliases} and {@link keysInOtherSections}, also in stages, and converts
+ * `taskset` to `tasksets`.
  */
 export function renameKeys(root: MapNode): RenamedTree {
   const problems: LocatedProblem[] = [];
@@ -78,7 +78,10 @@ interface Found {
   readonly warnings: LocatedProblem[];
 }
 
-/** `names`: the new names of the keys from the top to `node`, without list indices. */
+/**
+ * Renames the keys below `node`. `names` are the new names of the keys from the top level to
+ * `node`, without list indices.
+ */
 function renameBelow(node: Node, names: readonly string[], found: Found): Node {
   if (node.kind === 'scalar') return node;
   if (node.kind === 'list')
@@ -103,7 +106,7 @@ function renameBelow(node: Node, names: readonly string[], found: Found): Node {
   return singleTaskset({ ...node, entries }, names, found.problems);
 }
 
-/** True if `names` is the path of the section. List indices are left out. */
+/** Returns true if `names` is the path of the section, without list indices. */
 function isSection(names: readonly string[], section: readonly string[]): boolean {
   const plain = names[0] === 'stages' ? names.slice(1) : names;
   return plain.length === section.length && plain.every((name, index) => name === section[index]);
@@ -115,8 +118,8 @@ function wrap(node: Node, alias: KeyAlias | undefined): Node {
 }
 
 /**
- * Turns `taskset: {...}` into `tasksets: [{...}]`, so that a stage can replace either with the
- * other.
+ * Converts `taskset: {...}` to `tasksets: [{...}]`, so that a stage with one of these keys can
+ * replace the other.
  */
 function singleTaskset(
   node: MapNode,

@@ -48,7 +48,9 @@ function applies(row: KeyStatus, value: unknown, standard: unknown): boolean {
   return !same(value, standard);
 }
 
-/** Paths of the tree that match a pattern, in which `*` stands for any index or name. */
+/**
+ * Returns the paths of the tree that match a pattern. In a pattern, `*` matches any index or name.
+ */
 function matches(tree: Node, pattern: readonly string[]): readonly KeyPath[] {
   let found: { readonly path: KeyPath; readonly node: Node }[] = [{ path: [], node: tree }];
   for (const part of pattern) {

@@ -1,6 +1,6 @@
 /**
  * Checks names and types against the schema. Reports and removes invalid keys, then checks the
- * rest.
+ * remaining keys.
  */
 import { didYouMean, nearest } from '@trinity-rft/core/support';
 import type { z } from 'zod';
@@ -36,7 +36,10 @@ export interface CheckedTree {
   readonly failed: readonly KeyPath[];
 }
 
-/** Maximum number of passes: removing a key can uncover other problems. */
+/**
+ * Maximum number of passes. A further pass is needed because removing a key can reveal other
+ * problems.
+ */
 const maxRounds = 8;
 
 export function checkStructure(root: MapNode, schema: z.ZodType): CheckedTree {
@@ -57,8 +60,8 @@ export function checkStructure(root: MapNode, schema: z.ZodType): CheckedTree {
 }
 
 /**
- * Drops empty sections and lists, which equal unset ones. Where text is expected, a number is
- * replaced by its text in the file, such as `name: 1.10`.
+ * Drops empty sections and lists, which have the same meaning as unset ones. If text is expected,
+ * replaces a number by its text in the file, as for `name: 1.10`.
  */
 function dropEmpty(node: Node, schema: z.ZodType | undefined): Node {
   if (schema === undefined) return node;
@@ -101,7 +104,7 @@ function problemsOfIssue(
   const shown = showValue(plainUnlessSecret(node), node.path);
   const message = `got ${shown}, expected ${expectedText(expected)}.${hint(node, expected)}`;
   const whole = coreOf(schemaAt(schema, path.slice(0, -1)) ?? schema).def.type === 'tuple';
-  // Removes the whole tuple: without one item, the schema would report the tuple again.
+  // Removes the whole tuple, because the schema would report a tuple without one item again.
   return [
     { problem: { at: place.at, key: place.path, message }, path: whole ? path.slice(0, -1) : path },
   ];
@@ -116,7 +119,7 @@ function missingKey(
   return { problem: { at: place.at, key: path, message }, path: path.slice(0, -1) };
 }
 
-/** Advice for a value of the wrong kind. */
+/** Returns advice for a value of the wrong kind. */
 function hint(node: Node, schema: z.ZodType | undefined): string {
   const choices = choicesOf(schema);
   if (node.kind === 'scalar' && typeof node.value === 'string' && choices.length > 0)
@@ -139,7 +142,10 @@ function hint(node: Node, schema: z.ZodType | undefined): string {
   return '';
 }
 
-/** Maximum number of unknown keys of a section that get a message each; the others are counted. */
+/**
+ * Maximum number of unknown keys of a section that get separate messages. Further keys are only
+ * counted.
+ */
 const maxUnknown = 100;
 
 function unknownKeys(
@@ -165,7 +171,10 @@ function unknownKey(section: KeyPath, key: string, root: MapNode, schema: z.ZodT
   return { problem: { at, key: shown, message }, path };
 }
 
-/** Suggests the new name of the key, a similar name, its right section, or the names known here. */
+/**
+ * Suggests the new name of the key, a similar name, the section that has the key, or the keys of
+ * this section.
+ */
 function fixOf(section: KeyPath, key: string, schema: z.ZodType): string {
   const names = [...section, key].filter((part) => typeof part === 'string');
   const whole = (names[0] === 'stages' ? names.slice(1) : names).join('.');
@@ -187,7 +196,7 @@ function fixOf(section: KeyPath, key: string, schema: z.ZodType): string {
     : `There is no such key in ${where}; remove it, or look for its name with "trinity config schema".`;
 }
 
-/** The paths with the fewest parts: most keys belong near the top. */
+/** Returns the paths with the fewest parts, because most keys are near the top level. */
 function shallowest(paths: readonly string[]): readonly string[] {
   const depth = (path: string): number => path.split('.').length;
   const least = Math.min(...paths.map(depth));

@@ -1,4 +1,4 @@
-/** Upper bound of a stage's price on a server that charges by the token. */
+/** Computes an upper bound of a stage's price on a server that charges per token. */
 import type { StageConfig } from '../resolve/base/resolved.js';
 import { countWork, type StepPlan } from './steps.js';
 
@@ -13,14 +13,16 @@ interface CostPart {
   readonly kind: 'prefill' | 'sample' | 'train';
   readonly tokens: number;
   /**
-   * US dollars per million tokens; undefined if not given, which leaves the part out of the total.
+   * US dollars per million tokens. Undefined if the configuration has no price; the total then
+   * excludes this part.
    */
   readonly price: number | undefined;
 }
 
 /**
- * Price if every text has the maximum length and each run calls the model once. Undefined if the
- * engine is not `tinker`, there are no prices, or the number of steps is not known.
+ * Computes the price if every text has the maximum length and each rollout calls the model once.
+ * Returns undefined if the engine is not `tinker`, if there are no prices, or if the number of
+ * steps is unknown.
  */
 export function planCost(stage: StageConfig, steps: StepPlan): CostPlan | undefined {
   const { prices } = stage.model.tinker;
@@ -31,7 +33,7 @@ export function planCost(stage: StageConfig, steps: StepPlan): CostPlan | undefi
   if (amount === undefined) return undefined;
   const { model, algorithm } = stage;
   const train = amount.trainRows * model.maxModelLen;
-  // The policy computes log-probabilities, and so does the reference.
+  // Both the policy and the reference compute log-probabilities.
   const passes = algorithm.needs.referenceLogprobs ? 2 : 1;
   const tokens = {
     prefill: amount.calls * model.maxPromptTokens + passes * train,

@@ -1,10 +1,12 @@
-/** The files that a stage writes. */
+/** Lists the files that a stage writes. */
 import { relative } from 'node:path';
 import type { StageConfig } from '../resolve/base/resolved.js';
 import type { SinkName } from '../schema/runtime.js';
 import type { StepPlan } from './steps.js';
 
-/** Paths relative to the stage's folder; `global_step_<n>/` is a Hugging Face folder. */
+/**
+ * Returns paths relative to the stage's folder. `global_step_<n>/` is a Hugging Face model folder.
+ */
 export function planFiles(stage: StageConfig, steps: StepPlan): readonly string[] {
   const { mode, part, buffer, monitor, stageName } = stage;
   const { checkpoints } = steps;
@@ -33,7 +35,7 @@ export function planFiles(stage: StageConfig, steps: StepPlan): readonly string[
   ];
 }
 
-/** Files that record the data that the tracking service received from each of its runs. */
+/** Returns the file that records the data that a tracking service has received. */
 const monitorFile = (sink: SinkName, sharedRun: boolean): string =>
   sink === 'tensorboard'
     ? 'monitor/tensorboard/'

@@ -1,4 +1,4 @@
-/** Memory of one GPU that TuFT and vLLM share. */
+/** Plans the memory of one GPU that TuFT and vLLM share. */
 import type { Disk } from '../resolve/base/disk.js';
 import type { StageConfig } from '../resolve/base/resolved.js';
 import {
@@ -11,30 +11,31 @@ import { serverOf } from './tinker-server.js';
 
 /** Sizes in GB, 10^9 bytes. */
 export interface GpuPlan {
-  /** Peak of TuFT while it trains rows of the maximum length one by one. */
+  /** Peak memory of TuFT while it trains rows of the maximum length one by one. */
   readonly trainer: number;
   /** Memory of vLLM with the keys and values of {@link cachedTokens} tokens. */
   readonly sampler: number;
   readonly fits: readonly { readonly size: number; readonly verdict: GpuVerdict }[];
 }
 
-/** `asleep`: fits if vLLM frees its memory while TuFT trains. */
+/** Verdict for one size of GPU. `asleep`: fits if vLLM frees its memory while TuFT trains. */
 type GpuVerdict = 'fits' | 'asleep' | 'no';
 
 const sizes = [24, 48, 80] as const;
 export const cachedTokens = 65_536;
-/** Memory that CUDA and fragmentation take with TuFT and with vLLM, in GB. */
+/** Memory that CUDA and fragmentation take in addition, for TuFT and for vLLM, in GB. */
 const [context, vllmContext] = [1.5, 2];
 /** Share of a GPU that can be used. */
 const usable = 0.95;
 
 /**
- * Memory for a bfloat16 base with a float32 adapter. Training takes: weights 2 P; adapter, gradient
- * and moments 16 A; inputs of L layers and one layer that is recomputed 2 L T D + 140 T D; logits
- * and their gradients 8 T V. Keys and values take 4 L K W bytes per token. P is the number of
- * parameters, A that of the adapter, T the tokens, D the hidden size, V the vocabulary, K the
- * number of key/value heads of width W. Undefined if the plan starts no TuFT with vLLM, or the
- * model is not on this disk.
+ * Computes the memory for a bfloat16 base model with a float32 adapter. In bytes, training takes 2
+ * P for weights; 16 A for the adapter, its gradient and its moments; 2 L T D + 140 T D for the
+ * inputs of the layers and one recomputed layer; and 8 T V for logits and their gradients. Keys and
+ * values take 4 L K W bytes per token. P is the number of parameters, A the number of adapter
+ * parameters, L the number of layers, T the number of tokens, D the hidden size, V the vocabulary
+ * size, and K the number of key/value heads of width W. Returns undefined if the plan does not
+ * start TuFT with vLLM, or if the model is not on this disk.
  */
 export function planGpu(stage: StageConfig, disk: Disk): GpuPlan | undefined {
   const { model, sampler } = stage;

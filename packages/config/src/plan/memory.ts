@@ -1,4 +1,7 @@
-/** Memory that the embedded engine needs for a model, from its shape and the machine's memory. */
+/**
+ * Computes the memory that the embedded engine needs for a model, from the model's shape and the
+ * machine's memory.
+ */
 import { machineMemory } from '@trinity-rft/core/support';
 import type { Disk } from '../resolve/base/disk.js';
 import {
@@ -12,33 +15,33 @@ import { runsRemotely } from './tinker-server.js';
 
 /** Sizes in MiB. */
 export interface MemoryPlan {
-  /** Parameters of the model. */
+  /** Number of parameters of the model. */
   readonly parameters: number;
   readonly weights: number;
-  /** Weights that are published for sampling, and the frozen reference. */
+  /** Copies of weights: those that are published for sampling, and the frozen reference. */
   readonly copies: number;
   readonly gradients: number;
   /** First and second moment of AdamW. */
   readonly moments: number;
   /**
-   * Activations of a micro-batch of the longest rows, within the budget, with its graph's
-   * gradients.
+   * Activations of a micro-batch of the longest rows, within the budget, and the gradients that its
+   * graph returns.
    */
   readonly activations: number;
   /** Weights, gradients and moments of the critic, if the algorithm has one. */
   readonly critic: number;
-  /** Keys and values of all runs in flight at the maximum length, within the budget. */
+  /** Keys and values of all rollouts in flight at the maximum length, within the budget. */
   readonly keyValueCache: number;
-  /** Weights, keys and values of auxiliary models that are folders. */
+  /** Weights, keys and values of auxiliary models that are opened from folders. */
   readonly auxiliary: number;
   readonly total: number;
 }
 
 const float = 4;
 const mebibyte = 2 ** 20;
-/** Default memory for activations in MiB; keys and values get the same amount. */
+/** Default memory for activations, in MiB. Keys and values get the same amount in addition. */
 const engineBudget = 384;
-/** Largest share of the machine's memory for the graph of a whole model, if no budget is set. */
+/** Maximum share of the machine's memory for the graph of a whole model, if no budget is set. */
 const machineShare = 1 / 8;
 /** Maximum memory for logits, in MiB. */
 const logitsBudget = 256;
@@ -64,7 +67,7 @@ export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefin
   return { parameters, ...parts, total };
 }
 
-/** Bytes of a weight that is stored in blocks of 32 with a scale. */
+/** Bytes per quantised weight. Weights are stored in blocks of 32, each with a 32-bit scale. */
 const bytesPerWeight = { int8: 1 + float / 32, int4: (1 + float / 16) / 2 } as const;
 
 function quantizedSize({ model }: StageConfig, disk: Disk, parameters: number): number | undefined {
@@ -85,14 +88,17 @@ function partsHere(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryParts {
   return {
     weights: (quantized ?? base) + adapter,
     ...(mode === 'bench' ? none : trainingParts(stage, disk, sizes)),
-    // Gradients read the stored integers; the runtime packs another copy of them.
+    // Gradients read the stored integers. The runtime packs another copy of these integers.
     ...(quantized !== undefined && { copies: quantized + 2 * adapter }),
     keyValueCache: mode === 'train' ? 0 : cacheSize(stage, model.maxModelLen, sizes),
     auxiliary: mode === 'train' ? 0 : auxiliary(stage, disk, sizes.budget),
   };
 }
 
-/** Memory in this process if servers train and sample: that of the critic and auxiliary models. */
+/**
+ * Returns the memory in this operating-system process if servers train and sample. Only a critic
+ * and auxiliary models need memory then.
+ */
 function besideServers(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryParts {
   const { mode, part, algorithm } = stage;
   const learns = algorithm.needs.valueHead && mode !== 'bench' && part !== 'explore';
@@ -108,13 +114,13 @@ function besideServers(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryPart
 
 interface Sizes {
   readonly shape: ModelShape;
-  /** Memory for activations in MiB; keys and values get the same amount. */
+  /** Memory for activations, in MiB. Keys and values get the same amount in addition. */
   readonly budget: number;
-  /** The weights of the model, in MiB. */
+  /** Size of the model's weights, in MiB. */
   readonly base: number;
-  /** The weights of the adapter, in MiB; undefined without one. */
+  /** Size of the adapter's weights, in MiB; undefined if there is no adapter. */
   readonly adapter: number | undefined;
-  /** The quantised weights, in MiB; undefined if they are not quantised. */
+  /** Size of the quantised weights, in MiB; undefined if the weights are not quantised. */
   readonly quantized: number | undefined;
 }
 
@@ -129,8 +135,8 @@ function trainingParts(
   const reference = referenceLogprobs ? base : 0;
   const trained = adapter ?? base;
   return {
-    // With an adapter the weights below it do not change and are the reference; the merged weights
-    // exist twice, where new ones are written while samplers hold the old.
+    // With an adapter, the weights below it do not change and are the reference. The merged weights
+    // exist twice while new ones are written and samplers still use the old ones.
     copies: adapter === undefined ? published + reference : 2 * base,
     gradients: trained,
     moments: 2 * trained,
@@ -139,7 +145,9 @@ function trainingParts(
   };
 }
 
-/** Keys and values of all runs in flight at the maximum length, in MiB. */
+/**
+ * Returns the size of the keys and values of all rollouts in flight at the maximum length, in MiB.
+ */
 const cacheSize = (
   { explorer }: StageConfig,
   maxModelLen: number,
@@ -150,8 +158,8 @@ const cacheSize = (
 };
 
 /**
- * Parameters of the adapter. A stored adapter is counted with the default rank, because its own
- * rank is in its folder.
+ * Returns the number of parameters of the adapter. Assumes the default rank for a stored adapter,
+ * whose own rank is in its folder.
  */
 function adapterParameters(lora: LoraConfig, shape: ModelShape): number {
   const stored = lora.path !== undefined;
@@ -160,7 +168,7 @@ function adapterParameters(lora: LoraConfig, shape: ModelShape): number {
   return countAdapter(shape, stored ? 32 : lora.rank, named);
 }
 
-/** Parameters of an adapter of rank `rank` for the modules `named`. */
+/** Returns the number of parameters of an adapter of rank `rank` for the modules `named`. */
 export function countAdapter(shape: ModelShape, rank: number, named: readonly string[]): number {
   const {
     hiddenSize: D,
@@ -202,7 +210,7 @@ export function countAdapter(shape: ModelShape, rank: number, named: readonly st
     if (delta && /^(in_proj_.*|out_proj)$/.test(name)) return delta.layers;
     return /^[qkvo]_proj$/.test(name) ? attentionLayers(shape) : layers;
   };
-  // Experts have no adapters.
+  // In models with experts, only the attention has adapters.
   const targets = experts ? named.filter((name) => /^[qkvo]_/.test(name)) : named;
   return rank * targets.reduce((sum, name) => sum + layersWith(name) * (ends[name] ?? 0), 0);
 }
@@ -212,7 +220,10 @@ function critic({ model }: StageConfig, disk: Disk): number {
   return folder.kind === 'problem' ? 0 : (4 * countParameters(folder.shape) * float) / mebibyte;
 }
 
-/** Memory of the auxiliary models in MiB: one engine per folder, each with its own cache. */
+/**
+ * Returns the memory of the auxiliary models, in MiB. There is one engine with its own cache per
+ * folder.
+ */
 function auxiliary(stage: StageConfig, disk: Disk, budget: number): number {
   const folders = new Map<string, number>();
   for (const { source, maxModelLen } of stage.explorer.auxiliaryModels) {
@@ -229,10 +240,11 @@ function auxiliary(stage: StageConfig, disk: Disk, budget: number): number {
 }
 
 /**
- * Parameters of a decoder with grouped-query attention and a gated feed-forward block: V D (twice
- * when untied) + L (2 D H W + 2 D K W + 3 D F + 2 D) + D, with W the head width, H and K the heads.
- * With E experts, E (3 D F + D) instead of 3 D F.
- * Biases and the norms of query and key are left out: below 0.1 %.
+ * Returns the number of parameters of a decoder with grouped-query attention and a gated
+ * feed-forward block. This is V D (twice if the embeddings are untied) + L (2 D H W + 2 D K W + 3 D
+ * F + 2 D) + D, where W is the head width, and H and K are the numbers of query and key/value
+ * heads. With E experts, E (3 D F + D) replaces 3 D F. Ignores biases and the norms of queries and
+ * keys, which are below 0.1 %.
  */
 export function countParameters(shape: ModelShape): number {
   const {
@@ -254,10 +266,15 @@ export function countParameters(shape: ModelShape): number {
   return embeddings + mixers + L * (feedForward + 2 * D) + D;
 }
 
-/** Outputs of the query projection, as a multiple of the width of all heads. */
+/**
+ * Returns the number of outputs of the query projection, as a multiple of the width of all heads.
+ */
 const gatesOf = ({ delta }: ModelShape): number => (delta ? 2 : 1);
 
-/** Parameters of the layers with the gated delta rule: projections, and four taps per channel. */
+/**
+ * Returns the number of parameters of the layers with the gated delta rule: projections, and four
+ * convolution weights per channel.
+ */
 function deltaParameters({ delta, hiddenSize: D }: ModelShape): number {
   if (!delta) return 0;
   const { layers, heads, values, channels } = delta;
@@ -265,8 +282,8 @@ function deltaParameters({ delta, hiddenSize: D }: ModelShape): number {
 }
 
 /**
- * Memory of one row, of a batch, and of a micro-batch, in MiB. A micro-batch may exceed the budget
- * with a single row.
+ * Returns the memory of one row, of a batch, and of a micro-batch, in MiB. A micro-batch of a
+ * single row may exceed the budget.
  */
 function microBatch({ model, buffer }: StageConfig, { shape, budget }: Sizes) {
   const row = bytesPerRow(shape, model.maxModelLen) / mebibyte;
@@ -275,8 +292,9 @@ function microBatch({ model, buffer }: StageConfig, { shape, budget }: Sizes) {
 }
 
 /**
- * Memory for activations in MiB. If no budget is set and a batch needs more than the default, the
- * model takes what a single graph needs, or is trained layer by layer if the machine is too small.
+ * Returns the memory for activations, in MiB. If no budget is set and a batch needs more than the
+ * default, a single graph gets the memory that it needs. If the machine is too small for this, the
+ * model is trained layer by layer.
  */
 function activations(stage: StageConfig, sizes: Sizes): number {
   const { row, all, within } = microBatch(stage, sizes);
@@ -289,10 +307,10 @@ function activations(stage: StageConfig, sizes: Sizes): number {
 }
 
 /**
- * Bytes that the gradients of one sequence of T tokens need: what every layer keeps (4 D + 4 H W +
- * 3 K W + 3 F + H T numbers per token; F is the width of all experts with their outputs), what one
- * layer needs in addition (4 D + 3 F + 2 H T), and the logits, at most as many as the engine
- * computes at once.
+ * Returns the bytes that the gradients of one sequence of T tokens need. Every layer keeps 4 D + 4
+ * H W + 3 K W + 3 F + H T numbers per token, where F is the width of all experts with their
+ * outputs. One layer needs 4 D + 3 F + 2 H T numbers per token in addition. The logits are added,
+ * at most as many as the engine computes at once.
  */
 function bytesPerRow(shape: ModelShape, tokens: number): number {
   const {
@@ -315,7 +333,8 @@ const keyValueBytesPerToken = (shape: ModelShape): number =>
   2 * attentionLayers(shape) * shape.keyValueHeads * shape.headDim * float;
 
 /**
- * Bytes of state per row: a matrix per head. The few positions that convolutions keep are ignored.
+ * Returns the bytes of recurrent state per row, a matrix per head. Ignores the few positions that
+ * convolutions keep.
  */
 const stateBytesPerRow = ({ delta }: ModelShape): number =>
   delta ? delta.layers * delta.keyWidth * delta.values * float : 0;

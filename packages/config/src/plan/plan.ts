@@ -1,4 +1,4 @@
-/** Plan of a configuration as plain data: stages, steps, batch arithmetic, memory and files. */
+/** Plans a configuration as plain data: stages, steps, batch arithmetic, memory and files. */
 import { diskAt } from '../resolve/base/disk.js';
 import type {
   LoopPart,
@@ -20,17 +20,17 @@ import { planTinkerServer, runsRemotely, type TinkerServerPlan } from './tinker-
 
 export interface PlanOptions {
   /**
-   * For each stage the number of rows of its task sets and supervised data, by their names;
-   * evaluation sets are named `eval/NAME`. Without these numbers some totals are unknown.
+   * For each stage, the numbers of rows of its task sets and supervised data, by name. Evaluation
+   * sets have the name `eval/NAME`. Without these numbers, some totals are unknown.
    */
   readonly rows?: readonly Readonly<Record<string, number>>[];
-  /** For each stage the effect of its task pipeline. @default unknown */
+  /** For each stage, the effect of its task pipeline. @default unknown */
   readonly pipelines?: readonly (readonly PipelinePlan[])[];
-  /** For each stage the graders of its task sets. @default unknown */
+  /** For each stage, the graders of its task sets. @default unknown */
   readonly graders?: readonly (readonly GraderPlan[])[];
   /** Name of the configuration file in printed commands. @default "FILE" */
   readonly file?: string;
-  /** Environment; only TINKER_BASE_URL is read. @default no variables */
+  /** Environment variables. Only TINKER_BASE_URL is read. @default no variables */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -40,9 +40,9 @@ export interface PipelinePlan {
   /** Number of tasks before the pipeline. */
   readonly read: number;
   readonly kept: number;
-  /** Number of tasks that each operator removed, and why, as text. */
+  /** Text that states the number of tasks that each operator removed, and the reasons. */
   readonly dropped: string;
-  /** True if a model must still be called: then `kept` is the maximum. */
+  /** True if a model must still be called. `kept` is then the maximum. */
   readonly isBound: boolean;
 }
 
@@ -55,7 +55,7 @@ export interface GraderPlan {
 export interface StagePlan {
   readonly stageName: string | undefined;
   readonly mode: Mode;
-  /** Explorer or trainer, if the process is only one side of mode `both`. */
+  /** Explorer or trainer, if the operating-system process is only one part of mode `both`. */
   readonly part: LoopPart | undefined;
   readonly algorithmType: string;
   readonly parts: readonly PlannedPart[];
@@ -63,9 +63,9 @@ export interface StagePlan {
   /** Unit of the rows of a train batch. */
   readonly rowWord: TrainBatchConfig['unit'] | 'answers' | 'texts' | 'pairs';
   readonly model: string;
-  /** The Tinker server of the process; undefined if the process uses none. */
+  /** Tinker server that the operating-system process uses; undefined if it uses none. */
   readonly tinker: TinkerServerPlan | undefined;
-  /** Model behind an API that answers instead of the trained one, as text. */
+  /** Text that names the external model that answers instead of the trained model. */
   readonly external: string | undefined;
   /** The servers that sample. */
   readonly servers: readonly PlannedServer[];
@@ -73,20 +73,26 @@ export interface StagePlan {
   readonly steps: StepPlan;
   /** One plan for each task set of the training, if there is a task pipeline. */
   readonly pipelines: readonly PipelinePlan[];
-  /** One plan for each task set whose answers a judge or a comparison of words can grade. */
+  /** One plan for each task set whose answers either a judge or a comparison of words can grade. */
   readonly graders: readonly GraderPlan[];
-  /** True if servers run the trained model; this process may still load a critic or other models. */
+  /**
+   * True if servers execute the trained model. This operating-system process may still load a
+   * critic or other models.
+   */
   readonly runsRemotely: boolean;
   /** Memory of the embedded engine; undefined if the model is not on this disk. */
   readonly memory: MemoryPlan | undefined;
-  /** Memory of the GPU; undefined if TuFT and vLLM share none, or the model is not on this disk. */
+  /**
+   * Memory of the GPU; undefined if TuFT and vLLM do not share a GPU, or if the model is not on
+   * this disk.
+   */
   readonly gpu: GpuPlan | undefined;
   /**
-   * Time on this machine; undefined if servers run the model, the model is not on this disk, or the
-   * number of steps is unknown.
+   * Time on this machine; undefined if servers execute the model, if the model is not on this disk,
+   * or if the number of steps is unknown.
    */
   readonly time: TimePlan | undefined;
-  /** Price on a server; undefined if there are no prices, or the number of steps is not known. */
+  /** Price on a server; undefined if there are no prices, or if the number of steps is unknown. */
   readonly cost: CostPlan | undefined;
   /** Paths of the written files, relative to the stage's folder. */
   readonly files: readonly string[];
@@ -100,7 +106,7 @@ export interface RunPlan {
   readonly stages: readonly StagePlan[];
 }
 
-/** Plans a configuration. Reads `config.json` of a local model; writes nothing. */
+/** Plans a configuration. Reads `config.json` of a local model. Writes nothing. */
 export function planConfig(config: ResolvedConfig, options: PlanOptions = {}): RunPlan {
   const { name, jobDirectory, resume, seed } = config;
   const stages = config.stages.map((stage) => planStage(stage, options));

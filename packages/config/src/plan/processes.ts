@@ -1,18 +1,27 @@
-/** The commands for the processes of a distributed run, and the database that they share. */
+/**
+ * Plans the commands for the operating-system processes of a distributed training run, and the
+ * database that the processes share.
+ */
 import type { StageConfig } from '../resolve/base/resolved.js';
 import { quoted } from './shell.js';
 
 export interface ProcessesPlan {
   /**
-   * One command that starts all processes, or a command for the trainer and another for explorers;
-   * empty for a run of one process.
+   * One command that starts all processes, or a command for the trainer and another for explorers.
+   * Empty for a training run of one process.
    */
   readonly commands: readonly string[];
-  /** Shared database; undefined if a file is shared, or if the address has no host. */
+  /**
+   * Shared PostgreSQL database. Undefined if the processes share a file, or if the address has no
+   * host.
+   */
   readonly database: { readonly place: string; readonly command: string } | undefined;
 }
 
-/** @param file path of the configuration, for the commands */
+/**
+ * Plans the commands and the database.
+ * @param file path of the configuration, for the commands
+ */
 export function planProcesses(stage: StageConfig, file: string): ProcessesPlan {
   const run = `trinity run ${quoted(file)}`;
   const { part, mode, cluster, runStore } = stage;
@@ -23,10 +32,13 @@ export function planProcesses(stage: StageConfig, file: string): ProcessesPlan {
   return { commands: isDistributed ? distributed : [], database };
 }
 
-/** Location of the database, without its password, and the command that starts it. */
+/**
+ * Returns the location of the database, without its password, and the command that starts the
+ * database.
+ */
 function databasePlan(url: string): ProcessesPlan['database'] {
   const address = /^postgres/i.test(url) ? URL.parse(url) : null;
-  // An omitted host comes from PGHOST, so no command can be given.
+  // An omitted host is read from PGHOST, so the command is unknown.
   if (address === null || address.hostname === '') return undefined;
   const { username: user } = address;
   const name = address.pathname.slice(1);

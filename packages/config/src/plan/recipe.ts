@@ -1,19 +1,19 @@
-/** The parts of a stage's algorithm with all arguments, defaults included. */
+/** Lists the parts of a stage's algorithm with all arguments, including defaults. */
 import type { PartConfig, StageConfig } from '../resolve/base/resolved.js';
 import { toYaml } from '../schema/args.js';
 
 /** A part under its names in YAML. */
 export interface PlannedPart {
   /**
-   * Key in YAML, such as `policy_loss_fn`, or `task_operator` or `operator` for those of a
-   * pipeline.
+   * Key in YAML, such as `policy_loss_fn`. For operators of a pipeline, `task_operator` or
+   * `operator`.
    */
   readonly key: string;
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** Parts in the order in which they are applied, without those that are `none`. */
+/** Returns the parts in the order in which they are applied, except parts that are `none`. */
 export function planParts({ algorithm, dataProcessor }: StageConfig): readonly PlannedPart[] {
   const { advantageFn, policyLossFn, klLossFn, klPenaltyFn, entropyLossFn, sampleStrategy } =
     algorithm;

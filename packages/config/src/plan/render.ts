@@ -2,7 +2,7 @@
 import { cachedTokens } from './gpu.js';
 import type { RunPlan, StagePlan } from './plan.js';
 
-/** Lines of a plan, without a newline at the end. */
+/** Returns the lines of a plan, without a newline at the end. */
 export function renderPlan(plan: RunPlan): string {
   const { stages } = plan;
   return [
@@ -40,7 +40,7 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
   ];
 }
 
-/** Servers to start before the run, with the options that they need at least. */
+/** Rows for the servers that must be started before the training run, with the required options. */
 const serverRows = (stage: StagePlan): readonly Row[] => [
   ...tinkerRows(stage),
   ...(stage.external === undefined ? [] : [['answers', stage.external] as const]),
@@ -175,7 +175,7 @@ function duration(seconds: number): string {
   return `${Math.max(1, Math.round(seconds / unit))} ${name}`;
 }
 
-/** Upper bound of the price: every text has the maximum length. */
+/** Rows for the upper bound of the price, if every text has the maximum length. */
 function costRows({ cost }: StagePlan): readonly Row[] {
   if (cost === undefined) return [];
   const parts = cost.parts
@@ -188,7 +188,7 @@ function costRows({ cost }: StagePlan): readonly Row[] {
   return [['cost', `${total}: ${parts.join(', ')}`]];
 }
 
-/** Rows of the algorithm, defaults included. */
+/** Rows of the algorithm, including defaults. */
 function algorithmRows({ mode, parts, lossAggMode }: StagePlan): readonly Row[] {
   if (mode === 'bench') return [];
   const shown = parts.map(({ key, name, args }): Row => {
@@ -204,7 +204,7 @@ function known(count: number | undefined): string {
   return count === undefined ? 'unknown' : String(count);
 }
 
-/** Text such as `8 to 80`, or one number if both are equal. */
+/** Returns a text such as `8 to 80`, or one number if both are equal. */
 function range(least: number | undefined, most: number | undefined): string {
   return least === most || most === undefined ? known(most) : `${known(least)} to ${known(most)}`;
 }

@@ -1,4 +1,4 @@
-/** The servers that a stage samples on, and the commands that start them. */
+/** Plans the servers on which a stage samples, and the commands that start these servers. */
 import type { Disk } from '../resolve/base/disk.js';
 import type { ModelConfig, SamplerConfig, StageConfig } from '../resolve/base/resolved.js';
 import {
@@ -15,7 +15,7 @@ export interface PlannedServer {
   readonly command: string;
 }
 
-/** The servers in the order of `base_url`. */
+/** Returns the servers in the order of `base_url`. */
 export function planSamplers(stage: StageConfig, disk: Disk): readonly PlannedServer[] {
   const { sampler, mode, part } = stage;
   if (sampler === undefined || mode === 'train' || part === 'train') return [];
@@ -41,21 +41,27 @@ interface Sampling {
 
 type Planner = (sampling: Sampling) => Program;
 
-/** Environment setting that lets a server allow more tokens than the model has positions for. */
+/**
+ * Returns the environment variable with which a server allows more tokens than the model has
+ * positions.
+ */
 const longer = (variable: string, length: number, { model }: StageConfig, disk: Disk) =>
   length > positionsOf(model, disk) ? [`${variable}=1`] : [];
 
-/** Number of positions of the model; infinity if it is not known. */
+/** Returns the number of positions of the model, or Infinity if it is unknown. */
 const positionsOf = (model: ModelConfig, disk: Disk): number =>
   shapeIn(model, disk)?.maxPositions ?? Infinity;
 
-/** Shape of the model; undefined if the model is not on this machine. */
+/** Returns the shape of the model, or undefined if the model is not on this machine. */
 function shapeIn({ isLocal, modelPath }: ModelConfig, disk: Disk): ModelShape | undefined {
   const folder = isLocal ? readModelFolder(disk, modelPath) : undefined;
   return folder?.kind === 'shape' ? folder.shape : undefined;
 }
 
-/** Linear layers of the model, which the adapters of a run are part of. */
+/**
+ * Returns the option that names the linear layers of the model. The adapters of a training run
+ * cover a subset of these layers.
+ */
 const adaptedLayers = (model: ModelConfig, disk: Disk): readonly string[] => [
   '--lora-target-modules',
   ...linearModulesOf(shapeIn(model, disk)),
@@ -63,7 +69,8 @@ const adaptedLayers = (model: ModelConfig, disk: Disk): readonly string[] => [
 
 const vllm: Planner = ({ stage, sampler, disk }) => {
   const { model } = stage;
-  // One more than the longest text: vLLM scores a text only where it may add a token.
+  // One more than the longest text, because vLLM scores a text only if it may generate a token
+  // after it.
   const length = model.maxModelLen + 1;
   const rank = adapterRank(stage);
   const lora = rank === undefined ? undefined : adapterOptions(rank, adaptedLayers(model, disk));
@@ -85,7 +92,7 @@ const vllm: Planner = ({ stage, sampler, disk }) => {
   };
 };
 
-/** SGLang only respects seeds with deterministic inference. */
+/** Plans an SGLang server. SGLang only respects seeds if inference is deterministic. */
 const sglang: Planner = ({ stage, sampler: { start }, disk }) => {
   const { model } = stage;
   const length = model.maxModelLen + sglangSpare;
@@ -114,7 +121,7 @@ const sglang: Planner = ({ stage, sampler: { start }, disk }) => {
   };
 };
 
-/** Positions that SGLang reserves. */
+/** Number of positions that SGLang reserves. */
 const sglangSpare = 8;
 
 function startOptions({ start }: SamplerConfig): readonly string[] {
@@ -136,18 +143,20 @@ const vllmMemory = 0.9;
 const ranks = [8, 16, 32, 64, 128, 256, 320, 512];
 
 /**
- * Rank of the adapter, a placeholder for a stored adapter; undefined if all weights are trained.
+ * Returns the rank of the adapter, or a placeholder for a stored adapter. Returns undefined if all
+ * weights are trained.
  */
 function adapterRank({ engine, model }: StageConfig): number | 'RANK' | undefined {
   if (engine === 'tinker') return model.tinker.rank;
-  // That of an adapter that exists is in its folder.
+  // The rank of a stored adapter is in its folder.
   return model.lora?.path === undefined ? model.lora?.rank : 'RANK';
 }
 
 const adapterOptions = (rank: number | 'RANK', layers: readonly string[]): readonly string[] => [
   ...['--enable-lora', '--max-loras', '2', '--max-lora-rank'],
   String(ranks.find((one) => rank !== 'RANK' && one >= rank) ?? 'RANK'),
-  // Else vLLM 0.32 adapts the output as well, and crashes when a text is scored along with others.
+  // Without this option, vLLM 0.32 adapts the output layer as well, and crashes when it scores
+  // several texts together.
   ...layers,
 ];
 

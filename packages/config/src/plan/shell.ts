@@ -4,7 +4,7 @@ import type { ModelConfig } from '../resolve/base/resolved.js';
 export const quoted = (word: string): string =>
   /^[\w./@:=-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
-/** Options that make a server listen at `address`. */
+/** Returns the options that make a server listen at `address`. */
 export function addressOptions(address: string): readonly string[] {
   const { hostname, port, protocol } = new URL(address);
   const isLocal = /^(?:localhost|127\.|\[::1\])/.test(hostname);
@@ -12,6 +12,6 @@ export function addressOptions(address: string): readonly string[] {
   return ['--host', isLocal ? '127.0.0.1' : '0.0.0.0', '--port', ownPort];
 }
 
-/** The hub id, which works on every machine; without one, the folder. */
+/** Returns the hub id, which is valid on every machine, or else the folder. */
 export const servedModel = ({ hubId, modelPath }: ModelConfig): string =>
   hubId !== undefined && /^[\w.-]+\/[\w.-]+$/.test(hubId) ? hubId : modelPath;

@@ -1,31 +1,34 @@
-/** Number of steps of a stage, and of experiences per step. */
+/** Computes the number of steps of a stage, and the number of experiences per step. */
 import type { StageConfig, TrainBatchConfig } from '../resolve/base/resolved.js';
 import { stalenessBoundOf } from '../resolve/synchronizer.js';
 import { trainStepsOf } from '../resolve/buffer/train-batch-size.js';
 
 /** Steps of a stage. Values that the configuration alone does not determine are undefined. */
 export interface StepPlan {
-  /** Rows of all task sets, or of the supervised data. */
+  /** Number of rows of all task sets, or of the supervised data. */
   readonly rows: number | undefined;
   readonly exploreSteps: number | undefined;
   /**
-   * Minimum of `exploreSteps` with dynamic sampling, where a step draws up to
+   * Minimum of `exploreSteps` with dynamic sampling, in which a step may draw up to
    * `mostTasksPerExploreStep` tasks.
    */
   readonly leastExploreSteps: number | undefined;
   readonly tasksPerExploreStep: number;
   readonly mostTasksPerExploreStep: number;
   readonly runsPerTask: number;
-  /** Experiences at one per run; workflows with several turns make more. */
+  /** Number of experiences if each rollout gives one. Workflows with several turns give more. */
   readonly experiencesPerExploreStep: number;
   readonly trainBatchSize: number;
   readonly trainBatchUnit: TrainBatchConfig['unit'];
-  /** Train steps if every run succeeds; undefined if the number depends on the number of calls. */
+  /**
+   * Number of train steps if every rollout succeeds; undefined if it depends on the number of model
+   * calls.
+   */
   readonly trainStepsPerExploreStep: number | undefined;
   readonly trainSteps: number | undefined;
   /** Minimum of `trainSteps` with dynamic sampling. */
   readonly leastTrainSteps: number | undefined;
-  /** Weight updates that the explorer sees. */
+  /** Number of weight updates of the explorer. */
   readonly syncs: number | undefined;
   /**
    * Maximum lag of the sampling weights in explore steps; undefined if only the capacity of the
@@ -37,7 +40,7 @@ export interface StepPlan {
   readonly checkpoints: number | undefined;
 }
 
-/** Rows by the name of their set, which is `eval/NAME` for evaluation. */
+/** Numbers of rows by the name of their set. Evaluation sets have the name `eval/NAME`. */
 type Counts = Readonly<Record<string, number>>;
 
 export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
@@ -49,8 +52,8 @@ export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
   const trainSteps = countTrainSteps(stage, rows, exploreSteps);
   const { enable: fills, maxBatches } = stage.explorer.dynamicSampling;
   const mostBatches = fills ? maxBatches : 1;
-  // The minimum is reached if every step draws its maximum of tasks, even if nothing is left to
-  // train on.
+  // The minimum is reached if every step draws its maximum number of tasks, even if all their
+  // experiences are filtered out.
   const leastExploreSteps =
     buffer.totalSteps !== undefined || exploreSteps === undefined
       ? exploreSteps
@@ -82,8 +85,8 @@ export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
 }
 
 /**
- * Calls of the model, at one per run, and rows that are trained on; undefined if a count is
- * unknown.
+ * Returns the number of model calls, at one per rollout, and the number of rows that are trained
+ * on. Returns undefined if a count is unknown.
  */
 export function countWork(
   { mode, algorithm }: StageConfig,
@@ -118,12 +121,18 @@ function perExploreStep({ own, perExploreStep: made }: TrainBatchConfig): number
   return own < made ? Math.ceil(made / own) : made / own;
 }
 
-/** Number of whole batches; the incomplete one at the end of the last pass is left out. */
+/**
+ * Returns the number of complete batches. Does not count an incomplete batch at the end of the last
+ * pass.
+ */
 function stepsOf(rows: number | undefined, epochs: number, batchSize: number): number | undefined {
   return rows === undefined ? undefined : Math.floor((rows * epochs) / batchSize);
 }
 
-/** Number of steps until the tasks or the steps of the trainer end. */
+/**
+ * Returns the number of explore steps until the tasks are used up or the trainer has made its last
+ * step.
+ */
 function countExploreSteps(
   { buffer, trainer }: StageConfig,
   rows: number | undefined,
@@ -155,8 +164,8 @@ function countTrainSteps(
 }
 
 /**
- * Number of weight updates: one per interval of explore steps after the offset; if the trainer
- * decides, at most one per interval of train steps.
+ * Returns the number of weight updates. This is one per interval of explore steps after the offset.
+ * In the styles in which the trainer decides, it is at most one per interval of train steps.
  */
 function countSyncs(
   { mode, synchronizer }: StageConfig,
@@ -175,13 +184,17 @@ function countEvaluations(
 ): number | undefined {
   if (mode === 'train' || buffer.explorerInput.evalTasksets.length === 0) return 0;
   if (mode === 'bench' || exploreSteps === undefined) return undefined;
-  // Counts one at the start if configured, those at the interval, and one of the last weights.
+  // Counts one evaluation at the start if configured, one per interval, and one of the last
+  // weights.
   const { evalOnStartup, evalInterval } = explorer;
   const between = evalInterval === undefined ? 0 : Math.floor(exploreSteps / evalInterval);
   return (evalOnStartup ? 1 : 0) + between + 1;
 }
 
-/** Number of checkpoints that are kept of one every `saveInterval` steps and one at the end. */
+/**
+ * Returns the number of checkpoints that are kept. One is written every `saveInterval` steps, and
+ * one at the end.
+ */
 function countCheckpoints(
   { mode, trainer }: StageConfig,
   trainSteps: number | undefined,

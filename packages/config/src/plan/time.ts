@@ -1,4 +1,7 @@
-/** Upper bound of the time that the embedded engine takes for a stage on the processors of this machine. */
+/**
+ * Computes an upper bound of the time that the embedded engine takes for a stage on the CPU cores
+ * of this machine.
+ */
 import { availableParallelism } from 'node:os';
 import type { Disk } from '../resolve/base/disk.js';
 import type { StageConfig } from '../resolve/base/resolved.js';
@@ -14,19 +17,24 @@ export interface TimePlan {
   readonly cores: number;
 }
 
-/** Operations per second of one core in the engine's matrix products, measured with AVX2. */
+/**
+ * Number of operations per second of one core in the engine's matrix products, measured with AVX2.
+ */
 const coreSpeed = 40e9;
-/** Bytes of weights per second that sampling reads, measured on the machines of `coreSpeed`. */
+/**
+ * Bytes of weights that sampling reads per second, measured on the same machines as `coreSpeed`.
+ */
 const memorySpeed = 9e9;
 
 /**
- * Time if every text has the maximum length and each run calls the model once. A token of a text of
- * T tokens takes 2 N + 2 L H W T operations (N parameters; attention over half of the text in L
- * layers of H heads of width W), three times as many with gradients of all weights, twice with
- * those of an adapter. One step of sampling for B texts takes at least as long as reading the
- * weights. Undefined if the model runs on servers or is not on this disk, or the number of steps is
- * not known. Measured steps of the models in `docs/reference/models.md` take between half and twice
- * this estimate.
+ * Computes the time if every text has the maximum length and each rollout calls the model once. A
+ * token of a text of T tokens takes 2 N + 2 L H W T operations. N is the number of parameters, and
+ * attention reads half of the text on average, in L layers of H heads of width W. Gradients of all
+ * weights take three times as many operations, gradients of an adapter twice as many. One sampling
+ * step for B texts takes at least as long as reading the weights. Returns undefined if servers
+ * execute the model, if the model is not on this disk, or if the number of steps is unknown.
+ * Measured steps of the models in `docs/reference/models.md` take between half and twice this
+ * estimate.
  */
 export function planTime(
   stage: StageConfig,

@@ -1,4 +1,4 @@
-/** The server of `model.tinker`, and the commands that start one. */
+/** Plans the server of `model.tinker`, and the commands that start it. */
 import { join } from 'node:path';
 import { diskAt } from '../resolve/base/disk.js';
 import type { StageConfig } from '../resolve/base/resolved.js';
@@ -7,9 +7,9 @@ import { addressOptions, quoted, servedModel } from './shell.js';
 export interface TinkerServerPlan {
   /** Address of the server; undefined for hosted Tinker. */
   readonly url: string | undefined;
-  /** The program to start at that address. */
+  /** Program to start at that address. */
   readonly program: 'TuFT' | 'SkyRL';
-  /** Condition on how to start the server, as the rest of a sentence; may be empty. */
+  /** Condition for starting the server, as the rest of a sentence; may be empty. */
   readonly note: string;
   /** Shell lines that write the files of {@link command}. */
   readonly files: readonly string[];
@@ -17,13 +17,13 @@ export interface TinkerServerPlan {
   readonly command: string | undefined;
 }
 
-/** True if servers do all training or sampling of the process. */
+/** Returns true if servers do all training or sampling of the operating-system process. */
 export const runsRemotely = ({ engine, part, sampler }: StageConfig): boolean =>
   engine === 'tinker' || (part === 'explore' && sampler !== undefined);
 
 /**
- * Address and start command of the Tinker server of a process; undefined if the process uses no
- * such server.
+ * Returns the address and start command of the Tinker server that an operating-system process uses.
+ * Returns undefined if the process uses no such server.
  * @param url value of `TINKER_BASE_URL`
  */
 export function planTinkerServer(
@@ -41,13 +41,16 @@ export function planTinkerServer(
   return { url: address, program: 'SkyRL', note, files: [], command: skyrlCommand(stage, address) };
 }
 
-/** Server that the plan starts. TuFT can also sample with its own vLLM, but that is untested. */
+/**
+ * Returns the kind of server that the plan starts. TuFT can also sample with its own vLLM, but this
+ * is untested.
+ */
 export const serverOf = ({ model, sampler }: StageConfig): 'tuft' | 'skyrl' =>
   model.tinker.server ?? (sampler === undefined ? 'skyrl' : 'tuft');
 
 /**
- * Note for models that are or may be 16-bit: SkyRL's JAX backend creates adapters in the dtype of
- * config.json.
+ * Returns a note for models that are or may be 16-bit, because SkyRL's JAX backend creates adapters
+ * in the dtype of config.json.
  */
 function halfPrecisionNote({ model: { isLocal, modelPath } }: StageConfig): string {
   const text = isLocal ? diskAt('.').readText(join(modelPath, 'config.json')) : undefined;
@@ -56,8 +59,8 @@ function halfPrecisionNote({ model: { isLocal, modelPath } }: StageConfig): stri
 }
 
 /**
- * Files and command. The configuration is JSON, which is valid YAML; the shell inserts key and
- * folder.
+ * Returns the lines that write the files, and the command. The configuration is JSON, which is
+ * valid YAML. The shell inserts the key and the folder.
  */
 function tuftCommands({ model }: StageConfig, address: string) {
   const { tinker } = model;
@@ -90,13 +93,13 @@ function tuftCommands({ model }: StageConfig, address: string) {
 
 const hostOf = (address: string): string => URL.parse(address)?.hostname ?? '';
 
-/** Packages to install: SkyRL imports `aiohttp` and `psutil` without declaring them. */
+/** Packages to install. SkyRL imports `aiohttp` and `psutil` without declaring them. */
 const packages = ['skyrl[tinker,jax,gpu]==0.4.0', 'aiohttp', 'psutil'];
 
 function skyrlCommand({ model, sampler }: StageConfig, address: string): string {
   const backend = {
-    // SkyRL reserves one of these. One is trained, one is a reference and one is probed; sampling
-    // takes two more.
+    // SkyRL reserves one adapter. One adapter is trained, one is a reference, and one is probed.
+    // Sampling takes two more.
     max_lora_adapters: sampler === undefined ? 6 : 4,
     max_lora_rank: model.tinker.rank,
     train_micro_batch_size: 4,
@@ -107,7 +110,8 @@ function skyrlCommand({ model, sampler }: StageConfig, address: string): string 
     ...['uv run --no-project --python 3.12', ...packages.map((name) => `--with ${quoted(name)}`)],
     ...['-m skyrl.tinker.api --base-model', quoted(model.tinker.baseModel ?? servedModel(model))],
     ...['--backend jax --backend-config', quoted(JSON.stringify(backend))],
-    // Without these it writes into its own package, and into /tmp. The first must be absolute.
+    // Without these options, SkyRL writes into its own package and into /tmp. The first path must
+    // be absolute.
     ...['--checkpoints-base "$PWD/skyrl-checkpoints"', '--database-url sqlite:///skyrl.db'],
     ...addressOptions(address),
   ].join(' ');

@@ -19,7 +19,7 @@ export interface ArgReference {
   readonly help: string;
 }
 
-/** The YAML key that chooses a part. */
+/** YAML key that selects a part. */
 export type PartKey =
   | 'advantage_fn'
   | 'policy_loss_fn'
@@ -32,11 +32,14 @@ export interface PartReference extends PartDoc {
   readonly key: PartKey;
   readonly name: string;
   readonly args: readonly ArgReference[];
-  /** Needs beyond log-probabilities, rewards and masks, as text. */
+  /** Texts of requirements in addition to log-probabilities, rewards and masks. */
   readonly needs: readonly string[];
 }
 
-/** A part with the arguments of a preset that differ from its defaults, under their YAML names. */
+/**
+ * A part of a preset, with the arguments that differ from the part's defaults, under their YAML
+ * names.
+ */
 export interface ChosenPart {
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
@@ -66,7 +69,7 @@ export interface AlgorithmReference {
   readonly parts: readonly PartReference[];
 }
 
-/** The reference, in the order of the tables. */
+/** Returns the reference, in the order of the tables. */
 export function algorithmReference(tables: AlgorithmTables): AlgorithmReference {
   const { advantageFns, policyLossFns, klFns, entropyLossFns, sampleStrategies, operators } =
     tables;
@@ -124,7 +127,10 @@ function presetReference(
 
 const chosen = ({ name, args = {} }: PartRef): ChosenPart => ({ name, args: toYaml(args) });
 
-/** Result of `build`; undefined if the part cannot be built from its defaults alone. */
+/**
+ * Returns the result of `build`, or undefined if the part cannot be created from its defaults
+ * alone.
+ */
 function ifBuilt<T>(build: () => T): T | undefined {
   try {
     return build();
@@ -134,7 +140,7 @@ function ifBuilt<T>(build: () => T): T | undefined {
   }
 }
 
-/** Texts of needs, in the order of the list; without rollouts, which every explorer provides. */
+/** Texts of needs, in the order of output. Omits rollouts, which every explorer provides. */
 const needWords = {
   referenceLogprobs: 'reference model',
   valueHead: 'critic',

@@ -1,4 +1,7 @@
-/** Conditions of the JSON Schema for arguments of algorithm parts, by the name of the part. */
+/**
+ * Creates the conditions of the JSON Schema for arguments of algorithm parts, by the name of the
+ * part.
+ */
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import type { ArgSpec } from '@trinity-rft/core';
 import type { z } from 'zod';
@@ -6,7 +9,10 @@ import { argsSchema } from '../schema/args.js';
 
 type JsonSchema = { [key: string]: unknown };
 
-/** Key that names the part (`<key>_args` holds its arguments), field of presets, and table. */
+/**
+ * For each kind of part: the key that names the part (`<key>_args` holds its arguments), the field
+ * of presets, and the table.
+ */
 const partTables = [
   ['advantage_fn', 'advantageFn', 'advantageFns'],
   ['policy_loss_fn', 'policyLossFn', 'policyLossFns'],
@@ -20,8 +26,8 @@ export interface ArgConditions {
   /** Schemas by name, for `definitions` of the root. */
   readonly definitions: Readonly<Record<string, JsonSchema>>;
   /**
-   * Conditions for the `algorithm` section at the top level, where the algorithm implies unset
-   * parts.
+   * Conditions for the `algorithm` section at the top level. There, the algorithm determines parts
+   * that are not set.
    */
   readonly algorithm: readonly JsonSchema[];
   /** Conditions for the `algorithm` section of a stage, which may inherit the name of a part. */
@@ -31,7 +37,7 @@ export interface ArgConditions {
 }
 
 /**
- * Conditions for the arguments of all parts in the tables.
+ * Returns the conditions for the arguments of all parts in the tables.
  * @param toJson converts a schema of arguments to a JSON Schema
  */
 export function argConditions(
@@ -65,8 +71,8 @@ export function argConditions(
 }
 
 /**
- * Schema of a condition. It is not a literal, because linters take an object with the key `then`
- * for a promise.
+ * Creates the schema of a condition. It is not an object literal, because linters treat an object
+ * with the key `then` as a promise.
  */
 const implies = (condition: JsonSchema, consequence: JsonSchema): JsonSchema =>
   Object.fromEntries(new Map([['if', condition]]).set('then', consequence));
@@ -76,7 +82,7 @@ const has = (key: string, value: string): JsonSchema => ({
   required: [key],
 });
 
-/** Condition that the key is not set and the algorithm is one of `presets`. */
+/** Returns the condition that the key is not set and that the algorithm is one of `presets`. */
 const implied = (key: string, presets: readonly string[]): readonly JsonSchema[] =>
   presets.length === 0
     ? []

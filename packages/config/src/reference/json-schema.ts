@@ -1,4 +1,4 @@
-/** JSON Schema of the configuration file, for completion and checks in editors. */
+/** Creates the JSON Schema of the configuration file, for completion and checks in editors. */
 import { z } from 'zod';
 import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { argConditions } from './json-schema-args.js';
@@ -11,17 +11,17 @@ import { statusesOf, type KeyStatus } from '../schema/status.js';
 export type JsonSchema = { [key: string]: unknown };
 
 export interface JsonSchemaOptions {
-  /** The algorithms and parts that the file may name. @default the built-in ones */
+  /** Algorithms and parts that the file may name. @default the built-in ones */
   readonly algorithms?: AlgorithmTables;
-  /** The engines that the file may choose. */
+  /** Engines that the file may choose. */
   readonly engines: EngineFactsTable;
 }
 
 /**
- * JSON Schema draft 7, which editors understand best. Numbers, booleans and names may also be
- * written as `${...}`, old names of keys are allowed, and descriptions mark keys that are ignored
- * or not supported. The schema accepts all files that `parseConfig` accepts, except names in
- * another case, numbers and booleans in quotes, and arguments that are not used.
+ * Returns a JSON Schema of draft 7, which editors support best. Numbers, booleans and names may
+ * also be written as `${...}`. Old names of keys are allowed. Descriptions mark keys that are
+ * ignored or not supported. The schema accepts all files that `parseConfig` accepts, except names
+ * in another case, numbers and booleans in quotes, and unused arguments.
  */
 export function configJsonSchema({
   algorithms = builtInTables,
@@ -96,7 +96,10 @@ function stageSections(schema: JsonSchema): readonly JsonSchema[] {
   return item === undefined ? [] : [item as JsonSchema];
 }
 
-/** Schema of a section; for a list or a nullable section, that of its items or of the section. */
+/**
+ * Returns the schema of a section. For a list, returns the schema of its items; for a nullable
+ * section, the schema of the section itself.
+ */
 function propertyAt(schema: JsonSchema, path: readonly string[]): JsonSchema | undefined {
   let current: JsonSchema | undefined = schema;
   for (const name of path)
@@ -126,7 +129,7 @@ function addAlias(root: JsonSchema, section: readonly string[], from: string, to
       : { ...known, description: `Another name of ${to}.` };
 }
 
-/** Schema for a single item instead of the list. */
+/** Returns the schema of an item, which the file may have instead of the list. */
 function single(schema: JsonSchema): readonly JsonSchema[] {
   return schema['items'] === undefined ? [] : [schema['items'] as JsonSchema];
 }

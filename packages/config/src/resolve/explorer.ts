@@ -35,13 +35,15 @@ export function deriveExplorer(
 }
 
 /**
- * Minimum concurrency: fills the engine's batches in an evaluation even if explore steps are small.
+ * Minimum default concurrency. It fills the engine's batches in an evaluation, even if explore
+ * steps are small.
  */
 const leastConcurrency = 64;
 
 /**
- * Maximum number of runs in flight: by default a whole step, but at least {@link leastConcurrency}.
- * A runner of Trinity-RFT takes one task with all repeats.
+ * Returns the maximum number of rollouts in flight. The default is the rollouts of a whole step,
+ * but at least {@link leastConcurrency}. A runner of Trinity-RFT handles one task with all its
+ * repeats.
  */
 function deriveConcurrency(
   context: StageContext,
@@ -64,7 +66,9 @@ function explainOverRollout({ input, mode, warn }: StageContext): void {
   );
 }
 
-/** Setting of the file, else of the algorithm; false if nothing is explored. */
+/**
+ * Returns the setting of the file, or else of the algorithm. Returns false if nothing is explored.
+ */
 function deriveDynamicSampling(context: StageContext, operators: readonly PartConfig[]): boolean {
   const { enable } = context.input.explorer.dynamic_sampling;
   const byDefault = presetOf(context).dynamicSampling ?? false;
@@ -96,7 +100,10 @@ function deriveEnvVars(context: StageContext): Readonly<Record<string, string>> 
   return Object.fromEntries(entries);
 }
 
-/** Maximum number of explore steps in flight if the explorer does not wait for the trainer. */
+/**
+ * Returns the maximum number of explore steps in flight, if the explorer does not wait for the
+ * trainer.
+ */
 function deriveInflightBatches({ input: { explorer, synchronizer } }: StageContext) {
   const { sync_style: style, sync_interval: interval } = synchronizer;
   if (explorer.max_inflight_batches !== null) return explorer.max_inflight_batches;
@@ -110,8 +117,8 @@ const explorerKey = 'explorer_sync_interval';
 const meetingStyles: readonly string[] = ['fixed', 'explorer_driven'];
 
 /**
- * Derives the evaluation interval; undefined for 0. In the styles `fixed` and `explorer_driven`,
- * evaluation happens right before weights are updated, so the interval is rounded down to a
+ * Returns the evaluation interval, or undefined for 0. In the styles `fixed` and `explorer_driven`,
+ * evaluations are made just before weights are updated. So the interval is rounded down to a
  * multiple of the explorer's sync interval, but not below that interval.
  */
 function deriveEvalInterval(context: StageContext): number | undefined {

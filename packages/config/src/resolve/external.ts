@@ -1,4 +1,7 @@
-/** Resolves a model behind an OpenAI-compatible API that answers instead of the trained model. */
+/**
+ * Resolves an external model behind an OpenAI-compatible API, which answers instead of the trained
+ * model.
+ */
 import type { KeyPath } from '../source/node.js';
 import type { StageContext } from './base/context.js';
 import { apiAddress } from './base/paths.js';
@@ -10,7 +13,7 @@ const rolloutModel: KeyPath = ['explorer', 'rollout_model'];
 const rolloutSection: KeyPath = [...rolloutModel, 'external_model_config'];
 const engineKey: KeyPath = [...rolloutModel, 'engine_type'];
 
-/** Settings of the external model; undefined if the trained model answers. */
+/** Returns the settings of the external model, or undefined if the trained model answers. */
 export function deriveExternal(
   context: StageContext,
   algorithm: AlgorithmConfig,
@@ -45,7 +48,7 @@ export function deriveExternal(
   };
 }
 
-/** The key that enables the external model. */
+/** Returns the key that enables the external model. */
 function enabledBy({ input: { explorer, model } }: StageContext): KeyPath | undefined {
   const { engine_type: engine, external_model_config: own } = explorer.rollout_model;
   if (engine === 'external') return engineKey;
@@ -92,7 +95,7 @@ function checkRivals(context: StageContext, enable: KeyPath): void {
     );
 }
 
-/** Address of the API; undefined if the environment holds it. */
+/** Returns the address of the API, or undefined if an environment variable has the address. */
 function addressOf(context: StageContext): string | undefined {
   const [address, ...others] = context.input.explorer.rollout_model.base_url ?? [];
   if (address === undefined) return undefined;

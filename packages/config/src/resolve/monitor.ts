@@ -1,4 +1,7 @@
-/** Arguments of the tracking services: flat for one service, by name for several. */
+/**
+ * Resolves the arguments of the tracking services. They are flat for one service, and keyed by name
+ * for several.
+ */
 import type { MonitorArgs } from './base/resolved.js';
 import type { StageContext } from './base/context.js';
 

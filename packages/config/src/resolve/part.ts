@@ -1,4 +1,7 @@
-/** Side of mode `both` that a process runs, and the store that the processes share. */
+/**
+ * Resolves the part of mode `both` that an operating-system process executes, and the store that
+ * the processes share.
+ */
 import { join } from 'node:path';
 import type { KeyPath } from '../source/node.js';
 import type { StageContext } from './base/context.js';
@@ -8,9 +11,9 @@ import { isPostgres, sqliteFile, sqlitePath } from './base/paths.js';
 const bufferKey: KeyPath = ['buffer', 'trainer_input', 'experience_buffer'];
 
 /**
- * Turns the stage into one side of mode `both` if its process explores for a trainer, or trains on
- * the experiences of explorers. Mode train without tasks, or with the database of an earlier run,
- * trains on stored experiences instead.
+ * Changes the stage to one part of mode `both` if its process explores for a trainer, or trains on
+ * the experiences of explorers. In mode train without tasks, or with the database of an earlier
+ * training run, the stage trains on stored experiences instead.
  */
 export function asPart(context: StageContext, needs: PartNeeds): StageContext {
   const { mode } = context.input;
@@ -27,8 +30,8 @@ export function asPart(context: StageContext, needs: PartNeeds): StageContext {
 }
 
 /**
- * Derives the size of an explore step from that of a train step, because Trinity-RFT files for
- * trainers only set the latter.
+ * Derives the size of an explore step from the size of a train step, because files of Trinity-RFT
+ * for trainers only set the latter.
  */
 function withBatchSize(context: StageContext, { algorithm }: PartNeeds): StageContext {
   const { buffer } = context.input;
@@ -67,11 +70,11 @@ function trainsBesideExplorers(
 
 const runDatabase = 'run.db';
 
-/** The store that the processes of a run share. */
+/** Returns the store that the operating-system processes of a training run share. */
 export function deriveRunStore(context: StageContext, jobDirectory: string): string {
   const { path } = context.input.buffer.trainer_input.experience_buffer;
   const own = join(jobDirectory, runDatabase);
-  // Also applies if the command line, not the file, names the side of the process.
+  // This also applies if the command line, not the file, sets the part of the process.
   if (isPostgres(path)) return path;
   if (context.part === undefined || path === null) return own;
   return sqlitePath(context, [...bufferKey, 'path'], path) ?? own;

@@ -1,4 +1,4 @@
-/** Resolves one run from its stages: folders, names, and every section of every stage. */
+/** Resolves one training run from its stages: folders, names, and every section of every stage. */
 import { join } from 'node:path';
 import { resolveSection } from '../schema/resolve-section.js';
 import { placeOf } from '../source/node.js';
@@ -27,8 +27,9 @@ import { checkSamplingLimits } from './sampling-limits.js';
 type Stages = readonly [StageContext, ...StageContext[]];
 
 /**
- * Resolves the run.
- * @param timestamp suffix of the run name if its folder has content that must not be continued
+ * Resolves the training run.
+ * @param timestamp suffix of the training run's name, if its folder has content that must not be
+ * continued
  */
 export function deriveRun(stages: Stages, timestamp: string | undefined): ResolvedConfig {
   const [first] = stages;
@@ -79,7 +80,8 @@ function deriveRoot(context: StageContext): string {
 }
 
 /**
- * Warns that the mode always continues the run, or that the run gets another name.
+ * Warns that the mode always continues the training run, or that the training run gets another
+ * name.
  * @param run `isBlocked`: the folder has content that is not continued, and there is no timestamp
  */
 function warnOfContinuing(

@@ -1,4 +1,4 @@
-/** Warns of sampling settings with which importance ratios differ from 1 on policy. */
+/** Warns of sampling settings that make importance ratios differ from 1 even on-policy. */
 import type { AlgorithmConfig, BufferConfig, RolloutModelConfig } from './base/resolved.js';
 import { showValue } from '../source/secrets.js';
 import { nodeAt, toPlain, type KeyPath } from '../source/node.js';
@@ -7,12 +7,15 @@ import type { StageContext } from './base/context.js';
 /** A setting that excludes tokens from sampling. */
 interface Cut {
   readonly path: KeyPath;
-  /** Condition for the message, as a clause; undefined if it always applies. */
+  /** Condition, as a clause of the message; undefined if the setting always applies. */
   readonly when?: string;
   readonly fix: string;
 }
 
-/** Checks the settings of rollouts, not those of evaluation, whose samples are not trained on. */
+/**
+ * Checks the settings of rollouts. Does not check those of evaluation, whose samples are not
+ * trained on.
+ */
 export function checkDistribution(
   context: StageContext,
   algorithm: AlgorithmConfig,
@@ -52,7 +55,10 @@ function cutsOf(
   return [...cuts, ...answerCuts(context, model)];
 }
 
-/** Key whose value applies: in `section` if the file sets it there, else in the model's. */
+/**
+ * Returns the key whose value applies: the key in `section` if the file sets it, or else the key in
+ * `model`.
+ */
 const deciding = (context: StageContext, section: KeyPath, key: string): KeyPath =>
   context.isSet(...section, key) ? [...section, key] : ['model', key];
 
@@ -67,7 +73,7 @@ function samplingCuts(
   return cuts;
 }
 
-/** Settings that exclude tokens from a part of an answer. */
+/** Returns the settings that exclude tokens from a part of an answer. */
 function answerCuts(context: StageContext, model: RolloutModelConfig): readonly Cut[] {
   const cuts: Cut[] = [];
   if (model.minResponseTokens > 0)
@@ -86,8 +92,8 @@ function answerCuts(context: StageContext, model: RolloutModelConfig): readonly 
 }
 
 /**
- * True if the loss is imitation: independent of rewards and of the behaviour policy's
- * log-probabilities. Rewards may still decide which texts are trained on.
+ * Returns true if the loss is imitation: it does not depend on rewards or on the behaviour policy's
+ * log-probabilities. Rewards may still determine which texts are trained on.
  */
 export const imitates = ({ klPenaltyFn, needs }: AlgorithmConfig): boolean =>
   klPenaltyFn.name === 'none' && !needs.advantages && !needs.ratios;

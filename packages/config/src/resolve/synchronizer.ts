@@ -1,5 +1,6 @@
 /**
- * Timing of weight updates: the intervals of each side, and warnings of settings without effect.
+ * Resolves the timing of weight updates: the intervals of explorer and trainer. Warns of settings
+ * that have no effect.
  */
 import { resolveSection } from '../schema/resolve-section.js';
 import type { StageContext } from './base/context.js';
@@ -21,7 +22,7 @@ export function deriveSynchronizer(context: StageContext): SynchronizerConfig {
   return config;
 }
 
-/** Keys without effect, by style, with the reason. */
+/** Keys that have no effect, by style, with the reason. */
 const unused: Readonly<Record<Style, Readonly<Record<string, string>>>> = {
   fixed: { trainer_sync_interval: 'the trainer publishes where the explorer waits for it' },
   explorer_driven: { trainer_sync_interval: 'the trainer publishes when the explorer asks' },
@@ -42,7 +43,7 @@ function sayUnused(context: StageContext, { syncStyle }: SynchronizerConfig): vo
 }
 
 /**
- * Checks the staleness bound. In the style `fixed`, the interval and the offset alone determine how
+ * Checks the staleness bound. In the style `fixed`, only the interval and the offset determine how
  * far the explorer is ahead.
  */
 function checkBound(context: StageContext, config: SynchronizerConfig): void {
@@ -70,8 +71,8 @@ function checkBound(context: StageContext, config: SynchronizerConfig): void {
 }
 
 /**
- * Maximum lag of the sampling weights in explore steps; undefined if only the capacity of the
- * experience buffer limits it.
+ * Returns the maximum lag of the sampling weights in explore steps. Returns undefined if only the
+ * capacity of the experience buffer limits the lag.
  */
 export function stalenessBoundOf({
   syncStyle,

@@ -28,7 +28,10 @@ export const optimizerValues = {
   clip_grad: float({ min: 0 }),
 };
 
-/** A number, or two numbers joined by an underscore, as verl writes a range. */
+/**
+ * Schema of a number, or of two numbers joined by an underscore, which is verl's notation for a
+ * range.
+ */
 const threshold = () =>
   cast(
     (value) => (typeof value === 'string' && value.includes('_') ? value : toNumber(value)),
@@ -124,14 +127,14 @@ export const optimizer = section(
   derived,
 );
 
-/** A name in a table, or a name of Trinity-RFT that is not supported. */
+/** Schema of a name in a table, or of a name of Trinity-RFT that is not supported. */
 const named = (
   tables: AlgorithmTables,
   table: keyof AlgorithmTables,
   aliases: Readonly<Record<string, string>> = {},
 ) => oneOf(namesOf(tables, table), aliases);
 
-/** Keys that choose a part of the algorithm; the part's arguments are under `<key>_args`. */
+/** Keys that select a part of the algorithm. The part's arguments are under `<key>_args`. */
 export const partKeys = [
   'sample_strategy',
   'advantage_fn',
@@ -146,7 +149,7 @@ export type PartKey = (typeof partKeys)[number];
 const argsOf = (key: PartKey) =>
   maybe(dict(), `Arguments of ${key}; those left out keep their defaults.`, derived);
 
-/** The section, for the names in the tables. */
+/** Schema of the section, which accepts the names in the tables. */
 export const algorithmSection = (tables: AlgorithmTables) =>
   section(
     {

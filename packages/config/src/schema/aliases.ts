@@ -1,6 +1,9 @@
-/** Old names of keys, which are accepted or give a problem with the new name. */
+/** Old names of keys. An old name is accepted, or is reported with the new name. */
 
-/** An old and a new name within one section. Accepted without a warning, unless `deprecated`. */
+/**
+ * An old and a new name of a key within one section. The old name is accepted without a warning,
+ * unless `deprecated` is true.
+ */
 export interface KeyAlias {
   /** Path of the section from the top level, without list indices. */
   readonly section: readonly string[];
@@ -52,7 +55,7 @@ export const keyAliases: readonly KeyAlias[] = [
   { section: ['model'], from: 'max_token_len', to: 'max_model_len', deprecated: true },
 ];
 
-/** A key that now belongs to another section, to which its value moves with a warning. */
+/** A key that belongs to another section. Its value is moved to that section with a warning. */
 export interface MovedKey {
   readonly from: readonly string[];
   readonly to: readonly string[];
@@ -69,7 +72,7 @@ export const keysInOtherSections: readonly MovedKey[] = [
   },
 ];
 
-/** Keys of older versions without an alias: path without list indices, and what to do instead. */
+/** Keys of older versions without an alias: advice by the path of the key, without list indices. */
 export const movedKeys: Readonly<Record<string, string>> = {
   'buffer.default_workflow_type': 'Move it to buffer.explorer_input.default_workflow_type.',
   'buffer.default_reward_fn_type': 'Move it to buffer.explorer_input.default_reward_fn_type.',

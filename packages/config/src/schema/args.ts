@@ -1,4 +1,7 @@
-/** Schemas for the arguments of algorithm parts, and conversion of their names from and to YAML. */
+/**
+ * Creates schemas for the arguments of algorithm parts, and converts names of arguments from and to
+ * YAML.
+ */
 import type { Arg, ArgSpec } from '@trinity-rft/core';
 import { z } from 'zod';
 import { field, maybe, section } from './fields.js';
@@ -8,7 +11,7 @@ import { expectations, flag, float, oneOf, text } from './scalars.js';
 export const yamlName = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** Arguments under their names in YAML. */
+/** Converts names of arguments to YAML. */
 export const toYaml = (
   args: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> =>
@@ -18,15 +21,15 @@ export const toYaml = (
 const codeName = (name: string): string =>
   name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** Arguments of a file under the names of their specification. */
+/** Converts names of arguments in a file to the names of their specification. */
 export const fromPlainArgs = (
   args: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(args).map(([name, value]) => [codeName(name), value]));
 
 /**
- * Schema of a section such as `policy_loss_fn_args`. Values in `defaults`, by the names of the
- * specification, replace the specification's own defaults.
+ * Creates the schema of a section such as `policy_loss_fn_args`. Values in `defaults`, keyed by the
+ * names of the specification, replace the defaults of the specification.
  */
 export function argsSchema(
   spec: ArgSpec,
@@ -41,7 +44,7 @@ export function argsSchema(
 
 export type ArgsSchema = ReturnType<typeof section<Readonly<Record<string, z.ZodType>>>>;
 
-/** Arguments under the names of the specification, without those that have no value. */
+/** Returns arguments under the names of the specification, except arguments that have no value. */
 export function fromYaml(
   spec: ArgSpec,
   values: Readonly<Record<string, unknown>>,
@@ -50,7 +53,7 @@ export function fromYaml(
   return Object.fromEntries(named.filter(([, value]) => value !== null && value !== undefined));
 }
 
-/** Schema of one argument, which may also be null if it has no default. */
+/** Creates the schema of one argument. The argument may be null if it has no default. */
 function argSchema(arg: Arg<unknown>, value: unknown): z.ZodType {
   const { fallback, help } = arg;
   const schema = valueSchema(arg);

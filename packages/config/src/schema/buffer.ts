@@ -1,4 +1,4 @@
-/** The `buffer` section: where tasks are read, and where experiences are stored. */
+/** The `buffer` section: sources of tasks, and the storage of experiences. */
 import { z } from 'zod';
 import { generation, rowFormat, rowSelector, taskFormat, taskSelector } from './data.js';
 import {
@@ -85,7 +85,7 @@ const tasksetShape = {
 
 const repeatTimesText = 'Evaluation only: runs per task.';
 
-/** An item of `tasksets`: tasks for training. */
+/** Schema of an item of `tasksets`: tasks for training. */
 export const taskset = z.strictObject({
   ...tasksetShape,
   repeat_times: field(
@@ -96,7 +96,7 @@ export const taskset = z.strictObject({
   ),
 });
 
-/** An item of `eval_tasksets`. */
+/** Schema of an item of `eval_tasksets`. */
 export const evalTaskset = z.strictObject({
   ...tasksetShape,
   repeat_times: field(int({ min: 1 }), 1, repeatTimesText, derived),
@@ -183,7 +183,7 @@ const experienceBufferShape = {
 
 export const experienceBuffer = z.strictObject(experienceBufferShape);
 
-/** An auxiliary buffer, with a schema of its own instead of the algorithm's. */
+/** Schema of an auxiliary buffer. Unlike the experience buffer, it sets the schema of its rows. */
 const auxiliaryBuffer = z.strictObject({
   ...experienceBufferShape,
   schema_type: maybe(

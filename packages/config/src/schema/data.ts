@@ -1,4 +1,4 @@
-/** Keys for reading rows of data, for their order, and for sampling. */
+/** Keys for reading rows of data, for the order of rows, and for sampling. */
 import { z } from 'zod';
 import {
   converted,

@@ -1,10 +1,10 @@
-/** Keys that choose an engine, by its name in the table or another name of Trinity-RFT. */
+/** Keys that select an engine by its name in the table, or by another name of Trinity-RFT. */
 import type { EngineFacts } from '@trinity-rft/core/engine';
 import { z } from 'zod';
 import { derived, field, ignored, notSupported } from './fields.js';
 import { cast, oneOf } from './scalars.js';
 
-/** Capabilities of each engine, by its name in YAML; the first one is the default. */
+/** Facts about each engine, by its name in YAML. The first engine is the default. */
 export type EngineFactsTable = Readonly<Record<string, EngineFacts>>;
 
 export const defaultEngineName = (engines: EngineFactsTable): string =>
@@ -12,7 +12,7 @@ export const defaultEngineName = (engines: EngineFactsTable): string =>
 
 type Names = [string, ...string[]];
 
-/** Names for which the table has no engine. */
+/** Returns the names for which the table has no engine. */
 const missing = (engines: EngineFactsTable, names: readonly string[]): readonly string[] =>
   names.filter((name) => !Object.hasOwn(engines, name));
 
@@ -29,7 +29,7 @@ export const trainerType = (engines: EngineFactsTable) =>
     derived,
   );
 
-/** Programs that sample in place of the engine that trains, at the addresses of `base_url`. */
+/** Programs that sample instead of the engine that trains. Their addresses are in `base_url`. */
 export const samplerNames = ['vllm', 'sglang'] as const;
 
 /** Schema of `engine_type` of the rollout model and of auxiliary models. */
@@ -58,8 +58,8 @@ export const engineType = (table: EngineFactsTable, kind: 'rollout' | 'auxiliary
 };
 
 /**
- * Engines that can serve auxiliary models. An engine with its own section has only the trained
- * model.
+ * Returns the engines that can serve auxiliary models. An engine with its own section in the
+ * configuration only has the trained model.
  */
 const withoutOwnSection = (engines: EngineFactsTable): EngineFactsTable =>
   Object.fromEntries(

@@ -1,32 +1,32 @@
 /**
- * Keys and sections of the schema. A key states its type, default and description in one place; its
- * effects state whether it is ignored or not supported, and its name and value in the resolved
- * configuration. Without effects, the resolved name is in camelCase and the value is the same, with
- * undefined instead of null.
+ * Keys and sections of the schema. A key states its type, default and description. Its effects
+ * state if it is ignored or not supported, and define its name and value in the resolved
+ * configuration. Without effects, the resolved name is in camelCase. The value is unchanged, except
+ * that undefined replaces null.
  */
 import { z } from 'zod';
 
 /**
- * - `notSupported`: a problem, because the feature behind the key does not exist yet.
- * - `ignored`: a warning, because the run means the same without the key.
+ * - `notSupported`: a problem, because the feature behind the key does not exist.
+ * - `ignored`: a warning, because the key has no effect on the training run.
  */
 export type KeyStatusName = 'notSupported' | 'ignored';
 
 /**
- * Options of a status. `values`: values that it applies to. @default all values but `except`, or
- * all but the default of the key
+ * Options of a status. `values` are the values that the status applies to. @default all values
+ * except those in `except`, or all except the default of the key
  */
 export interface StatusOptions<V = unknown> {
   readonly values?: readonly V[];
   /** Values that the status does not apply to. */
   readonly except?: readonly unknown[];
-  /** A key inside a free-form section, such as `actor.ppo_epochs`. */
+  /** Path of a key inside a free-form section, such as `actor.ppo_epochs`. */
   readonly inside?: string;
 }
 
 export interface StatusEffect extends StatusOptions {
   readonly status: KeyStatusName;
-  /** The reason, and what to do instead. */
+  /** Reason and advice. */
   readonly note: string;
 }
 
@@ -54,16 +54,19 @@ const statusOf =
       hides: options.values === undefined,
     }) as never;
 
-/** Accepts a key with a warning. Without `values`, the key is not in the resolved configuration. */
+/**
+ * Accepts a key with a warning. If `values` is not given, the key is not in the resolved
+ * configuration.
+ */
 export const ignored = statusOf('ignored');
 
 /**
- * Reports a key as a problem if it is set. Without `values`, the key is not in the resolved
+ * Reports a key as a problem if it is set. If `values` is not given, the key is not in the resolved
  * configuration.
  */
 export const notSupported = statusOf('notSupported');
 
-/** Effects of a text key whose value must be one of these, or unset. */
+/** Creates the effects of a text key whose value must be one of `values`, or unset. */
 export function supportedOnly<const V extends string>(values: readonly V[]) {
   const note = `Supported: ${values.join(', ')}.`;
   return [
@@ -80,7 +83,7 @@ export const derived = { hides: true } as const;
  */
 export const unused = { hides: true } as const;
 
-/** Marks a short form, which is replaced with the full key before the file is checked. */
+/** Marks a short form, which is replaced by the full key before the file is checked. */
 export const shorthand = { hides: true, shorthand: true } as const;
 
 /** Gives the resolved key another name, and the value that `convert` returns. */
@@ -108,7 +111,7 @@ export const zeroIsNone = (value: number | null): number | undefined =>
 export const emptyIsNone = (value: string): string | undefined =>
   value === '' ? undefined : value;
 
-/** Marks the type of an effect: `H` is true if the key is not in `Resolved`. */
+/** Marks the type of an effect. `H` is true if the key is not in `Resolved`. */
 export interface Hides<H extends boolean> {
   readonly hides: H;
 }
@@ -118,7 +121,7 @@ export interface Without<V> {
 }
 
 declare const effectsOfKey: unique symbol;
-/** A schema with the type of its effects; {@link effectsOf} returns the effects. */
+/** A schema with the type of its effects. {@link effectsOf} returns the effects. */
 export type Key<S, E> = S & { readonly [effectsOfKey]: E };
 export type EffectsIn<S> = S extends { readonly [effectsOfKey]: infer E } ? E : never;
 
@@ -134,7 +137,7 @@ function withEffects<S extends z.ZodType, E extends readonly Effect<z.output<S>>
   return schema as Key<S, E[number]>;
 }
 
-/** A key with a default. */
+/** Creates a key with a default. */
 export const field = <S extends z.ZodType, const E extends readonly Effect<z.output<S>>[] = []>(
   schema: S,
   value: z.output<S>,
@@ -146,7 +149,7 @@ export const field = <S extends z.ZodType, const E extends readonly Effect<z.out
     own as never,
   ) as never;
 
-/** A key without a default: it is null if the file does not set it. */
+/** Creates a key without a default. Its value is null if the file does not set the key. */
 export const maybe = <
   S extends z.ZodType,
   const E extends readonly Effect<z.output<S> | null>[] = [],
@@ -165,10 +168,10 @@ export const maybe = <
 
 export const filledInText = 'Filled in by the run.';
 
-/** A key that the run fills in itself. */
+/** Creates a key that Trinity sets itself. */
 export const filledIn = () => field(z.unknown(), null, filledInText, unused);
 
-/** A group of keys; every key has a default, so an absent section is complete. */
+/** Creates a group of keys. Every key has a default, so an absent section is complete. */
 export const section = <Shape extends z.ZodRawShape, const E extends readonly Effect[] = []>(
   shape: Shape,
   description: string,
@@ -182,7 +185,7 @@ export const section = <Shape extends z.ZodRawShape, const E extends readonly Ef
     own as never,
   ) as never;
 
-/** A list of sections. */
+/** Creates a list of sections. */
 export const listOf = <S extends z.ZodType, const E extends readonly Effect[] = []>(
   item: S,
   description: string,
@@ -193,7 +196,7 @@ export const listOf = <S extends z.ZodType, const E extends readonly Effect[] = 
     own as never,
   ) as never;
 
-/** Several keys with the same schema. */
+/** Creates several keys with the same schema. */
 export const alike = <const Name extends string, S extends z.ZodType>(
   names: readonly Name[],
   key: () => S,

@@ -1,4 +1,4 @@
-/** Sampling and chat settings of the explorer's models: the trained one, and auxiliary ones. */
+/** Sampling and chat settings of the explorer's models: the trained model and auxiliary models. */
 import { z } from 'zod';
 import { logprobsPerCall } from './data.js';
 import { engineType, type EngineFactsTable } from './engines.js';
@@ -22,7 +22,7 @@ const oneEngine = () =>
   field(int({ min: 1 }), 1, 'vLLM only.', ignored('There is one embedded engine.'));
 const vllmFlag = (value: boolean) => field(flag(), value, 'vLLM only.', ignored(tunesVllm));
 
-/** Keys that take the values of the trained model if they are not set. */
+/** Keys whose default is the value of the trained model. */
 const inheritedShape = {
   temperature: maybe(float({ min: 0 }), 'Default: model.temperature.'),
   top_p: maybe(float({ above: 0, max: 1 }), 'Default: model.top_p.'),
@@ -63,7 +63,7 @@ const parserShape = {
   ),
 };
 
-/** Keys of both kinds of models. */
+/** Keys that the trained model and auxiliary models have. */
 const commonShape = {
   trust_remote_code: field(flag(), false, 'Python models only.', ignored(noPython)),
   engine_num: field(
@@ -209,7 +209,7 @@ export const rolloutModelSection = (engines: EngineFactsTable) =>
     derived,
   );
 
-/** An item of `explorer.auxiliary_models`. */
+/** Schema of an item of `explorer.auxiliary_models`. */
 export const auxiliaryModelItem = (engines: EngineFactsTable) =>
   z
     .strictObject({

@@ -17,7 +17,10 @@ function defOf(schema: z.ZodType): Wrapper {
   return schema.def as unknown as Wrapper;
 }
 
-/** The layers of a schema from the outside in: default, nullable, cast, the value itself. */
+/**
+ * Returns the layers of a schema from the outside to the inside: default, nullable, cast, the value
+ * itself.
+ */
 function layers(schema: z.ZodType): readonly z.ZodType[] {
   const found: z.ZodType[] = [];
   for (let current: z.ZodType | undefined = schema; current !== undefined;) {
@@ -28,14 +31,14 @@ function layers(schema: z.ZodType): readonly z.ZodType[] {
   return found;
 }
 
-/** The schema of the value itself, without default, nullable and cast. */
+/** Returns the schema of the value itself, without default, nullable and cast. */
 export function coreOf(schema: z.ZodType): z.ZodType {
   return layers(schema).at(-1) ?? schema;
 }
 
 /**
- * Schema at a path, with its layers; undefined for an impossible path. Free-form sections allow any
- * path.
+ * Returns the schema at a path, with its layers, or undefined for an impossible path. Free-form
+ * sections allow any path.
  */
 export function schemaAt(root: z.ZodType, path: KeyPath): z.ZodType | undefined {
   let schema: z.ZodType | undefined = root;
@@ -53,7 +56,7 @@ export function schemaAt(root: z.ZodType, path: KeyPath): z.ZodType | undefined 
   return schema;
 }
 
-/** The keys of a section; empty for anything else. */
+/** Returns the keys of a section. Returns none for anything else. */
 export function keysOf(schema: z.ZodType | undefined): readonly string[] {
   if (schema === undefined) return [];
   return Object.keys(defOf(coreOf(schema)).shape ?? {});
@@ -73,13 +76,16 @@ export function expectedText(schema: z.ZodType | undefined): string {
   return 'a value';
 }
 
-/** The names that an enumeration allows. */
+/** Returns the names that an enumeration allows. */
 export function choicesOf(schema: z.ZodType | undefined): readonly string[] {
   const core = schema === undefined ? undefined : coreOf(schema);
   return core instanceof z.ZodEnum ? core.options.map(String) : [];
 }
 
-/** `section`, `list`, a single `value`, or `anything` if the schema does not restrict it. */
+/**
+ * Returns the kind of a value: `section`, `list`, a single `value`, or `anything` if the schema
+ * does not restrict it.
+ */
 export function kindOf(schema: z.ZodType | undefined): 'section' | 'list' | 'value' | 'anything' {
   const type = schema === undefined ? 'unknown' : defOf(coreOf(schema)).type;
   if (type === 'object' || type === 'record') return 'section';
@@ -93,7 +99,10 @@ export function isNullable(schema: z.ZodType): boolean {
   );
 }
 
-/** The default of a key, or null; undefined for a key that does not exist. */
+/**
+ * Returns the default of a key, whose value is null if there is no default. Returns undefined for a
+ * key that does not exist.
+ */
 export function defaultAt(root: z.ZodType, path: KeyPath): { readonly value: unknown } | undefined {
   const schema = schemaAt(root, path);
   if (schema === undefined) return undefined;
@@ -103,7 +112,10 @@ export function defaultAt(root: z.ZodType, path: KeyPath): { readonly value: unk
 
 const keysOfRoots = new WeakMap<z.ZodType, ReadonlyMap<string, readonly string[]>>();
 
-/** Paths of the keys of a schema, by the name of the key; `[]` stands for the items of a list. */
+/**
+ * Returns the paths of the keys of a schema, by the name of the key. `[]` stands for the items of a
+ * list.
+ */
 export function allKeys(root: z.ZodType): ReadonlyMap<string, readonly string[]> {
   const known = keysOfRoots.get(root);
   if (known !== undefined) return known;

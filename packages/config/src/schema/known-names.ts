@@ -1,4 +1,4 @@
-/** Names of algorithms and their parts: those in the tables, and others of Trinity-RFT. */
+/** Names of algorithms and their parts: names in the tables, and other names of Trinity-RFT. */
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import { notSupported } from './fields.js';
 
@@ -6,8 +6,8 @@ const crossEpisode =
   'It compares runs across tasks that are packed together, which workflows cannot express. Use grpo or multi_step_grpo.';
 
 /**
- * Names from trinity/algorithm and trinity/buffer/operators of Trinity-RFT (Apache-2.0), up to
- * 2026, that are not built in, with advice. A plugin may define them.
+ * Advice for names of Trinity-RFT (trinity/algorithm and trinity/buffer/operators, Apache-2.0, up
+ * to 2026) that are not built in. A plugin may define these names.
  */
 const unsupported: Partial<Record<keyof AlgorithmTables, Readonly<Record<string, string>>>> = {
   presets: { cod: crossEpisode },
@@ -18,21 +18,21 @@ const unsupported: Partial<Record<keyof AlgorithmTables, Readonly<Record<string,
   },
 };
 
-/** Known names that are not in the table. */
+/** Returns the names of Trinity-RFT that are not in the table. */
 export const missingNames = (
   tables: AlgorithmTables,
   table: keyof AlgorithmTables,
 ): readonly string[] =>
   Object.keys(unsupported[table] ?? {}).filter((name) => !Object.hasOwn(tables[table], name));
 
-/** Every name that the schema accepts. */
+/** Returns every name that the schema accepts. */
 export const namesOf = (
   tables: AlgorithmTables,
   table: keyof AlgorithmTables,
 ): [string, ...string[]] =>
   [...Object.keys(tables[table]), ...missingNames(tables, table)] as [string, ...string[]];
 
-/** Effects of a key whose values are the names in the table. */
+/** Creates the effects of a key whose values are names of a table. */
 export const unsupportedNames = (tables: AlgorithmTables, table: keyof AlgorithmTables) =>
   missingNames(tables, table).map((name) =>
     notSupported(unsupported[table]?.[name] ?? '', { values: [name] }),
@@ -41,7 +41,7 @@ export const unsupportedNames = (tables: AlgorithmTables, table: keyof Algorithm
 const nearDuplicates =
   'Use document_deduplicator, which finds equal texts, or an operator of your own (defineTaskOperator).';
 
-/** Operators of Data-Juicer that files for Trinity-RFT name, with advice. */
+/** Advice for operators of Data-Juicer that files for Trinity-RFT name. */
 export const unsupportedTaskOperators: Readonly<Record<string, string>> = {
   human_preference_annotation_mapper:
     'People choose between answers in files: write them with the command pairs, and train on what it makes of their choices.',

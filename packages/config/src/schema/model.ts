@@ -15,16 +15,19 @@ export const linearModules = [
   'down_proj',
 ] as const;
 
-/** Modules that combine linear layers in one matrix: queries, keys and values, or gate and up. */
+/**
+ * Modules that combine several linear layers in one matrix: queries, keys and values, or gate and
+ * up.
+ */
 export const fusedModules = ['qkv_proj', 'gate_up_proj'] as const;
 
-/** Modules of LFM2: both ends of its mixers, and the feed-forward block. */
+/** Modules of LFM2: the input and output projections of its mixers, and the feed-forward block. */
 export const convolutionModules = ['in_proj', 'out_proj', 'w1', 'w3', 'w2'] as const;
 
-/** Modules before the gated delta rule; the module after the rule is `out_proj`. */
+/** Modules before the gated delta rule. The module after the rule is `out_proj`. */
 export const deltaModules = ['in_proj_qkv', 'in_proj_z', 'in_proj_b', 'in_proj_a'] as const;
 
-/** Feed-forward modules of Granite 4: gate and up in one matrix, and down. */
+/** Feed-forward modules of Granite 4: one matrix for gate and up, and one for down. */
 export const graniteModules = ['input_linear', 'output_linear'] as const;
 
 const adaptable = [
@@ -35,7 +38,7 @@ const adaptable = [
   ...graniteModules,
 ] as const;
 
-/** A word, several words with commas between them, or a list. */
+/** Schema of one item, several items separated by commas, or a list. */
 export const oneOrMore = <S extends z.ZodType>(item: S) =>
   z.preprocess(
     (value) => (typeof value === 'string' ? value.split(',').map((word) => word.trim()) : value),
@@ -72,8 +75,8 @@ const lora = z
   .describe('An adapter.');
 
 /**
- * Section of a model behind an API.
- * @param refused reason why the section cannot be used here; undefined if it can
+ * Creates the section of a model behind an API.
+ * @param refused reason why the section cannot be used at this place; undefined if it can be used
  */
 export const externalModel = (refused?: string) =>
   section(

@@ -1,6 +1,7 @@
 /**
- * Turns a section of YAML into its group of the resolved configuration: names in camelCase, units
- * and values as the keys define them, undefined instead of null, without hidden keys.
+ * Converts a section of YAML to its group of the resolved configuration. Names are in camelCase.
+ * Units and values are those that the keys define, and undefined replaces null. Hidden keys are
+ * omitted.
  */
 import { z } from 'zod';
 import { effectsOf, type Effect, type EffectsIn } from './fields.js';
@@ -67,7 +68,9 @@ export type Resolved<S> = {
 const camelCase = (name: string): string =>
   name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/** Values of a section in the resolved configuration. @param values the parsed section */
+/**
+ * Returns the values of a section in the resolved configuration. @param values the parsed section
+ */
 export function resolveSection<S extends z.ZodType>(schema: S, values: z.output<S>): Resolved<S> {
   const { shape } = coreOf(schema) as z.ZodObject<Readonly<Record<string, z.ZodType>>>;
   const entries = Object.entries(shape).flatMap(([key, child]) => {
@@ -92,14 +95,14 @@ function resolveValue(schema: z.ZodType, value: unknown): unknown {
   return coreOf(schema) instanceof z.ZodObject ? resolveSection(schema, value as never) : value;
 }
 
-/** A group that takes missing values from another one. */
+/** A group whose missing values are taken from another group. */
 export type Inherited<Own, Others> = {
   readonly [K in keyof Own]: K extends keyof Others
     ? Exclude<Own[K], undefined> | Others[K]
     : Own[K];
 };
 
-/** `own`, with missing values taken from `others` under the same names. */
+/** Returns `own`, with missing values taken from `others` under the same names. */
 export function inherit<Own extends object, Others extends object>(
   own: Own,
   others: Others,

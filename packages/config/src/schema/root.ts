@@ -86,7 +86,7 @@ const runKeys = {
   ),
 };
 
-/** The schemas for a vocabulary. */
+/** The schemas of a file and of a stage, for a vocabulary. */
 export interface ConfigSchemas {
   readonly file: ReturnType<typeof fileOf>;
   /** Schema of one stage after merging it with the top level. */
@@ -107,8 +107,8 @@ function fileOf(sections: Sections) {
     ]),
   );
   const stage = z.strictObject({
-    // Required, but checked with the names of stages, so that the rest of a nameless stage is
-    // checked too.
+    // The name is required. It is optional in the schema and checked later, so that the rest of a
+    // stage without a name is checked too.
     stage_name: word()
       .optional()
       .describe('Name of the stage; it becomes a folder inside the run.'),

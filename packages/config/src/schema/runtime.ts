@@ -198,7 +198,7 @@ const taskOperator = z.strictObject({
   args: field(dict(), {}, 'Arguments of the operator.'),
 });
 
-/** Keys of `task_pipeline`, for the resolution of its values. */
+/** Schema of `task_pipeline`, also used to resolve its values. */
 export const taskPipelineKeys = z.strictObject({
   operators: listOf(taskOperator, 'Operators in their order.', derived),
   num_process: field(

@@ -2,12 +2,15 @@
 import { z } from 'zod';
 
 /**
- * Descriptions of expected values for messages, and other names of enumerations for the JSON
+ * Descriptions of expected values for messages, and further names of enumerations for the JSON
  * Schema.
  */
 export const expectations = z.registry<{ text: string; aliases?: readonly string[] }>();
 
-/** A value that is converted before it is checked; `text` describes it in messages. */
+/**
+ * Creates the schema of a value that is converted before it is checked. `text` describes the
+ * expected value in messages.
+ */
 export function cast<S extends z.ZodType>(
   convert: (value: unknown) => unknown,
   inner: S,
@@ -22,7 +25,7 @@ export function cast<S extends z.ZodType>(
 export interface Range {
   readonly min?: number;
   readonly max?: number;
-  /** Lower bound that is itself not allowed. */
+  /** Exclusive lower bound. */
   readonly above?: number;
   readonly below?: number;
 }
@@ -53,11 +56,11 @@ export function toNumber(value: unknown): unknown {
   return Number.isNaN(number) ? value : number;
 }
 
-/** A whole number, possibly written as text. */
+/** Schema of an integer, which may be written as text. */
 export const int = (range: Range = {}): z.ZodPreprocess<z.ZodInt> =>
   cast(toNumber, bounded(z.int(), range), inWords('a whole number', range));
 
-/** A finite number, possibly written as text. */
+/** Schema of a finite number, which may be written as text. */
 export const float = (range: Range = {}): z.ZodPreprocess<z.ZodNumber> =>
   cast(toNumber, bounded(z.number(), range), inWords('a number', range));
 
@@ -74,7 +77,7 @@ const flagWords: Readonly<Record<string, boolean>> = {
   '0': false,
 };
 
-/** True or false, possibly as one of the words of YAML 1.1. */
+/** Schema of true or false, which may be written as one of the words of YAML 1.1. */
 export const flag = (): z.ZodPreprocess<z.ZodBoolean> =>
   cast(
     (value) =>
@@ -85,11 +88,11 @@ export const flag = (): z.ZodPreprocess<z.ZodBoolean> =>
     'true or false',
   );
 
-/** Text; a number is converted to its digits. */
+/** Schema of text. A number is converted to its digits. */
 export const text = (): z.ZodPreprocess<z.ZodString> =>
   cast((value) => (typeof value === 'number' ? String(value) : value), z.string(), 'text');
 
-/** Non-empty text. */
+/** Schema of non-empty text. */
 export const word = (): z.ZodPreprocess<z.ZodString> =>
   cast(
     (value) => (typeof value === 'number' ? String(value) : value),
@@ -100,7 +103,10 @@ export const word = (): z.ZodPreprocess<z.ZodString> =>
 type Values = readonly [string, ...string[]];
 type Literals<V extends Values> = { [K in V[number]]: K };
 
-/** One of the names, in any case; `aliases` maps other spellings to them. */
+/**
+ * Schema of one of several names, in upper or lower case. `aliases` maps other spellings to these
+ * names.
+ */
 export function oneOf<const V extends Values>(
   values: V,
   aliases: Readonly<Record<string, V[number]>> = {},
@@ -119,12 +125,12 @@ export function oneOf<const V extends Values>(
   );
 }
 
-/** Exactly two values. */
+/** Schema of a list of exactly two values. */
 export function pairOf<S extends z.ZodType>(item: S, words: string): z.ZodTuple<[S, S], null> {
   const schema = z.tuple([item, item]);
   expectations.add(schema, { text: words });
   return schema;
 }
 
-/** A section whose keys the user chooses. */
+/** Schema of a section whose keys the user chooses. */
 export const dict = (): z.ZodRecord<z.ZodString, z.ZodUnknown> => z.record(z.string(), z.unknown());

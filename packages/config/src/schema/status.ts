@@ -1,7 +1,7 @@
 /**
- * Statuses of keys, collected from the schema. A key without a status is supported. By default, a
- * status applies if the file sets the key to a value other than its default. Keys that the run
- * fills in itself (`filledIn()` in the schema) are ignored with a warning as well.
+ * Collects the statuses of keys from the schema. A key without a status is supported. By default, a
+ * status applies if the file sets the key to a value other than its default. Keys that Trinity sets
+ * itself (`filledIn()` in the schema) are ignored with a warning too.
  */
 import { z } from 'zod';
 import { effectsOf, type KeyStatusName, type StatusEffect } from './fields.js';
@@ -14,15 +14,17 @@ export interface KeyStatus {
   readonly status: KeyStatusName;
   /** Values that the status applies to. @default all but the default value */
   readonly values?: readonly unknown[];
-  /** Values that the status does not apply to; for keys without a default in the schema. */
+  /**
+   * Values that the status does not apply to. Intended for keys without a default in the schema.
+   */
   readonly except?: readonly unknown[];
-  /** The reason, and what to do instead. */
+  /** Reason and advice. */
   readonly note: string;
 }
 
 const cache = new WeakMap<z.ZodType, readonly KeyStatus[]>();
 
-/** The statuses of every key, in the order of the schema. */
+/** Returns the statuses of all keys, in the order of the schema. */
 export function statusesOf(schema: RunSchema): readonly KeyStatus[] {
   const statuses = cache.get(schema) ?? statusesBelow(schema, []);
   cache.set(schema, statuses);
@@ -40,7 +42,10 @@ function statusesBelow(schema: z.ZodType, path: readonly string[]): readonly Key
   return [];
 }
 
-/** Statuses of a key and of the keys below, which have none if the whole section has one. */
+/**
+ * Returns the statuses of a key and of the keys below it. If the whole section has a status, the
+ * keys below have none.
+ */
 function statusesAt(schema: z.ZodType, path: readonly string[]): readonly KeyStatus[] {
   const effects = effectsOf(schema);
   const own = effects.filter((effect) => 'status' in effect);

@@ -37,7 +37,7 @@ const megatron = section(
 
 const asPolicy = (key: string): string => `Default: algorithm.optimizer.${key}.`;
 
-/** Optimizer of the critic; keys that are not set take the values of `algorithm.optimizer`. */
+/** Optimizer of the critic. Keys that are not set have the values of `algorithm.optimizer`. */
 export const criticOptimizer = section(
   {
     lr: maybe(optimizerValues.lr, asPolicy('lr')),
@@ -137,7 +137,7 @@ export const critic = section(
 const unset = [undefined, null, {}];
 const insteadOfVerl = 'It tunes verl; algorithm.optimizer, trainer.grad_clip and the like decide.';
 
-/** A free-form section of verl; `inside` lists keys with an effect that is not supported. */
+/** Creates a free-form section of verl. `inside` lists keys whose effect is not supported. */
 const verlSection = (
   inside: readonly (readonly [key: string, note: string, except?: StatusOptions['except']])[] = [],
 ) =>
@@ -150,7 +150,7 @@ const verlSection = (
     ),
   );
 
-/** The configuration of verl, of which only the critic has an effect here. */
+/** The configuration of verl. Only its critic has an effect. */
 const trainerConfig = section(
   {
     critic,

@@ -30,7 +30,7 @@ function tryDecode(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Number of characters before the first invalid byte. */
+/** Returns the number of characters before the first invalid byte. */
 function validLength(row: Uint8Array): number {
   for (let length = row.length; length > 0; length--) {
     const text = tryDecode(row.subarray(0, length));

@@ -1,11 +1,11 @@
-/** The grammar of `${...}`: text with interpolations, which may be nested. */
+/** Parses text with interpolations `${...}`, which may be nested. */
 import { ConfigError } from '@trinity-rft/core';
 
 /** A piece of a string: literal text, a reference to another key, or a call of a resolver. */
 type Part =
   | { readonly kind: 'text'; readonly text: string }
   /**
-   * Reference such as `${model.temperature}` or `${.sibling}`; the path may be interpolated too.
+   * Reference such as `${model.temperature}` or `${.sibling}`. The path may contain interpolations.
    */
   | { readonly kind: 'reference'; readonly path: Expression }
   /** Call such as `${oc.env:HOME,/tmp}`. */
@@ -19,18 +19,20 @@ export interface Argument {
   readonly quoted: boolean;
 }
 
-/** A problem inside one string; the message is empty if the cause has already been reported. */
+/** A problem inside one string. The message is empty if the cause has already been reported. */
 export class ExpressionProblem extends ConfigError {}
 
-/** True if a string needs {@link parseExpression}. */
+/** Returns true if a string needs {@link parseExpression}. */
 export function hasInterpolation(text: string): boolean {
   return text.includes('${');
 }
 
-/** Maximum nesting of interpolations; each level reads its text again. */
+/**
+ * Maximum nesting of interpolations. The limit is needed because each level reads its text again.
+ */
 const maxDepth = 16;
 
-/** Splits a string into parts. `\${` is a literal `${`. @throws ExpressionProblem */
+/** Splits a string into parts. `\${` stands for a literal `${`. @throws ExpressionProblem */
 export function parseExpression(text: string, depth = 0): Expression {
   if (depth > maxDepth)
     throw new ExpressionProblem(
@@ -57,7 +59,7 @@ export function parseExpression(text: string, depth = 0): Expression {
   return parts;
 }
 
-/** The index of the `}` that closes the interpolation whose content starts at `start`. */
+/** Returns the index of the `}` that closes the interpolation whose content starts at `start`. */
 function closingBrace(text: string, start: number): number {
   let depth = 1;
   let quote = '';

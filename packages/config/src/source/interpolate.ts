@@ -26,7 +26,7 @@ import type { LocatedProblem } from './problem.js';
 
 export interface InterpolationContext {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The default of a key that the file does not set; undefined for an unknown key. */
+  /** Returns the default of a key that the file does not set, or undefined for an unknown key. */
   readonly defaultAt: (path: KeyPath) => { readonly value: unknown } | undefined;
 }
 
@@ -37,15 +37,18 @@ export interface InterpolatedTree {
   readonly failed: readonly KeyPath[];
 }
 
-/** Maximum number of keys in a chain of references; a longer one would exhaust the stack. */
+/** Maximum number of keys in a chain of references. A longer chain would overflow the stack. */
 const maxChain = 200;
 
-/** Maximum number of characters that all interpolations produce; each copied node counts as ten. */
+/**
+ * Maximum number of characters that all interpolations produce. Each copied node counts as ten
+ * characters.
+ */
 const maxMade = 1_000_000;
 
 const resolverNames = ['oc.env', 'oc.decode', 'oc.select', 'oc.create'];
 
-/** Resolves all interpolations. Invalid ones are reported and left out. */
+/** Resolves all interpolations. Reports and removes invalid ones. */
 export function interpolate(root: MapNode, context: InterpolationContext): InterpolatedTree {
   const interpolator = new Interpolator(root, context);
   const resolved = interpolator.resolve(root);
@@ -68,7 +71,10 @@ class Interpolator {
   readonly #root: MapNode;
   readonly #context: InterpolationContext;
   readonly #done = new Map<Node, Node | undefined>();
-  /** Nodes that are being resolved, outermost first; reaching one of them again is a cycle. */
+  /**
+   * Nodes that are being resolved, outermost first. Reaching one of them again means that there is
+   * a cycle.
+   */
   readonly #open: Node[] = [];
   #made = 0;
 
@@ -77,7 +83,9 @@ class Interpolator {
     this.#context = context;
   }
 
-  /** The node without interpolations; undefined if its value is invalid, which is reported. */
+  /**
+   * Returns the node without interpolations. Reports an invalid value, and then returns undefined.
+   */
   resolve(node: Node): Node | undefined {
     if (this.#done.has(node)) return this.#done.get(node);
     if (this.#open.includes(node)) throw this.#cycle(node);
@@ -129,8 +137,8 @@ class Interpolator {
   }
 
   /**
-   * Evaluates an expression. The value of a single interpolation keeps its type; with text around
-   * it, the value becomes text.
+   * Evaluates an expression. The value of a single interpolation keeps its type. If there is text
+   * around the interpolation, the result is text.
    */
   #evaluate(expression: Expression, owner: Node): Found {
     const [first] = expression;
@@ -181,13 +189,13 @@ class Interpolator {
     return this.#fallback(fallback, owner);
   }
 
-  /** Value of a default: text, or null for an unquoted `null`. */
+  /** Returns the value of a default: text, or null for an unquoted `null`. */
   #fallback(fallback: Argument, owner: Node): Found {
     const found = this.#evaluate(fallback.value, owner);
     return found.value === 'null' && !fallback.quoted ? { value: null, secret: false } : found;
   }
 
-  /** Parses text as YAML: numbers, booleans, lists, sections. */
+  /** Parses text as YAML, which may be a number, a boolean, a list or a section. */
   #decode(argument: Argument, owner: Node): Found {
     const { value, secret } = this.#fallback(argument, owner);
     if (value === null) return { value, secret };
@@ -229,8 +237,8 @@ class Interpolator {
   }
 
   /**
-   * Path of a reference: `a.b[0]` from the root, `.b` next to the owner, one level up per further
-   * dot.
+   * Returns the absolute path of a reference. `a.b[0]` starts at the root, and `.b` at the section
+   * of the owner. Each further dot goes one level up.
    */
   #absolute(text: string, owner: Node): KeyPath {
     const dots = /^\.*/.exec(text)?.[0].length ?? 0;
@@ -262,8 +270,8 @@ class Interpolator {
   }
 
   /**
-   * Counts produced characters.
-   * @throws ExpressionProblem beyond the limit; only the first one has a message
+   * Counts the characters that interpolations produce.
+   * @throws ExpressionProblem beyond the limit. Only the first of these errors has a message
    */
   #make(count: number): void {
     const isFirst = this.#made <= maxMade;
@@ -286,13 +294,16 @@ class Interpolator {
   }
 }
 
-/** Rejects NUL characters, at which the operating system would truncate names and texts. */
+/**
+ * Checks that a text has no NUL character, at which the operating system would truncate names and
+ * texts.
+ */
 function assertNoNul(value: Node | Scalar): void {
   if (typeof value === 'string' && value.includes('\0'))
     throw new ExpressionProblem('The text holds a NUL character (\\0). Remove it.');
 }
 
-/** The plain value of a node for messages, unless it must not be shown. */
+/** Returns the plain value of a node for messages. Redacts a secret. */
 export function plainUnlessSecret(node: Node): unknown {
   return node.kind === 'scalar' && node.secret === true ? redacted : toPlain(node);
 }

@@ -8,14 +8,17 @@ export type Scalar = string | number | boolean | null;
 
 interface NodeBase {
   readonly at: SourcePosition;
-  /** Path in the file, even after a stage was merged with the top level. */
+  /** Path in the file. It does not change when a stage is merged with the top level. */
   readonly path: KeyPath;
 }
 
 export interface ScalarNode extends NodeBase {
   readonly kind: 'scalar';
   readonly value: Scalar;
-  /** True if the value comes from a key or variable with the name of a secret: never show it. */
+  /**
+   * True if the value comes from a key or variable with the name of a secret. Never show such a
+   * value.
+   */
   readonly secret?: boolean;
   /** Text of a number in the file, such as `1.10`. */
   readonly source?: string;
@@ -38,7 +41,7 @@ export interface MapNode extends NodeBase {
 
 export type Node = ScalarNode | ListNode | MapNode;
 
-/** Path as text, such as `buffer.explorer_input.tasksets[0].path`. */
+/** Returns a path as text, such as `buffer.explorer_input.tasksets[0].path`. */
 export function showPath(path: KeyPath): string {
   let shown = '';
   for (const part of path)
@@ -46,7 +49,7 @@ export function showPath(path: KeyPath): string {
   return shown;
 }
 
-/** The value without positions. */
+/** Returns the value of a node as plain data, without positions. */
 export function toPlain(node: Node): unknown {
   if (node.kind === 'scalar') return node.value;
   if (node.kind === 'list') return node.items.map(toPlain);
@@ -58,7 +61,7 @@ export type TextNode = ScalarNode & { readonly value: string };
 export const isText = (node: Node): node is TextNode =>
   node.kind === 'scalar' && typeof node.value === 'string';
 
-/** Texts directly below one of the keys, anywhere in the tree. */
+/** Returns the texts directly below one of the keys, anywhere in the tree. */
 export function textsUnder(node: Node, keys: ReadonlySet<string>): readonly TextNode[] {
   if (node.kind === 'list') return node.items.flatMap((item) => textsUnder(item, keys));
   if (node.kind === 'scalar') return [];
@@ -67,21 +70,21 @@ export function textsUnder(node: Node, keys: ReadonlySet<string>): readonly Text
   );
 }
 
-/** The child at a key or index; undefined when there is none. */
+/** Returns the child at a key or index, or undefined if there is none. */
 export function childOf(node: Node, part: string | number): Node | undefined {
   if (node.kind === 'map') return node.entries.get(String(part))?.node;
   if (node.kind === 'list') return node.items[Number(part)];
   return undefined;
 }
 
-/** The node at a path; undefined when the file does not set it. */
+/** Returns the node at a path, or undefined if the file does not set it. */
 export function nodeAt(root: Node, path: KeyPath): Node | undefined {
   let node: Node | undefined = root;
   for (const part of path) node = node === undefined ? undefined : childOf(node, part);
   return node;
 }
 
-/** Position of a path, or of the nearest existing node around it. */
+/** Position of a path. If the path does not exist, the position of the nearest node above it. */
 export interface Place {
   /** Position of the value. */
   readonly at: SourcePosition;
@@ -118,10 +121,10 @@ export function visit(
     for (const entry of node.entries.values()) visit(entry.node, see, entry.keyAt);
 }
 
-/** The tree without the node at `path`. */
+/** Returns the tree without the node at `path`. */
 export const without = (root: Node, path: KeyPath): Node => withoutAll(root, [path]);
 
-/** The tree without the nodes at `paths`, in one pass. */
+/** Returns the tree without the nodes at `paths`. Works in one pass. */
 export function withoutAll(root: Node, paths: readonly KeyPath[]): Node {
   if (root.kind === 'scalar' || paths.length === 0) return root;
   const inner = new Map<string, KeyPath[]>();
@@ -132,7 +135,7 @@ export function withoutAll(root: Node, paths: readonly KeyPath[]): Node {
     if (below === undefined) inner.set(key, [rest]);
     else below.push(rest);
   }
-  /** The node without the paths below it; undefined if the node itself is removed. */
+  /** Returns the node without the paths below it, or undefined if the node itself is removed. */
   const rest = (key: string, node: Node): Node | undefined => {
     const below = inner.get(key) ?? [];
     return below.some(({ length }) => length === 0) ? undefined : withoutAll(node, below);
@@ -147,8 +150,8 @@ export function withoutAll(root: Node, paths: readonly KeyPath[]): Node {
 }
 
 /**
- * Merges `over` into `base`: maps key by key; other values are replaced. A merged map keeps the
- * position of the tree `keep`.
+ * Merges `over` into `base`. Merges maps key by key, and replaces other values. A merged map has
+ * its position in the tree that `keep` names.
  */
 export function merge(base: Node, over: Node, keep: 'base' | 'over' = 'over'): Node {
   if (base.kind !== 'map' || over.kind !== 'map') return over;
@@ -162,7 +165,7 @@ export function merge(base: Node, over: Node, keep: 'base' | 'over' = 'over'): N
   return { ...base, at: keep === 'base' ? base.at : over.at, entries };
 }
 
-/** Copies a subtree to another path; all its values get the position `at`. */
+/** Copies a subtree to another path. All its values get the position `at`. */
 export function transplant(node: Node, path: KeyPath, at: SourcePosition): Node {
   if (node.kind === 'scalar') return { ...node, path, at };
   if (node.kind === 'list')

@@ -1,4 +1,7 @@
-/** Parses YAML 1.2, one document with anchors and merge keys, to a tree with positions. */
+/**
+ * Parses YAML 1.2 to a tree with positions. The text may have anchors and merge keys, but only one
+ * document.
+ */
 import {
   isAlias,
   isMap,
@@ -22,7 +25,7 @@ export interface ParsedTree {
   readonly problems: readonly LocatedProblem[];
 }
 
-/** Advice for syntax errors, by the codes of the YAML library. */
+/** Advice for syntax errors, by error code of the YAML library. */
 const fixes: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: 'A tab indents this line; YAML allows only spaces. Replace the tab by two spaces.',
   BAD_INDENT:
@@ -43,7 +46,7 @@ const fixes: Readonly<Record<string, string>> = {
   BAD_ALIAS: 'A value that starts with "*" refers to an anchor. Quote it if it is text.',
 };
 
-/** Maximum number of nodes; stops anchors that expand exponentially. */
+/** Maximum number of nodes. The limit is needed because anchors can expand exponentially. */
 const maxNodes = 100_000;
 
 export function parseTree(text: string): ParsedTree {
@@ -54,7 +57,7 @@ export function parseTree(text: string): ParsedTree {
   if (document === undefined || tooDeep !== undefined)
     return {
       root: undefined,
-      // The reader's stack size decides where it fails, so only the line is reported.
+      // The stack size determines the place where the library fails, so only the line is reported.
       problems: [
         { at: { ...position(tooDeep?.pos[0]), column: 1 }, key: [], message: tooDeepText },
       ],
@@ -87,7 +90,7 @@ export function parseTree(text: string): ParsedTree {
 const tooDeepText =
   'Lists or sections are nested too deeply here; no configuration needs more than a dozen levels. Is a bracket repeated, or not closed?';
 
-/** Document of the YAML library; undefined if the text is nested too deeply to be read. */
+/** Parses the text with the YAML library. Returns undefined if the text is nested too deeply. */
 function readDocument(text: string, lineCounter: LineCounter) {
   try {
     return parseDocument(text, {
@@ -95,7 +98,8 @@ function readDocument(text: string, lineCounter: LineCounter) {
       prettyErrors: false,
       merge: true,
       stringKeys: false,
-      // The library compares each key with every other one; the reader below finds duplicates.
+      // Off, because the library compares each key with every other key. The reader below finds
+      // duplicates.
       uniqueKeys: false,
     });
   } catch (error) {
@@ -123,7 +127,7 @@ function syntaxProblem(error: YAMLError, position: Locate): LocatedProblem {
   };
 }
 
-/** Converts the nodes of the YAML library into ours, following aliases. */
+/** Converts the nodes of the YAML library to nodes of this package, and follows aliases. */
 class TreeReader {
   readonly problems: LocatedProblem[] = [];
   /** Keys that a section sets twice. */
@@ -224,7 +228,10 @@ class TreeReader {
     };
   }
 
-  /** Entries of `<<: *anchor` or `<<: [*a, *b]`; the first with a key applies. */
+  /**
+   * Returns the entries of `<<: *anchor` or `<<: [*a, *b]`. If several maps have a key, the first
+   * map applies.
+   */
   #merged(source: unknown, path: KeyPath): readonly (readonly [string, Entry])[] {
     const node = this.read(source, path);
     const maps = node.kind === 'list' ? node.items.toReversed() : [node];
@@ -238,7 +245,7 @@ class TreeReader {
   }
 }
 
-/** True for `<<`, which the YAML library reads as a symbol if it means a merge. */
+/** Returns true for `<<`, which the YAML library reads as a symbol if it is a merge key. */
 function isMergeKey(key: unknown): boolean {
   return isScalar(key) && (key.value === '<<' || typeof key.value === 'symbol');
 }

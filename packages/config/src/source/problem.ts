@@ -1,13 +1,13 @@
 /** Problems of a configuration: the mistake, its position, and what to do. */
 import { ConfigError } from '@trinity-rft/core';
 
-/** Line and column from 1; both 0 for a value that comes from no file. */
+/** Line and column, both from 1. Both are 0 for a value that is not from a file. */
 export interface SourcePosition {
   readonly line: number;
   readonly column: number;
 }
 
-/** A problem at a key; the key is empty if the file could not be read as a tree. */
+/** A problem at a key. The key is empty if the file could not be read as a tree. */
 export interface LocatedProblem {
   readonly at: SourcePosition;
   /** Keys and list indices from the root of the file. */
@@ -25,7 +25,7 @@ export interface ConfigProblem extends SourcePosition {
   readonly message: string;
 }
 
-/** Text such as `run.yaml:5:3 buffer.batch_size: ...`. */
+/** Returns a text such as `run.yaml:5:3 buffer.batch_size: ...`. */
 export function renderProblem(problem: ConfigProblem): string {
   const key = problem.key === '' ? '' : `${problem.key}: `;
   const place =
@@ -52,7 +52,7 @@ const fixes = [
   /^(.*[^,]),? (expected .*)$/s,
 ] as const;
 
-/** Splits the message into the mistake and the remedy. */
+/** Converts a problem to a report, whose message is split into the mistake and the remedy. */
 export function reportProblem({ key: path, message, ...place }: ConfigProblem): ProblemReport {
   for (const pattern of fixes) {
     const [, wrong, fix] = pattern.exec(message) ?? [];
@@ -69,13 +69,13 @@ export function reportProblem({ key: path, message, ...place }: ConfigProblem): 
 
 const ended = (sentence: string): string => (/[.?!]$/.test(sentence) ? sentence : `${sentence}.`);
 
-/** Problems sorted by position, without duplicates. */
+/** Sorts problems by position, and removes duplicates. */
 export function sortProblems<P extends ConfigProblem>(problems: readonly P[]): readonly P[] {
   const unique = new Map(problems.map((problem) => [renderProblem(problem), problem]));
   return [...unique.values()].sort((a, b) => a.line - b.line || a.column - b.column);
 }
 
-/** One error for all problems of a file. */
+/** Creates one error for all problems of a file. */
 export function configError(problems: readonly ConfigProblem[]): ConfigError {
   const sorted = sortProblems(problems);
   const lines = sorted.map(renderProblem);
@@ -86,7 +86,10 @@ export function configError(problems: readonly ConfigProblem[]): ConfigError {
   return new ConfigError(message, { code: 'CONFIG_INVALID', details: { problems: sorted } });
 }
 
-/** The problems in an error made by `configError`; empty for any other error. */
+/**
+ * Returns the problems in an error that `configError` has created. Returns none for any other
+ * error.
+ */
 export function problemsOf(error: unknown): readonly ConfigProblem[] {
   if (!(error instanceof ConfigError)) return [];
   const problems = error.details['problems'];

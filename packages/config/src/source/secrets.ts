@@ -1,11 +1,14 @@
 /** Shows values of a configuration without their secrets. */
 import { isSecretName, redacted, redactText } from '@trinity-rft/core/support';
 
-/** Excludes `max_tokens`, which counts tokens, and `feature_keys`, which names columns. */
+/**
+ * Returns true for keys whose values are secrets. Excludes `max_tokens`, which is a number of
+ * tokens, and `feature_keys`, which names columns.
+ */
 export const isSecretKey = (key: string): boolean =>
   isSecretName(key) && !/(?:tokens|feature_?keys)$/i.test(key);
 
-/** A copy of plain data without secrets. */
+/** Returns a copy of plain data without secrets. */
 export function redact(value: unknown, key = ''): unknown {
   if (isSecretKey(key) && value !== null && value !== undefined && typeof value !== 'boolean')
     return redacted;
@@ -18,7 +21,8 @@ export function redact(value: unknown, key = ''): unknown {
 }
 
 /**
- * A value for a message: one line, at most `limit` characters, no secrets. `path`: keys above it.
+ * Returns a value as text for a message: one line of at most `limit` characters, without secrets.
+ * `path` are the keys above the value.
  */
 export function showValue(
   value: unknown,

@@ -1,12 +1,11 @@
-/** The answering side of a link: runs the methods that calls name, and sends the replies. */
+/** The answering side of a link. It executes the methods that calls name, and sends the replies. */
 import type { MessagePort, Transferable } from 'node:worker_threads';
 import type { CallerMessages, CallMessage, MethodTable, Reply, ResultOf } from './protocol.js';
 
 /** Context of a call, for the method that answers it. */
 export interface CallContext {
   /**
-   * Calls `listener` when the caller no longer waits; at most once. A later listener replaces an
-   * earlier one.
+   * Calls `listener` once if the caller stops waiting. A later listener replaces an earlier one.
    */
   onCancel(listener: () => void): void;
   /** Sends a value to the caller's `onProgress` before the result. */
@@ -33,11 +32,12 @@ interface OpenCall extends CallContext {
 }
 
 /**
- * Answers the calls that arrive at `port`, started in order. `open` is called once, immediately;
- * calls wait until it has resolved. If `open` fails, every call rejects with the reason.
+ * Answers the calls that arrive at `port`, and starts them in order. `open` is called once,
+ * immediately. Calls wait until `open` has resolved. If `open` fails, every call rejects with the
+ * reason.
  *
  * Results that are ready when all calls of a message have been handled are sent together; results
- * that become ready later are sent at the end of their turn of the event loop.
+ * that become ready later are sent at the end of that iteration of the event loop.
  */
 export function answerCalls<M extends MethodTable<keyof M>>(
   port: MessagePort,
@@ -73,7 +73,10 @@ interface Outcome {
   readonly failed: (error: unknown) => void;
 }
 
-/** Reports the outcome of a call, without waiting if the method and its handlers are synchronous. */
+/**
+ * Calls a method and reports its outcome, immediately if the method is synchronous and the handlers
+ * are open.
+ */
 function runCall<M extends MethodTable<keyof M>>(
   handlers: Handlers<M> | Promise<Handlers<M>>,
   { method, input }: CallMessage,
@@ -95,7 +98,7 @@ function openHandlers<M extends MethodTable<keyof M>>(
 ): Handlers<M> | Promise<Handlers<M>> {
   try {
     const opened = open();
-    // A failure is the reply to every call, not a crash of the thread.
+    // Every call is answered with the failure. An unhandled rejection would crash the thread.
     if (opened instanceof Promise) opened.catch(() => undefined);
     return opened;
   } catch (error) {
@@ -135,7 +138,7 @@ function createOutbox(port: MessagePort, { toRecord, transfer }: AnswerOptions) 
     try {
       post(ready);
     } catch (error) {
-      // A result that cannot be cloned.
+      // A result cannot be cloned.
       post(ready.map(({ id }) => ({ id, error: toRecord(error) })));
     }
   };

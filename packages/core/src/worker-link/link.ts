@@ -1,4 +1,4 @@
-/** The calling side of a link: sends calls over a port and settles a promise for each reply. */
+/** The calling side of a link. It sends calls over a port and settles a promise for each reply. */
 import {
   receiveMessageOnPort,
   type MessagePort,
@@ -11,17 +11,21 @@ export interface LinkOptions {
   /** Converts the record of an error of the other side back into an error. */
   readonly toError: (record: never) => Error;
   /**
-   * `always`: an open link keeps the process alive; `while-waiting`: only while a call is pending.
+   * `always`: an open link keeps the operating-system process alive. `while-waiting`: the link does
+   * so only while a call is pending.
    * @default "always"
    */
   readonly keepAlive?: 'always' | 'while-waiting';
   /**
-   * True if the calls of one turn of the event loop are sent together at its end, instead of one by
-   * one.
+   * True to send the calls of one iteration of the event loop together at its end, instead of one
+   * by one.
    * @default false
    */
   readonly batch?: boolean;
-  /** Thread of the other side: keeps the process alive when the port does. @default no thread */
+  /**
+   * Thread of the other side. It keeps the operating-system process alive while the port does.
+   * @default no thread
+   */
   readonly worker?: Pick<Worker, 'ref' | 'unref'>;
   /** Ends the other side when the link is closed. @default only the port is closed */
   readonly terminate?: () => Promise<unknown>;
@@ -55,13 +59,14 @@ interface Pending {
 }
 
 /**
- * Number of replies settled per turn of the event loop, so that a burst of replies does not block
- * it.
+ * Maximum number of replies that are settled per iteration of the event loop, so that a burst of
+ * replies does not block the loop.
  */
 const repliesPerTurn = 32;
 
 /**
- * One end of a connection to a thread: calls its methods and waits for their results.
+ * The calling end of a connection to a thread. It calls the thread's methods and waits for their
+ * results.
  * @typeParam M the methods of the other side
  */
 export class Link<M extends MethodTable<keyof M>> {
@@ -101,8 +106,8 @@ export class Link<M extends MethodTable<keyof M>> {
   }
 
   /**
-   * Settles the calls whose replies have arrived, without waiting for the event loop: for callers
-   * that measure how long the other side takes, and may have been busy themselves.
+   * Settles the calls whose replies have arrived, without waiting for the event loop. Intended for
+   * callers that measure the time of the other side and may have blocked the event loop themselves.
    */
   drain(): void {
     for (
@@ -138,14 +143,15 @@ export class Link<M extends MethodTable<keyof M>> {
 
   #take(id: number): Pending | undefined {
     const call = this.#pending.get(id);
-    // A closed link has no calls, and must keep the process alive until its thread has ended.
+    // A closed link has no calls left here, so it keeps the process alive until its thread has
+    // ended.
     if (this.#pending.delete(id) && this.#pending.size === 0) this.#hold(false);
     return call;
   }
 
   /**
-   * Holds the worker as well as the port: the port of a dying thread closes first, and a process
-   * that only the port kept alive would exit before it learns how the thread ended.
+   * Holds the worker as well as the port. The port of a dying thread closes first. If only the port
+   * kept the process alive, the process would exit before the thread's exit is reported.
    */
   #hold(isWaiting: boolean): void {
     if (this.#options.keepAlive !== 'while-waiting') return;
@@ -179,7 +185,7 @@ export class Link<M extends MethodTable<keyof M>> {
     try {
       this.#port.postMessage(messages, transfer);
     } catch (error) {
-      // An argument that cannot be cloned.
+      // An argument cannot be cloned.
       for (const message of messages) if ('id' in message) this.#take(message.id)?.reject(error);
     }
   }

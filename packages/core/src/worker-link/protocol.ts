@@ -1,8 +1,8 @@
 /** Methods that two threads offer each other, and the messages that carry their calls. */
 
 /**
- * The functions that a thread offers, by name. Each takes at most one argument; arguments and
- * results are cloned, so they are plain data, typed arrays and ports.
+ * The functions that a thread offers, by name. Each function takes at most one argument. Arguments
+ * and results are cloned, so they must be plain data, typed arrays and ports.
  */
 export type MethodTable<Names extends PropertyKey = string> = Readonly<
   Record<Names, (input: never) => unknown>
@@ -17,7 +17,7 @@ export interface CallMessage {
   readonly input: unknown;
 }
 
-/** The caller no longer waits for the call with the id `cancel`. */
+/** Message that the caller no longer waits for the call with the id `cancel`. */
 interface CancelMessage {
   readonly cancel: number;
 }
@@ -26,8 +26,8 @@ interface CancelMessage {
 export type CallerMessages = readonly (CallMessage | CancelMessage)[];
 
 /**
- * Reply to a call. Errors are sent as records: a structured clone would lose their classes and
- * codes.
+ * Reply to a call. Errors are sent as records, because a structured clone would lose their classes
+ * and codes.
  */
 export type Reply = { readonly id: number } & (
   | { readonly result: unknown }

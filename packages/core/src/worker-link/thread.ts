@@ -8,11 +8,11 @@ export interface ThreadOptions<Data> extends Omit<LinkOptions, 'worker' | 'termi
   readonly name: string;
   /** Value that the thread receives as `data` of its {@link ThreadTask}. */
   readonly data: Data;
-  /** Memory limits: a thread that exceeds them ends, but the process does not. */
+  /** Memory limits. A thread that exceeds them is ended; the operating-system process is not. */
   readonly resourceLimits?: ResourceLimits;
   /**
-   * Function that is awaited before `close` terminates the thread, and after the thread has ended
-   * by itself.
+   * Function that `close` awaits before it terminates the thread. It is also awaited after the
+   * thread has ended without `close`.
    * @default the thread is ended at once
    */
   readonly beforeEnd?: () => Promise<void>;
@@ -39,10 +39,11 @@ export interface ThreadTask<Data> {
 }
 
 /**
- * Starts a module in a thread. The link is usable at once: calls wait until the module listens.
+ * Starts a module in a thread. The link can be used at once, because calls wait until the module
+ * listens.
  * @param entry returns the module's file: `() => new URL('./worker.js', import.meta.url)`, written
  * this way because bundlers search for the expression
- * @throws what `onExit` returns when the thread cannot be started
+ * @throws the error that `onExit` returns, when the thread cannot be started
  */
 export function startThread<M extends MethodTable<keyof M>, Data>(
   entry: () => URL,
@@ -102,9 +103,9 @@ function placeOf(entry: () => URL): URL {
 }
 
 /**
- * Node flags that a worker thread is started with. Threads inherit the flags of the process, but
- * Node rejects `--input-type` for them, which `node --eval` and programs on stdin set. Then only
- * the flags that decide how modules are found are passed on.
+ * Returns the Node flags with which a worker thread is started. Threads inherit the flags of the
+ * operating-system process. But Node rejects `--input-type` for threads, which `node --eval` and
+ * programs on stdin set. If it is set, only flags that affect how modules are found are passed on.
  */
 function threadFlags(): { readonly execArgv?: string[] } {
   if (!process.execArgv.some((flag) => flag.startsWith('--input-type'))) return {};

@@ -5,7 +5,7 @@ import { checks } from './checks.js';
 import { failureOf, inTime, type Subject } from './transcript.js';
 
 export interface EnvironmentCheck {
-  /** Claim that is checked, as a sentence: `equal starts give equal episodes`. */
+  /** Claim that is checked, as a sentence such as `equal starts give equal episodes`. */
   readonly name: string;
   /** `skipped` if there was nothing to check. */
   readonly outcome: 'passed' | 'failed' | 'skipped';
@@ -21,7 +21,10 @@ export interface CheckOptions {
   readonly args?: Readonly<Record<string, unknown>>;
   /** Rows to play. @default 20 rows that the environment generates */
   readonly rows?: readonly RawTask[];
-  /** Episodes open at once; use fewer if each one is a process. @default 100 */
+  /**
+   * Number of episodes that are open at the same time. Use fewer if each one is an operating-system
+   * process. @default 100
+   */
   readonly episodesAtOnce?: number;
   /** Timeout of each call of the environment, in ms. @default 60_000 */
   readonly timeoutMs?: number;
@@ -34,8 +37,8 @@ export interface CheckOptions {
 const rowCount = 20;
 
 /**
- * Opens the environment, plays it, and closes it. Never rejects: failures are results.
- * @returns the results in order; if the environment cannot be opened, only that failure
+ * Opens the environment, plays it, and closes it. Never rejects. Failures are results.
+ * @returns the results in order, or only that failure if the environment cannot be opened
  */
 export async function checkEnvironment(
   definition: EnvironmentDefinition,

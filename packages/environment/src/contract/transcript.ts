@@ -50,7 +50,7 @@ export const begin = (
     signal,
   });
 
-/** Plays from `start` until the policy gives up or the environment's turns are used up. */
+/** Plays from `start` until the policy stops or the environment's turns are used up. */
 export async function transcriptOf(
   subject: Subject,
   start: EpisodeStart,
@@ -80,11 +80,11 @@ export async function transcriptOf(
   }
 }
 
-/** The environment's solver, or a policy of three meaningless answers if there is none. */
+/** Returns the environment's solver, or a policy of three meaningless answers if there is none. */
 export const solverOf = ({ definition, args }: Subject, start: EpisodeStart): Solver =>
   definition.solver?.(start, args) ?? says('', '?', '1');
 
-/** A policy that answers with these texts and then gives up. */
+/** Creates a policy that answers with these texts and then stops. */
 export function says(...texts: readonly string[]): Solver {
   const left = [...texts];
   return () => {
@@ -93,7 +93,7 @@ export function says(...texts: readonly string[]): Solver {
   };
 }
 
-/** Message of the error that `work` rejects with; undefined if it succeeds. */
+/** Returns the message of the error that `work` rejects with, or undefined if `work` succeeds. */
 export async function failureOf(work: () => Promise<unknown>): Promise<string | undefined> {
   try {
     await work();

@@ -1,14 +1,20 @@
-/** Environments that run in this process: a state and a function from action to result. */
+/**
+ * Environments in the explorer's process, which consist of a state and a function from action to
+ * result.
+ */
 import type { ToolDefinition } from '@trinity-rft/core';
 import { endsOnce } from '../seam/ends-once.js';
 import type { Action, Environment, Episode, EpisodeStart, StepResult } from '../seam/types.js';
 
-/** One episode of a world in this process. */
+/** One episode of a world in the explorer's process. */
 export interface World {
   readonly observation: string;
   readonly instructions?: string;
   readonly tools?: readonly ToolDefinition[];
-  /** Takes a step; an impossible action returns `refused`. A promise only if it asks a judge. */
+  /**
+   * Takes a step. An impossible action returns `refused`. The result is a promise only if the world
+   * asks a judge.
+   */
   step(action: Action): StepResult | Promise<StepResult>;
   /** See `Episode.grade`. */
   grade?(): number;
@@ -19,8 +25,8 @@ export interface World {
 }
 
 /**
- * An environment whose episodes are plain objects.
- * @param start must be pure: equal starts give equal worlds
+ * Creates an environment whose episodes are plain objects.
+ * @param start must be pure, so that equal starts give equal worlds
  */
 export function nativeEnvironment(
   start: (start: EpisodeStart) => World,

@@ -8,12 +8,12 @@ import {
   TaskError,
 } from '@trinity-rft/core';
 
-/** Share of the evaluation split: one of this many tasks. */
+/** Share of the evaluation split, as one of this many tasks. */
 const evalShare = 10;
 
 /**
  * Draws tasks until `count` of the split are found. A task's split depends on its content, not its
- * number, so that two draws of the same puzzle cannot land in both splits.
+ * number, so that two draws of the same puzzle cannot be in both splits.
  * @param draw the row of a 32-bit seed
  * @param keyOf the content, equal for rows that are the same task
  * @throws TaskError if the world has fewer different tasks
@@ -38,6 +38,6 @@ export function rowsOfSplit(
   );
 }
 
-/** Split of a task with this content. */
+/** Returns the split of a task with this content. */
 const splitOf = (key: string): SplitName =>
   deriveSeed(0, key) % evalShare === 0 ? 'eval' : 'train';

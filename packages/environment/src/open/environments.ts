@@ -1,4 +1,7 @@
-/** Environments of a run. Each is opened once per set of arguments, and closed at the run's end. */
+/**
+ * Environments of a training run. Each is opened once per set of arguments, and closed at the end
+ * of the training run.
+ */
 import {
   ConfigError,
   describeError,
@@ -19,16 +22,19 @@ export interface Environments {
   /** @throws ConfigError with the known names and the most similar one */
   get(name: string): EnvironmentDefinition;
   /**
-   * The environment of that name with these arguments, opened at the first call. If opening fails,
-   * the next call tries again.
+   * Returns the environment of that name with these arguments. It is opened at the first call. If
+   * opening fails, the next call tries again.
    * @throws ConfigError, EnvironmentError
    */
   open(name: string, args: Args, logger: Logger): Promise<Environment>;
-  /** Closes the open environments; logs failures. */
+  /** Closes the open environments. Failures are logged. */
   close(): Promise<void>;
 }
 
-/** @throws ConfigError if two definitions share a name */
+/**
+ * Creates the registry.
+ * @throws ConfigError if two definitions share a name
+ */
 export function createEnvironments(definitions: readonly EnvironmentDefinition[]): Environments {
   const table = new Map<string, EnvironmentDefinition>();
   for (const definition of definitions) {

@@ -1,14 +1,14 @@
-/** Form in which the model writes actions: `<action>{action}</action>`. */
+/** Form in which the model writes actions, such as `<action>{action}</action>`. */
 
 const slot = '{action}';
 
-/** Pattern that finds every action in a text. Its first group is the action. */
+/** Creates a pattern that finds every action in a text. Its first group is the action. */
 export function patternOf(format: string): RegExp {
   const [before = '', after = ''] = format.split(slot).map(escaped);
   return new RegExp(`${before}([\\s\\S]*?)${after === '' ? '$' : after}`, 'g');
 }
 
-/** The action as the model writes it. */
+/** Returns the action as the model writes it. */
 export const written = (action: string, format = slot): string =>
   format.replace(slot, () => action);
 

@@ -10,7 +10,7 @@ import { asMessage, asObservation, opening } from './messages.js';
 export interface Demonstration {
   /** The conversation as a model would have had it, with the system prompt first. */
   readonly messages: readonly ChatMessage[];
-  /** Tools of the episode; undefined if it has no tools. */
+  /** Tools of the episode. Undefined if it has no tools. */
   readonly tools: readonly ToolDefinition[] | undefined;
   /** Sum of the rewards. */
   readonly reward: number;
@@ -26,7 +26,10 @@ interface DemonstrateOptions {
   readonly maxTurns: number;
 }
 
-/** @param episode an episode that began with the row and seed of the options */
+/**
+ * Plays an episode with the solver.
+ * @param episode an episode that began with the row and seed of the options
+ */
 export async function demonstrate(
   episode: GuardedEpisode,
   { definition, args, row, seed, maxTurns }: DemonstrateOptions,
@@ -53,7 +56,7 @@ export async function demonstrate(
   return { messages, tools, reward, steps, isDone: seen.done };
 }
 
-/** The assistant message of a model that takes this action. */
+/** Returns the assistant message of a model that takes this action. */
 function asAnswer(action: Action, format: string | undefined, step: number): ChatMessage {
   if (action.type === 'text')
     return asMessage({ responseText: written(action.text, format), toolCalls: [] });

@@ -42,18 +42,22 @@ export interface GuardOptions {
 /** Part of an episode that the play loop uses. */
 export interface GuardedEpisode extends Pick<Episode, 'observation' | 'instructions' | 'tools'> {
   step(action: Action): Promise<StepResult>;
-  /** Grade of the current state; undefined if the episode has no grade. */
+  /** Returns the grade of the current state, or undefined if the episode has no grade. */
   grade(): Promise<number | undefined>;
   stateKey(): string | undefined;
-  /** Total time spent in reset, steps and grades, in milliseconds, including calls of the judge. */
+  /**
+   * Returns the total time spent in reset, steps and grades, in milliseconds, including calls of
+   * the judge.
+   */
   waitedMs(): number;
-  /** Ends the episode; logs failures. */
+  /** Ends the episode. Failures are logged. */
   close(): Promise<void>;
 }
 
 /**
+ * Begins an episode with deadlines.
  * @param environment the environment, or a promise of it while it is being opened
- * @throws EnvironmentError, TaskError; CancelledError if the signal aborts
+ * @throws EnvironmentError, TaskError, and CancelledError if the signal aborts
  */
 export async function beginEpisode(
   environment: Environment | Promise<Environment>,
@@ -105,7 +109,7 @@ export async function beginEpisode(
 /** Step and action at which the environment broke. */
 interface Place {
   readonly step: number;
-  /** Hash of the action; equal for equal actions. */
+  /** Hash of the action, equal for equal actions. */
   readonly action: number;
   readonly text: string;
 }
@@ -151,7 +155,9 @@ function stateOf(episode: Episode, options: GuardOptions): string | undefined {
   }
 }
 
-/** Begins an episode. Closes it if it resolves after the timeout, so that it does not leak. */
+/**
+ * Begins an episode. Closes the episode if it began after the timeout, so that it does not leak.
+ */
 async function reset(
   environment: Environment,
   start: EpisodeStart,
@@ -163,7 +169,7 @@ async function reset(
   return episode;
 }
 
-/** Closes the episode even if the run was aborted; logs failures. */
+/** Closes the episode even if the rollout was aborted. Failures are logged. */
 async function closeEpisode(episode: Episode, options: GuardOptions): Promise<void> {
   const { signal } = new AbortController();
   await beforeDeadline('close', () => episode.close(), { ...options, signal }).catch(

@@ -14,7 +14,7 @@ export function opening(
   return system === undefined ? [first] : [{ role: 'system', content: system }, first];
 }
 
-/** The model's answer as a message for the next request. */
+/** Converts the model's answer to a message for the next request. */
 export const asMessage = ({
   responseText,
   reasoningText,
@@ -26,7 +26,7 @@ export const asMessage = ({
   tool_calls: toolCalls.length > 0 ? toolCalls : undefined,
 });
 
-/** An observation as a message for the model. */
+/** Converts an observation to a message for the model. */
 export const asObservation = (observation: string, call: ToolCall | undefined): ChatMessage =>
   call === undefined
     ? { role: 'user', content: observation }

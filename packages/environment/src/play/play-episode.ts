@@ -1,4 +1,4 @@
-/** Plays an episode: a conversation between model and environment. */
+/** Plays an episode, which is a conversation between model and environment. */
 import {
   EnvironmentError,
   ModelError,
@@ -19,7 +19,8 @@ import { combineRewards, type RewardRule } from './rewards.js';
 export interface PlayOptions {
   readonly maxTurns: number;
   /**
-   * Global pattern of an action: its first group, or without a group the whole match, is the action.
+   * Global pattern of an action. Its first group is the action, or the whole match if it has no
+   * group.
    * @default the whole text, trimmed
    */
   readonly actionPattern?: RegExp;
@@ -39,7 +40,7 @@ export interface PlayOptions {
 interface OwnTime {
   /** Aborts when the time is over. */
   readonly over: AbortSignal;
-  /** Time since the run began, in ms. */
+  /** Returns the time since the rollout began, in ms. */
   readonly elapsedMs: () => number;
 }
 
@@ -50,7 +51,7 @@ interface OwnTime {
 export type EpisodeEnd = 'done' | 'truncated' | 'out_of_turns' | 'out_of_tokens' | 'out_of_time';
 
 export interface PlayedTurn {
-  /** Sum of the rewards of the turn's actions; in the last turn, the grade is added. */
+  /** Sum of the rewards of the turn's actions. In the last turn, the grade is added. */
   readonly reward: number;
   /** State key at the beginning of the turn. */
   readonly stateKey: string | undefined;
@@ -71,7 +72,7 @@ type Model = Pick<RolloutModel, 'chat' | 'extractExperiencesFromHistory'>;
 /**
  * Plays an episode to the end. An episode that the policy does not finish is graded by its last
  * state.
- * @throws EnvironmentError if the environment breaks or gives no reward; ModelError
+ * @throws EnvironmentError if the environment breaks or gives no reward, and ModelError
  */
 export async function playEpisode(
   model: Model,
@@ -113,12 +114,12 @@ class Play {
     this.#messages = opening(episode, options.systemPrompt);
   }
 
-  /** Sum of the rewards so far. */
+  /** Returns the sum of the rewards so far. */
   get earned(): number {
     return this.#rewards.reduce((sum, reward) => sum + reward, 0);
   }
 
-  /** Makes one model call and takes its actions. Undefined if the episode continues. */
+  /** Makes one model call and takes its actions. Returns undefined if the episode continues. */
   async turn(model: Model): Promise<EpisodeEnd | undefined> {
     const response = await this.#ask(model);
     if (typeof response === 'string') return response;
@@ -137,12 +138,13 @@ class Play {
   }
 
   /**
-   * Asks the model. Returns an end if the conversation no longer fits the model, or the time is
-   * over.
+   * Asks the model. Returns an `EpisodeEnd` if the conversation no longer fits the model, or the
+   * time is over.
    */
   async #ask(model: Model): Promise<ChatResponse | EpisodeEnd> {
     const { options, episode } = this;
-    // At the first call, the task itself is too long or the model does not respond.
+    // No `EpisodeEnd` at the first call. The task itself is then too long, or the model does not
+    // respond.
     const isFirst = !this.#messages.some(({ role }) => role === 'assistant');
     const outOfTime = isFirst ? undefined : options.time?.over;
     if (outOfTime?.aborted) return this.#outOfTime();
@@ -162,7 +164,10 @@ class Play {
     }
   }
 
-  /** @throws EnvironmentError if at least half of the time was spent waiting for the environment */
+  /**
+   * Returns the end of an episode whose time is over.
+   * @throws EnvironmentError if at least half of the time was spent waiting for the environment
+   */
   #outOfTime(): EpisodeEnd {
     const { time } = this.options;
     const waitedMs = this.episode.waitedMs();
@@ -190,7 +195,7 @@ class Play {
     return undefined;
   }
 
-  /** Reward of the episode, and the grade that is part of the last turn's reward. */
+  /** Returns the reward of the episode, and the grade that is part of the last turn's reward. */
   async verdict(end: EpisodeEnd): Promise<{ readonly reward: number; readonly grade: number }> {
     const asks = end !== 'done' || this.#rewards.length === 0;
     const grade = asks ? await this.episode.grade() : undefined;

@@ -3,7 +3,10 @@ import type { ChatResponse, ToolCall, ToolDefinition } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import type { Action } from '../seam/types.js';
 
-/** An action, or a message to the model that says why there is none; with the tool call, if any. */
+/**
+ * An action, or a message to the model that says why there is none. Contains the tool call, if
+ * there was one.
+ */
 export type ReadAction =
   | { readonly action: Action; readonly call?: ToolCall }
   | { readonly refusal: string; readonly call?: ToolCall };
@@ -15,7 +18,7 @@ export interface ReadOptions {
   readonly tools: readonly ToolDefinition[];
 }
 
-/** Returns the tool calls in order; without tool calls, the text as one action. */
+/** Returns the tool calls in order or, without tool calls, the text as one action. */
 export function readActions(
   { toolCalls, responseText }: ChatResponse,
   { actionPattern, actionHint, tools }: ReadOptions,

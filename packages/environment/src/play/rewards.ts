@@ -1,7 +1,7 @@
 /** Combines the rewards of the steps and the grade into the reward of the episode. */
 export type RewardRule = 'last' | 'sum' | 'max';
 
-/** @returns 0 if there are no rewards */
+/** Combines rewards by a rule. Returns 0 if there are no rewards. */
 export const combineRewards = (rule: RewardRule, rewards: readonly number[]): number =>
   rules[rule](rewards);
 

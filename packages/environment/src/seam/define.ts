@@ -11,7 +11,7 @@ import type { Environment, EpisodeStart, Solver } from './types.js';
 
 type AnyArgs = Readonly<Record<string, unknown>>;
 
-/** Defaults of a conversation with the environment; `workflow_args` override them. */
+/** Defaults of a conversation with the environment. `workflow_args` override them. */
 export interface PlayDefaults {
   /** Model calls per episode. @default 20 */
   readonly maxTurns?: number;
@@ -30,7 +30,7 @@ export interface PlayDefaults {
 
 export interface EnvironmentContext {
   readonly logger: Logger;
-  /** Aborts when the run ends. */
+  /** Aborts when the training run ends. */
   readonly signal: AbortSignal;
 }
 
@@ -46,7 +46,7 @@ export interface EnvironmentOptions<Args> {
    */
   readonly args?: ArgsSchema<Args>;
   /**
-   * Schema of the rows that the environment plays, for checks before a run.
+   * Schema of the rows that the environment plays, for checks before a training run.
    * @default any row fits
    */
   readonly rows?: ArgsSchema;
@@ -57,7 +57,8 @@ export interface EnvironmentOptions<Args> {
   readonly needs?: (args: Args) => Needs;
   readonly play?: PlayDefaults;
   /**
-   * True if the run's judge (`EpisodeStart.judge`), if it has one, decides the rewards.
+   * True if the judge of the training run (`EpisodeStart.judge`) decides the rewards, if there is
+   * one.
    * @default false
    */
   readonly judged?: boolean;
@@ -72,7 +73,7 @@ export interface EnvironmentOptions<Args> {
    * @default tasks come from a file
    */
   readonly tasks?: (range: TaskRange, args: Args) => readonly RawTask[];
-  /** Creates a policy that solves the episode; `trinity env test` expects a reward from it. */
+  /** Creates a policy that solves the episode. `trinity env test` expects a reward from it. */
   readonly solver?: (start: EpisodeStart, args: Args) => Solver;
 }
 
@@ -85,7 +86,7 @@ export interface EnvironmentDefinition {
   readonly judged: boolean;
   /** Schema of the environment's arguments, if it has one. */
   readonly args?: ArgsSchema;
-  /** Problems of `environment_args`. */
+  /** Returns the problems of `environment_args`. */
   checkArgs(args: AnyArgs): readonly ArgProblem[];
   /** Returns the problems of a row. @default any row fits */
   readonly checkRow?: (row: RawTask) => readonly ArgProblem[];
@@ -97,7 +98,7 @@ export interface EnvironmentDefinition {
   readonly needs?: (args: AnyArgs) => Needs;
   /**
    * Opens the environment.
-   * @throws ConfigError if the arguments are wrong; EnvironmentError
+   * @throws ConfigError if the arguments are wrong, and EnvironmentError
    */
   open(args: AnyArgs, context: EnvironmentContext): Promise<Environment>;
   readonly tasks?: (range: TaskRange, args: AnyArgs) => readonly RawTask[];
@@ -140,6 +141,8 @@ export function defineEnvironment<Args = AnyArgs>(
   };
 }
 
-/** True for a result of {@link defineEnvironment}, even from another copy of this package. */
+/**
+ * Returns true for a result of {@link defineEnvironment}, even from another copy of this package.
+ */
 export const isEnvironmentDefinition = (value: unknown): value is EnvironmentDefinition =>
   (value as { readonly kind?: unknown } | null | undefined)?.kind === kind;

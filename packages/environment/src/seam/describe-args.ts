@@ -4,11 +4,13 @@ import { z } from 'zod';
 
 export interface DescribedArg {
   readonly name: string;
-  /** Type, range, default and meaning of an argument: `integer from 1 up to 3, default 2`. */
+  /**
+   * Type, range, default and meaning of an argument, such as `integer from 1 up to 3, default 2`.
+   */
   readonly text: string;
 }
 
-/** Undefined if the schema is not a zod schema. */
+/** Describes the arguments of a schema. Returns undefined if it is not a zod schema. */
 export function describeArgs(schema: ArgsSchema): readonly DescribedArg[] | undefined {
   if (schema['~standard'].vendor !== 'zod') return undefined;
   const { properties = {}, required = [] } = z.toJSONSchema(schema as unknown as z.ZodType, {
@@ -37,7 +39,10 @@ function textOf(property: Property): string {
   return `${kind}${standard}${description === undefined ? '' : `. ${description}`}`;
 }
 
-/** Omits the limits of safe integers, which zod writes for schemas without limits. */
+/**
+ * Returns the range of a number as text. Omits the limits of safe integers, which zod writes for
+ * schemas without limits.
+ */
 function rangeOf({ minimum = -Infinity, maximum = Infinity }: Property): string {
   const low = minimum <= Number.MIN_SAFE_INTEGER ? '' : ` from ${minimum}`;
   const high = maximum >= Number.MAX_SAFE_INTEGER ? '' : ` up to ${maximum}`;

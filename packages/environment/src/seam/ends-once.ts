@@ -1,8 +1,14 @@
-/** Makes steps after the end of an episode an error: the answer to such a step would belong to another episode. */
+/**
+ * Makes steps after the end of an episode an error, because the answer to such a step would belong
+ * to another episode.
+ */
 import { EnvironmentError } from '@trinity-rft/core';
 import type { Episode } from './types.js';
 
-/** @param who name of the environment in error messages */
+/**
+ * Wraps an episode, so that steps after its end are errors.
+ * @param who name of the environment in error messages
+ */
 export function endsOnce(who: string, episode: Episode): Episode {
   let isOver = false;
   return {

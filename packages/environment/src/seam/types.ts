@@ -21,7 +21,7 @@ export interface ToolAction {
 export interface StepResult {
   /** Text for the policy. Not shown if `done`, because it may then contain the answer. */
   readonly observation: string;
-  /** Reward of this step; a finite number. @default no reward at this step */
+  /** Reward of this step, a finite number. @default no reward at this step */
   readonly reward?: number;
   /** True if the episode is over. */
   readonly done: boolean;
@@ -31,23 +31,28 @@ export interface StepResult {
    */
   readonly truncated?: boolean;
   /**
-   * True if the action was not possible: the observation says why, nothing else changed, and the
-   * episode continues.
+   * True if the action was not possible. The observation then says why, nothing else has changed,
+   * and the episode continues.
    * @default false
    */
   readonly refused?: boolean;
   readonly metrics?: Metrics;
 }
 
-/** Start of an episode. Equal starts must give equal episodes: runs of a group share a start. */
+/**
+ * Start of an episode. Equal starts must give equal episodes, because the rollouts of a group have
+ * the same start.
+ */
 export interface EpisodeStart {
-  /** Row of the task set; for generated tasks, one that the definition's `tasks` returned. */
+  /**
+   * Row of the task set. For generated tasks, it is a row that the definition's `tasks` returned.
+   */
   readonly row: RawTask;
-  /** Seed of the episode: 32-bit, unsigned, equal for all runs of a task. */
+  /** Seed of the episode. It is a 32-bit unsigned integer, equal for all rollouts of a task. */
   readonly seed: number;
   /**
    * Judge for verdicts that rules cannot give.
-   * @default undefined if the run has no judge, or the environment is not `judged`
+   * @default undefined if the training run has no judge, or the environment is not `judged`
    */
   readonly judge?: Judge;
 }
@@ -63,7 +68,7 @@ export interface Judge {
 
 export interface JudgeQuestion<T> {
   readonly messages: readonly ChatMessage[];
-  /** Parses an answer of the judge; undefined if it cannot be parsed. */
+  /** Parses an answer of the judge. Returns undefined if it cannot be parsed. */
   readonly parse: (answer: string) => T | undefined;
   /** Format of the answer, such as `true or false`, shown after an answer that cannot be parsed. */
   readonly expected: string;
@@ -78,21 +83,21 @@ export interface Episode {
   /** Tools that the policy may call instead of writing actions. @default no tools */
   readonly tools?: readonly ToolDefinition[];
   /**
-   * Takes an action. Impossible actions return `refused`; everything that is thrown counts as a
-   * broken environment.
+   * Takes an action. Impossible actions return `refused`. Every error that is thrown counts as a
+   * failure of the environment.
    * @throws EnvironmentError, CancelledError
    */
   step(action: Action, signal: AbortSignal): Promise<StepResult>;
   /**
-   * Reward for the state reached, added to the rewards of the steps. Called at the end, unless the
-   * episode is `done`, was not truncated, and a step had a reward.
+   * Returns the reward for the state that was reached, which is added to the rewards of the steps.
+   * Called at the end, unless the episode is `done`, was not truncated, and a step had a reward.
    * @default 0
    * @throws EnvironmentError
    */
   grade?(signal: AbortSignal): Promise<number>;
   /**
-   * Key of the current state: equal for equal states. Used by algorithms that compare steps from
-   * one state.
+   * Returns the key of the current state, which is equal for equal states. Used by algorithms that
+   * compare steps from one state.
    * @default no state keys
    */
   stateKey?(): string;
@@ -100,7 +105,7 @@ export interface Episode {
   close(): Promise<void>;
 }
 
-/** An open environment. Many episodes can be open at once. */
+/** An open environment. Many episodes can be open at the same time. */
 export interface Environment {
   /** Begins an episode. @throws TaskError if the row is wrong; EnvironmentError; CancelledError */
   reset(start: EpisodeStart, signal: AbortSignal): Promise<Episode>;
@@ -108,5 +113,5 @@ export interface Environment {
   close(): Promise<void>;
 }
 
-/** Returns the next action after each observation of one episode; undefined when it gives up. */
+/** Returns the next action after each observation of one episode, or undefined to stop. */
 export type Solver = (observation: string) => Action | undefined;

@@ -9,9 +9,10 @@ export interface Patience {
 }
 
 /**
- * Result of `work`, or the error of `late` after `ms`. The signal that `work` gets aborts on the
- * timeout and when `signal` aborts.
- * @throws CancelledError if `signal` aborts; what `late` returns; what `work` throws
+ * Returns the result of `work`, or throws the error of `late` after `ms`. The signal that `work`
+ * receives aborts on the timeout and when `signal` aborts.
+ * @throws CancelledError if `signal` aborts, the error that `late` returns, and the errors of
+ * `work`
  */
 export async function within<T>(
   { ms, signal, clock = systemClock }: Patience,
@@ -37,8 +38,8 @@ export async function within<T>(
 }
 
 /**
- * Stops waiting when `signal` aborts; the work continues.
- * @throws CancelledError; what `work` throws
+ * Waits for `work`, but stops waiting when `signal` aborts. The work continues.
+ * @throws CancelledError, and the errors of `work`
  */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
@@ -58,8 +59,8 @@ export function cancelled({ reason }: AbortSignal): Error {
 }
 
 /**
- * Error of a failed environment. `message` names the server or command, what was asked, and what to
- * do.
+ * Creates the error of a failed environment. `message` names the server or command, the request,
+ * and what the user should do.
  */
 export const broken = (code: string, message: string, cause?: unknown): EnvironmentError =>
   new EnvironmentError(message, { code, cause });

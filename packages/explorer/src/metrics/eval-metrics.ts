@@ -14,7 +14,8 @@ import {
 import { isOk, type TaskOutcome } from '../runs/outcome.js';
 
 /**
- * Metrics per key: computed for each task over its k runs, then averaged over tasks.
+ * Computes the metrics of each key for each task over its k rollouts, and then averages them over
+ * tasks.
  *
  * | name | meaning |
  * |---|---|
@@ -57,7 +58,9 @@ export function evalMetrics(
   return out;
 }
 
-/** Metrics of one key over the runs of one task, named as in {@link evalMetrics}. */
+/**
+ * Returns the metrics of one key over the rollouts of one task, named as in {@link evalMetrics}.
+ */
 export function keyMetrics(key: string, values: readonly number[]): Metrics {
   if (/time\/(?:task|run)_execution/.test(key)) return { [key]: mean(values) };
   const k = values.length;
@@ -75,8 +78,8 @@ export function keyMetrics(key: string, values: readonly number[]): Metrics {
 }
 
 /**
- * Means over the tasks that have a metric (all tasks, unless their numbers of runs differ), with
- * confidence intervals.
+ * Returns the means over the tasks that have a metric (all tasks, unless their numbers of runs
+ * differ), with confidence intervals.
  */
 function overTasks(perTask: readonly Metrics[]): Metrics {
   const out: Record<string, number> = {};

@@ -1,11 +1,14 @@
-/** Detects groups whose runs all began with the same completion, usually because of a setting. */
+/**
+ * Detects groups whose rollouts all began with the same completion, usually because of a setting.
+ */
 import type { Experience } from '@trinity-rft/core';
 import type { RunOutcome, TaskOutcome } from '../runs/outcome.js';
 
 /**
- * Share of groups of at least two runs whose first completions are equal, token for token.
- * Undefined if there are no such groups. Near 1 for a policy that has learned its answers;
- * otherwise a sign of equal seeds, temperature 0, or a cache.
+ * Returns the share of groups whose first completions are equal, token for token. Groups of fewer
+ * than two rollouts do not count. Returns undefined if there are no groups to compare. A share near
+ * 1 is normal for a policy that has learned its answers. Otherwise it is a sign of equal seeds,
+ * temperature 0, or a cache.
  */
 export function identicalGroupShare(outcomes: readonly TaskOutcome[]): number | undefined {
   const groups = outcomes

@@ -14,11 +14,12 @@ export interface Interval {
 const z = 1.959963984540054;
 
 /**
- * Interval of the mean of one number per task; undefined for fewer than two tasks. Numbers in [0,
- * 1] are rates: Wilson's score interval, which is valid near 0 and 1 even if all numbers are equal,
- * with the effective sample size mean (1 - mean) / variance of the mean. That is the number of
- * tasks if each has one run, and larger if runs vary more within tasks than between them. For other
- * numbers: Student's t. Sources: Wilson 1927, doi:10.2307/2276774; Korn and Graubard 1998.
+ * Returns the interval of the mean of one number per task, or undefined for fewer than two tasks.
+ * Numbers in [0, 1] are treated as rates. They get Wilson's score interval, which is valid near 0
+ * and 1 even if all numbers are equal, with the effective sample size mean (1 - mean) / variance of
+ * the mean. That is the number of tasks if each has one run, and larger if runs vary more within
+ * tasks than between them. Other numbers get an interval by Student's t. Sources: Wilson 1927,
+ * doi:10.2307/2276774; Korn and Graubard 1998.
  */
 export function meanInterval(perTask: readonly number[]): Interval | undefined {
   const count = perTask.length;
@@ -77,8 +78,8 @@ function wilson(rate: number, count: number): Interval {
 }
 
 /**
- * Quantile 0.975 of Student's t: exact for one and two degrees of freedom, else the Cornish-Fisher
- * expansion (Abramowitz and Stegun 26.7.5), within 0.2%.
+ * Returns the 0.975 quantile of Student's t. It is exact for one and two degrees of freedom. For
+ * more it is the Cornish-Fisher expansion (Abramowitz and Stegun 26.7.5), within 0.2%.
  */
 export function studentQuantile(freedom: number): number {
   if (freedom === 1) return Math.tan(Math.PI * 0.475);

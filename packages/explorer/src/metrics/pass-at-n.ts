@@ -1,10 +1,11 @@
 /** Exact expectations of the best and the worst of n out of k runs. */
 
 /**
- * Expected largest of n draws without replacement from k values: sum over sorted v_(i) of v_(i)
- * C(i-1, n-1) / C(k, n). For 0/1 values with c ones it is pass@n = 1 - C(k-c, n) / C(k, n), the
- * chance that at least one of n attempts succeeds. The weights are products of ratios below 1, so
- * nothing overflows. Requires 1 <= n <= k. Source: Chen et al., arXiv:2107.03374.
+ * Returns the expected largest of n draws without replacement from k values. It is the sum over
+ * sorted v_(i) of v_(i) C(i-1, n-1) / C(k, n). For 0/1 values with c ones it is pass@n = 1 - C(k-c,
+ * n) / C(k, n), the chance that at least one of n attempts succeeds. The weights are products of
+ * ratios below 1, so nothing overflows. Requires 1 <= n <= k. Source: Chen et al.,
+ * arXiv:2107.03374.
  */
 export function expectedBest(values: readonly number[], n: number): number {
   const falling = values.toSorted((a, b) => b - a);
@@ -23,17 +24,18 @@ export function expectedBest(values: readonly number[], n: number): number {
 }
 
 /**
- * Expected smallest of n draws without replacement. For 0/1 values with c ones it is pass^n = C(c,
- * n) / C(k, n), the chance that all of n attempts succeed. Source: tau-bench, arXiv:2406.12045.
+ * Returns the expected smallest of n draws without replacement. For 0/1 values with c ones it is
+ * pass^n = C(c, n) / C(k, n), the chance that all of n attempts succeed. Source: tau-bench,
+ * arXiv:2406.12045.
  */
 export function expectedWorst(values: readonly number[], n: number): number {
   return 0 - expectedBest(negated(values), n);
 }
 
 /**
- * Expected largest of n draws with replacement from k values, sum over sorted v_(i) of v_(i)
- * ((i/k)^n - ((i-1)/k)^n), which Trinity-RFT estimates from 1000 draws. For 0/1 values it is below
- * pass@n.
+ * Returns the expected largest of n draws with replacement from k values. It is the sum over sorted
+ * v_(i) of v_(i) ((i/k)^n - ((i-1)/k)^n), which Trinity-RFT estimates from 1000 draws. For 0/1
+ * values it is below pass@n.
  */
 export function expectedBestOfDraws(values: readonly number[], n: number): number {
   const rising = values.toSorted((a, b) => a - b);
@@ -44,7 +46,7 @@ export function expectedBestOfDraws(values: readonly number[], n: number): numbe
   );
 }
 
-/** Expected smallest of n draws with replacement. */
+/** Returns the expected smallest of n draws with replacement. */
 export function expectedWorstOfDraws(values: readonly number[], n: number): number {
   return 0 - expectedBestOfDraws(negated(values), n);
 }

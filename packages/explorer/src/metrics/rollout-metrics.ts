@@ -1,4 +1,6 @@
-/** Metrics of one explore step: per run, then per task, then over the step. */
+/**
+ * Metrics of one explore step. They are computed per rollout, then per task, then over the step.
+ */
 import { type Metrics, gatherMetrics, meanMetrics } from '@trinity-rft/core';
 import { isOk, type TaskOutcome } from '../runs/outcome.js';
 import type { UsableOutcome } from '../runs/wait-for-enough.js';
@@ -14,8 +16,8 @@ const failureKinds = [
 ] as const;
 
 /**
- * Metrics under `rollout/`, and `time/wait_environment`. Failed runs are counted, but excluded from
- * means.
+ * Returns metrics under `rollout/`, and `time/wait_environment`. Failed rollouts are counted, but
+ * excluded from means.
  */
 export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: number): Metrics {
   const runs = outcomes.flatMap((outcome) => outcome.runs);
@@ -53,9 +55,10 @@ export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: 
 
 /**
  * Metrics of an explore step that does not wait for all tasks, under `rollout/`: `tasks/cancelled`
- * (tasks cut off), `tasks/partial` (those of them whose finished runs are used), `runs/cancelled`
- * (runs in progress or not begun), `runs/unused` (finished runs of tasks that were cut off) and
- * `runs/late` (runs of any step that returned after they had been given up).
+ * (tasks cut off), `tasks/partial` (those of them whose finished rollouts are used),
+ * `runs/cancelled` (rollouts in progress or not begun), `runs/unused` (finished rollouts of tasks
+ * that were cut off) and `runs/late` (rollouts of any step that returned after their attempt had
+ * ended).
  */
 export function cutOffMetrics(outcomes: readonly UsableOutcome[], lateResults: number): Metrics {
   const cutOff = outcomes.filter(({ isCutOff }) => isCutOff);

@@ -1,7 +1,7 @@
-/** Reports the waits of failed runs before their retries, one report per environment. */
+/** Reports that failed rollouts wait before their retries, with one report per environment. */
 import type { Clock } from '@trinity-rft/core';
 
-/** Called when runs start to wait; the returned function is called when they continue. */
+/** Called when rollouts start to wait. The returned function is called when they continue. */
 export type OnPause = (what: string) => () => void;
 
 export interface BackOffs {
@@ -41,7 +41,7 @@ export function createBackOffs(onPause: OnPause, clock: Pick<Clock, 'now'>): Bac
   };
 }
 
-/** Local time, such as `15:40:24`. */
+/** Returns the local time, such as `15:40:24`. */
 const timeOfDay = (at: number): string =>
   [new Date(at).getHours(), new Date(at).getMinutes(), new Date(at).getSeconds()]
     .map((part) => String(part).padStart(2, '0'))

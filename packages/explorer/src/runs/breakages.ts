@@ -2,7 +2,7 @@
 import type { EnvironmentError } from '@trinity-rft/core';
 
 export interface Breakages {
-  /** True if the previous attempt broke the environment by the same action. */
+  /** Returns true if the previous attempt broke the environment by the same action. */
   isRepeated(error: EnvironmentError): boolean;
   /**
    * Records a failed attempt.
@@ -10,11 +10,14 @@ export interface Breakages {
    */
   add(error: EnvironmentError, answers: number): void;
   /**
-   * Number of consecutive attempts, up to the latest one, in which the same action broke the
-   * environment.
+   * Returns the number of consecutive attempts, up to the latest one, in which the same action
+   * broke the environment.
    */
   inRow(): number;
-  /** True if the environment answered other attempts between the last two failures, and so is not down. */
+  /**
+   * Returns true if the environment answered other attempts between the last two failures. It is
+   * then not down.
+   */
   answeredOthers(): boolean;
 }
 
@@ -40,8 +43,8 @@ export function createBreakages(): Breakages {
 }
 
 /**
- * Identifies the action that broke an environment; undefined if the environment broke before any
- * action, or does not report the action.
+ * Returns a string that identifies the action that broke an environment. Returns undefined if the
+ * environment broke before any action, or does not report the action.
  */
 function actionOf({ code, details: { step, action } }: EnvironmentError): string | undefined {
   return typeof action === 'number' ? JSON.stringify([code, step, action]) : undefined;

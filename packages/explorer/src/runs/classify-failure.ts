@@ -1,4 +1,7 @@
-/** Classifies failed attempts: by the agent, a deadline, an environment, a service or a cut-off. */
+/**
+ * Classifies failed attempts by their cause: the agent, a deadline, an environment, a service or a
+ * cut-off.
+ */
 import {
   ConfigError,
   EnvironmentError,
@@ -77,8 +80,8 @@ export function classifyFailure(error: unknown, workflow: string, spent: SpentTi
 }
 
 /**
- * True if the agent itself failed, or ran out of time by its own calls; false if an engine, service
- * or reward function failed.
+ * Returns true if the agent itself failed, or spent its time on its own calls. Returns false if an
+ * engine, service or reward function failed.
  */
 export function isOwnFailure({ kind, error }: Failure): boolean {
   return (
@@ -90,8 +93,9 @@ export function isOwnFailure({ kind, error }: Failure): boolean {
 }
 
 /**
- * True if one wait, for something other than the model, took at least half of the time: the agent
- * was blocked. An agent that keeps sampling, or waits often and briefly, spends its time itself.
+ * Returns true if a single wait for something other than the model took at least half of the time.
+ * The agent was then blocked. An agent that keeps sampling, or waits often and briefly, is not
+ * blocked.
  */
 const hung = ({ elapsedMs, longestPauseMs }: SpentTime): boolean => longestPauseMs >= elapsedMs / 2;
 
@@ -102,8 +106,9 @@ const waitedInVain = (late: CancelledError, { longestPauseMs }: SpentTime): Canc
   );
 
 /**
- * False if the next attempt would fail in the same way: wrong configuration, a missing reward, an
- * agent that bypasses its model, and requests that a model rejects, such as too long a prompt.
+ * Returns false if the next attempt would fail in the same way. This holds for a wrong
+ * configuration, a missing reward, an agent that bypasses its model, and a request that the model
+ * rejects, such as a prompt that is too long.
  */
 export function isWorthRetrying(error: Error): boolean {
   if (error instanceof ConfigError) return false;
@@ -122,7 +127,7 @@ const codeOf = (error: Error): string => {
   return typeof code === 'string' ? code : '';
 };
 
-/** True for error codes of Node.js and its fetch that mean an unreachable server. */
+/** Returns true for error codes of Node.js and its fetch that mean an unreachable server. */
 const isUnreachable = (error: unknown): boolean =>
   causesOf(error).some((each) =>
     /^(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPIPE|ETIMEDOUT|UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT|UND_ERR_SOCKET)$/.test(
@@ -130,13 +135,13 @@ const isUnreachable = (error: unknown): boolean =>
     ),
   );
 
-/** True for the errors of `AbortSignal.timeout` and of clients such as openai's. */
+/** Returns true for the errors of `AbortSignal.timeout` and of clients such as openai's. */
 const isTimeout = (error: unknown): boolean =>
   causesOf(error).some(({ name }) => /^(?:TimeoutError|APIConnectionTimeoutError)$/.test(name));
 
 /**
- * The error itself, or the first known error among its causes, because client libraries wrap our
- * errors.
+ * Returns the error itself, or the first known error among its causes, because client libraries
+ * wrap our errors.
  */
 function findKnown(error: unknown): TrinityError | undefined {
   for (const each of causesOf(error)) {
@@ -157,9 +162,9 @@ interface ClientError {
 }
 
 /**
- * The server's response behind a client error, if it is not only the agent's fault: the prompt is
- * too long, or the server of the model or of a tool fails or is busy. Other rejected requests are
- * the agent's own fault.
+ * Returns the server's response behind a client error, if it is not only the agent's fault. This is
+ * so if the prompt is too long, or if the server of the model or of a tool fails or is busy. Other
+ * rejected requests are the agent's own fault.
  */
 function serverAnswer(error: Error): ModelError | undefined {
   const { status: own, statusCode, code: ownCode, data } = error as ClientError;

@@ -1,6 +1,6 @@
 /**
- * The run that the executing code belongs to, for messages about a blocked or ended process, and
- * about calls of models other than the run's.
+ * The rollout that the executing code belongs to. Messages name it if an operating-system process
+ * is blocked or has ended, or if an agent calls a model other than the rollout's.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
@@ -8,20 +8,23 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 interface Run {
   readonly name: string;
   /**
-   * Addresses of models that the run has called with Node's fetch, with the model's name if it is
-   * known.
+   * Addresses of models that the rollout has called with Node's fetch, with the model's name if it
+   * is known.
    */
   readonly called: Map<string, string | undefined>;
 }
 
 const runs = new AsyncLocalStorage<Run>();
 
-/** Calls `work` in the context of the run with that name, including everything that `work` starts. */
+/**
+ * Calls `work` in the context of the rollout with that name, including everything that `work`
+ * starts.
+ */
 export function inRun<T>(name: string, called: Run['called'], work: () => T): T {
   return runs.run({ name, called }, work);
 }
 
-/** Name of the current run; undefined outside of any run. */
+/** Returns the name of the current rollout, or undefined outside of any rollout. */
 export function currentRun(): string | undefined {
   return runs.getStore()?.name;
 }
@@ -47,7 +50,7 @@ function noteCall({ called }: Run, url: string, body?: unknown): void {
 
 /**
  * Channel on which Node's fetch reports its requests, including those of clients that were created
- * before the run and hold the original `fetch`.
+ * before the rollout and hold the original `fetch`.
  */
 const requests = 'undici:request:create';
 
@@ -60,8 +63,8 @@ function noteRequest(message: unknown): void {
 const watch = { runs: 0, undo: (): void => undefined };
 
 /**
- * Records which models runs call with Node's fetch, through any client, until the returned function
- * is called. A client that has stored the wrapped `fetch` continues to use it.
+ * Records which models rollouts call with Node's fetch, through any client, until the returned
+ * function is called. A client that has stored the wrapped `fetch` continues to use it.
  */
 export function watchCalls(): () => void {
   if (watch.runs++ === 0) {

@@ -1,6 +1,6 @@
 /**
- * Circuit breaker for environments: an environment that fails repeatedly is not used until it
- * answers again; meanwhile its runs wait.
+ * Circuit breaker for environments. An environment that fails repeatedly is not used until it
+ * answers again. Its rollouts wait during that time.
  */
 import {
   describeError,
@@ -15,16 +15,16 @@ import { createBackOffs, type OnPause } from './back-offs.js';
 /** Settings with the names of the configuration's section `explorer.environment_failures`. */
 export interface EnvironmentFailures {
   /**
-   * Maximum number of retries of a run whose environment fails; no limit while the runs of the
-   * environment wait, see `maxInRow`.
+   * Maximum number of retries of a rollout whose environment fails. There is no limit while the
+   * rollouts of the environment wait, see `maxInRow`.
    */
   readonly maxRetryTimes: number;
   /**
-   * Consecutive failures after which the runs wait; failures of a single task count only if no run
-   * was answered meanwhile.
+   * Number of consecutive failures after which the rollouts wait. Failures of a single task count
+   * only if the environment answered no other rollout since that task began.
    */
   readonly maxInRow: number;
-  /** Maximum number of milliseconds that runs wait before the whole run ends. */
+  /** Maximum number of milliseconds that rollouts wait before the training run ends. */
   readonly maxWaitMs: number;
 }
 
@@ -63,29 +63,31 @@ export interface Admission {
 }
 
 export interface EnvironmentCircuit {
-  /** Registers the start of a task's runs. @returns function to call when all of them have ended */
+  /**
+   * Registers the start of a task's rollouts. @returns function to call when all of them have ended
+   */
   join(task: Task): () => void;
   /**
-   * Resolves when an attempt may begin: at once, or, while the environment is down, when this
-   * attempt is chosen to test it.
-   * @throws EnvironmentError `ENVIRONMENT_DOWN` if the environment has failed for too long; the
-   * signal's reason
+   * Resolves when an attempt may begin. This is immediately, or, while the environment is down,
+   * when this attempt is chosen to test it.
+   * @throws EnvironmentError `ENVIRONMENT_DOWN` if the environment has failed for too long, and the
+   * signal's reason if it aborts
    */
   enter(task: Task, signal: AbortSignal): Promise<Admission>;
-  /** True while attempts wait. */
+  /** Returns true while attempts wait. */
   isPaused(): boolean;
-  /** Number of attempts that the environment has answered so far. */
+  /** Returns the number of attempts that the environment has answered so far. */
   answers(): number;
 }
 
-/** One circuit for each environment; all tasks of a process share them. */
+/** One circuit for each environment. All tasks of an operating-system process share them. */
 export interface EnvironmentCircuits {
   of(environment: string): EnvironmentCircuit;
-  /** Clock for time limits of tasks: it is stopped while runs wait for an environment. */
+  /** Clock for time limits of tasks. It is stopped while rollouts wait for an environment. */
   readonly clock: StoppableClock;
   /**
-   * Registers that a run waits for `ms` before it is retried.
-   * @returns function to call when the run continues
+   * Registers that a rollout waits for `ms` before it is retried.
+   * @returns function to call when the rollout continues
    */
   backOff(environment: string, ms: number): () => void;
 }
@@ -116,7 +118,7 @@ export function createEnvironmentCircuits(options: CircuitOptions): EnvironmentC
 const firstProbeMs = 1000;
 const longestProbeMs = 60_000;
 
-/** State while runs wait. */
+/** State while rollouts wait. */
 interface Pause {
   readonly since: number;
   readonly end: () => void;
@@ -195,8 +197,8 @@ class Circuit implements EnvironmentCircuit {
   }
 
   /**
-   * False if the same action broke the environment repeatedly while other attempts were answered:
-   * such an action says little about an environment that answers other runs.
+   * Returns false if the same action broke the environment repeatedly while other attempts were
+   * answered. Such an action does not show that the environment is down.
    */
   #mayBeDown(task: Task, { isRepeated }: Breakdown): boolean {
     return !isRepeated || this.#alone.has(task);
@@ -274,8 +276,8 @@ class Circuit implements EnvironmentCircuit {
 const nothing = (): void => undefined;
 
 /**
- * Milliseconds before attempt `failures` + 1 of a run whose environment failed; the first two
- * retries are immediate.
+ * Returns the milliseconds before attempt `failures` + 1 of a rollout whose environment failed. The
+ * first two retries are immediate.
  */
 export const environmentBackOffMs = (failures: number): number =>
   failures <= 2 ? 0 : Math.min(firstProbeMs * 2 ** (failures - 3), longestProbeMs);

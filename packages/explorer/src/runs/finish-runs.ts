@@ -1,4 +1,7 @@
-/** Turns the result of a workflow into complete, checked experiences: ids, reward, policy version. */
+/**
+ * Converts the result of a workflow to complete, checked experiences with ids, reward and policy
+ * version.
+ */
 import {
   WorkflowError,
   type Experience,
@@ -24,20 +27,23 @@ export interface FinishedRun {
   readonly experiences: readonly Experience[];
   /** Experiences of an evaluation, which are not trained on. @default not an evaluation */
   readonly answers?: readonly Experience[];
-  /** Reward of the last step; NaN while it is pending, or for an evaluation without a reward. */
+  /**
+   * Reward of the last step. NaN while the reward is pending, and for an evaluation without a
+   * reward.
+   */
   readonly reward: number;
   /**
    * Time until which the reward is pending, in milliseconds since the epoch.
    * @default the reward is not pending
    */
   readonly rewardDeadline?: number;
-  /** Metrics of the run, including `reward`. */
+  /** Metrics of the rollout, including `reward`. */
   readonly metrics: Metrics;
 }
 
 /**
- * Runs of a task that succeed or fail together: the whole group for a workflow with `canRepeat`,
- * otherwise a single run.
+ * Rollouts of a task that succeed or fail together. They are the whole group for a workflow with
+ * `canRepeat`, otherwise a single rollout.
  */
 export interface RunRange {
   readonly firstRun: number;
@@ -46,7 +52,7 @@ export interface RunRange {
 
 export interface FinishOptions {
   readonly task: Task;
-  /** Runs that the result must cover. */
+  /** Rollouts that the result must cover. */
   readonly range: RunRange;
   readonly model: AgentModel;
   /** Info that is added to every experience. @default empty */
@@ -58,15 +64,18 @@ export interface FinishOptions {
    * @default rewards may not be pending
    */
   readonly rewardDeadline?: (delayMs: number | undefined) => number;
-  /** Error for a run that called no recorded model. @default a generic error about missing experiences */
+  /**
+   * Returns the error for a rollout that called no recorded model. @default a generic error about
+   * missing experiences
+   */
   readonly bypassed?: () => WorkflowError | undefined;
 }
 
 /**
- * Turns the result of a workflow into finished runs, ordered by run number.
- * @throws WorkflowError if the result is neither experiences nor a score; if a reward is missing,
- * not finite, too large, or pending where it may not be; if runs are missing; or if ids, tokens or
- * info of experiences are invalid
+ * Converts the result of a workflow to finished rollouts, ordered by rollout number.
+ * @throws WorkflowError if the result is neither experiences nor a score, if a reward is missing,
+ * not finite, too large, or pending where it may not be, if rollouts are missing, or if ids, tokens
+ * or info of experiences are invalid
  */
 export function finishRuns(result: unknown, options: FinishOptions): readonly FinishedRun[] {
   const { task, range, model } = options;
@@ -150,7 +159,7 @@ function deadlineOf(
   return rewardDeadline(deadlineMs);
 }
 
-/** Gives every recorded call of the run the score, and adds the info of the result. */
+/** Gives every recorded call of the rollout the score, and adds the info of the result. */
 const scored = (
   recorded: readonly Experience[],
   { reward, info }: ReadResult,
@@ -218,12 +227,12 @@ function completed(
 }
 
 /**
- * Maximum number of characters of an expected answer; the rest is cut off, because every experience
+ * Maximum number of characters of an expected answer. The rest is cut off, because every experience
  * of the task has a copy.
  */
 const longestTruth = 500;
 
-/** Row of the task set, and the answer that it expects. */
+/** Returns the row of the task set, and the answer that it expects. */
 function placeOf(task: Task): Experience['info'] {
   const { taskset, row } = task.index;
   const truth = taskTruth(task)?.slice(0, longestTruth);
@@ -231,15 +240,15 @@ function placeOf(task: Task): Experience['info'] {
 }
 
 /**
- * Task id of an experience. The id of a separate group within the task begins with the task's id,
- * because two tasks may name their groups alike.
+ * Returns the task id of an experience. The id of a separate group within the task begins with the
+ * task's id, because two tasks may give their groups the same name.
  */
 const ownTask = (own: number | string, { taskId }: Task): number | string =>
   own === '' || String(own) === String(taskId) ? taskId : `${taskId}-${own}`;
 
 /**
- * Checks token ids: ids beyond the vocabulary would crash the engine, except sampled ids, which may
- * lie in the vocabulary's padding.
+ * Checks token ids, because ids beyond the vocabulary would crash the engine. Sampled ids may lie
+ * in the vocabulary's padding.
  */
 function checkTokens(
   task: Task,
@@ -257,7 +266,10 @@ function checkTokens(
   );
 }
 
-/** Checks fields for algorithms that compare steps: a field of the wrong type would count as missing. */
+/**
+ * Checks the fields for algorithms that compare steps, because a field of the wrong type would
+ * count as missing.
+ */
 function checkSteps(
   task: Task,
   { step_reward: reward, env_state_hash: state }: Experience['info'],
@@ -318,7 +330,7 @@ function finishRun(
   };
 }
 
-/** Checks that ids are unique: a store refuses a whole step if one id is repeated. */
+/** Checks that ids are unique, because a store refuses a whole step if one id is repeated. */
 function checkUnique(experiences: readonly Experience[], task: Task): void {
   const seen = new Set<string>();
   for (const { eid } of experiences) {

@@ -1,6 +1,6 @@
 /**
- * Converts outcomes of tasks for the transfer between processes: experiences, and the rest as plain
- * JSON.
+ * Converts outcomes of tasks for the transfer between operating-system processes. Experiences are
+ * transferred separately, and the rest is plain JSON.
  */
 import { WorkflowError, type Experience, type Metrics, type Task } from '@trinity-rft/core';
 import {
@@ -16,22 +16,22 @@ import type { FailureKind } from './classify-failure.js';
 import { isOk, type RunOutcome, type TaskOutcome } from './outcome.js';
 import { cutOffError } from './task-end.js';
 
-/** A number, or a text for a number that JSON lacks. */
+/** A number, or a string for a number that JSON cannot represent. */
 type JsonNumber = number | 'NaN' | 'Infinity' | '-Infinity';
 
 interface RunJson {
   readonly run: number;
   readonly seconds: number;
-  /** Reward of a successful run. */
+  /** Reward of a successful rollout. */
   readonly reward?: JsonNumber;
   readonly metrics?: Readonly<Record<string, JsonNumber>>;
-  /** Number of the result's experiences that belong to this run. */
+  /** Number of the result's experiences that belong to this rollout. */
   readonly experiences?: number;
-  /** Experiences of an evaluation, in base64: they are displayed, but not trained on. */
+  /** Experiences of an evaluation, in base64. They are displayed, but not trained on. */
   readonly answers?: readonly string[];
-  /** Time until which the run's reward is pending. */
+  /** Time until which the rollout's reward is pending. */
   readonly rewardDeadline?: number;
-  /** Kind of a failed run. */
+  /** Kind of failure of a failed rollout. */
   readonly kind?: FailureKind;
   readonly error?: ErrorRecord;
 }
@@ -70,8 +70,8 @@ export function toTaskResult({ task, runs, ...counts }: TaskOutcome): TaskResult
 }
 
 /**
- * Inverse of {@link toTaskResult}; errors only have their message and code. An empty outcome
- * belongs to a task that was cut off before it had a result.
+ * Restores an outcome from a result of {@link toTaskResult}. Its errors only have their message and
+ * code. An empty outcome belongs to a task that was cut off before it had a result.
  */
 export function fromTaskResult(task: Task, { experiences, outcome }: TaskResult): TaskOutcome {
   if (Object.keys(outcome).length === 0) return cutOffOutcome(task);
@@ -142,7 +142,10 @@ function runOutcome(json: RunJson, experiences: readonly Experience[]): RunOutco
 const jsonNumber = (value: number): JsonNumber =>
   Number.isFinite(value) ? value : (String(value) as JsonNumber);
 
-/** Converts an error without its stack, which only the process that made the run logs. */
+/**
+ * Converts an error without its stack. Only the operating-system process that executed the rollout
+ * logs the stack.
+ */
 function errorJson(error: unknown): ErrorRecord {
   const strip = (record: ErrorRecord): ErrorRecord => ({
     ...record,

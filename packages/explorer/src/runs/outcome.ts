@@ -1,4 +1,4 @@
-/** The outcome of a task and of each of its runs. */
+/** The outcome of a task and of each of its rollouts. */
 import type { Task } from '@trinity-rft/core';
 import type { FailureKind } from './classify-failure.js';
 import type { FinishedRun } from './finish-runs.js';
@@ -22,16 +22,17 @@ export interface FailedRun {
 
 export interface TaskOutcome {
   readonly task: Task;
-  /** Outcomes in run order. */
+  /** Outcomes in the order of the rollouts. */
   readonly runs: readonly RunOutcome[];
-  /** Number of attempts beyond the first of each run, summed over all runs. */
+  /** Number of attempts beyond the first of each rollout, summed over all rollouts. */
   readonly retries: number;
   /** Number of attempts that reached their deadline. */
   readonly timeouts: number;
   /** Number of attempts that ended because the environment failed. @default 0 */
   readonly environmentFailures?: number;
   /**
-   * Seconds that the task's runs waited for a failing environment; not part of `seconds`.
+   * Seconds that the task's rollouts waited for a failing environment. They are not part of
+   * `seconds`.
    * @default 0
    */
   readonly environmentWaitSeconds?: number;
@@ -41,7 +42,8 @@ export interface TaskOutcome {
    */
   readonly attempts?: readonly AttemptTime[];
   /**
-   * True if the explore step did not wait for all runs; unfinished runs have the kind `cancelled`.
+   * True if the explore step did not wait for all rollouts. Unfinished rollouts have the kind
+   * `cancelled`.
    * @default false
    */
   readonly isCutOff?: boolean;

@@ -3,9 +3,11 @@ import type { Clock } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 
 export interface PauseMeter {
-  /** Wraps a sampler, so that the meter sees its calls. */
+  /** Wraps a sampler, so that the meter records its calls. */
   watch(sampler: Sampler): Sampler;
-  /** Longest time so far, in milliseconds, during which no sampler call was in flight. */
+  /**
+   * Returns the longest time so far, in milliseconds, during which no sampler call was in progress.
+   */
   longestPauseMs(): number;
 }
 

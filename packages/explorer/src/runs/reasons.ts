@@ -2,13 +2,15 @@
 import { withFields, type Experience, type RewardFn } from '@trinity-rft/core';
 
 export interface Reasons {
-  /** The reward function, wrapped so that its reasons are recorded. */
+  /**
+   * The reward function, wrapped to record its reasons. Undefined if there is no reward function.
+   */
   readonly rewardFn: RewardFn | undefined;
   /**
-   * Returns the experiences of one run in step order, with `info.reasons` for those that were
+   * Returns the experiences of one rollout in step order, with `info.reasons` for those that were
    * scored.
-   * @param isOnly true if no other run was scored: reasons that match no response of the run then
-   * belong to its last step
+   * @param isOnly true if no other rollout was scored. Reasons that match no response of the
+   * rollout then belong to its last step.
    */
   readonly addTo: (run: readonly Experience[], isOnly: boolean) => readonly Experience[];
 }
@@ -37,7 +39,10 @@ export function listenForReasons(rewardFn: RewardFn | undefined): Reasons {
   };
 }
 
-/** Reasons that are texts; other values are ignored here, and rejected where the reward is read. */
+/**
+ * Returns the reasons that are strings. Other values are ignored here, and rejected where the
+ * reward is read.
+ */
 function textsIn(result: unknown): Texts | undefined {
   const { reasons } = (result ?? {}) as { readonly reasons?: unknown };
   if (typeof reasons !== 'object' || reasons === null) return undefined;

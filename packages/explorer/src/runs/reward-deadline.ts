@@ -4,7 +4,7 @@ import type { Clock } from '@trinity-rft/core';
 const aDay = 86_400_000;
 
 /**
- * Deadline in milliseconds since the epoch.
+ * Creates a function that returns the deadline of a reward in milliseconds since the epoch.
  * @param own delay in milliseconds that the workflow sets. @default `maxRewardDelayMs`
  */
 export const rewardDeadline =

@@ -1,6 +1,6 @@
 /**
- * One attempt at a run: runs the workflow on a fresh model within a deadline, and returns the
- * result, or a failure as data.
+ * One attempt at a rollout. It executes the workflow on a fresh model within a deadline, and
+ * returns the result, or a failure as data.
  */
 import {
   describeError,
@@ -36,22 +36,23 @@ import { listenForReasons, type Reasons } from './reasons.js';
 import type { SuccessfulRun } from './outcome.js';
 import { untilAborted } from './task-end.js';
 
-/** Limits of runs, with the names of the configuration's section `explorer`. */
+/** Limits of rollouts, with the names of the configuration's section `explorer`. */
 export interface RunSettings {
   /** Maximum number of milliseconds for each attempt. */
   readonly maxTimeoutMs: number;
   /**
-   * Maximum number of milliseconds for all runs of a task together, from its first attempt on.
+   * Maximum number of milliseconds for all rollouts of a task together, from the first attempt on.
    * @default no limit
    */
   readonly maxTaskTimeoutMs?: number;
-  /** Maximum number of retries of a failed run. */
+  /** Maximum number of retries of a failed rollout. */
   readonly maxRetryTimes: number;
   /**
-   * Reward of a training run whose agent, after it had called the model, threw, exceeded the prompt
-   * length, or ran out of time by its own calls; such a run is not retried. The agent is not to
-   * blame for engine faults, tools and services that hang, and failing reward functions, so those
-   * runs remain failures, as do groups of runs that a workflow with `canRepeat` makes together.
+   * Reward of a rollout for training whose agent failed after it had called the model. The agent
+   * threw, exceeded the prompt length, or spent its time on its own calls. Such a rollout is not
+   * retried. Engine faults, tools and services that hang, and failing reward functions are not the
+   * agent's fault, so those rollouts remain failures. Groups of rollouts that a workflow with
+   * `canRepeat` executes together also remain failures.
    * @default a failed run gives no experiences
    */
   readonly failureReward?: number;
@@ -73,21 +74,21 @@ export interface AttemptModel {
   readonly info?: Readonly<Record<string, unknown>>;
   /** Metrics of the recorded calls (`forks/…`, `tool_calls`, …). */
   metrics(): Metrics;
-  /** Service that a call currently waits for; for messages. @default unknown */
+  /** Returns the service that a call currently waits for, for messages. @default unknown */
   waitsFor?(): string | undefined;
-  /** Longest wait for something other than the model, see `PauseMeter`. */
+  /** Returns the longest wait for something other than the model, see `PauseMeter`. */
   longestPauseMs(): number;
 }
 
 export interface AttemptKey {
   readonly task: Task;
-  /** First run of the attempt. */
+  /** First rollout of the attempt. */
   readonly run: number;
-  /** Number of runs that the attempt makes. @default 1 */
+  /** Number of rollouts that the attempt executes. @default 1 */
   readonly count?: number;
   /**
    * Index of the attempt, from 0. A retry after a failure of the environment has the same index as
-   * the failed attempt, so that the run is not changed by the failure.
+   * the failed attempt, so that the failure does not change the rollout.
    */
   readonly attempt: number;
   /** Signal that aborts when the attempt is over, for any reason. */
@@ -101,9 +102,9 @@ export interface AttemptOptions {
   readonly settings: RunSettings;
   /** Instances to reuse if the workflow can be reset. */
   readonly pool: InstancePool;
-  /** Time limit of an attempt that begins now. @default `maxTimeoutMs` */
+  /** Returns the time limit of an attempt that begins now. @default `maxTimeoutMs` */
   readonly timeLimit?: (task: Task) => TimeLimit;
-  /** Called if a workflow returns after its attempt was over. @default no callback */
+  /** Called if a workflow returns after its attempt has ended. @default no callback */
   readonly onLateResult?: () => void;
   /**
    * Computes the deadline of a pending reward, see `FinishOptions`.
@@ -140,7 +141,7 @@ export interface FailedAttempt {
   readonly seconds: number;
 }
 
-/** Makes one attempt. Rejects only if the explorer itself is stopped. */
+/** Executes one attempt. Rejects only if the explorer itself is stopped. */
 export function runAttempt(attempt: Attempt, options: AttemptOptions): Promise<AttemptResult> {
   const { task } = attempt;
   const { taskset, row } = task.index;
@@ -158,8 +159,8 @@ export function runAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
 }
 
 /**
- * Error that all attempts share, because capturing its stack trace is useless and costs more than
- * the rest of an abort.
+ * Error that all attempts share. A stack trace of each attempt would be useless, and capturing it
+ * costs more than the rest of an abort.
  */
 const attemptOver = new CancelledError('The attempt is over.', { reason: 'aborted' });
 
@@ -226,7 +227,7 @@ async function runWorkflow(
 }
 
 /**
- * Turns the result of a workflow into finished runs with their durations and metrics.
+ * Converts the result of a workflow to finished rollouts with their durations and metrics.
  * @param failure error of an agent whose calls get the failure reward
  * @throws WorkflowError if the result does not give complete experiences
  */
@@ -252,7 +253,10 @@ function finish(
   }));
 }
 
-/** Models that the agent has called other than the run's model and the auxiliary ones. */
+/**
+ * Returns the models that the agent has called, other than the rollout's model and the auxiliary
+ * ones.
+ */
 function othersCalled({ model, called }: StartedAttempt): readonly string[] {
   if (called.size === 0) return [];
   const own = [model.model, ...model.auxiliaryModels.values()].map((one) => one.endpoint().baseURL);
@@ -261,7 +265,10 @@ function othersCalled({ model, called }: StartedAttempt): readonly string[] {
     .map(([address, name]) => (name === undefined ? address : `"${name}" at ${address}`));
 }
 
-/** Error for an agent that has not called the model of its run; undefined if it has. */
+/**
+ * Returns the error for an agent that has not called the model of its rollout, or undefined if it
+ * has called it.
+ */
 function bypassOf(
   started: StartedAttempt,
   ended: string,
@@ -279,8 +286,9 @@ function bypassOf(
 }
 
 /**
- * Replaces the error of an agent that called a model of its own, because a missing or wrong key of
- * that model is not the problem to fix. Returns other errors unchanged.
+ * Replaces the error of an agent that called another model instead of the rollout's model. A
+ * missing or wrong key of that other model is not the problem to fix. Returns other errors
+ * unchanged.
  */
 function explainBypass(error: TrinityError, started: StartedAttempt): TrinityError {
   const isForeign =
@@ -293,7 +301,7 @@ function explainBypass(error: TrinityError, started: StartedAttempt): TrinityErr
   return bypassOf(started, 'threw', cause) ?? error;
 }
 
-/** Returns successful runs if the failure reward applies, otherwise the failed attempt. */
+/** Returns successful rollouts if the failure reward applies, otherwise the failed attempt. */
 function applyFailureReward(
   attempt: StartedAttempt,
   failure: Failure,
@@ -302,7 +310,7 @@ function applyFailureReward(
   const seconds = (runtime.clock.now() - attempt.start) / 1000;
   const failed = { status: 'failed', ...failure, seconds } as const;
   const { failureReward: reward } = settings;
-  // Evaluations and groups of runs get no failure reward, nor do failures that are not the agent's.
+  // Evaluations, groups of rollouts, and failures that are not the agent's get no failure reward.
   const isTrained = !attempt.task.isEval && attempt.range.count === 1;
   if (reward === undefined || !isTrained || !isOwnFailure(failure)) return failed;
   const { error } = failure;
@@ -319,7 +327,7 @@ function applyFailureReward(
 }
 
 /**
- * Waits for `work`. Rejects at the deadline, and aborts `over`; also rejects when the task ends,
+ * Waits for `work`. Rejects at the deadline, and aborts `over`. Also rejects when the task ends,
  * even if the workflow ignores its signal. A result that the workflow returns afterwards is
  * discarded and counted as late.
  */
@@ -358,7 +366,10 @@ const limitOf = (
   { settings, timeLimit }: Pick<AttemptOptions, 'settings' | 'timeLimit'>,
 ): TimeLimit => timeLimit?.(task) ?? { ms: settings.maxTimeoutMs, key: 'max_timeout' };
 
-/** @throws CancelledError if the explorer is being stopped */
+/**
+ * Checks that the explorer is not being stopped.
+ * @throws CancelledError if it is
+ */
 export function assertNotStopped(signal: AbortSignal): void {
   if (!signal.aborted) return;
   throw new CancelledError('The explorer was stopped.', {
@@ -369,7 +380,7 @@ export function assertNotStopped(signal: AbortSignal): void {
 
 interface FailureReport {
   readonly error: Error;
-  /** Consequence of the failure, for the log. @default the run has failed */
+  /** Consequence of the failure, for the log. @default the rollout has failed */
   readonly consequence?: string;
   /** Number of attempts so far. */
   readonly tries: number;
@@ -396,8 +407,8 @@ const shownPlaces = new WeakMap<Logger, Set<string>>();
 const notOwnCode = /\(?node:|[\\/]node_modules[\\/]|[\\/]packages[\\/][\w-]+[\\/](?:src|dist)[\\/]/;
 
 /**
- * The innermost stack frames of the user's code, at most three. Empty if there are none, or if this
- * logger has already shown them.
+ * Returns the innermost stack frames of the user's code, at most three. Returns an empty string if
+ * there are none, or if this logger has already shown them.
  */
 function placeInCode(error: Error, logger: Logger): string {
   const innermost = causesOf(error).at(-1) ?? error;
@@ -413,7 +424,7 @@ function placeInCode(error: Error, logger: Logger): string {
   return place;
 }
 
-/** Name such as `1/3/0 of workflow "simple_workflow"`: batch, task and run. */
+/** Returns a name such as `1/3/0 of workflow "simple_workflow"`, with batch, task and rollout. */
 const runName = (attempt: Attempt): string =>
   `${runId(attempt)} of workflow "${attempt.task.workflow}"`;
 
@@ -426,7 +437,7 @@ export interface InstancePool {
   put(definition: WorkflowDefinition, instance: WorkflowInstance): void;
 }
 
-/** An empty pool. */
+/** Creates an empty pool. */
 export function createInstancePool(): InstancePool {
   const idle = new Map<string, WorkflowInstance[]>();
   return {

@@ -1,4 +1,7 @@
-/** Makes all runs of a task: failed runs are retried, and the last failure is part of the outcome. */
+/**
+ * Executes all rollouts of a task. Failed rollouts are retried, and the last failure is part of the
+ * outcome.
+ */
 import { EnvironmentError, TrinityError, type Task } from '@trinity-rft/core';
 import { createStoppableClock } from '@trinity-rft/core/support';
 import { classifyFailure, isWorthRetrying, type FailureKind } from './classify-failure.js';
@@ -25,25 +28,25 @@ import { createBreakages } from './breakages.js';
 import { createTaskEnd, untilAborted, type TaskEnd } from './task-end.js';
 
 export interface RunTaskOptions extends AttemptOptions {
-  /** Limits how many attempts are in flight. */
+  /** Limits how many attempts are in progress. */
   readonly limit: <T>(work: () => Promise<T>) => Promise<T>;
   /**
-   * Signal that aborts when unfinished runs of the task are no longer waited for: those runs are
-   * cancelled, and finished runs keep their outcomes.
+   * Signal that aborts when the explore step no longer waits for the task. Unfinished rollouts are
+   * then cancelled, and finished rollouts keep their outcomes.
    * @default no signal
    */
   readonly cutOff?: AbortSignal;
   /**
    * Circuit breakers of the environments.
-   * @default runs do not wait while an environment is down
+   * @default rollouts do not wait while an environment is down
    */
   readonly circuits?: EnvironmentCircuits;
-  /** Called when `count` more runs have ended. @default no callback */
+  /** Called when `count` more rollouts have ended. @default no callback */
   readonly onRunsEnded?: (count: number) => void;
 }
 
 /**
- * Makes all runs of `task`. Rejects only if the explorer itself is stopped; failures of the
+ * Executes all rollouts of `task`. Rejects only if the explorer itself is stopped. Failures of the
  * workflow are part of the outcome.
  */
 export async function runTask(task: Task, options: RunTaskOptions): Promise<TaskOutcome> {
@@ -88,7 +91,7 @@ interface RunOptions extends RunTaskOptions {
 }
 
 interface RetryOptions extends RunOptions {
-  /** True if the previous attempt failed in the same way. */
+  /** Returns true if the previous attempt failed in the same way. */
   readonly isRepeated: (error: EnvironmentError) => boolean;
 }
 
@@ -184,7 +187,7 @@ const circuitOf = (
   options: Pick<RunTaskOptions, 'definition' | 'circuits'>,
 ): EnvironmentCircuit | undefined => options.circuits?.of(environmentOf(task, options));
 
-/** Makes an attempt; returns a failure if the task ends before the attempt has ended. */
+/** Executes an attempt. Returns a failure if the task ends before the attempt has ended. */
 async function attemptUntilEnd(
   attempt: Attempt,
   options: RetryOptions,
@@ -214,7 +217,7 @@ async function attemptUntilEnd(
   }
 }
 
-/** Makes the attempt unless the environment has begun or ended a pause since the admission. */
+/** Executes the attempt, unless the environment has begun or ended a pause since the admission. */
 async function admitted(
   admission: Admission | undefined,
   { isRepeated }: RetryOptions,
@@ -237,7 +240,10 @@ function answerOf(result: AttemptResult, isRepeated: RetryOptions['isRepeated'])
   return error instanceof EnvironmentError ? { error, isRepeated: isRepeated(error) } : 'unknown';
 }
 
-/** Duration of an attempt that succeeded or reached its deadline; empty for other failures. */
+/**
+ * Returns the duration of an attempt that succeeded or reached its deadline. Returns an empty array
+ * for other failures.
+ */
 function timesOf(result: AttemptResult): readonly AttemptTime[] {
   const { seconds = 0, failure } =
     result.status === 'ok'

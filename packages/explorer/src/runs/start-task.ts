@@ -1,4 +1,4 @@
-/** Starts tasks; tasks in progress can be cut off. */
+/** Starts tasks. Tasks in progress can be cut off. */
 import type { RewardFn, Runtime, Task } from '@trinity-rft/core';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import pLimit from 'p-limit';
@@ -10,9 +10,9 @@ import { cutOffError } from './task-end.js';
 
 export interface RunningTask {
   readonly task: Task;
-  /** Outcome of the task; rejects only when the explorer is stopped. */
+  /** Outcome of the task. The promise rejects only when the explorer is stopped. */
   readonly outcome: Promise<TaskOutcome>;
-  /** Cancels unfinished runs; finished runs keep their outcomes. */
+  /** Cancels unfinished rollouts. Finished rollouts keep their outcomes. */
   cutOff(): void;
 }
 
@@ -22,7 +22,10 @@ export interface StartTaskOptions extends Pick<
   AttemptOptions,
   'createModel' | 'timeLimit' | 'onLateResult' | 'rewardDeadline'
 > {
-  /** `concurrency`: maximum number of attempts in flight, over all tasks. */
+  /**
+   * Settings of rollouts. `concurrency` is the maximum number of attempts in progress, over all
+   * tasks.
+   */
   readonly settings: RunSettings & { readonly concurrency: number };
   readonly workflow: (name: string) => WorkflowDefinition;
   readonly rewardFn: (task: Task) => RewardFn | undefined;
@@ -33,7 +36,7 @@ export interface StartTaskOptions extends Pick<
 }
 
 /**
- * Creates a function that starts tasks, which share a limit of concurrent attempts and idle
+ * Creates a function that starts tasks. The tasks share a limit of concurrent attempts, and idle
  * workflow instances.
  */
 export function taskStarter(options: StartTaskOptions): StartTask {
@@ -52,7 +55,8 @@ export function taskStarter(options: StartTaskOptions): StartTask {
       cutOff: cut.signal,
       onRunsEnded,
     });
-    // Awaited when its step is finished; until then a failure must not count as unhandled.
+    // The promise is awaited when its step is finished. Before that, a failure must not count as
+    // unhandled.
     outcome.catch(() => undefined);
     return { task, outcome, cutOff: () => cut.abort(cutOffError()) };
   };

@@ -1,15 +1,18 @@
-/** Signals that the runs of a task are no longer waited for, although some of them have not ended. */
+/**
+ * Signals that the rollouts of a task are no longer waited for, although some of them have not
+ * ended.
+ */
 import { type Clock, CancelledError } from '@trinity-rft/core';
 
 export interface TaskEnd {
   /**
-   * Signal that aborts with a CancelledError that gives the reason: the task was cut off, or its
+   * Signal that aborts with a CancelledError. Its reason is that the task was cut off, or that its
    * deadline has passed.
    */
   readonly signal: AbortSignal;
-  /** Called when an attempt begins; the first one starts the task's deadline. */
+  /** Called when an attempt begins. The first attempt starts the task's deadline. */
   begin(): void;
-  /** Called when all runs have ended. */
+  /** Called when all rollouts have ended. */
   close(): void;
 }
 
@@ -40,7 +43,7 @@ const taskTimeout = (ms: number): CancelledError =>
     { reason: 'timeout', code: 'TASK_TIMEOUT' },
   );
 
-/** Error for a task that its explore step does not wait for. */
+/** Creates the error for a task that its explore step does not wait for. */
 export const cutOffError = (): CancelledError =>
   new CancelledError('The explore step did not wait for it (explorer.over_rollout).', {
     reason: 'aborted',
@@ -48,8 +51,8 @@ export const cutOffError = (): CancelledError =>
   });
 
 /**
- * Settles as `work` does, or rejects with the signal's reason if the signal aborts first; the later
- * outcome of `work` is then ignored.
+ * Settles as `work` does, or rejects with the signal's reason if the signal aborts first. A later
+ * outcome of `work` is ignored.
  */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();

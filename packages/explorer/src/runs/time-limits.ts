@@ -14,16 +14,16 @@ export interface DynamicTimeout {
 }
 
 export interface TimeLimits {
-  /** Time limit of an attempt that begins now. */
+  /** Returns the time limit of an attempt that begins now. */
   limit(task: Task): TimeLimit;
   /** Called after each explore step, in order. */
   record(outcomes: readonly TaskOutcome[]): void;
   /**
-   * `rollout/attempts/time_limit`, in seconds, over the tasks of a step; empty if dynamic limits
-   * are off.
+   * Returns `rollout/attempts/time_limit`, in seconds, over the tasks of a step. Returns no metrics
+   * if dynamic limits are off.
    */
   metrics(tasks: readonly Task[]): Metrics;
-  /** State for resuming; undefined if dynamic limits are off. */
+  /** Returns the state for resuming, or undefined if dynamic limits are off. */
   state(): JsonState | undefined;
   restore(state: JsonState): void;
 }
@@ -42,9 +42,10 @@ const window = 256;
 
 /**
  * Limits attempts to `ratio` times the 0.9 quantile of the latest attempts of the task's workflow,
- * at most `maxTimeoutMs`. Attempts that timed out count as slower than all others: if more than a
- * tenth of them do, the limit becomes `maxTimeoutMs`, so that it cannot shrink indefinitely. Failed
- * attempts and evaluations do not count, and evaluations always have `maxTimeoutMs`.
+ * at most `maxTimeoutMs`. Attempts that timed out count as slower than all others. If more than a
+ * tenth of the attempts timed out, the limit becomes `maxTimeoutMs`, so that it cannot shrink
+ * indefinitely. Failed attempts and evaluations do not count, and evaluations always have
+ * `maxTimeoutMs`.
  */
 export function createTimeLimits({ maxTimeoutMs, dynamicTimeout }: TimeLimitOptions): TimeLimits {
   const whole: TimeLimit = { ms: maxTimeoutMs, key: 'max_timeout' };

@@ -5,17 +5,19 @@ import type { RunningTask } from './start-task.js';
 
 /** Settings with the names of the configuration's section `explorer.over_rollout`. */
 export interface OverRollout {
-  /** Share of the tasks that need not end; 0 = wait for all tasks. */
+  /** Share of the tasks that need not end. With 0, the step waits for all tasks. */
   readonly ratio: number;
-  /** Milliseconds that the remaining tasks get once enough have ended. */
+  /** Milliseconds that the remaining tasks get after enough tasks have ended. */
   readonly waitAfterMinMs: number;
-  /** True if the finished runs of an unfinished task are used. */
+  /** True if the finished rollouts of an unfinished task are used. */
   readonly returnPartialTasks: boolean;
 }
 
-/** Number of tasks that must have ended: `tasks` times (1 - ratio), rounded up. */
+/**
+ * Returns the number of tasks that must have ended. It is `tasks` times (1 - ratio), rounded up.
+ */
 export const enoughTasks = (tasks: number, { ratio }: Pick<OverRollout, 'ratio'>): number =>
-  // Corrects the rounding of the product: 0.9 * 10 tasks are 9.
+  // Corrects the rounding of the product, so that 0.9 * 10 tasks are 9.
   Math.ceil(tasks * (1 - ratio) - 1e-9);
 
 /**
@@ -45,16 +47,16 @@ export async function waitForEnough(
   }
 }
 
-/** The outcome of a task, reduced to the runs that are trained on. */
+/** The outcome of a task, reduced to the rollouts that are trained on. */
 export interface UsableOutcome extends TaskOutcome {
-  /** For a task that was cut off: number of successful runs that are not used. */
+  /** Number of successful rollouts of a task that was cut off that are not used. */
   readonly unusedRuns: number;
 }
 
 /**
- * Reduces an outcome to the runs that are trained on. For a task that was cut off, finished runs
- * are used if `returnPartialTasks` is true and they can be compared: a group reduced to one run has
- * no advantage signal.
+ * Reduces an outcome to the rollouts that are trained on. The finished rollouts of a task that was
+ * cut off are used if `returnPartialTasks` is true and they can be compared. A group reduced to one
+ * rollout has no advantage signal.
  */
 export function usableOutcome(
   outcome: TaskOutcome,

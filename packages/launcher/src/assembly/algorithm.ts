@@ -1,11 +1,11 @@
-/** The algorithm of a stage. */
+/** Creates the algorithm of a stage. */
 import { createAlgorithm, type AlgorithmTables } from '@trinity-rft/algorithm';
 import type { StageConfig } from '@trinity-rft/config';
 import type { Algorithm } from '@trinity-rft/core/internal';
 
 /**
- * Creates the algorithm from the tables; opens no files or engines.
- * @throws ConfigError for parts that do not go together
+ * Creates the algorithm from the tables, without opening files or engines.
+ * @throws ConfigError for parts that cannot be combined
  */
 export function algorithmOf(
   { algorithm, trainer, seed }: StageConfig,

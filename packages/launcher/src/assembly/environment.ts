@@ -1,8 +1,14 @@
-/** `explorer.env_vars`: environment variables for workflows, which run in this process. */
+/**
+ * Applies `explorer.env_vars`, environment variables for workflows, to this operating-system
+ * process.
+ */
 import type { Environment } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
 
-/** Variables of a stage: those that the run was given, and `explorer.env_vars`. */
+/**
+ * Merges the environment variables of the training run with `explorer.env_vars`, which have
+ * precedence.
+ */
 export const variablesOf = (
   { explorer }: Pick<StageConfig, 'explorer'>,
   env: Environment,

@@ -1,4 +1,4 @@
-/** The explorer's options, from the configuration of a stage. */
+/** Derives the explorer's options from the configuration of a stage. */
 import { createOperators } from '@trinity-rft/algorithm';
 import type { MetricSink, Runtime } from '@trinity-rft/core';
 import type { DynamicSampling, ExplorerOptions } from '@trinity-rft/explorer';
@@ -15,16 +15,16 @@ import { answerWriter } from './data/evaluation-answers.js';
 import { previewWriter } from './data/rollout-preview.js';
 import type { StageTasks } from './data/tasks.js';
 
-/** Creates the models of runs, or delegates the runs; reports the weights in use. */
+/** The options that decide where rollouts are made and which weights they use. */
 export type RunSide = Pick<ExplorerOptions, 'createModel' | 'policyVersion' | 'runTasks'>;
 
-/** Makes runs in this process, with its own sampler. */
+/** Options for rollouts in this operating-system process, with its own sampler. */
 export const runsHere = (stage: StageConfig, runtime: Runtime, parts: ModelParts): RunSide => ({
   createModel: modelFactory(stage, runtime, parts),
   policyVersion: () => parts.sampler.policyVersion,
 });
 
-/** Options for making runs, independent of the source of their tasks. */
+/** Returns the options for making rollouts, which do not depend on the source of the tasks. */
 export function taskRunnerOptions(
   { explorer: settings }: StageConfig,
   runtime: Runtime,
@@ -62,7 +62,8 @@ export function explorerOptions(
     feed: tasks.feed,
     evalSets: tasks.evalSets,
     dynamicSampling: dynamicSamplingOf(stage),
-    // A step may draw more tasks than a batch, so their number does not bound the steps.
+    // With dynamic sampling, a step may draw more tasks than a batch. The number of tasks then does
+    // not determine the number of steps.
     maxSteps: stage.buffer.totalSteps,
     operators: createOperators(
       stage.dataProcessor.experiencePipeline.operators,

@@ -1,4 +1,4 @@
-/** Warnings about math answers that could not be compared. */
+/** Logs warnings about math answers that could not be compared. */
 import type { Logger } from '@trinity-rft/core';
 import type { GiveUpReason, GivenUp, MathChecker } from '@trinity-rft/workflow/reward';
 
@@ -8,8 +8,8 @@ const reasons: Readonly<Record<GiveUpReason, (givenUp: GivenUp) => string>> = {
 };
 
 /**
- * Warns of every answer that counts as wrong because it could not be compared. Returns a function
- * that ends the warnings.
+ * Logs a warning for each answer that counts as wrong because it could not be compared. Returns a
+ * function that stops these warnings.
  */
 export function warnOfUncheckedMath(checker: MathChecker, logger: Logger): () => void {
   return checker.onGivenUp((givenUp) => {

@@ -1,4 +1,4 @@
-/** Log, console and metric files of a stage. */
+/** Opens the log, console and metric files of a stage. */
 import path from 'node:path';
 import { openedFile } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
@@ -23,15 +23,21 @@ import { telemetrySink } from '@trinity-rft/monitor/internal';
 
 export interface StageMonitor {
   readonly logger: Logger;
-  /** Writes to the log file only, for messages that other code already shows on the console. */
+  /**
+   * Logger that writes to the log file only, for messages that other code already shows on the
+   * console.
+   */
   readonly fileLogger: Logger;
-  /** Opens the run at each tracking service. @throws ServiceError when a service refuses */
+  /**
+   * Opens the training run at each tracking service. @throws ServiceError when a service refuses
+   */
   openServices(stop: AbortSignal): Promise<void>;
   /**
-   * Opens the metrics at the resume point. Later records are deleted: their steps will be repeated.
+   * Opens the metrics at the resume point. Deletes later records, because their steps will be
+   * repeated.
    */
   openSink(resume: ResumePoint): MetricSink;
-  /** Shows progress while a step is still running. */
+  /** Shows progress during a step. */
   readonly onProgress: (progress: ExploreProgress) => void;
   /** Sets the number of steps, from which the remaining time is estimated. */
   expectSteps(total: number | undefined): void;
@@ -99,7 +105,7 @@ export function openMonitor(
   };
 }
 
-/** Text of the progress line once all runs of a step have ended. */
+/** Text of the progress line after all rollouts of a step have ended. */
 const afterRuns = ({ mode }: StageConfig): string =>
   mode === 'bench' ? 'loading the next weights' : 'training';
 
@@ -110,13 +116,16 @@ const rolesOf: Readonly<Record<StageConfig['mode'], readonly MetricRole[]>> = {
   bench: ['bench'],
 };
 
-/** @throws ServiceError when a key is missing */
+/**
+ * Creates the sinks of the tracking services that the stage names.
+ * @throws ServiceError when a key is missing
+ */
 function servicesOf(
   stage: StageConfig,
   { clock, env, logger }: Pick<MonitorOptions, 'clock' | 'env'> & Pick<StageMonitor, 'logger'>,
 ): readonly ServiceSink[] {
   const { monitor, project, group, name, mode, part } = stage;
-  // The training process has the metrics of all processes.
+  // The trainer's process sends the metrics of all processes.
   if (part === 'explore') return [];
   const config = redact(stage) as Readonly<Record<string, unknown>>;
   return monitor.sinks.flatMap((service) =>

@@ -1,4 +1,4 @@
-/** Checks the needs that the parts of a stage declare, see {@link Needs} of core. */
+/** Checks the requirements that the parts of a stage declare; see {@link Needs} of core. */
 import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -24,7 +24,10 @@ export interface UnmetNeed {
   readonly message: string;
 }
 
-/** Missing needs, each with the key that asks for it. */
+/**
+ * Returns the requirements that are not met, each with the configuration key of the part that
+ * declares it.
+ */
 export async function unmetNeeds(context: NeedsContext): Promise<readonly UnmetNeed[]> {
   const { stage, signal } = context;
   const env = variablesOf(stage, context.env);
@@ -44,7 +47,10 @@ export async function unmetNeeds(context: NeedsContext): Promise<readonly UnmetN
   return unmet;
 }
 
-/** @throws ConfigError that lists all missing needs */
+/**
+ * Checks the requirements of a stage.
+ * @throws ConfigError that lists all requirements that are not met
+ */
 export async function assertNeeds(context: NeedsContext): Promise<void> {
   const unmet = await unmetNeeds(context);
   if (unmet.length === 0) return;
@@ -107,7 +113,10 @@ const missingVariables = ({ env: names = [] }: Needs, env: Environment): readonl
       (name) => `the environment variable ${name}, which is not set. Set it, or choose another.`,
     );
 
-/** Modules from which the parts of a run import: our package of environments, and the project. */
+/**
+ * Modules from which the parts of a stage import: the package `environment`, and the user's
+ * project.
+ */
 const importers = (): readonly string[] => [
   createRequire(import.meta.url).resolve('@trinity-rft/environment/package.json'),
   path.resolve('package.json'),
@@ -123,12 +132,12 @@ function isInstalled(name: string, from: string): boolean {
     createRequire(from).resolve(name);
     return true;
   } catch (error) {
-    // A package for `import` only fails with another code.
+    // A package that supports only `import` fails with another code.
     return (error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND';
   }
 }
 
-/** Python program that finds modules without running their code. */
+/** Python program that prints the modules that cannot be found, without executing their code. */
 const finder = `import importlib.util, json, sys
 path, *names = sys.argv[1:]
 sys.path.insert(0, path)

@@ -1,10 +1,13 @@
-/** The reward functions that tasks name. */
+/** Finds the reward functions that tasks name. */
 import type { RewardFn, Task } from '@trinity-rft/core';
 import { copyOf } from '@trinity-rft/core/support';
 import type { RewardDefinition } from '@trinity-rft/workflow/reward';
 import type { Registry } from '@trinity-rft/workflow/internal';
 
-/** Returns a finder of reward functions, which creates each once per name and arguments. */
+/**
+ * Returns a function that finds the reward function of a task. It creates each reward function once
+ * per name and arguments.
+ */
 export function rewardFnFinder(
   registry: Registry<RewardDefinition>,
 ): (task: Task) => RewardFn | undefined {

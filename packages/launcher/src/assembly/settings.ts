@@ -1,14 +1,20 @@
-/** The settings of a stage under the keys of the YAML, without secrets. */
+/** Lists the settings of a stage under the keys of the YAML file, without secrets. */
 import type { StageConfig } from '@trinity-rft/config';
 import { redact } from '@trinity-rft/config/internal';
 
-/** Matches the end of a key below which names are the user's own. */
+/** Matches the part of a key that the user has named. */
 const freeKeys = /(?<=\.(?:envVars|workflowArgs|rewardFnArgs)\.).*$/;
 
-/** Values by key path, such as `buffer.batch_size`: a text, number, flag or list of these. */
+/**
+ * Values by key path, such as `buffer.batch_size`. A value is a text, a number, a flag, or a list
+ * of these.
+ */
 export type Settings = Readonly<Record<string, unknown>>;
 
-/** Settings that follow from other settings, or from the place of the run's folder. */
+/**
+ * Patterns of settings that follow from other settings or from the path of the training run's
+ * folder.
+ */
 const derived: readonly RegExp[] = [
   /^(?:stage_index|project|group|name|job_directory)$/,
   /^(?:monitor|log)\.directory$/,
@@ -19,7 +25,7 @@ const derived: readonly RegExp[] = [
   /^sampler\.tolerance$/,
 ];
 
-/** Settings whose name or place in the resolved configuration differs from the YAML. */
+/** Settings whose key in the resolved configuration differs from the key in the YAML file. */
 const renamed: readonly (readonly [resolved: RegExp, key: string])[] = [
   [/^engine$/, 'trainer.trainer_type'],
   [/^sampler\.name$/, 'explorer.rollout_model.engine_type'],
@@ -77,8 +83,8 @@ function nameOf(key: string): string {
 }
 
 /**
- * Converts milliseconds and bytes to the unit of the YAML key; values below the user's own keys
- * stay.
+ * Converts milliseconds to seconds and bytes to MiB, as in the YAML file. Values below keys that
+ * the user has named are unchanged.
  */
 function inUnitOfFile(key: string, value: unknown): readonly [string, unknown] {
   if (typeof value !== 'number' || /\.(?:env_vars|\w+_args)\./.test(key)) return [key, value];

@@ -1,4 +1,4 @@
-/** The trainer's options, from the configuration of a stage. */
+/** Derives the trainer's options from the configuration of a stage. */
 import type { StageConfig } from '@trinity-rft/config';
 import { trainStepsOf } from '@trinity-rft/config/internal';
 import type { MetricSink, Runtime } from '@trinity-rft/core';
@@ -46,11 +46,11 @@ export function trainerOptions(
 }
 
 /**
- * Number of checkpoints to keep. In the fixed style, a stage can only continue from a checkpoint
- * that is not newer than the explorer's weights, and the trainer may be ahead of them by the train
- * steps of an interval and the offset. So enough checkpoints to reach back are kept until the stage
- * ends, even beyond `max_checkpoints_to_keep`. If the number of train steps depends on calls, more
- * train steps may have to be repeated.
+ * Returns the number of checkpoints to keep. In the fixed style, a stage can only continue from a
+ * checkpoint that is not newer than the explorer's weights. The trainer may be ahead of these
+ * weights by the train steps of a sync interval and of the sync offset. So enough checkpoints to
+ * reach back that far are kept until the stage ends, even if they exceed `max_checkpoints_to_keep`.
+ * If the number of train steps depends on model calls, more train steps may have to be repeated.
  */
 function checkpointsNeeded({
   mode,
@@ -73,8 +73,8 @@ function checkpointsNeeded({
 }
 
 /**
- * Time in ms after which a wait for a batch is logged. Only an explorer makes the trainer wait, and
- * files are read at once.
+ * Returns the time in ms after which a wait for a batch is logged. For a file, which never makes
+ * the trainer wait, returns the default.
  */
 function maxReadTimeoutOf({ buffer }: StageConfig): number {
   const config = buffer.trainerInput.experienceBuffer;

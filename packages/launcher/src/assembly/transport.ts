@@ -1,4 +1,4 @@
-/** Moves weights from the trainer to the sampler, by sync method. */
+/** Transfers weights from the trainer to the sampler, by the configured sync method. */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Engine } from '@trinity-rft/core/engine';
@@ -12,8 +12,9 @@ export interface StageTransport extends WeightTransport {
 }
 
 /**
- * Creates the transport. `memory` switches arrays inside the engine; `checkpoint` writes a model
- * folder under `sync/`, which an engine with a separate sampler does itself.
+ * Creates the transport. The sync method `memory` switches arrays inside the engine. The sync
+ * method `checkpoint` writes a model folder under `sync/`. An engine with a separate sampler writes
+ * such folders itself, so it uses the first transport.
  */
 export function createTransport(stage: StageConfig, engine: Engine): StageTransport {
   return stage.synchronizer.syncMethod === 'memory' || stage.sampler !== undefined

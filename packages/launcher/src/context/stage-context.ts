@@ -1,4 +1,4 @@
-/** Input of every mode: the stage to run, and what all stages share. */
+/** Input of every mode: the stage to execute, and the parts that all stages share. */
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import type { StageConfig } from '@trinity-rft/config';
 import type { RowDriver } from '@trinity-rft/buffer/driver';
@@ -14,7 +14,7 @@ import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import type { Registry } from '@trinity-rft/workflow/internal';
 import type { Environments } from '../outer/outer.js';
 
-/** Engines by name; the first one is the default. */
+/** Engines by name. The first engine is the default. */
 export type EngineTable = Readonly<Record<string, EngineFactory>>;
 
 /** Parts that a task set may name. */
@@ -23,32 +23,35 @@ export interface TaskParts {
   readonly rewardFns: Registry<RewardDefinition>;
 }
 
-/** Parts that a configuration may name: built-in ones, and those of plugins and programs. */
+/** Parts that a configuration may name: built-in parts, and parts of plugins and programs. */
 export interface Extensions extends TaskParts {
-  /** Environments, opened by the workflows that play them and closed at the end of the run. */
+  /** Environments. Workflows open them. They are closed at the end of the training run. */
   readonly environments: Environments;
   readonly taskOperators: TaskOperatorTable;
   readonly algorithms: AlgorithmTables;
   readonly engines: EngineTable;
   readonly monitors: readonly Monitor[];
-  /** Opens the rows of the store at a path. @default SQLite */
+  /** Opens the storage of experiences at a path. @default SQLite */
   readonly openRows?: ((path: string) => RowDriver) | undefined;
   /** Modules of plugins. */
   readonly pluginFiles: readonly string[];
 }
 
-/** Options of a run that its caller sets for all stages. */
+/** Options that the caller of a training run sets for all stages. */
 export interface ModeOptions {
   readonly extensions: Extensions;
-  /** Interrupts the run, which then finishes its step, saves a checkpoint and stops. */
+  /**
+   * Signal that interrupts the training run, which then finishes its step, saves a checkpoint and
+   * stops.
+   */
   readonly signal: AbortSignal;
   /**
-   * True to replace an earlier run of this name in the shared store, which keeps that run under
-   * another name.
+   * True to start over if the shared store has an earlier training run of this name. The store
+   * keeps the earlier training run under another name.
    * @default false
    */
   readonly newRun?: boolean;
-  /** Time in ms without a trainer before an explorer explores alone. @default no limit */
+  /** Time in ms that an explorer waits for a trainer before it explores alone. @default no limit */
   readonly aloneAfterMs?: number;
   /** Options of stages in mode `serve`. */
   readonly serve?: ServeOptions;
@@ -60,26 +63,37 @@ export interface StageContext extends ModeOptions {
   readonly stage: StageConfig;
   /** Model folder that the stage starts from. */
   readonly startModel: string;
-  /** True if an earlier process completed the stage; the stage may have become longer since. */
+  /**
+   * True if an earlier operating-system process completed the stage. The stage may have become
+   * longer since then.
+   */
   readonly endedBefore: boolean;
-  /** True if an earlier process has started the steps of the stage. */
+  /** True if an earlier operating-system process has started the steps of the stage. */
   readonly hasBegun: boolean;
   readonly runtime: Runtime;
-  /** Environment variables of the run and of `explorer.env_vars`. */
+  /** Environment variables of the training run, and `explorer.env_vars`. */
   readonly env: Environment;
-  /** Opens the metric files, once the step at which the stage continues is known. */
+  /** Opens the metric files. Called when the step at which the stage continues is known. */
   readonly openSink: (resume: ResumePoint) => MetricSink;
-  /** Shows the progress of the runs on the console. */
+  /** Shows the progress of the rollouts on the console. */
   readonly onProgress: (progress: ExploreProgress) => void;
   /** Writes a line to the console and the log. */
   readonly say: (line: string) => void;
   /** Called with the number of train steps as soon as it is known. */
   readonly expectSteps: (total: number | undefined) => void;
-  /** Lets `trinity status` see the waits of explorer and trainer. @default no status */
+  /**
+   * Wraps the synchronizer so that `trinity status` can show the waits of explorer and trainer.
+   * @default no status
+   */
   readonly watch?: (synchronizer: Synchronizer) => Synchronizer;
-  /** Lets `trinity status` see that runs wait for their environment. @default only a log message */
+  /**
+   * Called so that `trinity status` can show that rollouts wait for their environment. @default
+   * only a log message
+   */
   readonly onPause?: OnPause;
-  /** Key with which a client may reward any run by its id. @default each run's own key */
+  /**
+   * Key with which a client may reward any rollout by its id. @default only the key of the rollout
+   */
   readonly rewardKey?: string | undefined;
 }
 
@@ -91,8 +105,8 @@ export interface EvaluationOptions {
    */
   readonly checkpoints: readonly string[];
   /**
-   * Folder or GGUF file that replaces the model as the only checkpoint, `base`. @default the model
-   * of the run
+   * Folder or GGUF file that replaces the model and is the only checkpoint (`base`). @default the
+   * model of the training run
    */
   readonly model?: string | undefined;
   /** Called for each evaluated checkpoint, in ascending order of train steps. */
@@ -112,13 +126,13 @@ export interface EvaluatedCheckpoint {
 export interface ServeOptions {
   /** @default `explorer.listen_address` */
   readonly host?: string;
-  /** Port; 0 picks any free one. @default `explorer.proxy_port` */
+  /** Port; 0 selects any free port. @default `explorer.proxy_port` */
   readonly port?: number;
-  /** The key that clients have to send. @default a random one */
+  /** Key that clients have to send. @default a random key */
   readonly apiKey?: string;
-  /** False if another process trains, in mode `train`. @default true */
+  /** False if another operating-system process trains, in mode `train`. @default true */
   readonly train?: boolean;
-  /** Time in ms to wait for requests in progress at the end. @default 30_000 */
+  /** Maximum time in ms to wait for open requests when the server stops. @default 30_000 */
   readonly drainMs?: number;
   /** Called when the server accepts requests. */
   readonly onOpen?: (address: ServeAddress) => void;
@@ -129,21 +143,25 @@ export interface ServeAddress {
   readonly url: string;
   /** A secret for the person or program that started the server; must not be logged. */
   readonly apiKey: string;
-  /** The served model as a line of text: run, train step, checkpoint, evaluation. */
+  /**
+   * Description of the served model in one line: training run, train step, checkpoint, evaluation.
+   */
   readonly model: string;
 }
 
 export interface StageResult {
   readonly interrupted: boolean;
-  /** True if an earlier process completed the stage and nothing was left to do. */
+  /** True if an earlier operating-system process completed the stage and nothing was left to do. */
   readonly doneBefore: boolean;
-  /** The last train step of the stage; a train step may update the weights several times. */
+  /** Last train step of the stage. A train step may update the weights several times. */
   readonly trainStep: number;
   /** Folder of the last checkpoint, if there is one. */
   readonly checkpoint: string | undefined;
 }
 
-/** Result of a stage at a train step. By default, this process has completed the stage. */
+/**
+ * Returns the result of a stage that this operating-system process has completed at a train step.
+ */
 export const stageResult = (trainStep: number, checkpoint?: string): StageResult => ({
   interrupted: false,
   doneBefore: false,

@@ -18,8 +18,8 @@ import { disposable } from '../context/disposable.js';
 import { stageResult, type StageContext, type StageResult } from '../context/stage-context.js';
 
 /**
- * Evaluates checkpoints; the model itself is the checkpoint of step 0. Metrics are named
- * `bench/<set>/...`.
+ * Evaluates checkpoints. The model before training is the checkpoint of step 0. Metrics have names
+ * such as `bench/<set>/...`.
  */
 export async function runBench(context: StageContext): Promise<StageResult> {
   const { stage, startModel, extensions, runtime, signal, env, onProgress, onPause } = context;
@@ -74,7 +74,7 @@ const fixedWeights: Parameters<typeof createExplorer>[0]['sync'] = {
   exploreBoundary: () => Promise.resolve({ outcome: 'unchanged', version: 0 }),
 };
 
-/** Parts of an evaluation. */
+/** The opened parts of an evaluation. */
 interface Benched extends Closable {
   readonly sampler: Sampler;
   readonly targets: readonly BenchTarget[];
@@ -131,7 +131,8 @@ async function benchTargets(
 }
 
 /**
- * Named checkpoints in ascending order of steps; `best` selects all checkpoints, to find the best.
+ * Returns the named checkpoints in ascending order of steps. `best` selects all checkpoints,
+ * because the best one must be found.
  * @throws ConfigError for an invalid name, and for a checkpoint that does not exist
  */
 function namedTargets(

@@ -19,7 +19,10 @@ import { superviseBoth } from './both/supervise.js';
 export const runBoth = async (context: StageContext): Promise<StageResult> =>
   runLoop({ ...context, stage: await withMadeTasks(context, context.hasBegun) });
 
-/** Explores, here or in other processes, and trains; then evaluates the final weights. */
+/**
+ * Explores and trains, then evaluates the final weights. Other operating-system processes explore
+ * if `remote` is given.
+ */
 export async function runLoop(
   context: StageContext,
   remote?: RemoteExploration,
@@ -35,7 +38,7 @@ export async function runLoop(
 }
 
 /**
- * Runs the loop from opened data.
+ * Explores and trains on opened data.
  * @param open opens the parts that only an unfinished stage needs
  */
 export async function loopOver(
@@ -70,7 +73,10 @@ export async function loopOver(
   return { ...stageResult(step, checkpoint.directory), interrupted };
 }
 
-/** @throws BufferError if the stage has made no train step at all */
+/**
+ * Checks that the stage has made a train step.
+ * @throws BufferError if it has made none
+ */
 function assertTrained({ step }: TrainerResult): void {
   if (step > 0) return;
   throw new BufferError(
@@ -88,7 +94,7 @@ interface FinalEvaluation {
   readonly sink: MetricSink;
 }
 
-/** Evaluates the final weights, which no evaluation during the run used. */
+/** Evaluates the final weights. Evaluations during training use earlier weights. */
 async function evaluateAtEnd({
   evaluator,
   transport,

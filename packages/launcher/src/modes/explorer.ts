@@ -1,4 +1,7 @@
-/** Mode `explore`: makes the runs of tasks that a trainer, or an explorer alone, has planned. */
+/**
+ * Mode `explore`: makes the rollouts of tasks that a trainer, or an explorer without a trainer, has
+ * planned.
+ */
 import path from 'node:path';
 import { ConfigError, type Task } from '@trinity-rft/core';
 import { openTogether, type Closable } from '@trinity-rft/core/support';
@@ -95,7 +98,10 @@ function openSide(context: StageContext, store: RunStore): Promise<Side> {
   });
 }
 
-/** Records tasks in batches of the size of an explore step, for the warm-up of the time limit. */
+/**
+ * Returns a function that records tasks for the time limit, in batches of the size of an explore
+ * step.
+ */
 function inBatches(limits: TimeLimits, batchSize: number): (outcome: TaskOutcome) => TaskOutcome {
   let batch: TaskOutcome[] = [];
   return (outcome) => {
@@ -117,7 +123,9 @@ interface ExploreParts {
   readonly agreement: Agreement;
 }
 
-/** Resolves with the last train step of the run, once nothing is left to explore. */
+/**
+ * Explores. Resolves with the last train step of the training run, once nothing is left to explore.
+ */
 async function explore(
   context: StageContext,
   { store, joined, tasks, side, counts, agreement }: ExploreParts,

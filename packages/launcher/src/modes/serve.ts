@@ -1,6 +1,6 @@
 /**
- * Mode `serve`: the recording endpoint of a running product, with training here or in another
- * process.
+ * Mode `serve`: the recording endpoint of a product. This operating-system process or another one
+ * trains.
  */
 import path from 'node:path';
 import { createOperators } from '@trinity-rft/algorithm';
@@ -27,8 +27,8 @@ import { sessionHandlers } from './serve/session-handlers.js';
 import { resumeTraining, trainHere } from './serve/train-here.js';
 
 /**
- * Serves until the interrupt, then answers open requests and, if it trains, finishes the train step
- * and saves a checkpoint.
+ * Serves until the interrupt. Then answers open requests. If this process trains, it also finishes
+ * the train step and saves a checkpoint.
  */
 export async function runServe(context: StageContext): Promise<StageResult> {
   const { stage, startModel, extensions, runtime, signal, env } = context;
@@ -109,8 +109,8 @@ const lastExploreStep = async (store: Pick<ExperienceStore, 'explorerState'>): P
   ((await store.explorerState()) as ExplorerState | undefined)?.step ?? 0;
 
 /**
- * Checks that no rated call is lost, because calls are deleted once the experience store has them.
- * @throws BufferError when the experience store has fewer commits than were made
+ * Checks that no rated call is lost. Calls are deleted after the experience store has stored them.
+ * @throws BufferError when the experience store has fewer commits than the turn store has made
  */
 async function assertNoneLost(
   store: Pick<ExperienceStore, 'explorerState'>,
@@ -124,7 +124,7 @@ async function assertNoneLost(
   );
 }
 
-/** Creates a commit, which turns rated calls into experiences of the store. */
+/** Creates a commit function, which converts rated calls to experiences and stores them. */
 function commitInto(
   store: Pick<ExperienceStore, 'put' | 'explorerState'>,
   sink: MetricSink,

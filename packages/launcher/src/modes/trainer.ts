@@ -1,6 +1,6 @@
 /**
- * Mode `train` with explorers in other processes: plans the tasks, and trains on the experiences of
- * the explorers.
+ * Mode `train` with explorers in other operating-system processes: plans the tasks, and trains on
+ * the experiences of the explorers.
  */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Logger } from '@trinity-rft/core';
@@ -33,8 +33,8 @@ export async function runTrainer(context: StageContext): Promise<StageResult> {
 }
 
 /**
- * The stage of a trainer that joins after an explorer explored alone. If every step is explored,
- * the stage has no evaluations, because no explorer would make them.
+ * Returns the stage of a trainer that joins after an explorer has explored alone. If every step is
+ * explored, the stage has no evaluations, because no explorer is left to make them.
  */
 function afterExplorer(
   stage: StageConfig,

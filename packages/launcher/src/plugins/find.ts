@@ -6,9 +6,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ConfigError } from '@trinity-rft/core';
 import type { Jiti } from 'jiti';
 
-/** A plugin, and the modules that make it up. */
+/** A plugin, and the modules that it consists of. */
 export interface FoundPlugin {
-  /** Name in messages. */
+  /** Name of the plugin in messages. */
   readonly title: string;
   readonly files: readonly string[];
   /**
@@ -21,9 +21,9 @@ export interface FoundPlugin {
 interface PluginPlaces {
   /** Resolves the entry of an npm package. */
   readonly jiti: Jiti;
-  /** Base of relative paths; packages are looked up in its `node_modules` first. */
+  /** Base of relative paths. Packages are first looked up in the `node_modules` of this folder. */
   readonly cwd: string;
-  /** Folders whose `node_modules` may hold the package as well. */
+  /** Further folders in whose `node_modules` packages are looked up. */
   readonly projects: readonly string[];
 }
 
@@ -31,7 +31,7 @@ const modulePattern = /^[^_.].*\.(?:ts|mts|js|mjs)$/;
 const helperPattern = /^_.*\.(?:ts|mts|js|mjs)$/;
 const notModules = /\.(?:d\.m?ts|(?:test|spec)\.\w+)$/;
 
-/** The modules at the top level of a directory. @throws ConfigError when it cannot be read */
+/** Finds the modules at the top level of a directory. @throws ConfigError when it cannot be read */
 export async function findPluginDirectory(directory: string): Promise<FoundPlugin> {
   const names = await readdir(directory).catch((cause: unknown) => {
     throw new ConfigError(
@@ -49,8 +49,8 @@ export async function findPluginDirectory(directory: string): Promise<FoundPlugi
 }
 
 /**
- * Finds a plugin by path or package name. A directory that is a package counts as its entry; a path
- * takes precedence over a package of the same name.
+ * Finds a plugin by path or package name. If a directory is a package, only its entry is loaded. A
+ * path takes precedence over a package of the same name.
  * @throws ConfigError when there is neither a path nor a package
  */
 export async function findPlugin(plugin: string, places: PluginPlaces): Promise<FoundPlugin> {
@@ -72,7 +72,10 @@ export async function findPlugin(plugin: string, places: PluginPlaces): Promise<
 
 const isPath = (plugin: string): boolean => /^[./\\~]|^[A-Za-z]:/.test(plugin);
 
-/** Entry of the package in a directory; undefined if it has none or the file does not exist. */
+/**
+ * Returns the entry of the package in a directory. Returns undefined if there is no package, or if
+ * the entry does not exist.
+ */
 function entryOf(directory: string, jiti: Jiti): string | undefined {
   const manifestFile = path.join(directory, 'package.json');
   if (!existsSync(manifestFile)) return undefined;

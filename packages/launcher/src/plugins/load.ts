@@ -1,4 +1,7 @@
-/** Workflows, reward functions, environments, algorithms and task operators that plugins export. */
+/**
+ * Loads the workflows, reward functions, environments, algorithms and task operators that plugins
+ * export.
+ */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Definition } from '@trinity-rft/algorithm';
@@ -30,7 +33,10 @@ export interface PluginOptions {
   readonly plugins?: readonly string[];
   /** Directories whose modules are all loaded. @default no directories */
   readonly pluginDirs?: readonly string[];
-  /** Scorers as `FILE#EXPORT`: each becomes a reward function of that name. @default no scorers */
+  /**
+   * Scorers as `FILE#EXPORT`. Each becomes a reward function with this text as its name. @default
+   * no scorers
+   */
   readonly scorers?: readonly string[];
   /** @default the working directory of the process */
   readonly cwd?: string;
@@ -44,12 +50,14 @@ const algorithmKinds = {
 } as const satisfies Readonly<Record<Definition['kind'], string>>;
 
 /**
- * Loads the entry of each package and every module at the top level of each directory, and collects
- * the exports that `defineWorkflow`, `defineReward`, `defineEnvironment`, `defineTaskOperator`,
- * `defineAlgorithm` or a function for its parts created. TypeScript needs no build; modules may
- * import each other and packages. In a directory, files whose name begins with `_` or `.`, tests
- * and declarations are skipped. A program passes engines in `ExtensionOptions.engines` instead.
- * @param projects folders whose `node_modules` may hold the packages, besides that of `cwd`
+ * Loads the entry of each package and every module at the top level of each directory. Collects the
+ * exports that were created with `defineWorkflow`, `defineReward`, `defineEnvironment`,
+ * `defineTaskOperator`, `defineAlgorithm` or a function for parts of algorithms. TypeScript needs
+ * no build. Modules may import each other and packages. In a directory, files whose name begins
+ * with `_` or `.`, tests and declarations are skipped. Plugins cannot define engines; a program
+ * passes them in `ExtensionOptions.engines`.
+ * @param projects further folders in whose `node_modules` packages are looked up, after that of
+ * `cwd`
  * @throws ConfigError naming the plugin that is missing, cannot be loaded or defines nothing, or
  * the two files that use one name
  */
@@ -93,7 +101,10 @@ export async function loadPlugins(
   };
 }
 
-/** @throws ConfigError if the file does not exist, or its export is not a scorer */
+/**
+ * Loads a scorer as a reward function.
+ * @throws ConfigError if the file does not exist, or its export is not a scorer
+ */
 async function loadScorer(
   jiti: Jiti,
   name: string,
@@ -122,7 +133,10 @@ async function loadScorer(
   }
 }
 
-/** @throws ConfigError if the module defines nothing */
+/**
+ * Loads the definitions that the modules of a plugin export.
+ * @throws ConfigError if the module defines nothing
+ */
 async function definitionsOf(
   jiti: Jiti,
   { title, files }: FoundPlugin,
@@ -162,7 +176,10 @@ async function load(jiti: Jiti, file: string): Promise<Record<string, unknown>> 
   }
 }
 
-/** The definitions of one kind. @throws ConfigError naming both files when two have one name */
+/**
+ * Returns the definitions of one kind. @throws ConfigError naming both files when two have the same
+ * name
+ */
 function distinct<T extends { readonly name: string }>(
   kind: string,
   definitions: ReadonlyMap<unknown, string>,

@@ -1,4 +1,4 @@
-/** Copies of this program's packages for plugins. */
+/** Provides this program's own packages to plugins. */
 import { createRequire } from 'node:module';
 import * as algorithm from '@trinity-rft/algorithm';
 import * as core from '@trinity-rft/core';
@@ -10,7 +10,7 @@ import { environment } from '../outer/outer.js';
 
 type Exports = Readonly<Record<string, unknown>>;
 
-/** Packages with which plugins are written. */
+/** Packages that plugins usually import. */
 const loaded: Readonly<Record<string, Exports>> = {
   '@trinity-rft/algorithm': algorithm,
   '@trinity-rft/core': core,
@@ -19,7 +19,7 @@ const loaded: Readonly<Record<string, Exports>> = {
   '@trinity-rft/workflow/reward': reward,
 };
 
-/** Other packages that a project may import, loaded when a plugin imports them. */
+/** Other packages that a plugin may import. They are loaded when a plugin imports them. */
 const others = [
   'buffer',
   'chat',
@@ -42,8 +42,8 @@ const others = [
 ].map((name) => `@trinity-rft/${name}`);
 
 /**
- * This program's packages for the modules of plugins, which therefore need no `node_modules` for
- * them. Works from sources and from an installation.
+ * Returns this program's packages for the modules of plugins. Plugins therefore need not install
+ * these packages. Works from sources and from an installation.
  */
 export function ownPackages(): Record<string, Exports> {
   const require = createRequire(import.meta.url);
@@ -58,8 +58,8 @@ export function ownPackages(): Record<string, Exports> {
 }
 
 /**
- * Exports of a package. Reading an unknown name throws an error that names the package with that
- * export, or a similar name.
+ * Wraps the exports of a package. Reading an unknown name throws an error that suggests the package
+ * with this export, or a similar name.
  */
 function explained(name: string, exports: Exports): Exports {
   const isMissing = (key: string | symbol): key is string =>

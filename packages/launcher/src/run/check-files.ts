@@ -1,6 +1,7 @@
 /**
  * Checks the rows, models and tokenizers that a configuration names, as far as possible without
- * starting the run: for `trinity config check`, `trinity config plan` and every run.
+ * starting the training run. `trinity config check`, `trinity config plan` and every training run
+ * use these checks.
  */
 import { createHash } from 'node:crypto';
 import { serialize } from 'node:v8';
@@ -54,9 +55,15 @@ export type Checkable = Pick<LoadedConfig, 'config'> & Partial<Pick<LoadedConfig
 export interface CheckOptions {
   /** First stage to check. @default 0 */
   readonly from?: number;
-  /** True to begin an environment's first generated task and measure its prompt. @default false */
+  /**
+   * True to begin the first generated task of each environment and measure its prompt. @default
+   * false
+   */
   readonly beginTasks?: boolean;
-  /** Environment variables, with the keys of services. @default the environment of the process */
+  /**
+   * Environment variables, including the API keys of services. @default the environment of the
+   * process
+   */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
 }
@@ -66,18 +73,13 @@ export interface CheckedFiles {
   readonly warnings: readonly string[];
   /** The warnings as data for programs. */
   readonly warningProblems: readonly ConfigProblem[];
-  /** For each stage from the first one on: rows by the name of their task set or data set. */
+  /** For each checked stage: numbers of rows, by the name of the task set or data set. */
   readonly rows: readonly Readonly<Record<string, number>>[];
-  /** For each stage from the first one on: the effect of its task pipeline. */
+  /** For each checked stage: the effect of its task pipeline. */
   readonly pipelines: readonly (readonly PipelinePlan[])[];
-  /**
-   * For each stage from the first one on: the grader of each task set that has a choice of graders.
-   */
+  /** For each checked stage: the grader of each task set that has a choice of graders. */
   readonly graders: readonly (readonly GraderPlan[])[];
-  /**
-   * For each stage from the first one on: digests of rows, by the key of the setting that names
-   * them.
-   */
+  /** For each checked stage: digests of rows, keyed by the setting that names the rows. */
   readonly digests: readonly Readonly<Record<string, string>>[];
 }
 
@@ -136,7 +138,7 @@ export async function checkFiles(
 
 type KeyPath = readonly (string | number)[];
 
-/** Place of a problem in a configuration that was not read from a file. */
+/** Creates a problem in a configuration that was not read from a file. */
 export const inNoFile: ProblemAt = (_stage, key, message) => ({
   file: 'configuration',
   line: 0,
@@ -149,7 +151,7 @@ interface Check extends Reading {
   readonly hasBegun: boolean;
   /** Plans of task pipelines, to which the check adds those of the stage. */
   readonly pipelines: PipelinePlan[];
-  /** Digests of rows, by the key of the setting that names them. */
+  /** Digests of rows, keyed by the setting that names the rows. */
   readonly digests: Record<string, string>;
   readonly stage: StageConfig;
   readonly extensions: Extensions;
@@ -157,7 +159,7 @@ interface Check extends Reading {
   readonly warn: (key: KeyPath, message: string) => void;
 }
 
-/** Key as text, such as `buffer.explorer_input.tasksets[0].path`. */
+/** Returns a key as text, such as `buffer.explorer_input.tasksets[0].path`. */
 const nameOf = (key: KeyPath): string =>
   key
     .map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`))
@@ -170,7 +172,9 @@ function addDigest({ digests }: Check, key: KeyPath, rows: readonly RawTask[]): 
   digests[nameOf(key)] = digest.digest('hex');
 }
 
-/** Reports, with the place `key`, errors that the user can fix; rethrows other errors. */
+/**
+ * Calls `work`. Reports errors that the user can fix, at the place `key`. Rethrows other errors.
+ */
 async function attempt<T>(
   { report }: Check,
   key: KeyPath,
@@ -188,7 +192,7 @@ async function attempt<T>(
   }
 }
 
-/** Adds the folder to the message of an error that does not name it. */
+/** Calls `work`. Adds the folder to the message of an error that does not name it. */
 async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -215,7 +219,7 @@ async function checkTasksets(check: Check): Promise<Readonly<Record<string, numb
     for (const { key, message } of read.problems) check.report([...place, ...key], message);
     for (const { key, message } of read.warnings) check.warn([...place, ...key], message);
     counts[isEval ? `eval/${name}` : name] = read.rows.length;
-    // The run's folder keeps the tasks of a pipeline.
+    // The tasks of a pipeline are stored in the training run's folder, so they have no digest.
     const isMade = !isEval && stage.dataProcessor.taskPipeline !== undefined;
     if (!isMade) addDigest(check, [...place, 'path'], read.rows);
     if (read.problems.length === 0) await checkFirstRow(check, place, { taskset, rows: read.rows });
@@ -229,7 +233,7 @@ async function checkTasksets(check: Check): Promise<Readonly<Record<string, numb
 }
 
 /**
- * Checks that the workflow can play the first row, because rows may be made for another
+ * Checks that the workflow can attempt the first row. The rows may have been generated for another
  * environment.
  */
 async function checkFirstRow(
@@ -248,8 +252,7 @@ async function checkFirstRow(
 }
 
 /**
- * Warns if the prompt of the first generated task is too long, because every run of such a task
- * fails.
+ * Warns if the prompt of the first generated task is too long. Every rollout of such a task fails.
  */
 async function measurePrompts(check: Check): Promise<void> {
   const { stage, extensions, signal, warn } = check;
@@ -276,7 +279,7 @@ function* gradersOf({ stage, extensions, warn }: Check): Generator<GraderPlan> {
   }
 }
 
-/** The task set after its pipeline, as far as known without a model call. */
+/** Reads the task set that the pipeline produces, as far as it is known without a model call. */
 async function readToLearn(
   check: Check,
   taskset: TasksetConfig,
@@ -287,7 +290,7 @@ async function readToLearn(
   const { name } = taskset;
   const folder = pipelineFolder(stage);
   const list = await readTaskList(folder, name);
-  // A run that has begun keeps its tasks, whatever is set now.
+  // A training run that has begun keeps its tasks, even if settings have changed.
   if (list && (hasBegun || list.settings === settingsDigest(stage, taskset))) {
     pipelines.push({ taskset: name, ...list, isBound: false });
     return readTaskset(readingFrom(taskset, tasksFile(folder, name)), extensions, check);
@@ -304,7 +307,10 @@ async function readToLearn(
   return { ...checkTasks(rows, taskset, extensions), rows };
 }
 
-/** @param counts number of tasks of each set; undefined for a set that could not be read */
+/**
+ * Checks that the tasks suffice for the configured numbers of steps.
+ * @param counts number of tasks of each set; undefined for a set that could not be read
+ */
 function checkSteps({ stage, report, warn }: Check, counts: readonly (number | undefined)[]): void {
   const { batchSize, totalEpochs, totalSteps, trainBatch } = stage.buffer;
   const tasks = counts.reduce<number>((sum, count) => sum + (count ?? Number.NaN), 0);
@@ -322,7 +328,7 @@ function checkSteps({ stage, report, warn }: Check, counts: readonly (number | u
     );
 }
 
-/** Checks supervised data and the answers of experts; returns the number of supervised rows. */
+/** Checks supervised data and expert data. Returns the number of supervised rows by name. */
 async function checkRows(check: Check): Promise<Readonly<Record<string, number>>> {
   const { stage } = check;
   const input = ['buffer', 'trainer_input'];
@@ -336,7 +342,10 @@ async function checkRows(check: Check): Promise<Readonly<Record<string, number>>
   return rows ? { [stage.buffer.trainerInput.experienceBuffer.name]: rows.length } : {};
 }
 
-/** Warns if stored experiences are too few for the steps, unless replay repeats experiences. */
+/**
+ * Warns if the stored experiences are too few for the configured steps, unless replay may use them
+ * again.
+ */
 function checkStored({ stage, warn }: Check): void {
   const { trainerInput, totalSteps, totalEpochs, trainBatchSize } = stage.buffer;
   const { experienceBuffer } = trainerInput;
@@ -359,7 +368,8 @@ function checkStored({ stage, warn }: Check): void {
 }
 
 /**
- * Checks the models of a stage, except a model from the previous stage, which was checked there.
+ * Checks the models of a stage, except a model from the previous stage, which is checked with that
+ * stage.
  */
 async function checkModels(check: Check): Promise<void> {
   const { model, engine, explorer } = check.stage;
@@ -409,7 +419,7 @@ async function checkModel(
   { modelPath, engine, maxModelLen, device: given }: CheckedModel,
 ): Promise<void> {
   if (!isThere(modelPath)) return;
-  // For a model that the GPU cannot run, `auto` takes the CPU.
+  // If the GPU cannot run the model, `auto` uses the CPU.
   const device = given === 'auto' ? 'cpu' : given;
   await attempt(check, key, async () =>
     engineNamed(check.extensions.engines, engine).checkModel?.({ modelPath, maxModelLen, device }),

@@ -1,6 +1,6 @@
 /**
- * Loads the plugins that a configuration names, then reads the configuration and checks it against
- * them.
+ * Loads the plugins that a configuration names, then reads the configuration and checks the names
+ * of parts in it.
  */
 import path from 'node:path';
 import type { RowDriver } from '@trinity-rft/buffer/driver';
@@ -26,7 +26,7 @@ import { engineTable } from '../assembly/models/engines.js';
 import type { Extensions } from '../context/stage-context.js';
 import { loadPlugins, type PluginOptions } from '../plugins/load.js';
 
-/** Parts that a program adds to those of configurations. */
+/** Parts that a program adds to the built-in parts and those of plugins. */
 export interface ExtensionOptions extends PluginOptions {
   /** Additional workflows and reward functions. */
   readonly workflows?: readonly WorkflowDefinition[];
@@ -40,9 +40,9 @@ export interface ExtensionOptions extends PluginOptions {
   /** Consumers of metrics, in addition to those of the configuration. */
   readonly monitors?: readonly Monitor[];
   /**
-   * Opens the storage for experiences instead of SQLite, at the path of the experience buffer;
-   * closed with the run. Throws when another process has that store open. The studio and other
-   * readers of a run only support SQLite.
+   * Opens a storage for experiences other than SQLite, at the path of the experience buffer. The
+   * storage is closed at the end of the training run. Must throw when another process has the
+   * storage open. The studio and other readers of a training run's files only support SQLite.
    */
   readonly openRows?: (path: string) => RowDriver;
 }
@@ -52,8 +52,8 @@ export interface ConfigurationOptions
   /** Path of the YAML file. */
   readonly configPath: string;
   /**
-   * True if the workflows and reward functions of the file must exist. Commands that only read a
-   * run's files need neither them nor plugins. @default true
+   * True if the workflows and reward functions that the file names must exist. Commands that only
+   * read the files of a training run need neither these parts nor plugins. @default true
    */
   readonly checkNames?: boolean;
   /** @default the environment of the process */
@@ -67,7 +67,9 @@ export interface Configuration extends Extensions {
 }
 
 /**
- * @param projects folders whose `node_modules` may hold the plugins, besides that of `cwd`
+ * Loads plugins, and merges their parts with the built-in parts and those of the options.
+ * @param projects further folders in whose `node_modules` plugins are looked up, after that of
+ * `cwd`
  * @throws ConfigError for plugins that cannot be loaded, and for names that are used twice
  */
 export async function loadExtensions(
@@ -105,7 +107,7 @@ export async function loadExtensions(
 }
 
 /**
- * Loads the plugins that options and file name, then the file.
+ * Loads the plugins that the options and the configuration file name, then the file.
  * @throws ConfigError for plugins, and with every problem of the file
  */
 export async function readConfiguration(options: ConfigurationOptions): Promise<Configuration> {

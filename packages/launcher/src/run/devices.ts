@@ -1,4 +1,7 @@
-/** Device that `model.device: auto` will use, and the model that `trinity doctor gpu` measures. */
+/**
+ * Reports the device that `model.device: auto` will use, and opens the model that `trinity doctor
+ * gpu` measures.
+ */
 import type { Environment } from '@trinity-rft/buffer/internal';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { ConfigError, systemClock } from '@trinity-rft/core';
@@ -13,7 +16,7 @@ import { readConfiguration, type ConfigurationOptions } from './configuration.js
 
 const willMeasure = 'the run measures a step on both devices when it starts, and stores the result';
 
-/** A line for each stage with `model.device: auto`. Measures and downloads nothing. */
+/** Returns a line for each stage with `model.device: auto`. Measures and downloads nothing. */
 export async function planDevices(
   given: ResolvedConfig,
   engines: EngineTable,
@@ -31,7 +34,7 @@ export async function planDevices(
 }
 
 interface Expected {
-  /** Recorded device, or auto. */
+  /** Recorded device of the stage, or `auto` if none is recorded. */
   readonly device: StageConfig['model']['device'] | undefined;
   readonly engines: EngineTable;
 }
@@ -50,8 +53,8 @@ async function expected(
 }
 
 /**
- * The model of a configuration's first stage, which is fetched if its hub id is not in the cache.
- * @throws ConfigError for the configuration, and if another engine trains
+ * Returns the model of a configuration's first stage. Fetches a hub model that is not in the cache.
+ * @throws ConfigError for problems of the configuration, and if another engine trains
  */
 export async function readDeviceModel(
   options: ConfigurationOptions & { readonly report: (line: string) => void },

@@ -1,10 +1,13 @@
-/** `end.json`: how the last process of a run ended, for `trinity status`. */
+/**
+ * Reads and writes `end.json`, which tells `trinity status` how the last process of a training run
+ * ended.
+ */
 import { readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
 import { replaceFile, tryJson } from '@trinity-rft/core/support';
 
-/** Name of the file in the folder of the run. */
+/** Name of the file in the folder of the training run. */
 const endFile = 'end.json';
 
 export interface RunEnd {
@@ -19,7 +22,10 @@ export interface RunEnd {
 export const forgetEnd = (directory: string): Promise<void> =>
   rm(path.join(directory, endFile), { force: true });
 
-/** Writes how the run ended. Never rejects: the outcome of the work matters more than this file. */
+/**
+ * Writes how the training run ended. Never rejects, because the outcome of the work matters more
+ * than this file.
+ */
 export async function writeEnd(directory: string, end: RunEnd): Promise<void> {
   const isThere = await stat(directory).catch(() => undefined);
   if (isThere === undefined) return;
@@ -28,20 +34,28 @@ export async function writeEnd(directory: string, end: RunEnd): Promise<void> {
   );
 }
 
-/** End of the last process; undefined while one is running, if none ran, or after a kill. */
+/**
+ * Reads how the last process ended. Returns undefined if a process is active, if there was none, or
+ * if the last one was killed.
+ */
 export async function readEnd(directory: string): Promise<RunEnd | undefined> {
   const text = await readFile(path.join(directory, endFile), 'utf8').catch(() => undefined);
   return tryJson(text) as RunEnd | undefined;
 }
 
-/** Cause of an abort: the signal that the process received, or the reason that a program gave. */
+/**
+ * Returns the cause of an abort: the operating-system signal that the process received, or the
+ * reason that a program gave.
+ */
 export const interruptOf = ({ aborted, reason }: AbortSignal): string | undefined => {
   if (!aborted) return undefined;
   const text = describeError(reason);
   return /^The process received (\w+)\.$/.exec(text)?.[1] ?? text;
 };
 
-/** Text such as `was stopped by SIGTERM after train step 12, on 2026-11-23 at 15:40:24`. */
+/**
+ * Returns a text such as `was stopped by SIGTERM after train step 12, on 2026-11-23 at 15:40:24`.
+ */
 export function describeEnd({ how, by, trainStep, at }: RunEnd): string {
   const verb = { finished: 'finished', interrupted: 'was stopped', failed: 'failed' }[how];
   const cause = by === undefined ? '' : ` by ${by}`;

@@ -1,4 +1,4 @@
-/** Failure files of a run, and the handling of uncaught errors. */
+/** Writes and reads the failure files of a training run, and handles uncaught errors. */
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError, CancelledError } from '@trinity-rft/core';
@@ -8,7 +8,7 @@ import { evaluationsName } from '../assembly/data/evaluation-answers.js';
 
 export const failureFile = 'failure.txt';
 
-/** The first error, if closing resources after that error failed as well. */
+/** Returns the first error, if closing resources after that error failed as well. */
 export function firstCause(error: unknown): unknown {
   let cause = readableThrown(error);
   while (cause instanceof Error && cause.name === 'SuppressedError' && 'suppressed' in cause)
@@ -16,7 +16,10 @@ export function firstCause(error: unknown): unknown {
   return cause;
 }
 
-/** Stacks of an error and its causes without secrets; undefined if it has no stack. */
+/**
+ * Returns the stacks of an error and its causes without secrets, or undefined if the error has no
+ * stack.
+ */
 export function redactedStacks(error: unknown): string | undefined {
   const first = firstCause(error);
   return first instanceof Error && first.stack !== undefined
@@ -24,7 +27,7 @@ export function redactedStacks(error: unknown): string | undefined {
     : undefined;
 }
 
-/** True for an error that only says that `signal` stopped the work. */
+/** Returns true for an error that only reports that `signal` stopped the work. */
 export function isInterrupt(error: unknown, signal: AbortSignal): boolean {
   const isInterruption = (cause: Error): boolean =>
     cause instanceof CancelledError || cause === signal.reason || cause.name === 'AbortError';
@@ -32,8 +35,8 @@ export function isInterrupt(error: unknown, signal: AbortSignal): boolean {
 }
 
 /**
- * Writes the error with its causes and stacks into `directory`. Never rejects: the error itself
- * matters more.
+ * Writes the error with its causes and stacks to `directory`. Never rejects, because the error
+ * itself matters more.
  */
 export async function writeFailure(directory: string, error: unknown): Promise<void> {
   await writeFile(path.join(directory, failureFile), `${redactText(stacksOf(error))}\n`).catch(
@@ -42,7 +45,7 @@ export async function writeFailure(directory: string, error: unknown): Promise<v
 }
 
 /**
- * Messages of the newest {@link writeFailure} of a run or its stages; undefined if there is none.
+ * Returns the messages of the newest failure file of a training run or its stages, or undefined.
  */
 export async function readFailure(jobDirectory: string): Promise<string | undefined> {
   const inside = await readdir(jobDirectory).catch(() => []);
@@ -57,7 +60,10 @@ export async function readFailure(jobDirectory: string): Promise<string | undefi
   return newest && messagesIn(await readFile(newest.file, 'utf8'));
 }
 
-/** Messages in the text of a failure file, causes included, without the places in the code. */
+/**
+ * Extracts the messages of a failure file, including those of causes, without the lines of the
+ * stacks.
+ */
 export const messagesIn = (stacks: string): string =>
   stacks
     .split('\n')
@@ -69,8 +75,9 @@ const mostCauses = 8;
 const longestStack = 20_000;
 
 /**
- * Stacks of an error and its causes, at most {@link mostCauses} because causes may be circular.
- * Other fields are left out: those of a client library's errors hold requests, with their API keys.
+ * Joins the stacks of an error and its causes. Includes at most {@link mostCauses} causes, because
+ * causes may be circular. Omits other fields, because errors of client libraries may contain
+ * requests with API keys.
  */
 function stacksOf(error: unknown, depth = 0): string {
   if (!(error instanceof Error)) return describeError(error);
@@ -80,7 +87,10 @@ function stacksOf(error: unknown, depth = 0): string {
   return `${stack}\n  [cause]: ${stacksOf(cause, depth + 1).replaceAll('\n', '\n  ')}`;
 }
 
-/** Maximum number of reports per run: messages that contain times or ids all differ. */
+/**
+ * Maximum number of reports per training run. The limit is needed because messages that contain
+ * times or ids all differ.
+ */
 const mostReports = 100;
 
 const strayErrors = {
@@ -89,9 +99,9 @@ const strayErrors = {
 } as const;
 
 /**
- * Reports unhandled rejections and uncaught exceptions, once per message, instead of letting them
- * end the process: a user's agent may leave a promise or a timer behind. The attempt that caused
- * them still ends with its own result or at its deadline.
+ * Reports unhandled rejections and uncaught exceptions, once per message, so that they do not end
+ * the operating-system process. They occur when a user's agent does not await a promise or stop a
+ * timer. The attempt that caused such an error still ends with its own result or at its deadline.
  */
 export function catchStrayErrors(report: (line: string) => void): { stop(): void } {
   const seen = new Set<string>();

@@ -1,4 +1,4 @@
-/** Allows one process per run directory. */
+/** Allows only one operating-system process per folder of a training run. */
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,11 +10,11 @@ import { openSqlite } from '@trinity-rft/core/store';
 const busy = 5;
 
 /**
- * Locks the run directory, creating it if needed; returns a function that releases it. The
- * operating system's lock on the empty database `<role>.lock` is released however the process ends,
- * and a new process with the same id does not inherit it. `<role>.pid` next to it is only for
- * messages. A server without a trainer has a separate lock (`serve`), since another process trains
- * in the same directory.
+ * Locks the folder of a training run, and creates the folder if needed. Returns a function that
+ * releases the lock. The lock is an operating-system lock on the empty database `<role>.lock`. It
+ * is released even if the process is killed, and a new process with the same id does not inherit
+ * it. The file `<role>.pid` is only used in messages. A server without a trainer has a separate
+ * lock (`serve`), because another process trains in the same folder.
  * @throws ConfigError naming the process that holds the lock, or the folder that cannot be written
  */
 export async function lockRun(
@@ -36,13 +36,17 @@ export async function lockRun(
   }
   const held = holder;
   return async () => {
-    // The file is only for messages: a failure to remove it must not hide how the run ended.
+    // The file is only used in messages, so a failure to remove it must not hide the result of the
+    // training run.
     await rm(pidFile, { force: true }).catch(() => undefined);
     held.close();
   };
 }
 
-/** Id of the process on this machine that holds a run directory; undefined if it is not held. */
+/**
+ * Returns the id of the process on this machine that has locked the folder of a training run.
+ * Returns undefined if the folder is not locked.
+ */
 export async function lockHolder(
   jobDirectory: string,
   role: 'run' | 'serve' = 'run',

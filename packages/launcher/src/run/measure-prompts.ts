@@ -11,7 +11,7 @@ import { beginEpisode } from '../outer/outer.js';
 import { readChatFormat } from '../assembly/models/chat-format.js';
 import type { Extensions } from '../context/stage-context.js';
 
-/** Timeout of the environment in ms, short enough for a user at a terminal. */
+/** Timeout of the environment, in ms. It is short because a user waits at the terminal. */
 const patienceMs = 30_000;
 
 interface Measured {
@@ -24,8 +24,8 @@ interface Measured {
 
 /**
  * Begins and closes the first task. Returns a warning if its prompt is too long or cannot be
- * measured; undefined also for task sets that no environment generates. The model must be on this
- * disk.
+ * measured. Otherwise, and for task sets that no environment generates, returns undefined. The
+ * model must be on this disk.
  */
 export async function promptWarning(measured: Measured): Promise<string | undefined> {
   const { storageType, workflow, workflowArgs } = measured.taskset;

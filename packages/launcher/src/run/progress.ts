@@ -1,4 +1,4 @@
-/** `stage_meta.json`: the completed stages of a run. */
+/** Reads and writes `stage_meta.json`, which records the completed stages of a training run. */
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
@@ -7,7 +7,7 @@ import { replaceFile } from '@trinity-rft/core/support';
 const fileName = 'stage_meta.json';
 
 export interface StageProgress {
-  /** Index of the current stage; the number of stages if all are done. */
+  /** Index of the current stage, or the number of stages if all are done. */
   readonly latestStage: number;
 }
 
@@ -31,7 +31,10 @@ export const hasBegun = (jobDirectory: string): Promise<boolean> =>
     () => false,
   );
 
-/** True when a run with this many stages was started in `jobDirectory` and is not complete. */
+/**
+ * Returns true if a training run was started in `jobDirectory` and has not completed `stages`
+ * stages.
+ */
 export async function isUnfinished(jobDirectory: string, stages: number): Promise<boolean> {
   return (
     (await hasBegun(jobDirectory)) && (await readStageProgress(jobDirectory)).latestStage < stages

@@ -1,4 +1,7 @@
-/** A whole run: configuration, plugins, lock, and the stages in order. */
+/**
+ * Executes a whole training run: reads configuration and plugins, locks the folder, and executes
+ * the stages in order.
+ */
 import path from 'node:path';
 import type { LoadedConfig, ResolvedConfig } from '@trinity-rft/config';
 import { isScorerName } from '@trinity-rft/config/internal';
@@ -50,7 +53,8 @@ import { explorerFolder } from '../modes/distributed/explorer-folder.js';
 import { runStage, type StageSurroundings } from './stage.js';
 
 /**
- * `file`: its folder is another place to look up plugins; `problemAt`: finds the line of a problem.
+ * A parsed configuration. Plugins are also looked up in the folder of `file`. `problemAt` finds the
+ * line of a problem.
  */
 type ParsedConfig = Pick<LoadedConfig, 'config' | 'warnings'> &
   Partial<Pick<LoadedConfig, 'file' | 'problemAt'>>;
@@ -61,7 +65,9 @@ export interface RunOptions
   readonly configPath: string | ParsedConfig;
   /** Terminal to which progress is written. */
   readonly terminal: Terminal;
-  /** Interrupts the run, which finishes its step and writes a checkpoint to resume from. */
+  /**
+   * Signal that interrupts the training run, which then finishes its step and writes a checkpoint.
+   */
   readonly signal?: AbortSignal;
   /** @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -70,19 +76,19 @@ export interface RunOptions
   /** Options of stages in mode `serve`. */
   readonly serve?: ServeOptions;
   /**
-   * True to start over if a shared store holds an earlier run of this name, which the store keeps
-   * under another name.
-   * @default false, which refuses an earlier run
+   * True to start over if a shared store has an earlier training run of this name. The store keeps
+   * the earlier training run under another name.
+   * @default false: an earlier training run is an error
    */
   readonly newRun?: boolean;
   /**
-   * True to explore without waiting for a trainer, in mode `explore`. @default false: waits 30 s
-   * for a trainer, without limit if `overrides` set the mode
+   * True to explore without waiting for a trainer, in mode `explore`. @default false: waits for a
+   * trainer for 30 s, or without limit if `overrides` set the mode
    */
   readonly alone?: boolean;
   /**
-   * Continues even if files that the run reads have changed since its last start.
-   * @default false, which refuses changed files by name
+   * True to continue even if files that the training run reads have changed since its last start.
+   * @default false: changed files are an error
    */
   readonly acceptChangedFiles?: boolean;
   /** Options of stages in mode `bench`. */
@@ -91,10 +97,13 @@ export interface RunOptions
 
 export interface RunSummary {
   readonly interrupted: boolean;
-  /** True if an earlier process completed the run and nothing was left to do. */
+  /**
+   * True if an earlier operating-system process completed the training run and nothing was left to
+   * do.
+   */
   readonly doneBefore: boolean;
   readonly jobDirectory: string;
-  /** Last train step of the stage that ran last. */
+  /** Last train step of the last executed stage. */
   readonly trainStep: number;
   /** Folder of the last checkpoint; undefined when nothing was trained. */
   readonly checkpoint: string | undefined;
@@ -103,8 +112,8 @@ export interface RunSummary {
 }
 
 /**
- * Starts or resumes the run of `configPath`. While stages run, uncaught errors are reported instead
- * of ending the process.
+ * Starts or resumes the training run of `configPath`. During the stages, uncaught errors are
+ * reported instead of ending the operating-system process.
  * @throws ConfigError and TaskError for problems that the user can fix, other errors for the rest
  */
 export async function run(options: RunOptions): Promise<RunSummary> {
@@ -123,7 +132,7 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   }
 }
 
-/** Checks files and parts of the configuration, then runs it under the lock of its folder. */
+/** Checks files and parts of the configuration, then executes the training run. */
 async function runRead(
   options: RunOptions,
   read: ParsedConfig & { readonly extensions: Extensions },
@@ -143,7 +152,7 @@ async function runRead(
   const { latestStage } = await readStageProgress(jobDirectory);
   // An evaluation uses the last stage.
   const from = Math.min(evaluation ? Infinity : latestStage, stages.length - 1);
-  // Finds a mistake in the last stage before hours of work.
+  // All stages are checked now, so that a mistake in the last stage is found before hours of work.
   const { warnings, digests } = await unlessInterrupted<Partial<CheckedFiles>>(signal, {}, () =>
     checkFiles({ ...read, config }, extensions, { from, env, signal }),
   );
@@ -176,7 +185,7 @@ async function readAll(
   return { ...(await loadExtensions(all, projects)), loaded: configPath };
 }
 
-/** Checks the names of workflows and reward functions before anything starts. */
+/** Checks the names of workflows and reward functions before the first stage starts. */
 function assertNamesKnown(config: ResolvedConfig, { workflows, rewardFns }: Extensions): void {
   for (const { taskset } of config.stages.flatMap(tasksetsOf)) {
     const { workflow, rewardFn, rewardFnArgs } = taskset;
@@ -186,8 +195,8 @@ function assertNamesKnown(config: ResolvedConfig, { workflows, rewardFns }: Exte
 }
 
 /**
- * Resolves to `otherwise` if `signal` interrupts the work; the run then ends before it opens a
- * model.
+ * Resolves to `otherwise` if `signal` interrupts the work. The training run then ends before it
+ * opens a model.
  */
 async function unlessInterrupted<T>(
   signal: AbortSignal,
@@ -202,7 +211,10 @@ async function unlessInterrupted<T>(
   }
 }
 
-/** @throws ConfigError if the run uses no shared store and would be resumed */
+/**
+ * Checks that `newRun` can be used.
+ * @throws ConfigError if the training run uses no shared store and would be resumed
+ */
 function assertStartsOver({ resume, jobDirectory, stages: [stage] }: ResolvedConfig): void {
   if (!resume || stage.part !== undefined) return;
   throw new ConfigError(
@@ -211,7 +223,10 @@ function assertStartsOver({ resume, jobDirectory, stages: [stage] }: ResolvedCon
   );
 }
 
-/** @throws ConfigError if the run has no explorer that could explore alone */
+/**
+ * Checks that `alone` can be used.
+ * @throws ConfigError if the mode is not `explore`
+ */
 function assertExplores({ stages: [{ part, mode }] }: ResolvedConfig): void {
   if (part === 'explore') return;
   throw new ConfigError(
@@ -220,7 +235,10 @@ function assertExplores({ stages: [{ part, mode }] }: ResolvedConfig): void {
   );
 }
 
-/** Warnings about explorers in the configuration, which only the command `trinity run` starts. */
+/**
+ * Returns a warning if the configuration asks for explorers, which only the command `trinity run`
+ * starts.
+ */
 const explorersWithoutEffect = ({ stages }: ResolvedConfig): readonly string[] =>
   stages
     .filter(({ mode, part, cluster }) => mode === 'both' && !part && cluster.explorers > 0)
@@ -231,13 +249,13 @@ const explorersWithoutEffect = ({ stages }: ResolvedConfig): readonly string[] =
     );
 
 /**
- * Time in ms that an explorer waits for a trainer; no limit if `overrides` set the mode, because
- * then the trainer is started as well.
+ * Returns the time in ms that an explorer waits for a trainer. There is no limit if `overrides` set
+ * the mode, because a trainer is then started as well.
  */
 const aloneAfter = ({ alone, overrides }: RunOptions): number =>
   alone ? 0 : overrides?.['mode'] === undefined ? 30_000 : Infinity;
 
-/** Inputs of stage `from` and of the later stages. */
+/** Inputs of the stages from stage `from` on. */
 interface Reads {
   readonly from: number;
   /** Digests of rows; undefined if the user interrupted the reading. */
@@ -247,7 +265,11 @@ interface Reads {
   readonly isAccepted: boolean;
 }
 
-/** @param loaded `file` is an absolute path; undefined for a configuration without a file */
+/**
+ * Executes the stages under the lock of the folder.
+ * @param loaded configuration. Its `file` is an absolute path, or undefined if it was not read from
+ * a file
+ */
 async function runLocked(
   loaded: ParsedConfig,
   surroundings: StageSurroundings,
@@ -256,7 +278,7 @@ async function runLocked(
   const { terminal, signal, serve } = surroundings;
   const { jobDirectory, stages } = loaded.config;
   const role = serve?.train === false ? 'serve' : 'run';
-  // Folder that only this process writes.
+  // Folder to which only this operating-system process writes.
   const place = stages[0].part === 'explore' ? explorerFolder(stages[0]) : jobDirectory;
   const unlock = await lockRun(place, role);
   const strayErrors = catchStrayErrors((line) => terminal.write(`${line}\n`));
@@ -266,7 +288,7 @@ async function runLocked(
     maxTimeoutMs: Math.max(...stages.map(({ explorer }) => explorer.maxTimeoutMs)),
     signal,
   });
-  // A benchmark does not change how the run ended.
+  // A benchmark does not change the recorded end of the training run.
   const keepsEnd = role === 'run' && stages.slice(reads.from).some(({ mode }) => mode !== 'bench');
   let end: Omit<RunEnd, 'at'> = { how: 'failed' };
   try {
@@ -286,7 +308,10 @@ async function runLocked(
   }
 }
 
-/** Skips stages that were completed before, except the last one, which may have become longer. */
+/**
+ * Executes the stages. Skips stages that were already completed, except the last stage, which may
+ * have become longer.
+ */
 async function runStages(
   { config: given, problemAt = inNoFile }: ParsedConfig,
   surroundings: StageSurroundings,
@@ -301,7 +326,8 @@ async function runStages(
       surroundings.terminal.write(
         `model.device: auto keeps ${model.device}, with which the run began.\n`,
       );
-  // Benchmarks, explorers and servers beside a trainer use a run without keeping its record.
+  // Benchmarks, explorers, and servers beside a trainer use a training run, but do not write its
+  // record.
   const isGuest =
     remaining.every(({ mode, part }) => mode === 'bench' || part === 'explore') ||
     surroundings.serve?.train === false;
@@ -343,14 +369,15 @@ async function runStages(
 }
 
 /**
- * Time in ms within which restarts of an engine's server are counted; more restarts than the
- * maximum end the run.
+ * Time in ms within which restarts of an engine's server are counted. More than `mostRestarts`
+ * restarts within this time end the training run.
  */
 const troubleMs = 10 * 60_000;
 const mostRestarts = 3;
 
 /**
- * Runs a stage, and resumes it from the last checkpoint if its engine reports a restarted server.
+ * Executes a stage, and resumes it from the last checkpoint if its engine reports a restarted
+ * server.
  */
 async function resuming(
   { terminal, clock, signal }: StageSurroundings,

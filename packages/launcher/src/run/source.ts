@@ -1,4 +1,7 @@
-/** `configuration.json`: the file that a run was last started from. */
+/**
+ * Reads and writes `configuration.json`, which names the configuration file of a training run's
+ * last start.
+ */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { tryJson } from '@trinity-rft/core/support';
@@ -9,7 +12,10 @@ export async function writeSource(jobDirectory: string, file: string): Promise<v
   await writeFile(path.join(jobDirectory, fileName), `${JSON.stringify({ file })}\n`);
 }
 
-/** Absolute path of the file; undefined for runs of programs, and if nothing was recorded. */
+/**
+ * Returns the absolute path of the file. Returns undefined if a program started the training run
+ * without a file, or if nothing was recorded.
+ */
 export async function readSource(jobDirectory: string): Promise<string | undefined> {
   const text = await readFile(path.join(jobDirectory, fileName), 'utf8').catch(() => undefined);
   const file = (tryJson(text) as { readonly file?: unknown } | null | undefined)?.file;

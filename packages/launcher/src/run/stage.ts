@@ -1,4 +1,4 @@
-/** Runs one stage, with its log, monitor and failure files. */
+/** Executes one stage, with its log, monitor and failure files. */
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
@@ -29,7 +29,7 @@ import { explorerFolder } from '../modes/distributed/explorer-folder.js';
 import { watchProcess, type ProcessWatch } from '../watch/watch-process.js';
 import { failureFile, firstCause, isInterrupt, writeFailure } from './failure.js';
 
-/** Parts and options that all stages of a run share. */
+/** Parts and options that all stages of a training run share. */
 export interface StageSurroundings extends ModeOptions {
   readonly terminal: Terminal;
   readonly clock: Clock;
@@ -41,9 +41,9 @@ interface StageOptions extends StageSurroundings {
   readonly stage: StageConfig;
   readonly endedBefore: boolean;
   readonly hasBegun: boolean;
-  /** Consequences of a changed configuration for the run, one line each. */
+  /** Consequences of a changed configuration for the training run, one line each. */
   readonly changes: readonly string[];
-  /** Called with the stage and its device when it has been opened and its first step follows. */
+  /** Called with the stage and its device after the stage was opened, before its first step. */
   readonly onStart: (stage: StageConfig) => void;
 }
 
@@ -59,7 +59,7 @@ const modes: Readonly<
 const loops = { both: runBoth, explore: runExplorer, train: runTrainer } as const;
 
 /**
- * Runs or resumes a stage. Rejects with the first cause, which is also in the log and
+ * Starts or resumes a stage. Rejects with the first cause, which is also written to the log and to
  * `failure.txt`.
  */
 export async function runStage(options: StageOptions): Promise<StageResult> {
@@ -90,7 +90,8 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
     };
     const startModel = await startModelOf(config, stage);
     const { engines } = options.extensions;
-    // Beside a trainer and other explorers, a measurement would be one of their load.
+    // An explorer does not measure, because a trainer or other explorers may use the machine at the
+    // same time.
     const measure = stage.part !== 'explore';
     const placed = await withDevice(stage, startModel, { engines, measure, report: say, signal });
     const result = await modes[stage.mode]({
@@ -128,15 +129,18 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
   }
 }
 
-/** Folder for failure files. A failed benchmark has its own, because the run did not fail. */
+/**
+ * Returns the folder for failure files. A benchmark has a separate folder, because its failure is
+ * not a failure of the training run.
+ */
 function failureFolder(stage: StageConfig): string {
   if (stage.mode === 'bench') return evaluationsFolder(stage.jobDirectory);
   return stage.part === 'explore' ? explorerFolder(stage) : stage.jobDirectory;
 }
 
 /**
- * Folder for log and metrics of an explorer, or of a server that does not train; undefined for
- * others, which write to the run's folder.
+ * Returns the folder for log and metrics of an explorer, or of a server that does not train.
+ * Returns undefined for other stages, which write to the training run's folder.
  */
 function ownFolder(stage: StageConfig, serve: StageContext['serve']): string | undefined {
   if (stage.part === 'explore') return explorerFolder(stage);
@@ -149,7 +153,10 @@ const withOwnLogs = (stage: StageConfig, folder: string): StageConfig => ({
   monitor: { ...stage.monitor, directory: path.join(folder, 'monitor') },
 });
 
-/** Result of a stage that was interrupted before it returned one: the newest checkpoint on disk. */
+/**
+ * Returns the result of a stage that was interrupted before it returned a result. The result names
+ * the newest checkpoint on disk.
+ */
 async function interrupted(jobDirectory: string): Promise<StageResult> {
   const newest = (await listCheckpoints(jobDirectory)).at(-1);
   return { ...stageResult(newest?.manifest.step ?? 0, newest?.directory), interrupted: true };

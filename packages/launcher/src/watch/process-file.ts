@@ -1,6 +1,7 @@
 /**
- * `status.json`: the state of a process that makes a run alone, written once a second. Processes
- * that share a run use their store instead.
+ * Reads and writes `status.json`, the status of an operating-system process that explores and
+ * trains alone. The file is written once a second. Processes that share a training run use the run
+ * store instead.
  */
 import { rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -9,7 +10,7 @@ import path from 'node:path';
 import type { MemberRole, Wait } from '@trinity-rft/core/store';
 import { replaceFileSync } from '@trinity-rft/core/support';
 
-/** Name of the file in the folder of the run. */
+/** Name of the file in the folder of the training run. */
 const processFileName = 'status.json';
 const beatMs = 1000;
 
@@ -21,7 +22,7 @@ export interface ProcessFile {
   close(): void;
 }
 
-/** Progress of the run. */
+/** Progress of the training run. */
 export interface ProcessProgress {
   readonly exploreStep: number;
   readonly trainStep: number;
@@ -39,7 +40,7 @@ interface ProcessBeat {
   readonly progress: ProcessProgress;
 }
 
-/** Content of `status.json`; undefined if no process makes the run alone. */
+/** Reads `status.json`. Returns undefined if the file does not exist. */
 export async function readProcessBeat(jobDirectory: string): Promise<ProcessBeat | undefined> {
   const file = path.join(jobDirectory, processFileName);
   const text = await readFile(file, 'utf8').catch(() => undefined);
@@ -69,11 +70,12 @@ export function openProcessFile(
     try {
       replaceFileSync(file, JSON.stringify(beat));
     } catch {
-      // Other writes report a full disk.
+      // Ignored: other writes report a full disk.
     }
   };
   write();
-  // Real time instead of the run's clock: the file shows whether the process lives.
+  // A real timer instead of the training run's clock, because the file shows whether the process is
+  // alive.
   const timer = setInterval(write, beatMs);
   timer.unref();
   return {

@@ -1,6 +1,6 @@
 /**
- * `store.json`: address, without password, of the store that processes share; not written for the
- * `run.db` in the run's folder.
+ * Reads and writes `store.json`, the address (without password) of the store that operating-system
+ * processes share. The file is not written if the store is `run.db` in the training run's folder.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -9,16 +9,19 @@ import { isSecretName, replaceFileSync } from '@trinity-rft/core/support';
 export interface StorePlace {
   /** Path, or URL of a server without its password. */
   readonly url: string;
-  /** Name of the run in the store. */
+  /** Name of the training run in the store. */
   readonly run: string;
 }
 
-/** Name of the file in the folder of the run. */
+/** Name of the file in the folder of the training run. */
 const storeFileName = 'store.json';
-/** The database of a run whose processes are on one machine. */
+/** Name of the database of a training run whose processes are all on one machine. */
 const ownStoreName = 'run.db';
 
-/** Lets `trinity status` and `trinity why` find the store by the folder of the run. */
+/**
+ * Writes the address of the store, so that `trinity status` and `trinity why` can find the store by
+ * the training run's folder.
+ */
 export function writeStorePlace(jobDirectory: string, { url, run }: StorePlace): void {
   const file = path.join(jobDirectory, storeFileName);
   if (url === path.join(jobDirectory, ownStoreName)) {
@@ -30,8 +33,8 @@ export function writeStorePlace(jobDirectory: string, { url, run }: StorePlace):
 }
 
 /**
- * Place of the run's store; without `run` for the database in the run's folder, which may not
- * exist.
+ * Returns the address of the training run's store. For the database in the training run's folder,
+ * which may not exist, the result has no `run`.
  */
 export function readStorePlace(
   jobDirectory: string,

@@ -1,4 +1,4 @@
-/** Reports the state of a process's synchronizer in its `status.json`. */
+/** Reports the waits and the progress of a synchronizer in `status.json`. */
 import type { OnPause } from '@trinity-rft/explorer/internal';
 import type { Synchronizer } from '@trinity-rft/synchronizer';
 import { openProcessFile } from './process-file.js';
@@ -10,7 +10,7 @@ export interface ProcessWatch {
   close(): void;
 }
 
-/** Opens `status.json` for a process that explores and trains. */
+/** Opens `status.json` for an operating-system process that explores and trains. */
 export function watchProcess(jobDirectory: string): ProcessWatch {
   const progress = { exploreStep: 0, trainStep: 0, version: 0 };
   const file = openProcessFile(jobDirectory, () => progress);

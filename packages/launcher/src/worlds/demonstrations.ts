@@ -1,4 +1,4 @@
-/** Demonstrations: conversations in which the solver of an environment plays its tasks. */
+/** Makes demonstrations: conversations in which the solver of an environment solves its tasks. */
 import { ConfigError } from '@trinity-rft/core';
 import { demonstrate, type Demonstration, type SplitName } from '../outer/outer.js';
 import { openWorld, type WorldOptions } from './open-world.js';
@@ -9,7 +9,7 @@ export interface DemonstrationOptions extends WorldOptions {
   readonly count: number;
   /** Seed of the tasks. @default 0 */
   readonly seed?: number;
-  /** Maximum number of turns. @default the maximum of the environment, or 20 */
+  /** Maximum number of turns per conversation. @default the maximum of the environment, or 20 */
   readonly maxTurns?: number;
 }
 

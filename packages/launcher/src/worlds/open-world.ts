@@ -1,4 +1,4 @@
-/** Opens one environment by its name, outside of a run. */
+/** Opens one environment by its name, outside of a training run. */
 import {
   ConfigError,
   type Logger,
@@ -24,7 +24,7 @@ export interface WorldOptions extends Pick<
   readonly name: string;
   /** The environment's `environment_args`. @default no arguments */
   readonly args?: Readonly<Record<string, unknown>>;
-  /** Time in ms that the environment may take for an answer. @default 60_000 */
+  /** Maximum time in ms that the environment may take to respond. @default 60_000 */
   readonly timeoutMs?: number;
   /** @default no logger */
   readonly logger?: Logger;
@@ -44,7 +44,10 @@ export interface OpenWorld {
   close(): Promise<void>;
 }
 
-/** All environments that a configuration can name, sorted. @throws ConfigError for plugins */
+/**
+ * Returns all environments that a configuration can name, sorted by name. @throws ConfigError for
+ * plugins
+ */
 export async function listEnvironments(
   options: Omit<WorldOptions, 'name'>,
 ): Promise<readonly EnvironmentDefinition[]> {
@@ -55,7 +58,10 @@ export async function listEnvironments(
     .map((name) => environments.get(name));
 }
 
-/** @throws ConfigError for an unknown name, wrong arguments or plugins; EnvironmentError */
+/**
+ * Opens an environment.
+ * @throws ConfigError for an unknown name, wrong arguments or plugins; EnvironmentError
+ */
 export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   const { name, args = {}, timeoutMs = 60_000, logger = silentLogger } = options;
   const { signal = new AbortController().signal } = options;

@@ -1,11 +1,11 @@
-/** The gradient of adapters, computed from their folders before and after an update. */
+/** Computes the gradient of adapters from their folders before and after an update. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { TrainEngine } from '@trinity-rft/core/engine';
 
 /**
- * Settings of AdamW: with an epsilon far above the gradient, the update is proportional to the
- * gradient.
+ * Settings of AdamW. Because epsilon is much larger than the gradient, the update is proportional
+ * to the gradient.
  */
 const [epsilon, factor] = [1e8, 1e-2];
 export const proportionalStep = {
@@ -18,7 +18,10 @@ export const proportionalStep = {
 
 type Tensors = ReadonlyMap<string, Float32Array>;
 
-/** Adapter gradient of the update that `engine` makes from its accumulated gradients. */
+/**
+ * Lets `engine` make an update from its accumulated gradients. Returns the gradient of the
+ * adapters.
+ */
 export async function adapterGradient(
   engine: TrainEngine,
   before: string,
@@ -36,7 +39,8 @@ export async function adapterGradient(
 }
 
 /**
- * Reads a safetensors file of 32-bit numbers: the length of the header, the header, the numbers.
+ * Reads a safetensors file of 32-bit numbers. The file consists of the length of the header, the
+ * header, and the numbers.
  */
 export function readAdapter(checkpoint: string): Tensors {
   const bytes = readFileSync(path.join(checkpoint, 'lora_adapter', 'adapter_model.safetensors'));
@@ -54,8 +58,8 @@ export function readAdapter(checkpoint: string): Tensors {
 }
 
 /**
- * SkyRL trains one matrix A for query, key and value, and one for gate and up: the gradient of such
- * a shared matrix is the sum over its uses.
+ * SkyRL trains one matrix A for query, key and value, and one matrix A for gate and up. The
+ * gradient of such a shared matrix is the sum over its uses.
  */
 const shared = [/(q|k|v)_proj\.lora_A/, /(gate|up)_proj\.lora_A/];
 

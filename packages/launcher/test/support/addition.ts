@@ -1,4 +1,4 @@
-/** The task of the quickstart, and a model trained on partly wrong answers to it. */
+/** The task of the quickstart, and a model that was trained on partly wrong answers. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Random, createRandom } from '@trinity-rft/core';
@@ -11,7 +11,8 @@ interface Problem {
 }
 
 /**
- * Sums of two numbers below 100, shuffled; the least significant digit of an answer comes first.
+ * Returns all sums of two numbers below 100, shuffled. The least significant digit of an answer
+ * comes first.
  */
 function problems(random: Random): readonly Problem[] {
   const two = (value: number): string => String(value).padStart(2, '0');
@@ -23,7 +24,7 @@ function problems(random: Random): readonly Problem[] {
   return random.shuffle(all);
 }
 
-/** Replaces a digit of about two thirds of the answers by a random digit. */
+/** Replaces a digit of the answer by a random digit, with probability 0.65. */
 const withSlip = ({ question, answer }: Problem, random: Random): Problem => {
   const [at, digit] = [random.integer(3), random.integer(10)];
   const wrong = answer.slice(0, at) + String(digit) + answer.slice(at + 1);
@@ -39,7 +40,7 @@ export interface AdditionRun {
   readonly changes: Readonly<Record<string, unknown>>;
 }
 
-/** Writes the configuration of a run. @returns the path of the configuration */
+/** Writes the configuration of a training run. @returns the path of the configuration */
 export function writeRun({ root, name, changes }: AdditionRun): string {
   const file = path.join(root, `${name}.yaml`);
   const own = { project: 'test', name, checkpoint_root_dir: 'runs', seed: 42 };
@@ -67,7 +68,7 @@ export const additionTasks = {
 /**
  * Writes the tasks into `root`, and trains a model on partly wrong answers for a few seconds.
  * @param config sizes of the model
- * @default those of `createModel`
+ * @default the sizes of `createModel`
  * @returns folder of the model
  */
 export async function taughtModel(

@@ -1,6 +1,6 @@
 /**
- * Runs whose model is a table of bigrams, which learns in milliseconds: the model folder only has a
- * tokenizer and a size.
+ * Training runs whose model is a table of bigrams, which learns in milliseconds. Only the tokenizer
+ * and the vocabulary size of the model folder are used.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,17 +13,23 @@ import { run, type RunOptions } from '../../src/run/run.js';
 type Keys = Readonly<Record<string, unknown>>;
 
 export interface BigramRuns {
-  /** Root of the model folder `model` and the runs. */
+  /** Folder with the model folder `model` and the training runs. */
   readonly root: string;
   readonly tokenizer: Tokenizer;
-  /** Vocab size of the model; at least that of the tokenizer. */
+  /** Vocabulary size of the model, at least that of the tokenizer. */
   readonly vocabSize: number;
-  /** @param changes replace whole sections of the configuration */
+  /**
+   * Executes a training run.
+   * @param changes sections that replace sections of the configuration
+   */
   runWith(name: string, changes?: Keys, options?: Partial<RunOptions>): ReturnType<typeof run>;
   remove(): void;
 }
 
-/** @param tasks number of tasks; a batch takes two */
+/**
+ * Creates the model folder and the tasks.
+ * @param tasks number of tasks; a batch has two
+ */
 export async function bigramRuns(tasks: number): Promise<BigramRuns> {
   const root = mkdtempSync(path.join(tmpdir(), 'trinity-bigrams-'));
   const directory = path.join(root, 'model');

@@ -1,4 +1,4 @@
-/** The gradient of a train step, computed from the weights before and after it. */
+/** Computes the gradient of a train step from the weights before and after the step. */
 import path from 'node:path';
 import type { Experience, Metrics } from '@trinity-rft/core';
 import type { Engine, ValueEngine } from '@trinity-rft/core/engine';
@@ -8,8 +8,8 @@ import { testRuntime } from '@trinity-rft/testing';
 import { trainStep } from '@trinity-rft/trainer';
 
 /**
- * Settings of AdamW: with an epsilon far above the gradient, the update is proportional to the
- * gradient; the factor keeps the digits of small gradients.
+ * Settings of AdamW. Because epsilon is much larger than the gradient, the update is proportional
+ * to the gradient. The factor preserves the digits of small gradients.
  */
 const [epsilon, factor] = [1e8, 1e4];
 const optimizer = { learningRate: factor * epsilon, epsilon, weightDecay: 0, clipGradNorm: 0 };
@@ -62,6 +62,6 @@ export async function gradientOf(options: GradientOptions): Promise<{
 export const norm = (values: Float32Array): number =>
   Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
 
-/** |a - b| / |a| */
+/** Returns |a - b| / |a|. */
 export const difference = (a: Float32Array, b: Float32Array): number =>
   norm(a.map((value, i) => value - b[i]!)) / norm(a);

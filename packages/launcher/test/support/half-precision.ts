@@ -1,10 +1,10 @@
-/** A model folder whose weights are bfloat16, as those of public models are. */
+/** Creates model folders with bfloat16 weights, as public models have. */
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 type Header = Record<string, { dtype: string; shape: number[]; data_offsets: [number, number] }>;
 
-/** Copies a folder with float32 weights, each rounded to the nearest bfloat16. */
+/** Copies a folder with float32 weights, and rounds each weight to the nearest bfloat16. */
 export function halfPrecision(from: string, to: string): string {
   cpSync(from, to, { recursive: true });
   rmSync(path.join(to, 'manifest.json'), { force: true });

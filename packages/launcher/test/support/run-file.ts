@@ -1,4 +1,4 @@
-/** Makes a run in a separate process: `run-file.ts CONFIGURATION FOLDER`. */
+/** Executes a training run in a separate process: `run-file.ts CONFIGURATION FOLDER`. */
 import { run } from '../../src/run/run.js';
 
 const [configPath = '', cwd = ''] = process.argv.slice(2);

@@ -9,7 +9,7 @@ const rowOf = (length: number, promptLength: number) => ({
   temperature: 1,
 });
 export const batch: TokenBatch = { rows: [rowOf(9, 3), rowOf(5, 1), rowOf(12, 4)] };
-/** Gradients of both signs, so that their sum as weights of cross-entropy is arbitrary. */
+/** Gradients of both signs, so that the weights of the cross-entropy have no special sum. */
 export const gradients = Float32Array.from({ length: 18 }, (_, i) => ((i % 5) - 2.2) / 7);
 
 export async function learn({ trainer }: Pick<Engine, 'trainer'>, steps: number): Promise<void> {

@@ -1,4 +1,4 @@
-/** SkyRL's real Tinker server on this machine's processor, installed once into the user's cache. */
+/** Starts SkyRL's real Tinker server on the CPU. SkyRL is installed once into the user's cache. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import path from 'node:path';
@@ -8,7 +8,10 @@ import { freePort, installOnce, type Installed } from '@trinity-rft/test-support
 const startMs = 240_000;
 const release = '0.4.0';
 
-/** Finds or installs SkyRL: six gigabytes. `aiohttp` and `psutil` are imported but not declared. */
+/**
+ * Finds SkyRL or installs it (six gigabytes). SkyRL imports `aiohttp` and `psutil` without
+ * declaring them.
+ */
 export const findSkyrl = (): Promise<Installed> =>
   installOnce({
     name: `skyrl-${release}`,
@@ -40,8 +43,8 @@ const backend = {
 };
 
 /**
- * Starts SkyRL; resolves when its API answers. Its engine may start minutes later. Must run under
- * `uv run`.
+ * Starts SkyRL. Resolves when its API answers; its engine may start minutes later. SkyRL must be
+ * started with `uv run`.
  */
 export async function startSkyrl(options: SkyrlOptions): Promise<StartedSkyrl> {
   const { uv, python, modelPath, directory } = options;
@@ -65,7 +68,10 @@ export async function startSkyrl(options: SkyrlOptions): Promise<StartedSkyrl> {
   return { url, port, stop: () => end(child) };
 }
 
-/** Environment variables of SkyRL on a CPU; it starts its engine with a second `uv`. */
+/**
+ * Returns the environment variables of SkyRL on a CPU. PATH includes `uv`, because SkyRL starts its
+ * engine with `uv`.
+ */
 export const skyrlEnvironment = (uv: string): NodeJS.ProcessEnv => ({
   ...process.env,
   PATH: `${path.dirname(uv)}${path.delimiter}${process.env['PATH'] ?? ''}`,
@@ -84,7 +90,7 @@ async function answers(child: ChildProcess, url: string): Promise<void> {
   throw new Error(`SkyRL did not answer within ${startMs / 1000} s.`);
 }
 
-/** Kills the server with its engine, which is a separate process. */
+/** Kills the server and its engine, which is a separate process. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));

@@ -1,4 +1,4 @@
-/** TuFT's real server on this machine's processor, installed once into the user's cache. */
+/** Starts TuFT's real server on the CPU. TuFT is installed once into the user's cache. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ const startMs = 240_000;
 const release = '0.2.2';
 export const tuftKey = 'tml-local';
 
-/** Finds or installs TuFT: five gigabytes, without vLLM, which only its sampling needs. */
+/** Finds TuFT or installs it (five gigabytes), without vLLM, which only sampling needs. */
 export const findTuft = (): Promise<Installed> =>
   installOnce({
     name: `tuft-${release}`,
@@ -38,7 +38,8 @@ export interface TuftOptions {
 }
 
 /**
- * Patches torch: TuFT's actors reset GPU memory statistics, which fails on a machine without a GPU.
+ * Python code that patches torch. TuFT's actors reset GPU memory statistics, which fails on a
+ * machine without a GPU.
  */
 const sitecustomize = `
 import importlib.machinery, sys
@@ -93,7 +94,8 @@ export async function startTuft(options: TuftOptions): Promise<StartedTuft> {
 }
 
 /**
- * Starts a Ray cluster that claims to have GPUs; returns the variables with which TuFT finds it.
+ * Starts a Ray cluster that claims to have GPUs. Returns the environment variables with which TuFT
+ * finds the cluster.
  */
 export async function startRay({
   python,
@@ -136,7 +138,7 @@ function start(
   return child;
 }
 
-/** Configuration as JSON, which is valid YAML. */
+/** Returns the configuration as data that is written as JSON, which is valid YAML. */
 const configOf = ({ models, directory, maxModelLen = 64 }: TuftOptions) => ({
   checkpoint_dir: path.join(directory, 'saved'),
   authorized_users: { [tuftKey]: 'tests' },

@@ -1,4 +1,4 @@
-/** Number of experiences of a store that each train step used; an experience can be used once. */
+/** Returns the number of experiences of a store that each train step used. */
 export function usedSteps(database: string): readonly (readonly [step: number, count: number])[] {
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
   const file = new DatabaseSync(database, { readOnly: true });

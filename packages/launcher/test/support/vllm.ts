@@ -1,4 +1,4 @@
-/** Servers of a real vLLM for this machine's processor. */
+/** Starts servers of a real vLLM on the CPU. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -43,7 +43,7 @@ export interface StartOptions {
   readonly dtype?: 'float32' | 'bfloat16';
 }
 
-/** Starts vLLM; resolves when the server answers. */
+/** Starts vLLM. Resolves when the server answers. */
 export async function startVllm(options: StartOptions): Promise<StartedVllm> {
   const { python, modelPath, folder, lora, tokenizer = true, dtype = 'float32' } = options;
   const port = options.port ?? (await freePort());
@@ -86,7 +86,8 @@ const linear = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 
 /** Options for adapters. vLLM supports only certain maximum ranks. */
 const adapterOptions = (rank: number): readonly string[] => [
   ...['--enable-lora', '--max-loras', '2', '--max-lora-rank', String(Math.max(8, rank))],
-  // Without, a text that is scored beside others ends the server: it adapts the output as well.
+  // Without this option, the output layer is adapted as well, and the server crashes when it scores
+  // several texts together.
   ...['--lora-target-modules', ...linear],
 ];
 
@@ -95,7 +96,8 @@ export const vllmEnvironment = (): NodeJS.ProcessEnv => ({
   ...process.env,
   HF_HUB_OFFLINE: '1',
   VLLM_SERVER_DEV_MODE: '1',
-  // Texts as long as the model has positions are scored with room for one token more.
+  // Scoring a text generates one more token, so a text of the model's maximum length needs a longer
+  // limit.
   VLLM_ALLOW_LONG_MAX_MODEL_LEN: '1',
   VLLM_ALLOW_RUNTIME_LORA_UPDATING: 'True',
   VLLM_CPU_KVCACHE_SPACE: '1',
@@ -112,6 +114,6 @@ function endGroup({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended.
+    // The process has already ended.
   }
 }

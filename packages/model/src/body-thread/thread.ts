@@ -9,7 +9,8 @@ export interface BodyMethods {
 
 interface BodyThread {
   /**
-   * Parses a body. Transfers its bytes: the caller cannot use them afterwards.
+   * Parses a body. Transfers the bytes of the body to the thread, so that the caller can no longer
+   * use them.
    * @throws ModelError as `parseBody` does, EngineError if the thread died
    */
   parse(body: BodyText): Promise<ParsedBody>;
@@ -17,8 +18,8 @@ interface BodyThread {
 }
 
 /**
- * Creates the interface of the thread. The thread starts with the first body, and is restarted with
- * the next one if it has died.
+ * Creates the interface of the thread. The thread is started for the first body. If it has died, it
+ * is restarted for the next body.
  */
 export function createBodyThread(): BodyThread {
   const thread = lazyThread<BodyMethods, undefined>({

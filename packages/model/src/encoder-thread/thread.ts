@@ -17,8 +17,8 @@ export interface EncoderThread {
 }
 
 /**
- * Creates the interface of the thread. The thread starts with the first text, and is restarted with
- * the next one if it has died.
+ * Creates the interface of the thread. The thread is started for the first text. If it has died, it
+ * is restarted for the next text.
  */
 export function createEncoderThread(files: TokenizerFiles): EncoderThread {
   const thread = lazyThread<EncoderMethods, TokenizerFiles>({

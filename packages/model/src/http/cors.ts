@@ -1,15 +1,16 @@
 /** Cross-origin requests (CORS): decides which web pages may call the server from a browser. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** Sets the headers of an answer. Also answers preflight requests, and then returns true. */
+/** Sets the headers of a response. Answers a preflight request itself, and then returns true. */
 export type Cors = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
 
 /** Seconds for which browsers may cache the answer to a preflight request. */
 const maxAge = '600';
 
 /**
- * @param origins such as `https://app.example`; `*` for all. If empty, browsers block pages of
- * other origins
+ * Creates the function that handles cross-origin requests.
+ * @param origins allowed origins, such as `https://app.example`; `*` for all. If empty, browsers
+ * block pages of other origins
  */
 export function createCors(origins: readonly string[]): Cors {
   const all = origins.includes('*');

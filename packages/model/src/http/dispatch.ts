@@ -1,4 +1,7 @@
-/** Passes requests to the handler of their rollout, on a socket or without one. */
+/**
+ * Passes requests to the handler of their rollout. Requests may arrive over a socket or within the
+ * process.
+ */
 import type { ServerResponse } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
@@ -18,15 +21,15 @@ export interface AppOptions {
   readonly refusals: Refusals;
   readonly rewards?: RewardRoute | undefined;
   /**
-   * Enables `GET /ready`. Returns the reason why the server currently accepts no calls; undefined
-   * if it accepts calls.
+   * Enables `GET /ready`. Returns the reason why the server currently accepts no calls, or
+   * undefined if it accepts calls.
    */
   readonly unready?: (() => string | undefined) | undefined;
 }
 
 /**
- * Creates the request listener of a server. `GET /health` and `GET /ready` need no key; `GET
- * /metrics` with the admin key reports on the server; all other requests go to a rollout.
+ * Creates the request listener of a server. `GET /health` and `GET /ready` need no key. `GET
+ * /metrics` with the admin key returns metrics of the server. All other requests go to a rollout.
  */
 export function createApp(
   table: RolloutTable,
@@ -87,10 +90,7 @@ export async function dispatch(
   }
 }
 
-/**
- * Writes a complete answer in one write. A Response is passed to the adapter, which writes it in
- * pieces.
- */
+/** Writes a complete answer in one write, whereas the adapter would write a Response in pieces. */
 function write(answer: WholeAnswer, outgoing: ServerResponse): Response {
   if (outgoing.destroyed) answer.lost();
   else {

@@ -18,8 +18,8 @@ export interface EndpointHandlerOptions extends Omit<ResponsesContext, 'deduplic
 }
 
 /**
- * Routes by method and by the last segments of the path; `*` matches any one segment. The segments
- * before (`/r/<rollout>`) depend on where the handler is mounted.
+ * Routes by method and by the last segments of the path. `*` matches any single segment. The
+ * preceding segments (`/r/<rollout>`) depend on the path at which the handler is mounted.
  */
 const routes: readonly {
   readonly method: string;
@@ -39,8 +39,8 @@ const routes: readonly {
 ).map(([method, path, route]) => ({ method, path, segments: path.split('/').slice(1), route }));
 
 /**
- * Creates the handler of one rollout. It does not reject: every error becomes a response. If a
- * request's signal aborts, its generation ends and is not recorded.
+ * Creates the handler of one rollout. The handler does not reject, because every error becomes a
+ * response. If a request's signal aborts, its generation ends and is not recorded.
  */
 export function createEndpointHandler(options: EndpointHandlerOptions): AnswerHandler {
   const { deliveries, counters } = options;
@@ -71,8 +71,8 @@ function findRoute(request: Request): Route<ResponsesContext> {
 }
 
 /**
- * True if a path ends with the pattern. The first segment of a path is empty, because paths begin
- * with a slash, and cannot be part of the match.
+ * Returns true if a path ends with the pattern. The first segment of a path is empty, because paths
+ * begin with a slash, and cannot be part of the match.
  */
 function endsWith(segments: readonly string[], pattern: readonly string[]): boolean {
   const from = segments.length - pattern.length;
@@ -81,7 +81,10 @@ function endsWith(segments: readonly string[], pattern: readonly string[]): bool
   );
 }
 
-/** @throws ModelError 429 while the endpoint is paused */
+/**
+ * Checks that the endpoint is not paused.
+ * @throws ModelError 429 while the endpoint is paused
+ */
 function checkPause({ pausedFor, deduplication }: RouteContext): void {
   const seconds = pausedFor?.();
   if (seconds === undefined) return;

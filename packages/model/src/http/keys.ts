@@ -1,28 +1,31 @@
-/** Secret keys: random, and stored as digests. */
+/** Creates and reads secret keys. Keys are random, and servers store only their digests. */
 import { createHmac, createSecretKey, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** `rk_` keys give access to one rollout, `ak_` keys to the metrics of the server. */
 export type KeyKind = 'rk' | 'ak';
 
-/** A key of 256 random bits. */
+/** Creates a key of 256 random bits. */
 export function newKey(kind: KeyKind): string {
   return `${kind}_${randomBytes(32).toString('base64url')}`;
 }
 
-/** An id for addresses: 72 random bits as letters, digits, `-` and `_`. */
+/** Creates an id for addresses: 72 random bits as letters, digits, `-` and `_`. */
 export function newRolloutId(): string {
   return randomBytes(9).toString('base64url');
 }
 
-/** Digest of a key. Servers find keys by digest, so that timing reveals nothing about a key. */
+/**
+ * Returns the digest of a key. Servers look up keys by digest, so that timing reveals nothing about
+ * a key.
+ */
 export function digestOf(key: string): string {
   return hash('sha256', key, 'base64url');
 }
 
 /**
- * Keys of a request, from `Authorization: Bearer` and `x-api-key`: none, one, or two that differ.
- * `x-rollout-key` and the path take precedence, because programs may send keys of other services in
- * the two usual headers.
+ * Returns the keys of a request, from `Authorization: Bearer` and `x-api-key`: none, one, or two
+ * different keys. `x-rollout-key` and the path take precedence, because programs may send keys of
+ * other services in the two usual headers.
  */
 export function keysOf({ headers, url }: Request): readonly string[] {
   const header = (name: string) => headers.get(name)?.trim() || undefined;
@@ -40,14 +43,17 @@ const keySegment = /\/(rk_[\w.-]+)(?=\/v1(?:[/?#]|$))/;
 
 const keyInPath = (url: string): string | undefined => keySegment.exec(url)?.[1];
 
-/** Address that contains the key, so that a client need not send it in a header. */
+/** Returns an address that contains the key, so that a client need not send the key in a header. */
 export const withKey = (baseURL: string, apiKey: string): string =>
   baseURL.replace(/(?=\/v1$)/, `/${apiKey}`);
 
-/** Address without its key, for messages. */
+/** Returns an address without its key, for messages. */
 export const withoutKey = (path: string): string => path.replace(keySegment, '');
 
-/** Keys that contain a text, with a signature that only this server can make. */
+/**
+ * Creates and reads keys that contain a text and a signature. Only this server can make the
+ * signature.
+ */
 export interface SignedKeys {
   sign(text: string): string;
   /** Returns the text of a key that this object signed; undefined for other keys. */
@@ -55,7 +61,7 @@ export interface SignedKeys {
 }
 
 export function createSignedKeys(): SignedKeys {
-  // Uses a key object, because a buffer would be converted to one for every signature.
+  // Uses a key object, because a buffer would be converted to a key object for every signature.
   const secret = createSecretKey(randomBytes(32));
   const sign = (text: string): string => {
     const mac = createHmac('sha256', secret).update(text).digest('base64url');

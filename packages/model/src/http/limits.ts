@@ -2,8 +2,8 @@
 import { defaultHttpLimits, type HttpLimits } from '@trinity-rft/http-server';
 
 /**
- * Limits and timeouts of an endpoint server, without the limits of request bodies, which are part
- * of the endpoint policy.
+ * Limits and timeouts of an endpoint server. The limits of request bodies are part of
+ * `EndpointPolicy`.
  */
 export interface EndpointLimits extends HttpLimits {
   /** Milliseconds for which the server remembers that a rollout has ended. @default 600_000 */

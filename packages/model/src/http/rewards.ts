@@ -1,6 +1,6 @@
 /**
- * Accepts rewards that arrive after their runs: `POST /r/<rollout>/v1/rewards` with the key of the
- * rollout, and `POST /v1/rewards` with one key for all runs.
+ * Accepts rewards that arrive after their rollouts: `POST /r/<rollout>/v1/rewards` with the key of
+ * the mounted rollout, and `POST /v1/rewards` with one key for all rollouts.
  */
 import { ModelError, type Clock } from '@trinity-rft/core';
 import type { RewardReceipt } from '@trinity-rft/core/store';
@@ -9,7 +9,7 @@ import { errorResponse } from '../protocols/shared/answer/error-response.js';
 import { readBody } from '../protocols/shared/request/body.js';
 import { createSignedKeys, digestOf, keysOf, withoutKey } from './keys.js';
 
-/** Runs of one task that a rollout performs, numbered from `firstRun`. */
+/** Runs of one task that a mounted rollout performs. Their numbers start at `firstRun`. */
 export interface ScoredRuns {
   /** Key of the task: `batch/task`. */
   readonly task: string;
@@ -18,15 +18,15 @@ export interface ScoredRuns {
 }
 
 /**
- * Stores the reward of a run, and returns whether it was stored or why not. `run` is an id such as
- * `batch/task/run`.
+ * Stores the reward of a run, and returns `stored` or the reason why it was not stored. `run` is an
+ * id such as `batch/task/run`.
  */
 export type ScoreRun = (run: string, reward: number) => RewardReceipt | Promise<RewardReceipt>;
 
 export interface RewardRoute {
   /** Creates a key that may score only these runs, for the lifetime of the server. */
   keyFor(rollout: string, runs: ScoredRuns): string;
-  /** Answers a request; undefined for other paths. Does not reject. */
+  /** Answers a request. Returns undefined for other paths. Does not reject. */
   answer(request: Request): Promise<Response> | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface RewardRouteOptions {
 export function createRewardRoute({ score, rewardKey, runtime }: RewardRouteOptions): RewardRoute {
   const rewardDigest = rewardKey && digestOf(rewardKey);
   const keys = createSignedKeys();
-  /** Runs that the request may score; undefined means all runs. */
+  /** Returns the runs that the request may score. Undefined means all runs. */
   const grantOf = (request: Request, rollout: string | undefined): ScoredRuns | undefined => {
     if (rollout === undefined) return assertRewardKey(request, rewardDigest);
     const grants = keysOf(request).map((key) => keys.read(key));
@@ -127,7 +127,9 @@ function notOwn(run: string, runs: ScoredRuns): ModelError {
 
 type Refusal = Exclude<RewardReceipt, 'stored'> | 'not_stored';
 
-/** Error for a client, which must not learn anything about the files of the run. */
+/**
+ * Creates the error for a client. It must not reveal anything about the files of the training run.
+ */
 function refusal(run: string, reason: Refusal, cause?: unknown): ModelError {
   const [status, why] = refusals[reason];
   const message = `The reward of run "${run}" was not stored: ${why}.`;

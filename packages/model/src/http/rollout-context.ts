@@ -1,6 +1,6 @@
 /**
- * Opt-in: finds the rollout of a call by its asynchronous context, for clients that are created
- * outside of a rollout.
+ * Finds the rollout of a call by the asynchronous context of the call, for clients that are created
+ * outside of a rollout. Programs must opt in to this.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ModelError, WorkflowError } from '@trinity-rft/core';
@@ -9,14 +9,15 @@ import { contextPath } from './rollout-table.js';
 
 /**
  * Endpoint for agents whose clients are created once, when their module loads. Such a client uses
- * `baseURL`, `apiKey` and `fetch` of this object (`env()` and `install()` for clients that read the
- * environment and the global fetch); each run is wrapped in `run`.
+ * `baseURL`, `apiKey` and `fetch` of this object. For clients that read the environment and the
+ * global fetch, use `env()` and `install()`. Each rollout must be wrapped in `run`.
  *
- * A call fails if its rollout is unknown: outside of `run`, after the run has ended, and over a
- * socket. One case cannot be detected: a queue that all runs share may start a waiting call from
- * within another run (LangChain's `maxConcurrency`), and the call is then recorded for that run.
- * Pass such a queue to `bindQueue`, or create the client in the run from `model.endpoint()`, which
- * needs no context. A run whose calls were all lost to other runs fails at its end.
+ * A call fails if its rollout is unknown: outside of `run`, after the rollout has ended, and over a
+ * socket. One case cannot be detected. If all rollouts share a queue (LangChain's
+ * `maxConcurrency`), the queue may start a waiting call from within another rollout, for which the
+ * call is then recorded. Pass such a queue to `bindQueue`, or create the client in the rollout from
+ * `model.endpoint()`, which needs no context. A rollout whose calls were all recorded for other
+ * rollouts fails at its end.
  */
 export interface RolloutContext {
   /** Base URL, which ends in `/v1`. Not reachable over a socket. */
@@ -31,22 +32,25 @@ export interface RolloutContext {
   /** Environment variables for clients that read them when they are created. */
   env(): { readonly OPENAI_BASE_URL: string; readonly OPENAI_API_KEY: string };
   /**
-   * Replaces the global fetch with a function that handles requests to `baseURL` and to servers'
-   * `contextURL`, and passes on all other requests.
+   * Replaces the global fetch by a function that handles requests to `baseURL` and to the
+   * `contextURL` of servers. It passes all other requests to the original fetch.
    * @returns function that restores the original
    */
   install(): () => void;
   /**
    * Sends calls that `work` makes, directly or indirectly, to this model.
-   * @throws WorkflowError `ROLLOUT_CONTEXT_LOST` if `work` made no call while other runs were
+   * @throws WorkflowError `ROLLOUT_CONTEXT_LOST` if `work` made no call while other rollouts were
    * active
    */
   run<T>(model: RolloutEndpoint, work: () => T | Promise<T>): Promise<T>;
-  /** Makes a queue run each task in the context in which it was added. @returns the same queue */
+  /**
+   * Makes a queue execute each task in the context in which the task was added. @returns the same
+   * queue
+   */
   bindQueue<Q extends TaskQueue>(queue: Q): Q;
 }
 
-/** The part of a run's model that the context uses. */
+/** The part of a rollout's model that the context uses. */
 export interface RolloutEndpoint {
   endpoint(): EndpointAddress;
 }
@@ -65,11 +69,14 @@ interface Current {
 interface Shared {
   readonly current: AsyncLocalStorage<Current>;
   active: number;
-  /** Number of runs since the process started. */
+  /** Number of rollouts since the operating-system process started. */
   started: number;
 }
 
-/** State that exists once per process, even if two copies of this package are installed. */
+/**
+ * Returns the state, which exists once per operating-system process even if two copies of this
+ * package are installed.
+ */
 function shared(): Shared {
   const place = globalThis as { [key: symbol]: Shared | undefined };
   return (place[Symbol.for('trinity-rft.rollout-context')] ??= {
@@ -82,7 +89,7 @@ function shared(): Shared {
 const baseURL = `http://rollout.invalid${contextPath}`;
 const apiKey = 'rollout-context';
 
-/** Returns the context. All returned objects share the state of the process. */
+/** Returns the context. All returned objects share the state of the operating-system process. */
 export function rolloutContext(): RolloutContext {
   return {
     baseURL,
@@ -135,8 +142,8 @@ function install(): () => void {
 }
 
 /**
- * True for `baseURL`, and for addresses at a server's `contextURL`, which would be rejected over a
- * socket.
+ * Returns true for `baseURL`, and for addresses at a server's `contextURL`, which the server
+ * rejects over a socket.
  */
 function isContextual(input: Parameters<typeof globalThis.fetch>[0]): boolean {
   const url = input instanceof Request ? input.url : String(input);

@@ -1,4 +1,4 @@
-/** Open rollouts, found by the secret key of a request and checked against its path. */
+/** Finds open rollouts by the secret key of a request, and checks the path of the request. */
 import { ModelError, type Clock, InvariantError } from '@trinity-rft/core';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
 import { digestOf, keysOf, newKey } from './keys.js';
@@ -14,16 +14,20 @@ export interface OpenRollout {
 
 export interface RolloutTable {
   readonly size: number;
-  /** True if the key belongs to a rollout that answers `GET /metrics` itself. */
+  /** Returns true if the key belongs to a rollout that answers `GET /metrics` itself. */
   ownsMetrics(key: string): boolean;
   /**
+   * Adds a rollout.
    * @param key key of the rollout.
    * @default a random key
    * @throws InvariantError if the rollout is already open, if its id is not valid in a path, or if
    * the key belongs to another rollout
    */
   open(rollout: OpenRollout, key?: string): { readonly apiKey: string; readonly close: () => void };
-  /** @throws ModelError 401 without a valid key, 409 if the rollout has ended */
+  /**
+   * Finds the rollout of a request. @throws ModelError 401 without a valid key, 409 if the rollout
+   * has ended
+   */
   find(request: Request): OpenRollout;
 }
 
@@ -86,7 +90,7 @@ export function createRolloutTable(options: RolloutTableOptions): RolloutTable {
 
 interface ClosedRollouts {
   add(digest: string, rollout: string): void;
-  /** Id of a rollout that ended recently; undefined if the key belongs to none. */
+  /** Returns the id of a rollout that ended recently, or undefined if the key belongs to none. */
   find(digest: string): string | undefined;
 }
 

@@ -24,16 +24,15 @@ export interface EndpointServerOptions {
   /** Error texts for callers without access. @default texts about rollouts of a run */
   readonly refusals?: Refusals;
   /**
-   * Enables `GET /ready`. Returns the reason why the server currently accepts no calls; undefined
-   * if it accepts calls.
+   * Enables `GET /ready`. Returns the reason why the server currently accepts no calls, or
+   * undefined if it accepts calls.
    * @default `GET /ready` gives 404
    */
   readonly unready?: (() => string | undefined) | undefined;
   /** Enables `POST /r/<rollout>/v1/rewards`, see `MountOptions.runs`. @default that path gives 404 */
   readonly score?: ScoreRun;
   /**
-   * Enables, together with `score`, `POST /v1/rewards`, where this key may score every run by its
-   * id.
+   * Key with which `POST /v1/rewards` may score every run by its id. Requires `score`.
    * @default that path gives 404
    */
   readonly rewardKey?: string | undefined;
@@ -69,7 +68,7 @@ export interface EndpointMount {
   readonly apiKey: string;
   /** `http://HOST:PORT/r/<rollout>/<key>/v1`; as secret as the key. */
   readonly keyedBaseURL: string;
-  /** Calls the same endpoint without a socket; the key is checked in the same way. */
+  /** Calls the same endpoint without a socket. The key is checked in the same way. */
   readonly fetch: typeof globalThis.fetch;
   unmount(): void;
 }
@@ -85,21 +84,22 @@ export interface EndpointServer {
   /** Key for `GET /metrics`. */
   readonly adminKey: string;
   /**
+   * Mounts a rollout.
    * @throws InvariantError if the rollout is already mounted; CancelledError if its signal has
    * aborted or the server is closed
    */
   mount(options: MountOptions): EndpointMount;
   /**
-   * Ends all rollouts and waits for their calls, up to the time limit; then closes the remaining
-   * connections, with a warning.
+   * Ends all rollouts and waits for their calls, up to the time limit. Then closes the remaining
+   * connections, and logs a warning.
    */
   close(): Promise<void>;
 }
 
 /**
- * Opens a server, which runs until `close`. `GET /health` needs no key, `GET /metrics` with
- * `adminKey` reports on the server, and all other requests need the key of a rollout, under any
- * path. Keys that the server creates cannot be guessed. Keys are never logged.
+ * Opens a server, which is open until `close`. `GET /health` needs no key. `GET /metrics` with
+ * `adminKey` returns metrics of the server. All other requests, under any path, need the key of a
+ * rollout. Keys that the server creates cannot be guessed. Keys are never logged.
  * @throws ConfigError if the port is not available
  */
 export async function openEndpointServer(options: EndpointServerOptions): Promise<EndpointServer> {

@@ -1,19 +1,19 @@
 /** Counts the calls of a server, and tracks calls in flight. */
 
 export interface Traffic {
-  /** Starts a call. @returns function that ends it, which may be called repeatedly */
+  /** Starts a call. @returns function that ends the call; repeated calls of it have no effect */
   begin(rollout: string): () => void;
   /** Counts an answer by its status. */
   answered(status: number): void;
   readonly inFlight: number;
-  /** Rollouts with calls in flight. */
+  /** Returns the ids of rollouts with calls in flight. */
   rollouts(): readonly string[];
   /** Resolves when no call is in flight. */
   idle(): Promise<void>;
   report(): {
     readonly calls: number;
     readonly in_flight: number;
-    /** Number of answers by status, from 400 on. */
+    /** Numbers of answers with a status of 400 or above, by status. */
     readonly errors: Readonly<Record<string, number>>;
   };
 }

@@ -1,4 +1,4 @@
-/** A thread that is started by the first call, and restarted by the next call if it died. */
+/** A thread that the first call starts. If the thread has died, the next call restarts it. */
 import { describeError, EngineError } from '@trinity-rft/core';
 import { reviveError, type ErrorRecord } from '@trinity-rft/core/store';
 import {

@@ -13,11 +13,14 @@ export interface SampledTurn {
   readonly format: Pick<ChatFormat, 'stopTokenIds' | 'toolCallId'>;
   readonly callIndex: number;
   readonly choice: number;
-  /** True if log-probabilities are not known; the response then has zeros. @default false */
+  /** True if log-probabilities are unknown. The response then has zeros. @default false */
   readonly isExternal?: boolean;
 }
 
-/** @throws EngineError if the sequence violates the contract of samplers */
+/**
+ * Converts a sampled turn to a response.
+ * @throws EngineError if the sequence violates the contract of samplers
+ */
 export function toChatResponse({
   promptIds,
   sequence,
@@ -58,7 +61,7 @@ export const toToolCalls = (
     function: call,
   }));
 
-/** Indices of the recorded calls whose answers are part of a conversation. */
+/** Returns the indices of the recorded calls whose answers are part of a conversation. */
 export function callsInConversation(messages: readonly NormalMessage[]): readonly number[] {
   const ids = messages.flatMap((message) => message.tool_calls?.map(({ id }) => id) ?? []);
   return ids.flatMap((id) => callOfId(id) ?? []);
@@ -74,8 +77,8 @@ export function toMessage({ responseText, reasoningText, toolCalls }: ChatRespon
 }
 
 /**
- * Reason that a turn ended. A truncated turn has the reason `length`, even if it contains complete
- * tool calls.
+ * Returns the reason why a turn ended. A truncated turn has the reason `length`, even if it
+ * contains complete tool calls.
  */
 function finishReason(
   { stopReason }: SampledSequence,
@@ -86,14 +89,14 @@ function finishReason(
 }
 
 /**
- * Largest value above 0 that the log-probability of a token with probability 1 can get by rounding
- * in a float32 softmax.
+ * Largest value above 0 that rounding in a float32 softmax can give to the log-probability of a
+ * token with probability 1.
  */
 const roundingNoise = 1e-4;
 
 /**
- * Checks a sequence, and returns its log-probabilities, in which values above 0 that are rounding
- * noise are set to 0. Does not check that ids are within the vocabulary, which the engine does.
+ * Checks a sequence, and returns its log-probabilities. Sets values above 0 that are rounding noise
+ * to 0. Does not check that ids are within the vocabulary, because the engine checks this.
  * @throws EngineError if the sequence violates the contract of samplers
  */
 function checkedLogprobs(

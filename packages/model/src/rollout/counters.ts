@@ -2,6 +2,7 @@
 import type { Metrics } from '@trinity-rft/core';
 
 /**
+ * Names of counters:
  * - `calls`, `choices`, `prompt_tokens`, `response_tokens`: finished calls and their sizes
  * - `reused_tokens`: prompt tokens taken from recorded turns instead of rendered again
  * - `spliced`: calls that continued recorded turns exactly; `fork/<reason>`: calls that could not,

@@ -1,4 +1,4 @@
-/** Answers of a model behind an API, which sends texts; this module tokenizes them. */
+/** Gets answers of an external model, which returns texts, and tokenizes these texts. */
 import { encodeConversation, type ChatFormat, type ParsedTurn } from '@trinity-rft/chat';
 import {
   ModelError,
@@ -65,8 +65,8 @@ const turnOf = ({ responseText, reasoningText, toolCalls }: ChatResponse): Parse
 });
 
 /**
- * Tokens of the turn as the chat template writes it, up to the stop token, which a truncated turn
- * does not have.
+ * Returns the tokens of the turn as the chat template writes it, including the stop token. A
+ * truncated turn has no stop token.
  */
 function tokensOf(format: ChatFormat, question: Question, response: ChatResponse): Int32Array {
   const { stopTokenIds } = format;
@@ -92,7 +92,7 @@ function writtenIds(
     const { tokens, promptLength } = encodeConversation(format, whole);
     return tokens.slice(promptLength);
   } catch (error) {
-    // Some templates render earlier turns differently once an answer follows.
+    // Some templates render earlier turns differently when an answer follows.
     if (!TrinityError.is(error) || error.code !== 'CONVERSATION_REWRITTEN') throw error;
     return [...format.encode(responseText)];
   }

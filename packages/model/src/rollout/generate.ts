@@ -1,4 +1,7 @@
-/** Turns messages into a recorded answer: used by `chat` and by every endpoint protocol. */
+/**
+ * Generates a recorded answer from messages. `chat` and all protocols of the endpoint use this
+ * module.
+ */
 import {
   createLedger,
   normalizeMessages,
@@ -36,18 +39,18 @@ import { normalizeTools } from './tool-definitions.js';
 export interface GenerateOptions {
   readonly sampler: Sampler;
   /**
-   * Model that answers instead of the sampler, with text. Log-probabilities are then 0, so only
-   * algorithms that do not use them may learn from the answers.
+   * External model that answers with text instead of the sampler. Log-probabilities are then 0, so
+   * only algorithms that do not use log-probabilities may learn from the answers.
    * @default the sampler answers
    */
   readonly external?: ExternalModel;
-  /** Chat format with its caches. Share one between all rollouts of a model. */
+  /** Chat format with its caches. All rollouts of a model should share one format. */
   readonly format: ChatFormat;
   readonly defaults?: SamplingDefaults;
   readonly limits?: RolloutLimits;
   /**
-   * Seed of the rollout's call with the index `callIndex`, from 0. Equal seeds and prompts give
-   * equal answers.
+   * Returns the seed of the rollout's call with the index `callIndex`, from 0. Equal seeds and
+   * prompts give equal answers.
    */
   readonly seedFor: (callIndex: number) => number;
   /**
@@ -58,13 +61,12 @@ export interface GenerateOptions {
   /** True if the model may think before it answers. @default the chat template decides */
   readonly enableThinking?: boolean;
   /**
-   * True if the response format and the tool calls that a request requires are enforced, provided
-   * that the sampler supports it. Recorded log-probabilities are then those of the constrained
-   * distribution.
+   * True to enforce the response format and the tool calls that a request requires, if the sampler
+   * supports this. Recorded log-probabilities are then those of the constrained distribution.
    * @default false: the format is described to the model, which samples freely
    */
   readonly constrainedDecoding?: boolean;
-  /** True if experiences include the prompt as text. @default false */
+  /** True to include the prompt as text in experiences. @default false */
   readonly includePromptText?: boolean;
   readonly runtime: { readonly clock: Pick<Clock, 'now'> };
   /**
@@ -74,7 +76,7 @@ export interface GenerateOptions {
   readonly encodeLongText?: EncodeText;
 }
 
-/** The part of a turn being sampled that is already certain; later values only add to it. */
+/** The part of an unfinished turn that is already certain. Later values only add to this part. */
 export type TurnSoFar = Pick<ChatResponse, 'responseText' | 'reasoningText' | 'toolCalls'>;
 
 /** The part of a request that determines its prompt. */
@@ -89,18 +91,18 @@ interface PromptRequest {
 }
 
 export interface GenerateRequest extends PromptRequest {
-  /** True if tool calls are parsed from the answer, provided that there are tools. */
+  /** True to parse tool calls from the answer, if there are tools. */
   readonly parseTools: boolean;
   readonly sampling: CallSampling;
-  /** Constraint on the response; enforced only with `constrainedDecoding`. */
+  /** Constraint on the response. It is enforced only with `constrainedDecoding`. */
   readonly constraint?: Omit<ResponseConstraint, 'tools'>;
   /** Called while turns are sampled, if the sampler reports tokens. */
   readonly onTurn?: (choice: number, turn: TurnSoFar) => void;
-  /** Signal that aborts the call; also aborted at the end of the rollout. */
+  /** Signal that aborts the call. The end of the rollout aborts the call too. */
   readonly signal?: AbortSignal;
 }
 
-/** Result of {@link Generate}, already recorded. */
+/** Result of {@link Generate}, which is already recorded. */
 export interface Generation {
   /** Index of the call within the rollout, from 0. Calls whose sampling fails are counted too. */
   readonly callIndex: number;
@@ -116,10 +118,10 @@ export interface Choice {
   readonly malformedToolCalls: number;
 }
 
-/** @throws ModelError, CancelledError, EngineError */
+/** Samples and records an answer. @throws ModelError, CancelledError, EngineError */
 export type Generate = (request: GenerateRequest) => Promise<Generation>;
 
-/** Number of tokens of a prompt. Nothing is sampled or recorded. @throws ModelError */
+/** Counts the tokens of a prompt. Neither samples nor records anything. @throws ModelError */
 export type CountPrompt = (request: PromptRequest) => Promise<number>;
 
 export interface Calls {
@@ -156,8 +158,8 @@ export function createCalls(options: GenerateOptions, history: History, counters
     throwIfAborted(signal);
     const conversation = conversationOf(request);
     const { tools } = conversation;
-    // The prompt is awaited only if it is a promise, so that other calls are numbered in the order
-    // of their requests.
+    // The prompt is awaited only if it is a promise, so that calls without long texts are numbered
+    // in the order of their requests.
     const made = texts.attempt(() => promptFor(rollout, request, conversation));
     const prompt = made instanceof Promise ? await made : made;
     markDelivered(history, conversation, prompt);
@@ -251,8 +253,8 @@ function markDelivered(
 }
 
 /**
- * Makes a prompt without a template. Token ids are used unchanged; a text gets the tokenizer's
- * prefix unless it begins with that prefix.
+ * Creates a prompt without a template. Token ids are used unchanged. A text gets the tokenizer's
+ * prefix, unless it begins with this prefix.
  */
 function plainPrompt(plain: string | Int32Array, format: ChatFormat): LedgerPrompt {
   const { prefixIds } = format.tokenizer;
@@ -303,7 +305,10 @@ interface SampledCall {
   readonly callable: readonly ToolDefinition[] | false;
 }
 
-/** Converts sampled tokens to turns for the listener; undefined if there is no listener. */
+/**
+ * Creates the function that converts sampled tokens to turns for the listener. Returns undefined if
+ * there is no listener.
+ */
 function listenerFor(
   { options: { format, sampler } }: Rollout,
   { onTurn, plain, sampling: { stop = [] } }: GenerateRequest,
@@ -325,7 +330,7 @@ function listenerFor(
   };
 }
 
-/** The whole text of an answer, up to the stop string. */
+/** Returns the whole text of an answer, up to the stop string. */
 function plainTurn({ tokens, stopString }: SampledSequence, tokenizer: Tokenizer): ParsedTurn {
   const whole = tokenizer.decode(tokens, { skip: tokenizer.specialTokenIds });
   const end = stopString === undefined ? -1 : whole.lastIndexOf(stopString);

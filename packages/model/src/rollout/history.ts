@@ -3,7 +3,7 @@ import type { Fork } from '@trinity-rft/chat';
 import { WorkflowError, type ChatResponse, type Experience } from '@trinity-rft/core';
 import { assertAligned, emptyEid } from '@trinity-rft/core/internal';
 
-/** One sampled answer of a call as the history stores it. It becomes one experience. */
+/** One sampled answer of a call in the history. It becomes one experience. */
 export interface RecordedChoice {
   readonly callIndex: number;
   readonly choice: number;
@@ -22,33 +22,33 @@ export interface RecordedFork extends Fork {
 }
 
 /**
- * Maximum number of forks that are kept. These are enough to see a pattern, because an agent
- * repeats its mistake in every turn.
+ * Maximum number of forks that are kept. A few are sufficient to recognise a pattern, because an
+ * agent repeats its mistake in every turn.
  */
 const maxForks = 8;
 
 export interface History {
   add(choices: readonly RecordedChoice[]): void;
   /**
-   * Reports that no client received the answer of this call: the call becomes an experience only if
-   * a client receives the answer later.
+   * Reports that no client received the answer of this call. The call then becomes an experience
+   * only if a client receives the answer later.
    */
   markUndelivered(callIndex: number): void;
-  /** Reports that a client has the answer after all: it was delivered, or a conversation contains it. */
+  /** Reports that a client has received the answer of this call. */
   markDelivered(callIndex: number): void;
-  /** The first few conversations that deviated from their recorded tokens. */
+  /** Returns the first few conversations that deviated from their recorded tokens. */
   forks(): readonly RecordedFork[];
   /**
-   * One experience per choice, in the order in which the calls started.
+   * Returns one experience per choice, in the order in which the calls started.
    * @throws WorkflowError if recording is off
    */
   extract(clear: boolean): readonly Experience[];
 }
 
 /**
- * Creates a history. In extracted experiences, `eid.step` counts the calls that became experiences,
- * without gaps. It continues after a clear, so that ids stay unique within the run. It differs from
- * `callIndex`, which also counts failed and undelivered calls.
+ * Creates a history. In extracted experiences, `eid.step` numbers the calls that became
+ * experiences, without gaps. The numbers continue after a clear, so that ids remain unique within
+ * the rollout. They differ from `callIndex`, which also counts failed and undelivered calls.
  */
 export function createHistory(enabled: boolean): History {
   let recorded: RecordedChoice[] = [];
@@ -92,8 +92,8 @@ const historyOff = (): WorkflowError =>
   );
 
 /**
- * Experience of a recorded choice, as a copy, so that changes to it do not affect the recorded
- * data. `step` becomes `eid.step`.
+ * Creates the experience of a recorded choice. It is a copy, so that changes to it do not affect
+ * the recorded data. `step` becomes `eid.step`.
  */
 export function toExperience(
   { choice, response, time, promptText, fork }: RecordedChoice,
@@ -111,7 +111,7 @@ export function toExperience(
     temperature,
     responseText,
     metrics: {},
-    // Undefined values are left out, because stores would keep them as keys.
+    // Undefined values are omitted, because stores would keep their keys.
     info: {
       finishReason,
       times: [{ ...time }],

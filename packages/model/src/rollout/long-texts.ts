@@ -1,6 +1,7 @@
 /**
- * Long prompts: rejected before they are tokenized if they are too long to fit; otherwise tokenized
- * in another thread, because a text of megabytes would block all other calls.
+ * Handles long prompts. A prompt that is certainly too long is rejected before it is tokenized.
+ * Other long prompts are tokenized in another thread, because a text of megabytes would block all
+ * other calls.
  */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { tokenByteTable } from '@trinity-rft/chat';
@@ -19,18 +20,20 @@ export interface LongTextOptions {
 
 export interface LongTexts {
   /**
-   * Chat format that throws if the ids of a long text are needed but not available yet; {@link
-   * attempt} catches the error.
+   * Chat format that throws if the ids of a long text are needed but not available yet.
+   * {@link attempt} catches this error.
    */
   readonly format: ChatFormat;
   /**
-   * Returns the result of `work`, which is repeated once the ids of long texts are available; a
-   * promise only if there are long texts. `work` must have no side effects.
+   * Returns the result of `work`. Repeats `work` when the ids of long texts are available. Returns
+   * a promise only if there are long texts. `work` must have no side effects.
    */
   attempt<T>(work: () => T): T | Promise<T>;
 }
 
-/** Maximum number of characters that are tokenized within a few milliseconds. */
+/**
+ * Number of characters up to which a text is tokenized in this thread, within a few milliseconds.
+ */
 const longLength = 16_384;
 
 /** Thrown by synchronous code that needs the ids of a text before they are available. */
@@ -47,8 +50,8 @@ export function createLongTexts(options: LongTextOptions): LongTexts {
   const { format, encodeLongText } = options;
   const known = new Map<string, Int32Array>();
   /**
-   * Rendered long texts, for the second attempt, keyed by the messages, which are a new array in
-   * each call.
+   * Rendered long texts, for the second attempt. They are keyed by the messages, which are a new
+   * array in each call.
    */
   const rendered = new WeakMap<object, string>();
   const render: ChatFormat['render'] = (input) => {
@@ -82,7 +85,10 @@ export function createLongTexts(options: LongTextOptions): LongTexts {
   return { format: { ...format, encode, render }, attempt };
 }
 
-/** @throws ModelError 400 if the text has more bytes than the allowed number of tokens can have */
+/**
+ * Checks that a text may fit.
+ * @throws ModelError 400 if the text has more bytes than the allowed number of tokens can have
+ */
 function assertCouldFit(text: string, { format, sampler, limits = {} }: LongTextOptions): void {
   const { maxPromptTokens = Infinity, maxModelLen = Infinity } = limits;
   const most = Math.min(maxPromptTokens, maxModelLen, sampler.maxModelLen);
@@ -100,7 +106,10 @@ function assertCouldFit(text: string, { format, sampler, limits = {} }: LongText
 
 const longest = new WeakMap<object, number>();
 
-/** Length of the longest token in bytes; Infinity if one unknown token may stand for any text. */
+/**
+ * Returns the length of the longest token in bytes, or Infinity if one unknown token may stand for
+ * any text.
+ */
 function longestToken({ tokenizer }: ChatFormat): number {
   let length = longest.get(tokenizer);
   if (length === undefined) {
@@ -114,7 +123,7 @@ function longestToken({ tokenizer }: ChatFormat): number {
   return length;
 }
 
-/** False if a text without tokens becomes the unknown token, however long it is. */
+/** Returns false if a text without tokens becomes the unknown token, regardless of its length. */
 function hasTokenForAnyText({ model, decoder }: Readonly<Record<string, unknown>>): boolean {
   const { unk_token: unknown, byte_fallback: bytes } = (model ?? {}) as Readonly<
     Record<string, unknown>

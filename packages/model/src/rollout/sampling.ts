@@ -1,13 +1,18 @@
-/** Sampling settings of one call: its own options, within the limits of the rollout. */
+/**
+ * Resolves the sampling settings of one call: the options of the call, within the limits of the
+ * rollout.
+ */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { ModelError, type ChatOptions } from '@trinity-rft/core';
 import type { SamplingOptions } from '@trinity-rft/core/engine';
 
-/** Sampling settings of the run, for calls that do not set their own. */
+/** Sampling settings of the rollout, for calls that do not set these values. */
 export interface SamplingDefaults {
   /** Sampling temperature; 0 = greedy. @default 1 */
   readonly temperature?: number;
-  /** Probability mass of the most likely tokens that can be sampled. @default 1 */
+  /**
+   * Only the most likely tokens whose probabilities add up to this value can be sampled. @default 1
+   */
   readonly topP?: number;
   /** Number of most likely tokens that can be sampled; -1 = no limit. @default -1 */
   readonly topK?: number;
@@ -17,7 +22,7 @@ export interface SamplingDefaults {
   readonly minTokens?: number;
 }
 
-/** Upper bounds in tokens; if one is absent, only the sampler's limit applies. */
+/** Upper bounds in tokens. If a bound is absent, only the sampler's limit applies. */
 export interface RolloutLimits {
   readonly maxPromptTokens?: number;
   readonly maxResponseTokens?: number;
@@ -29,7 +34,7 @@ export type CallSampling = Pick<
   ChatOptions,
   'n' | 'temperature' | 'topP' | 'topK' | 'maxTokens' | 'minTokens' | 'stop' | 'topLogprobs'
 > & {
-  /** Seed that replaces the rollout's own: equal seeds and prompts give equal answers. */
+  /** Seed that replaces the seed of the rollout. Equal seeds and prompts give equal answers. */
   readonly seed?: number;
 };
 
@@ -43,7 +48,10 @@ export interface SamplingContext {
   readonly seed: number;
 }
 
-/** @throws ModelError 400: `context_length_exceeded`, or `invalid_request` for numbers out of range */
+/**
+ * Resolves the settings of a call.
+ * @throws ModelError 400: `context_length_exceeded`, or `invalid_request` for numbers out of range
+ */
 export function resolveSampling(
   call: CallSampling,
   context: SamplingContext,
@@ -70,7 +78,7 @@ export function resolveSampling(
   };
 }
 
-/** Number of tokens that the limits leave for the response; at least 1. */
+/** Returns the number of tokens that the limits leave for the response, at least 1. */
 function maxResponseTokens({ limits, promptLength, maxModelLen }: SamplingContext): number {
   const { maxPromptTokens = Infinity, maxResponseTokens: maximum = Infinity } = limits;
   const maxTotal = Math.min(limits.maxModelLen ?? Infinity, maxModelLen);

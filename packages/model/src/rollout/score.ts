@@ -1,4 +1,4 @@
-/** Log-probabilities of given tokens, computed by the sampler of a rollout model. */
+/** Computes log-probabilities of given tokens with the sampler of a rollout model. */
 import { ModelError } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 import type { ScoreOptions } from '@trinity-rft/core/internal';
@@ -19,7 +19,7 @@ export interface ScoredTokens {
 }
 
 /**
- * Log-probability of each token after the prompt. [R]
+ * Returns the log-probability of each token after the prompt. [R]
  * @throws ModelError if there is nothing to score, or if the engine cannot score
  */
 export async function scoreTokens(

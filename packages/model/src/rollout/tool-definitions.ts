@@ -5,7 +5,7 @@ import type { ToolDefinition } from '@trinity-rft/core';
 /** JSON texts of `parameters` that were received with a request. */
 const sources = new WeakMap<object, string>();
 
-/** Remembers the JSON text of `parameters`, which {@link normalizeTools} passes on. */
+/** Stores the JSON text of `parameters`, which {@link normalizeTools} adds to the definition. */
 export function keepSource(parameters: object, source: string): void {
   sources.set(parameters, source);
 }
@@ -34,7 +34,7 @@ const fields: Readonly<
 
 /**
  * Keeps name, description and parameters in the client's order, because templates print them in
- * that order, and drops other fields, such as `strict`. Undefined for an empty list.
+ * this order. Drops other fields, such as `strict`. Returns undefined for an empty list.
  * @throws ModelError 400 naming the tool, for hosted tools
  */
 export function normalizeTools(
@@ -69,7 +69,9 @@ function normalizeTool(value: unknown, i: number): ToolDefinition {
 const sourceOf = (parameters: unknown): string | undefined =>
   typeof parameters === 'object' && parameters !== null ? sources.get(parameters) : undefined;
 
-/** Returns the client's own object if it has no other fields. */
+/**
+ * Returns the definition without other fields. If there are none, returns the client's own object.
+ */
 function keptFields(definition: Definition): unknown {
   const isKept = (key: string): boolean => Object.hasOwn(fields, key) && !isAbsent(definition[key]);
   return Object.keys(definition).every(isKept)

@@ -1,6 +1,6 @@
 /**
- * Endpoints of rollouts that use a test's own sampler, so that tests of agents need no engine and
- * no model folder.
+ * Creates endpoints of rollouts that use the sampler of a test, so that tests of agents need
+ * neither an engine nor a model folder.
  */
 import {
   buildCharTokenizer,
@@ -18,7 +18,7 @@ import { createRolloutModel } from '../rollout-model.js';
 
 export interface TestRolloutOptions {
   readonly sampler: Sampler;
-  /** Signal that aborts when the run ends. */
+  /** Signal that aborts when the rollout ends. */
   readonly signal: AbortSignal;
 }
 
@@ -32,7 +32,10 @@ export interface TestRollout {
 
 /** Rollouts in the form that `describeAgentAdapter` of `@trinity-rft/testing` needs. */
 export interface TestRollouts {
-  /** Opens the endpoint of one rollout. Its model is named `tiny`; the seed of call k is 1000 + k. */
+  /**
+   * Opens the endpoint of one rollout. Its model has the name `tiny`. The seed of call k is 1000 +
+   * k.
+   */
   readonly open: (options: TestRolloutOptions) => Promise<TestRollout>;
   readonly encode: (text: string) => Int32Array;
   readonly decode: (ids: Int32Array) => string;
@@ -41,9 +44,9 @@ export interface TestRollouts {
 }
 
 /**
- * A chat format with one token for each printable ASCII character, the line break, the roles, and
- * the tags of tool calls and reasoning; template `chatml`, tool call parser `hermes`, reasoning
- * parser `qwen3`. Turns end in `<|im_end|>`.
+ * Creates a chat format with one token for each printable ASCII character, the line break, the
+ * roles, and the tags of tool calls and reasoning. Its template is `chatml`, its tool call parser
+ * `hermes`, and its reasoning parser `qwen3`. Turns end in `<|im_end|>`.
  */
 export function characterFormat(): ChatFormat {
   const tokenizer = createTokenizer(
@@ -60,8 +63,8 @@ export function characterFormat(): ChatFormat {
 }
 
 /**
- * Rollouts in this process: each endpoint can only be called through its own `fetch`, and no socket
- * is opened.
+ * Creates rollouts within this operating-system process. Each endpoint can only be called through
+ * its own `fetch`, and no socket is opened.
  */
 export function inProcessRollouts(): TestRollouts {
   const runtime = createRuntime({ seed: 1 });
@@ -75,7 +78,7 @@ export function inProcessRollouts(): TestRollouts {
 }
 
 /**
- * Rollouts that share one server on the loopback interface, each with its own key.
+ * Creates rollouts that share one server on the loopback interface. Each rollout has its own key.
  * @throws ModelError 503 if no port is available
  */
 export async function servedRollouts(): Promise<TestRollouts> {

@@ -9,12 +9,12 @@ export interface MetricLine {
   readonly role: MetricRecord['role'];
   readonly step: number;
   readonly metrics: Readonly<Record<string, number | null>>;
-  /** Durations, which differ between equal runs. @default no durations */
+  /** Durations and rates, which differ between equal training runs. @default no durations */
   readonly timing?: Readonly<Record<string, number | null>>;
 }
 
 /**
- * The lines of a file; a line that is still being written is left out.
+ * Returns the lines of a file, without a line that is still being written.
  * @param ifMissing result if the file does not exist.
  * @default throws an error
  * @throws MonitorError when the file cannot be read, or has other content
@@ -41,7 +41,7 @@ export async function readMetrics(
 export const valueOf = ({ metrics, timing }: MetricLine, metric: string): number | undefined =>
   metrics[metric] ?? timing?.[metric] ?? undefined;
 
-/** Steps and values of one metric, from every role that reports it. */
+/** Returns the steps and values of one metric, from every role that reports it. */
 export const curveOf = (
   lines: readonly MetricLine[],
   metric: string,
@@ -51,7 +51,7 @@ export const curveOf = (
     return value === undefined ? [] : [[line.step, value] as const];
   });
 
-/** Names of all metrics and durations in the lines, sorted. */
+/** Returns the names of all metrics and durations in the lines, sorted. */
 export const metricNames = (lines: readonly MetricLine[]): readonly string[] =>
   [
     ...new Set(lines.flatMap(({ metrics, timing }) => Object.keys({ ...metrics, ...timing }))),

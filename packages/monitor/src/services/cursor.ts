@@ -8,21 +8,21 @@ import type { MetricRole } from '@trinity-rft/core';
 import { replaceFileSync } from '@trinity-rft/core/support';
 
 export interface Cursor {
-  /** ID of the run at the service. */
+  /** ID that the service has for the training run. */
   readonly id: string;
   readonly url: string;
   /** Number of records sent. */
   readonly sent: number;
   /**
-   * Numbers of records sent by role. A resumed run repeats its last steps identically, so the
-   * service already has their records.
+   * Numbers of records sent by role. A resumed training run repeats its last steps identically, so
+   * the service already has their records.
    */
   readonly roles: Readonly<Partial<Record<MetricRole, number>>>;
 }
 
 /**
- * Reads the cursor; undefined if the file is missing or cannot be read: the run then starts from
- * the beginning at the service.
+ * Reads the cursor. Returns undefined if the file is missing or cannot be read. All records are
+ * then sent to the service again, from the first one.
  */
 export function readCursor(file: string): Cursor | undefined {
   if (!existsSync(file)) return undefined;

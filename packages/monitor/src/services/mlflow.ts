@@ -1,4 +1,4 @@
-/** A run in MLflow, through its REST API (2.0). */
+/** A training run in MLflow, through its REST API (2.0). */
 import { basicAuthorization, need, pick, request, type ServiceAnswer } from './request.js';
 import {
   ServiceError,
@@ -19,13 +19,13 @@ export interface MlflowOptions {
   readonly project: string;
   readonly name: string;
   readonly tags: Readonly<Record<string, string>>;
-  /** The parameters of the run, flat and without secrets. */
+  /** Parameters of the training run, flat and without secrets. */
   readonly params: Readonly<Record<string, string>>;
 }
 
 /**
- * Limits of MLflow: entries of one `log-batch` request, and characters of a parameter's value and
- * of a key, as all versions of the server accept them.
+ * Limits that all versions of the MLflow server accept. They are the number of entries of one
+ * `log-batch` request, and the number of characters of a parameter's value and of a key.
  */
 const limits = { metrics: 1000, params: 100, value: 500, key: 250 } as const;
 
@@ -88,7 +88,7 @@ function authorization({ token, username, password }: MlflowOptions): Record<str
   return { authorization: basicAuthorization(username, password ?? '') };
 }
 
-/** Finds a run; undefined if the run does not exist, or was deleted. */
+/** Finds a training run. Returns undefined if it does not exist, or was deleted. */
 async function findRun(call: Call, id: string, signal: AbortSignal): Promise<unknown> {
   const path = `mlflow/runs/get?run_id=${encodeURIComponent(id)}`;
   const answer = await call(path, {}, signal, { method: 'GET', body: undefined, accept: [404] });
@@ -115,7 +115,7 @@ async function experimentOf(
   const made = await call('mlflow/experiments/create', { name: project }, signal, {
     accept: [400],
   });
-  // Another run may have created the experiment at the same time.
+  // Another training run may have created the experiment at the same time.
   if (made.status === 400)
     return need((await call(query, {}, signal, get)).json, root, 'experiment', 'experiment_id');
   return need(made.json, root, 'experiment_id');
@@ -155,7 +155,9 @@ const metricsOf = ({ metrics, step, time }: ServiceRecord) =>
     timestamp: time,
   }));
 
-/** Name of a metric in a form that MLflow accepts; `@` is replaced as in Trinity-RFT. */
+/**
+ * Returns the name of a metric in a form that MLflow accepts. `@` is replaced as in Trinity-RFT.
+ */
 const keyOf = (key: string): string =>
   key
     .replaceAll('@', '_at_')
@@ -164,12 +166,12 @@ const keyOf = (key: string): string =>
 
 const tableName = 'rollout_examples.json';
 
-/** Table in pandas' `split` layout, which MLflow's page can show. */
+/** Converts a table to pandas' `split` layout, which MLflow's page can show. */
 const tableJson = ({ columns, rows }: PreviewTable): object => ({ columns, data: rows });
 
 /**
- * Path of artifacts on the server; undefined if they are in a storage that the server does not give
- * access to.
+ * Returns the path of artifacts on the server, or undefined if they are in a storage that the
+ * server gives no access to.
  */
 function proxyPath(uri: string): string | undefined {
   const match = /^mlflow-artifacts:(?:\/\/[^/]*)?\/(.*)$/.exec(uri);

@@ -6,10 +6,13 @@ import type { PreviewTable } from './service.js';
 const columns = ['step', 'reward', 'prompt', 'response'] as const;
 const mostRows = 50;
 const mostCharacters = 4000;
-/** Maximum size in bytes of a preview file; a larger one is left out. */
+/** Maximum size in bytes of a preview file. A larger file is ignored. */
 const mostBytes = 32 * 2 ** 20;
 
-/** Reads the table; undefined if there are no rollouts, or no new ones since the last call. */
+/**
+ * Creates a function that reads the table. It returns undefined if there are no rollouts, or no new
+ * ones since the last call.
+ */
 export function previewReader(file: string): () => PreviewTable | undefined {
   let seen = 0;
   return () => {

@@ -1,11 +1,14 @@
-/** Reads `metrics.jsonl` piece by piece while it is being written. */
+/** Reads `metrics.jsonl` in pieces while it is being written. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import type { MetricRecord } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import type { MetricLine } from '../lines/metric-lines.js';
 
 export interface RecordReader {
-  /** The next records, from about `pieceBytes` of the file; empty at the end of the file. */
+  /**
+   * Returns the next records, from about `pieceBytes` of the file. Returns none at the end of the
+   * file.
+   */
   read(): readonly MetricRecord[];
 }
 
@@ -46,7 +49,10 @@ export function recordReader(file: string): RecordReader {
   };
 }
 
-/** Parses a line; empty if it is not a record. Leaves out numbers that were not finite. */
+/**
+ * Parses a line. Returns an empty array if the line is not a record. Omits numbers that were not
+ * finite.
+ */
 function recordOf(line: string): readonly MetricRecord[] {
   const read = tryJson(line) as MetricLine | null | undefined;
   if (!read) return [];

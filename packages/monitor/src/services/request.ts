@@ -6,7 +6,7 @@ import { ServiceError, type ServiceProblem } from './service.js';
 export interface ServiceRequest {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH';
   readonly headers?: Readonly<Record<string, string>>;
-  /** Body, which is sent as JSON unless it is text. */
+  /** Body, which is sent as JSON unless it is a string. */
   readonly body?: unknown;
   /** Further statuses that count as success. */
   readonly accept?: readonly number[];
@@ -16,7 +16,7 @@ export interface ServiceRequest {
 export interface ServiceAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Parsed answer; undefined if the answer is not JSON. */
+  /** Parsed answer. Undefined if the answer is not JSON. */
   readonly json: unknown;
 }
 
@@ -69,8 +69,8 @@ function problemOf(status: number): ServiceProblem {
 }
 
 /**
- * Milliseconds to wait according to `retry-after`, which contains seconds or a date; undefined
- * without a valid header.
+ * Returns the milliseconds to wait according to `retry-after`, which contains seconds or a date.
+ * Returns undefined without a valid header.
  */
 function retryAfter(headers: Headers): number | undefined {
   const value = headers.get('retry-after');
@@ -81,7 +81,8 @@ function retryAfter(headers: Headers): number | undefined {
 }
 
 /**
- * The origin of a URL, without its path, which may contain private names, and without a password.
+ * Returns the origin of a URL, without its path, which may contain private names, and without a
+ * password.
  */
 function origin(url: string): string {
   try {
@@ -94,7 +95,7 @@ function origin(url: string): string {
 export const basicAuthorization = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
-/** A field of an answer; undefined if the answer has another shape. */
+/** Returns a field of an answer, or undefined if the answer has another shape. */
 export function pick(value: unknown, ...keys: readonly string[]): unknown {
   return keys.reduce<unknown>(
     (at, key) =>
@@ -104,7 +105,7 @@ export function pick(value: unknown, ...keys: readonly string[]): unknown {
 }
 
 /**
- * A text field that the answer must contain.
+ * Returns a string field that the answer must contain.
  * @throws ServiceError if the field is missing or empty
  */
 export function need(value: unknown, url: string, ...keys: readonly string[]): string {

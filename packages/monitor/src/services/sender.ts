@@ -1,7 +1,7 @@
 /**
- * Sends the records of `metrics.jsonl` to a service, in the background. The file is the buffer:
- * records that the service has not received yet are read again later, by this process or the next
- * one.
+ * Sends the records of `metrics.jsonl` to a service, in the background. The file is the buffer.
+ * Records that the service has not received yet are read again later, by this operating-system
+ * process or the next one.
  */
 import {
   describeError,
@@ -31,14 +31,14 @@ export interface SenderOptions {
   readonly logger: Pick<Logger, 'info' | 'warn'>;
   /** Time for which records are collected before they are sent, in ms. @default 2000 */
   readonly batchMs?: number;
-  /** Maximum time that the end of the run waits for the service, in ms. @default 15_000 */
+  /** Maximum time that the end of the training run waits for the service, in ms. @default 15_000 */
   readonly closeMs?: number;
 }
 
 export interface Sender {
   /**
-   * Opens the run, so that a wrong key is found before anything starts. If the service cannot be
-   * reached, the sender tries again later.
+   * Opens the training run at the service, so that a wrong key is found before the training run
+   * starts. If the service cannot be reached, the sender tries again later.
    * @param stop ends the wait for the service's answer
    * @throws ServiceError when the service refuses the key or the request
    */
@@ -52,8 +52,8 @@ export interface Sender {
 const longestBatch = 200;
 const openMs = 20_000;
 /**
- * Maximum time in ms for the last records of an interrupted run, if the last attempt to send
- * records failed.
+ * Maximum time in ms for the last records of an interrupted training run, if the last attempt to
+ * send records failed.
  */
 const failedCloseMs = 2000;
 const tableEveryMs = 60_000;
@@ -75,7 +75,7 @@ export function createSender(options: SenderOptions): Sender {
   let working: Promise<void> | undefined;
   let isWoken = false;
   let cancelTimer: (() => void) | undefined;
-  // Number of records of each role that were read; those up to the cursor are known to the service.
+  // Number of records of each role that were read. The service already has those up to the cursor.
   const read: Partial<Record<MetricRole, number>> = {};
 
   const openRun = async (signal: AbortSignal): Promise<void> => {
@@ -153,7 +153,10 @@ export function createSender(options: SenderOptions): Sender {
     warned = true;
   };
 
-  /** @returns time until the next attempt, in ms; undefined to wait for new records */
+  /**
+   * Sends all records.
+   * @returns time before the next attempt, in ms, or undefined to wait for new records
+   */
   const attempt = async (): Promise<number | undefined> => {
     try {
       await sendAll(stopped.signal);

@@ -23,15 +23,16 @@ export interface ServiceSinkOptions {
    */
   readonly env: Environment;
   readonly project: string;
-  /** Name of the run. */
+  /** Name of the training run. */
   readonly name: string;
   readonly group: string;
-  /** Roles that get a separate run. @default one run for all roles */
+  /** Roles that get a separate run at the service. @default one run for all roles */
   readonly ownRuns?: readonly MetricRole[];
   /** The configuration, without secrets. */
   readonly config: Arguments;
   /**
-   * Folder with `metrics.jsonl`, to which `<service>.json` is added: the record of what was sent.
+   * Folder with `metrics.jsonl`, to which `<service>.json` is added. That file records what was
+   * sent.
    */
   readonly directory: string;
   readonly clock: Clock;
@@ -42,7 +43,7 @@ export interface ServiceSinkOptions {
 
 export interface ServiceSink extends MetricSink {
   /**
-   * Opens the run at the service.
+   * Opens the training run at the service.
    * @param stop ends the wait for a service that does not answer
    * @throws ServiceError when a key is missing or refused
    */
@@ -59,7 +60,8 @@ const serviceTitles: Readonly<Record<ServiceName, string>> = {
 
 /**
  * Sends the records of `metrics.jsonl`, which must be written before this sink is notified. `write`
- * only signals that there are more records: it neither waits nor fails, whatever the service does.
+ * only signals that there are more records. It neither waits nor fails, regardless of the service's
+ * answers.
  */
 export function serviceSink(options: ServiceSinkOptions): ServiceSink {
   const { service, ownRuns } = options;
@@ -108,8 +110,8 @@ const keyNames: Readonly<Record<ServiceName, string>> = {
 };
 
 /**
- * Environment variables that a service needs, for the check before a run. None if `args` contain
- * the key, and for MLflow.
+ * Returns the environment variables that a service needs, for the check before a training run.
+ * Returns none if `args` contain the key, and for MLflow.
  */
 export function serviceNeeds(service: ServiceName, args: Arguments): Needs {
   const hasKey = service === 'mlflow' || text(args, 'api_key') !== undefined;
@@ -181,7 +183,10 @@ const runs: Readonly<
 
 const newId = (): string => randomBytes(10).toString('hex');
 
-/** @throws ServiceError when the key is missing */
+/**
+ * Returns the key.
+ * @throws ServiceError when it is missing
+ */
 function keyOf(service: ServiceName, key: string | undefined): string {
   if (key === undefined || key === '')
     throw new ServiceError(
@@ -207,7 +212,7 @@ function list(args: Arguments, name: string): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-/** Flattens nested keys, joined with dots; values become text. */
+/** Flattens nested keys, joined with dots. Values become strings. */
 function flat(config: Arguments): Readonly<Record<string, string>> {
   const entries = (at: string, value: unknown): readonly (readonly [string, string])[] =>
     typeof value === 'object' && value !== null && !Array.isArray(value)

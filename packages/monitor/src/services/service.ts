@@ -26,13 +26,13 @@ interface RecordBatch {
   readonly first: number;
 }
 
-/** Rows to be shown: prompt, response, reward. */
+/** Rows to be shown, with step, reward, prompt and response. */
 export interface PreviewTable {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly (string | number | null)[])[];
 }
 
-/** Outcome of a run, which is reported to the service. */
+/** Outcome of a training run, which is reported to the service. */
 export type RunOutcome = 'finished' | 'interrupted' | 'failed';
 
 /** One run of one service. Calls that fail reject with {@link ServiceError}. */
@@ -42,9 +42,9 @@ export interface TrackedRun {
     id: string | undefined,
     signal: AbortSignal,
   ): Promise<RemoteRun & { readonly isNew: boolean }>;
-  /** Sends a batch. Sending it again, after an answer was lost, changes nothing. */
+  /** Sends a batch. If an answer was lost, sending the batch again changes nothing. */
   send(batch: RecordBatch, run: RemoteRun, signal: AbortSignal): Promise<void>;
-  /** Shows a table; undefined if the service has no tables. */
+  /** Shows a table. Undefined if the service has no tables. */
   readonly showTable?: (table: PreviewTable, run: RemoteRun, signal: AbortSignal) => Promise<void>;
   /** Signals that the run continues. Undefined if the service does not need it. */
   readonly beat?: (run: RemoteRun, signal: AbortSignal) => Promise<void>;
@@ -52,8 +52,8 @@ export interface TrackedRun {
 }
 
 /**
- * `refused`: the key is missing or wrong; `rejected`: this request will never be accepted;
- * `unavailable`: a later request may succeed.
+ * Kind of failure. With `refused`, the key is missing or wrong. With `rejected`, this request will
+ * never be accepted. With `unavailable`, a later request may succeed.
  */
 export type ServiceProblem = 'refused' | 'rejected' | 'unavailable';
 

@@ -1,4 +1,4 @@
-/** A run in SwanLab, through the API that its own open-source client uses. */
+/** A training run in SwanLab, through the API that SwanLab's open-source client uses. */
 import { need, request, type ServiceAnswer } from './request.js';
 import { ServiceError, type RunOutcome, type ServiceRecord, type TrackedRun } from './service.js';
 
@@ -28,11 +28,11 @@ const outcomes: Readonly<Record<RunOutcome, string>> = {
 const colour = '#528d59';
 const mostScalars = 1000;
 /**
- * Time in ms between two heartbeats, as in the service's client; metrics do not count as
+ * Time in ms between two heartbeats, as in the service's client. Metrics do not count as
  * heartbeats.
  */
 const beatMs = 600_000;
-/** Flag that a heartbeat requires; the service's client sends this one. */
+/** Flag that a heartbeat requires. The service's client sends the same one. */
 const beatFlag = '123456';
 
 export function swanlabRun(options: SwanlabOptions): TrackedRun {
@@ -61,7 +61,7 @@ export function swanlabRun(options: SwanlabOptions): TrackedRun {
       return await once();
     } catch (error) {
       if (!(error instanceof ServiceError) || error.problem !== 'refused') throw error;
-      // Sessions may expire during a run.
+      // Sessions may expire during a training run.
       await login(signal);
       return once();
     }
@@ -149,11 +149,14 @@ const scalarsOf = ({ metrics, step, time }: ServiceRecord) =>
     create_time: new Date(time).toISOString(),
   }));
 
-/** Section of a metric: the part before the slash; none without a slash. */
+/**
+ * Returns the section of a metric, which is the part before the slash. Without a slash there is no
+ * section.
+ */
 const sectionOf = (key: string): { readonly sectionName?: string } =>
   key.includes('/') ? { sectionName: key.slice(0, key.indexOf('/')) } : {};
 
-/** Entries with their index in the list. */
+/** Returns the entries with their index in the list. */
 const configOf = (config: Readonly<Record<string, unknown>>): object =>
   Object.fromEntries(
     Object.entries(config).map(([key, value], sort) => [key, { value, desc: '', sort }]),

@@ -1,7 +1,7 @@
 /**
- * A run in Weights & Biases, through the API that its own open-source client uses: GraphQL for the
- * run, and `file_stream` for its history. Each line has a fixed position, so that sending it twice
- * stores it once.
+ * A training run in Weights & Biases, through the API that the open-source client of Weights &
+ * Biases uses. That is GraphQL for the run, and `file_stream` for its history. Each line has a
+ * fixed position, so that sending it twice stores it once.
  */
 import { createHash } from 'node:crypto';
 import type { MetricRecord } from '@trinity-rft/core';
@@ -155,8 +155,9 @@ export function wandbRun(options: WandbOptions): TrackedRun {
 }
 
 /**
- * A metric and its x-axis as the service stores them (fields of its MetricRecord): 1 name, 5 index
- * of the axis in the list, from 1, 6 options (1: keep in step, 3: defined explicitly).
+ * Returns a metric and its x-axis as the service stores them, by the field numbers of its
+ * MetricRecord. Field 1 is the name, 5 is the index of the axis in the list, from 1, and 6 has
+ * options (1: keep in step, 3: defined explicitly).
  */
 function definitionOf(name: string, axis: string, all: readonly object[]): object {
   if (name === axis) return { '1': name, '6': [3], '7': [] };
@@ -165,15 +166,15 @@ function definitionOf(name: string, axis: string, all: readonly object[]): objec
 }
 
 /**
- * Stored summary of a resumed run. The next summary must include it, because the service replaces
- * the whole summary.
+ * Returns the stored summary of a resumed training run. The next summary must include it, because
+ * the service replaces the whole summary.
  */
 function summaryOf(text: unknown): Readonly<Record<string, unknown>> {
   const summary = typeof text === 'string' ? tryJson(text) : undefined;
   return typeof summary === 'object' ? { ...summary } : {};
 }
 
-/** Seconds that the run had taken when it was stopped. */
+/** Returns the seconds that the training run had taken when it was stopped. */
 function runtimeOf(summary: object): number {
   const runtime = pick(summary, '_runtime');
   return typeof runtime === 'number' ? runtime : 0;
@@ -190,7 +191,7 @@ function tableFile({ columns, rows }: PreviewTable) {
   return { path, text, sha256, size: Buffer.byteLength(text) };
 }
 
-/** Headers from `Name:value` texts. */
+/** Returns the headers in a list of `Name:value` strings. */
 function headersOf(list: unknown): Record<string, string> {
   const lines = Array.isArray(list) ? list.filter((line) => typeof line === 'string') : [];
   return Object.fromEntries(

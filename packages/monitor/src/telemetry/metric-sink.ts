@@ -1,11 +1,11 @@
 /**
- * Exports the metrics of a run as gauges: `rollout/reward/mean` becomes
+ * Exports the metrics of a training run as gauges. For example, `rollout/reward/mean` becomes
  * `trinity.rollout.reward.mean`.
  */
 import { metrics, type Gauge } from '@opentelemetry/api';
 import type { MetricSink } from '@trinity-rft/core';
 
-/** Creates the sink. Without an SDK in the process, it does nothing. */
+/** Creates the sink. Without an SDK in the operating-system process, it does nothing. */
 export function telemetrySink(): MetricSink {
   const meter = metrics.getMeter('trinity-rft');
   const gauges = new Map<string, Gauge>();

@@ -40,7 +40,10 @@ interface Instruments {
 
 let instruments: Instruments | undefined;
 
-/** Instruments of the current SDK, which may have been started after this module was loaded. */
+/**
+ * Returns the instruments of the current SDK, which may have been started after this module was
+ * loaded.
+ */
 function currentInstruments(): Instruments {
   const current = metrics.getMeterProvider();
   if (instruments?.provider === current) return instruments;
@@ -53,7 +56,10 @@ function currentInstruments(): Instruments {
   return instruments;
 }
 
-/** @param home context of the run, for calls without a context of their own */
+/**
+ * Calls `work` within the span of a model call, and records the metrics of the call.
+ * @param home context of the rollout, for calls without a context
+ */
 export async function inModelSpan<T>(
   call: ModelCall,
   home: TraceContext,

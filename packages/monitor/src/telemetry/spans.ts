@@ -1,6 +1,6 @@
 /**
- * Spans of runs, model calls and tools, with OpenTelemetry's names for generative AI. Without an
- * SDK in the process, nothing is recorded and no attribute is computed.
+ * Spans of rollouts, model calls and tools, with OpenTelemetry's names for generative AI. Without
+ * an SDK in the operating-system process, nothing is recorded and no attribute is computed.
  * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/
  */
 import {
@@ -28,7 +28,9 @@ export interface SpanOptions<T> {
   readonly parent?: Context | undefined;
 }
 
-/** Calls `work` within a span. If it rejects, the span gets the error, without stack and prompt. */
+/**
+ * Calls `work` within a span. If `work` rejects, the span gets the error, without stack and prompt.
+ */
 export async function inSpan<T>(options: SpanOptions<T>, work: () => Promise<T>): Promise<T> {
   const { name, kind = SpanKind.INTERNAL, attributes, ended, parent = context.active() } = options;
   const span = tracer.startSpan(name, { kind }, parent);
@@ -69,7 +71,7 @@ export type TraceContext = Context;
 
 export const activeContext = (): TraceContext => context.active();
 
-/** The active context if it has a span, else `home`. */
+/** Returns the active context if it has a span, otherwise `home`. */
 export const contextOr = (home: TraceContext): TraceContext =>
   trace.getActiveSpan() === undefined ? home : context.active();
 

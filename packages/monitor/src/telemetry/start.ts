@@ -1,4 +1,6 @@
-/** Starts the OpenTelemetry SDK of a process, as configured by the environment. */
+/**
+ * Starts the OpenTelemetry SDK of an operating-system process, as configured by the environment.
+ */
 import { diag, DiagLogLevel } from '@opentelemetry/api';
 import type { NodeSDK } from '@opentelemetry/sdk-node';
 import { ConfigError, describeError, type Logger } from '@trinity-rft/core';
@@ -13,7 +15,7 @@ export interface Telemetry {
 /** Maximum time for sending remaining data, in ms. */
 const closeMs = 5000;
 
-/** True if the standard variables enable spans or metrics. */
+/** Returns true if the standard variables enable spans or metrics. */
 export function wantsTelemetry(env: Environment): boolean {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return false;
   const isSet = (name: string): boolean => (env[name] ?? '') !== '';
@@ -64,7 +66,10 @@ export async function startTelemetry(
   };
 }
 
-/** Name of the service; undefined if the environment sets it, which the SDK reads by itself. */
+/**
+ * Returns the name of the service. Returns undefined if the environment sets the name, because the
+ * SDK reads it from there.
+ */
 function serviceName(env: Environment): string | undefined {
   const isNamed = /(?:^|,)\s*service\.name=/.test(env['OTEL_RESOURCE_ATTRIBUTES'] ?? '');
   return env['OTEL_SERVICE_NAME'] || isNamed ? undefined : 'trinity-rft';

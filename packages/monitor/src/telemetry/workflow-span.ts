@@ -1,10 +1,10 @@
-/** The span of one attempt at a run. */
+/** The span of one attempt at a rollout. */
 import { inSpan } from './spans.js';
 
 export interface WorkflowSpan {
   /** Name of the workflow. */
   readonly workflow: string;
-  /** Name of the run, `batch/task/run`. */
+  /** Name of the rollout, `batch/task/run`. */
   readonly run: string;
   readonly taskset: string;
   readonly row: number;
@@ -13,7 +13,10 @@ export interface WorkflowSpan {
   readonly attempt: number;
 }
 
-/** @param rewards reads the rewards of the result; returns none for a failed attempt */
+/**
+ * Calls `work` within the span of an attempt.
+ * @param rewards reads the rewards of the result, none for a failed attempt
+ */
 export const inWorkflowSpan = <T>(
   { workflow, run, taskset, row, isEval, attempt }: WorkflowSpan,
   rewards: (result: T) => readonly (number | undefined)[],

@@ -1,5 +1,6 @@
 /**
- * Joins the parts into an engine: a training half and a sampling half, usable until it is closed.
+ * Assembles an engine from its training half and its sampling half. It is usable until it is
+ * closed.
  */
 import { describeError, EngineError } from '@trinity-rft/core';
 import type { Engine, Sampler, TrainEngine } from '@trinity-rft/core/engine';
@@ -19,7 +20,7 @@ export interface EngineParts extends Omit<CheckpointOptions, 'forgets'> {
   readonly traits: ServerTraits;
   readonly delivery: WeightDelivery;
   readonly initialWeights: () => Promise<SamplingHandle>;
-  /** An adapter with the initial weights; undefined if the run does not need one. */
+  /** An adapter with the initial weights. Undefined if the training run does not need one. */
   readonly reference: RemoteModel | undefined;
   readonly tokenBytes: readonly Uint8Array[] | undefined;
   /** Aborts all requests when the engine is closed. */
@@ -89,7 +90,7 @@ function samplingHalf({ context, delivery, trained, ...parts }: EngineParts): {
 const closed = (): EngineError =>
   new EngineError('The engine was closed.', { code: 'ENGINE_CLOSED' });
 
-/** Wraps `half` so that its calls reject once the engine is closed. */
+/** Wraps `half`, so that its calls reject after the engine is closed. */
 function whileOpen<T extends TrainEngine | Sampler>(half: T, signal: AbortSignal): T {
   return new Proxy(half, {
     get: (target, name) => {

@@ -47,7 +47,7 @@ export interface TinkerEngineOptions {
   readonly trainUnembed?: boolean;
   /** True if the initial weights are kept for scoring. @default false */
   readonly reference?: boolean;
-  /** True if the run samples on the server. @default true */
+  /** True if the training run samples on the server. @default true */
   readonly samples?: boolean;
   /**
    * Optimizer settings with which the server's precision is tested.
@@ -56,7 +56,7 @@ export interface TinkerEngineOptions {
   readonly optimizer?: Pick<OptimizerOptions, 'learningRate' | 'betas'>;
   /** @default one token less than the smaller limit of config.json and the server */
   readonly maxModelLen?: number;
-  /** The bytes of each token id; required for stop texts. @default no stop texts */
+  /** The bytes of each token id. They are required for stop texts. @default no stop texts */
   readonly tokenBytes?: readonly Uint8Array[];
   /** Time for which requests are retried while the server is down or busy, in ms. @default 5 min */
   readonly patienceMs?: number;
@@ -75,8 +75,9 @@ const minute = 60_000;
 
 /**
  * Opens a session, measures how the server computes, and creates an adapter (or loads that of the
- * checkpoint `modelPath`). The process stays alive until the engine is closed.
- * @throws CheckpointError if the folder cannot be used, EngineError if the server cannot
+ * checkpoint `modelPath`). The operating-system process stays alive until the engine is closed.
+ * @throws CheckpointError if the folder cannot be used, and EngineError if the server cannot be
+ * used
  */
 export async function createTinkerEngine(options: TinkerEngineOptions): Promise<Engine> {
   const { clock = systemClock, logger = silentLogger, patienceMs = 5 * minute } = options;

@@ -38,7 +38,7 @@ export const tinkerEngine: EngineFactory = {
   },
 };
 
-/** Uses the run's seed if the settings have none. */
+/** Uses the seed of the training run if the settings have none. */
 const withSeed = (settings: TinkerSettings, seed: number | undefined): TinkerSettings => ({
   ...settings,
   seed: settings.seed ?? seed,

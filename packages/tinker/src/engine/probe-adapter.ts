@@ -12,7 +12,7 @@ export interface AdapterProbe {
   readonly model: RemoteModel;
   readonly connection: Connection;
   /**
-   * Runs cross-entropy with `weight` on all targets, then an update.
+   * Sends a cross-entropy pass with `weight` on all targets, then an update.
    * @returns the update's metrics
    */
   readonly step: (weight: number, adam: AdamParams) => Promise<Readonly<Record<string, number>>>;
@@ -23,7 +23,10 @@ export interface AdapterProbe {
 
 let saves = 0;
 
-/** The matrices that start at zero (`lora_B`); undefined if the server hands out no adapters. */
+/**
+ * Downloads the matrices that start at zero (`lora_B`). Returns undefined if the server offers no
+ * adapters.
+ */
 async function readAdapter({
   model,
   connection,
@@ -47,7 +50,10 @@ async function readAdapter({
   }
 }
 
-/** @throws EngineError if the server made an adapter of a smaller rank */
+/**
+ * Checks the rank of the adapter.
+ * @throws EngineError if the server created an adapter of a smaller rank
+ */
 function assertRank(found: number | undefined, asked: number): void {
   if (found === undefined || found >= asked) return;
   throw new EngineError(
@@ -67,8 +73,8 @@ const plain: AdamParams = {
 };
 
 /**
- * Ratio of the gradients of two passes, with weights 2 and 1; undefined if the adapter cannot be
- * read. Expects a fresh adapter.
+ * Returns the ratio of the gradients of two passes, with weights 2 and 1. Returns undefined if the
+ * adapter cannot be read. Expects a fresh adapter.
  */
 export async function gradientRatio(probe: AdapterProbe): Promise<number | undefined> {
   let before: Tensors = new Map();
@@ -84,7 +90,7 @@ export async function gradientRatio(probe: AdapterProbe): Promise<number | undef
   return double / single;
 }
 
-/** L2 norm of the change from `before`; an empty `before` counts as zeros. */
+/** Returns the L2 norm of the change from `before`. An empty `before` counts as zeros. */
 function distance(tensors: Tensors, before: Tensors): number {
   let sum = 0;
   for (const [name, values] of tensors) {
@@ -95,8 +101,8 @@ function distance(tensors: Tensors, before: Tensors): number {
 }
 
 /**
- * Normalisation of the server's losses: doubled weights double the gradient (ratio 2) if losses are
- * summed, and leave it unchanged (ratio 1) if losses are averaged.
+ * Returns the normalisation of the server's losses. Doubled weights double the gradient (ratio 2)
+ * if losses are summed, and leave it unchanged (ratio 1) if losses are averaged.
  */
 export function normalisationOf(ratio: number, tolerance: number): Normalisation {
   if (Math.abs(ratio - 2) < tolerance) return 'sum';
@@ -113,15 +119,15 @@ export const precisionRemedy =
 const largeRate = 0.05;
 const steps = 4;
 /**
- * Shares of the entries that a small update moves: below `healthy` a warning, below `refused` an
- * error.
+ * Shares of the entries that a small update moves. A share below `healthy` gives a warning, and a
+ * share below `refused` an error.
  */
 const shares = { refused: 0.5, healthy: 0.9 } as const;
 
 /**
  * Tests whether the server keeps weights in float32. A large step makes entries of about 0.05,
- * where half precision resolves 2.4e-4 (bf16); then steps of the run's size, at most 1e-5, must
- * move those entries again. In float32 they move all entries, in half precision none.
+ * where half precision resolves 2.4e-4 (bf16). Then steps of the training run's size, at most 1e-5,
+ * must move those entries again. In float32 they move all entries, in half precision none.
  * @throws EngineError if most entries do not move
  */
 export async function probePrecision(probe: AdapterProbe, adam: AdamParams): Promise<void> {
@@ -149,7 +155,9 @@ export async function probePrecision(probe: AdapterProbe, adam: AdamParams): Pro
 const untried =
   'The Tinker server hands out no adapters, so the precision of its optimizer is not tried.';
 
-/** Number of entries that are not 0 in `before`, and how many of them differ in `after`. */
+/**
+ * Returns the number of entries that are not 0 in `before`, and how many of them differ in `after`.
+ */
 function countMoved(before: Tensors, after: Tensors) {
   const counts = { entries: 0, moved: 0 };
   for (const [name, values] of before) {

@@ -8,8 +8,9 @@ import { scoreData } from './train/passes.js';
 import { datumOf } from './train/rows.js';
 
 /**
- * Names of the losses whose values match ours on sample tokens, within the bounds of the ratio and
- * beyond them. Empty if the server reports neither the loss of each token nor their sum.
+ * Returns the names of the losses whose values match those of this engine on sample tokens, within
+ * the bounds of the ratio and beyond them. Empty if the server reports neither the loss of each
+ * token nor their sum.
  */
 export async function probeLosses(
   model: Pick<RemoteModel, 'pass'>,
@@ -31,7 +32,7 @@ export async function probeLosses(
   return new Set(names.filter((_, i) => found[i]));
 }
 
-/** Pass with a loss; undefined if the server does not have this loss. */
+/** Sends a pass with a loss. Returns undefined if the server does not have this loss. */
 async function passOf(
   model: Pick<RemoteModel, 'pass'>,
   pass: Pass,

@@ -42,7 +42,7 @@ export interface ProbeOptions {
   readonly connection: Connection;
   /** True if the server also samples. */
   readonly samples: boolean;
-  /** Optimizer settings of the run. */
+  /** Optimizer settings of the training run. */
   readonly adam: AdamParams;
   readonly model: ModelOptions;
   readonly limits: RowLimits;
@@ -94,7 +94,8 @@ async function probeModel(
 type ProbeRow = ReturnType<typeof probeRow>;
 
 /**
- * A row that ends with the last id of the vocabulary, which a server with a smaller model rejects.
+ * Creates a row that ends with the last id of the vocabulary, which a server with a smaller model
+ * rejects.
  */
 function probeRow({ vocabSize }: RowLimits) {
   const ids = [0, 1, 2, 3, 4, 5, 6].map((i) => Math.floor((i * (vocabSize - 1)) / 7));
@@ -120,7 +121,7 @@ async function checkVocabulary(
   }
 }
 
-/** Runs cross-entropy with `weight` on all targets, then an update. */
+/** Sends a cross-entropy pass with `weight` on all targets, then an update. */
 async function update(
   model: RemoteModel,
   row: ProbeRow,
@@ -136,7 +137,7 @@ async function update(
 }
 
 /**
- * Measures how the server normalises losses: doubled weights double the gradient if losses are
+ * Measures how the server normalises losses. Doubled weights double the gradient if losses are
  * summed, and leave it unchanged if losses are averaged.
  */
 async function probeNormalisation(
@@ -159,7 +160,10 @@ async function probeNormalisation(
   return { normalisation: 'sum', metrics };
 }
 
-/** `snapshot` if a sampling session keeps its weights while the model is trained, else `live`. */
+/**
+ * Returns `snapshot` if a sampling session keeps its weights while the model is trained, otherwise
+ * `live`.
+ */
 async function probeSampling(
   { context: { calls, logger }, adam }: ProbeOptions,
   model: RemoteModel,

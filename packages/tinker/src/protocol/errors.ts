@@ -3,9 +3,9 @@ import { tryJson } from '@trinity-rft/core/support';
 
 /** Reaction of a client to an answer that is not a success. */
 export type ErrorAction =
-  /** The future is not ready: ask again. */
+  /** The future is not ready. The client asks again. */
   | 'poll-again'
-  /** The server is busy or restarting: send the same request later. */
+  /** The server is busy or restarting. The client sends the same request later. */
   | 'retry'
   /** The server has lost the session, model, checkpoint or future. */
   | 'lost'
@@ -15,10 +15,10 @@ export type ErrorAction =
   | 'full'
   /** The server cannot do this, such as a loss that its backend lacks. */
   | 'unsupported'
-  /** The request itself is wrong: a fault of the client. */
+  /** The request itself is wrong, which is a fault of the client. */
   | 'invalid';
 
-/** The request that was answered: `submit` starts work, `future` waits for its result. */
+/** The request that was answered. `submit` starts work, and `future` waits for its result. */
 export type ErrorPlace = 'submit' | 'future';
 
 const actions: Readonly<Record<number, ErrorAction>> = {
@@ -35,7 +35,7 @@ const actions: Readonly<Record<number, ErrorAction>> = {
 };
 
 /**
- * A 422 on `submit` names a loss or key that the server lacks; a 400 on `future` is a refusal by
+ * A 422 on `submit` names a loss or key that the server lacks. A 400 on `future` is a refusal by
  * the server's backend.
  */
 export function actionFor(status: number, place: ErrorPlace, detail: string): ErrorAction {
@@ -61,7 +61,9 @@ const refusedBy = (detail: string): ErrorAction =>
 const isCapability = (detail: string): boolean =>
   /literal_error|loss_fn_config/.test(detail) || detail.startsWith('Unknown loss');
 
-/** The text of `detail` (FastAPI), `error` or `message`; else the start of the body. */
+/**
+ * Returns the text of `detail` (FastAPI), `error` or `message`, otherwise the start of the body.
+ */
 export function errorDetail(body: string): string {
   const parsed = tryJson(body);
   if (typeof parsed !== 'object' || parsed === null) return body.slice(0, 500);

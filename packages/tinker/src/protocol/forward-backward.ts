@@ -10,7 +10,7 @@ import {
   type TensorValues,
 } from './tensors.js';
 
-/** One sequence: its input ids, and the values that the loss needs for each of them. */
+/** One sequence, with its input ids and the values that the loss needs for each of them. */
 export interface Datum {
   /** [T] */
   readonly tokens: Int32Array;
@@ -23,7 +23,7 @@ export interface Datum {
 
 export interface ForwardBackwardRequest {
   readonly modelId: string;
-  /** Number of the request within the session; 0: no number. */
+  /** Number of the request within the session. With 0, there is no number. */
   readonly seqId: number;
   readonly data: readonly Datum[];
   readonly lossFn: string;
@@ -91,9 +91,9 @@ const requests = messageCodec<RequestMessage>('ForwardBackwardRequest');
 const outputs = messageCodec<OutputMessage>('ForwardBackwardOutput');
 
 /**
- * The body of a request.
- * @param sdk version of the SDK to imitate: since 0.38 it sends the loss settings in a second form
- * as well
+ * Encodes the body of a request.
+ * @param sdk version of the SDK to imitate. Since 0.38 the SDK sends the loss settings in a second
+ * form as well
  */
 export function encodeForwardBackward(
   request: ForwardBackwardRequest,
@@ -126,7 +126,7 @@ const datumMessage = ({ tokens, inputs }: Datum): DatumMessage => ({
 
 /**
  * Decodes the body of a request.
- * @throws Error if the bytes are not such a request, or hold images or sparse tensors
+ * @throws Error if the bytes are not such a request, or contain images or sparse tensors
  */
 export function decodeForwardBackward(bytes: Uint8Array): ForwardBackwardRequest {
   const message = requests.decode(bytes);
@@ -167,7 +167,7 @@ function readDense(
   throw new RangeError(`${place} is a sparse tensor, which is not supported.`);
 }
 
-/** The bytes of a result. */
+/** Encodes a result. */
 export function encodeForwardBackwardResult(result: ForwardBackwardResult): Uint8Array {
   const [first] = result.outputs;
   const names = Object.keys(first ?? {});

@@ -1,6 +1,6 @@
 /**
- * Schemas of the JSON messages. Servers read requests with them, clients read answers. Unknown keys
- * are dropped, because servers and SDKs of other versions may send more.
+ * Schemas of the JSON messages. Servers read requests with them, and clients read answers. Unknown
+ * keys are dropped, because servers and SDKs of other versions may send more.
  */
 import { z } from 'zod';
 
@@ -44,7 +44,7 @@ export const requestSchemas = {
         beta2: z.number().min(0).lt(1).default(0.95),
         eps: z.number().positive().default(1e-12),
         weight_decay: z.number().min(0).default(0),
-        /** Gradient norm above which gradients are clipped; 0: no clipping. */
+        /** Gradient norm above which gradients are clipped. With 0, there is no clipping. */
         grad_clip_norm: z.number().min(0).default(0),
       })
       .prefault({}),
@@ -102,14 +102,14 @@ export const requestSchemas = {
   weights_info: z.object({ tinker_path: z.string() }),
 } as const;
 
-/** Verbs whose request is JSON; `forward_backward` is protobuf. */
+/** Verbs whose request is JSON. The request of `forward_backward` is protobuf. */
 export type JsonVerb = keyof typeof requestSchemas;
 export type JsonRequest<V extends JsonVerb> = z.input<(typeof requestSchemas)[V]>;
 
 /** Answer of a verb whose work continues. Its result comes with the future `request_id`. */
 export const pendingAnswer = z.object({
   request_id: id,
-  /** Ids of the samples: SDK 0.38 requires one id per sample; SkyRL 0.4 sends none. */
+  /** Ids of the samples. SDK 0.38 requires one id per sample. SkyRL 0.4 sends none. */
   sample_sequence_ids: z.array(z.string()).nullish(),
 });
 /** Answer of `create_session`. */
@@ -130,7 +130,7 @@ export const capabilitiesAnswer = z.object({
       model_name: z.string().nullish(),
       max_context_length: z.number().int().positive().nullish(),
       /**
-       * Capabilities of the model: TuFT lists `training` and `sampling`; absent if the server does
+       * Capabilities of the model. TuFT lists `training` and `sampling`. Absent if the server does
        * both.
        */
       capabilities: z.array(z.string()).nullish(),
@@ -170,7 +170,7 @@ export const samplerResult = z.object({
   path: z.string().nullish(),
   sampling_session_id: id.nullish(),
 });
-/** Answer of hosted servers while the work is not done: poll again. */
+/** Answer of hosted servers while the work is not done. The client polls again. */
 export const tryAgainResult = z.object({
   type: z.literal('try_again'),
   queue_state: z.string().nullish(),
@@ -179,13 +179,15 @@ export const tryAgainResult = z.object({
 export const failedResult = z.object({ error: z.string(), category: z.string().nullish() });
 export type FailedResult = z.output<typeof failedResult>;
 
-/** Paths that are not `/api/v1/VERB`; `root` is the prefix of those that are. */
+/** Paths that are not `/api/v1/VERB`. `root` is the prefix of those that are. */
 export const paths = {
   root: '/api/v1/',
   forwardBackward: '/api/v1/forward_backward',
   capabilities: '/api/v1/get_server_capabilities',
   health: '/api/v1/healthz',
-  /** Path that redirects to the archive of sampler weights: a gzipped tar of a PEFT folder. */
+  /**
+   * Path that redirects to the archive of sampler weights, which is a gzipped tar of a PEFT folder.
+   */
   archive: (modelId: string, name: string): string =>
     `/api/v1/training_runs/${encodeURIComponent(modelId)}/checkpoints/${encodeURIComponent(name)}/archive`,
   checkpoint: (modelId: string, name: string): string =>

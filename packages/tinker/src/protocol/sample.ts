@@ -16,11 +16,11 @@ export interface SampledTokens {
 export interface SampleResult {
   readonly sequences: readonly SampledTokens[];
   /**
-   * Log-probabilities of the prompt: one per token, with NaN first (hosted), or one fewer (SkyRL
-   * 0.4). Use {@link alignPromptLogprobs}.
+   * Log-probabilities of the prompt. There is one per token, with NaN first (hosted), or one fewer
+   * (SkyRL 0.4). Use {@link alignPromptLogprobs}.
    */
   readonly promptLogprobs?: Float32Array;
-  /** One entry per token of the prompt; undefined for a token with nothing before it. */
+  /** One entry per token of the prompt. It is undefined for a token with nothing before it. */
   readonly topPromptLogprobs?: readonly (TopTokens | undefined)[];
 }
 
@@ -46,7 +46,7 @@ interface ResponseMessage {
 
 const responses = messageCodec<ResponseMessage>('SampleResponse');
 
-/** The bytes of a result. */
+/** Encodes a result. */
 export function encodeSampleResult(result: SampleResult): Uint8Array {
   const { sequences, promptLogprobs, topPromptLogprobs: top } = result;
   const message: { -readonly [K in keyof ResponseMessage]: ResponseMessage[K] } = {

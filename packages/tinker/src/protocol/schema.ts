@@ -42,7 +42,10 @@ const { root } = protobuf.parse(proto, { keepCase: true });
 /** The codec of one message type, between plain objects and bytes. */
 export interface MessageCodec<T> {
   encode(message: T): Uint8Array;
-  /** @throws Error if the bytes are not such a message */
+  /**
+   * Decodes a message.
+   * @throws Error if the bytes are not such a message
+   */
   decode(bytes: Uint8Array): T;
 }
 

@@ -1,4 +1,4 @@
-/** Number arrays in the protocol's encoding: little-endian bytes and a type. */
+/** Number arrays in the protocol's encoding, which consists of little-endian bytes and a type. */
 
 /** Tensor values. Integers are sent as int64, as the SDK does. */
 export type TensorValues = Float32Array | Int32Array;
@@ -34,7 +34,7 @@ export function int64Bytes(values: ArrayLike<number>): Uint8Array {
 const viewOf = (bytes: Uint8Array): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** Number of values of `size` bytes each. */
+/** Returns the number of values of `size` bytes each. */
 function count(bytes: Uint8Array, size: number): number {
   if (bytes.length % size === 0) return bytes.length / size;
   throw new RangeError(`${bytes.length} bytes are no list of numbers of ${size} bytes.`);

@@ -12,11 +12,11 @@ export interface TinkerPath {
 
 const pattern = /^tinker:\/\/(?<modelId>[^/]+)\/(?<kind>weights|sampler_weights)\/(?<name>[^/]+)$/;
 
-/** The address as text. */
+/** Formats the address. */
 export const formatTinkerPath = ({ modelId, kind, name }: TinkerPath): string =>
   `tinker://${modelId}/${kind}/${name}`;
 
-/** Parses an address of saved weights; undefined if `text` is not such an address. */
+/** Parses an address of saved weights. Returns undefined if `text` is not such an address. */
 export function parseTinkerPath(text: string): TinkerPath | undefined {
   const { modelId, kind, name } = pattern.exec(text)?.groups ?? {};
   if (modelId === undefined || kind === undefined || name === undefined) return undefined;

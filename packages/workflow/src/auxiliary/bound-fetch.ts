@@ -1,6 +1,6 @@
 /**
- * The fetch function of an auxiliary model: requests end at the deadline and when their run ends,
- * and errors name the model, whichever client an agent uses.
+ * Creates the fetch function of an auxiliary model. Its requests end at the deadline or when their
+ * rollout ends, and errors name the model. Every client that an agent uses has this behaviour.
  */
 import { ModelError } from '@trinity-rft/core';
 import { explainRemote, longestTimer, remoteName } from './remote-call.js';
@@ -30,7 +30,10 @@ export function boundFetch(options: RemoteModelOptions): typeof globalThis.fetch
   };
 }
 
-/** @throws ModelError if the response is a web page of a proxy, a log-in form or another program */
+/**
+ * Checks that a response is not a web page.
+ * @throws ModelError if the response is a web page of a proxy, a log-in form or another program
+ */
 async function rejectWebPage(response: Response, options: RemoteModelOptions): Promise<void> {
   const { status, ok, headers } = response;
   const type = headers.get('content-type') ?? '';
@@ -42,7 +45,9 @@ async function rejectWebPage(response: Response, options: RemoteModelOptions): P
   );
 }
 
-/** Returns the response, and calls `done` when its body has been read, has failed or is cancelled. */
+/**
+ * Returns the response, and calls `done` when its body has been read, has failed or was cancelled.
+ */
 function withEnd(response: Response, done: () => void): Response {
   if (!response.body) {
     done();

@@ -4,6 +4,7 @@ import { didYouMean } from '@trinity-rft/core/support';
 import type { AgentModel } from '../definition/types.js';
 
 /**
+ * Returns an auxiliary model.
  * @param which name, or position in `explorer.auxiliary_models`, from 0
  * @throws ConfigError with the names of the configured models
  */

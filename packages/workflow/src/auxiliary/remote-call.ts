@@ -1,4 +1,6 @@
-/** A call of a remote model: enforces its deadline, and converts its failures to our errors. */
+/**
+ * Calls remote models. Enforces the deadline of a call, and converts failures to errors of Trinity.
+ */
 import {
   CancelledError,
   describeError,
@@ -8,11 +10,12 @@ import {
 } from '@trinity-rft/core';
 import { causesOf } from '@trinity-rft/core/support';
 
-/** The longest delay of a timer, in milliseconds. */
+/** Maximum delay of a timer, in milliseconds. */
 export const longestTimer = 2 ** 31 - 1;
 
 /**
- * Calls `work` with a signal that aborts at the deadline, or when the run or the call is aborted.
+ * Calls `work` with a signal that aborts at the deadline, or when the rollout or the call is
+ * aborted.
  * @throws ModelError, CancelledError
  */
 export async function remoteCall<T>(
@@ -32,14 +35,17 @@ export async function remoteCall<T>(
   }
 }
 
-/** Text that names the model, for the beginning of a sentence. */
+/** Returns a text that names the model and can begin a sentence. */
 export const remoteName = ({
   kind = 'auxiliary',
   modelPath,
   baseURL,
 }: RemoteModelOptions): string => `The ${kind} model "${modelPath}" at ${new URL(baseURL).host}`;
 
-/** Finds our own error among an error's causes: clients wrap what their fetch function throws. */
+/**
+ * Finds an error of Trinity among an error's causes, because clients wrap the errors of their fetch
+ * function.
+ */
 const ownCause = (error: unknown): TrinityError | undefined =>
   causesOf(error).find((cause) => TrinityError.is(cause));
 
@@ -95,15 +101,15 @@ export function explainRemote(
 }
 
 export interface RemoteModelOptions {
-  /** Name in errors. @default "auxiliary" */
+  /** Kind of model, for error messages. @default "auxiliary" */
   readonly kind?: 'auxiliary' | 'external';
   /** Root of the API, usually ending in `/v1`. */
   readonly baseURL: string;
-  /** Secret. Sent to `baseURL`, and readable by the workflow through `endpoint()`. */
+  /** API key. It is sent to `baseURL`, and the workflow can read it through `endpoint()`. */
   readonly apiKey: string;
   /** Name of the model in its service. */
   readonly modelPath: string;
-  /** Settings of calls that do not set their own. @default the service's defaults */
+  /** Settings of calls that do not set these fields. @default the service's defaults */
   readonly defaults?: Pick<ChatOptions, 'temperature' | 'topP' | 'maxTokens'>;
   /**
    * Value of `chat_template_kwargs.enable_thinking` in requests, which vLLM and SGLang read.
@@ -112,9 +118,9 @@ export interface RemoteModelOptions {
   readonly enableThinking?: boolean;
   /** Deadline of one call including its retries, in milliseconds. */
   readonly timeoutMs: number;
-  /** Retries of a call after a transient failure. @default 2 */
+  /** Number of retries of a call after a transient failure. @default 2 */
   readonly maxRetries?: number;
-  /** Aborts every call. */
+  /** Signal that aborts every call. */
   readonly signal?: AbortSignal;
   /**
    * Set to which this model's name is added while a call waits for its service.

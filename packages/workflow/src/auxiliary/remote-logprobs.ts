@@ -1,4 +1,4 @@
-/** Log-probabilities of given tokens from a remote model, if its service supports that. */
+/** Gets log-probabilities of given tokens from a remote model, if its service supports this. */
 import { ModelError } from '@trinity-rft/core';
 import type { ScoreOptions } from '@trinity-rft/core/internal';
 import type { OpenAI } from 'openai';
@@ -11,14 +11,14 @@ interface ScoreCall extends ScoreOptions {
 }
 
 /**
- * vLLM's response field for `prompt_logprobs: 0`, which OpenAI's API does not have: one entry per
- * token, with log-probabilities by token id. The first entry is null.
+ * vLLM's response field for `prompt_logprobs: 0`, which OpenAI's API does not have. It has one
+ * entry per token, with log-probabilities by token id. The first entry is null.
  */
 type PromptLogprobs = readonly (Readonly<Record<string, { readonly logprob?: unknown }>> | null)[];
 
 /**
- * Returns one value per response token. Services compute log-probabilities at temperature 1, so
- * other temperatures are rejected.
+ * Returns the log-probability of each response token. Services compute log-probabilities at
+ * temperature 1, so other temperatures are rejected.
  * @throws ModelError if the service does not return log-probabilities of given tokens
  */
 export async function remoteLogprobs(

@@ -18,15 +18,16 @@ import { remoteLogprobs } from './remote-logprobs.js';
 import type { RemoteModelOptions } from './remote-call.js';
 
 /**
- * Creates the model. `chat` returns texts, tool calls and finish reasons; `tokens` and `logprobs`
- * are empty, so its responses cannot be trained on, and `topLogprobs` is not supported.
+ * Creates the model. `chat` returns texts, tool calls and finish reasons. `tokens` and `logprobs`
+ * of its responses are empty, so the responses cannot be trained on. `topLogprobs` is not
+ * supported.
  */
 export function createRemoteModel(options: RemoteModelOptions): AgentModel {
   const { baseURL, apiKey, modelPath } = options;
   const fetch = boundFetch(options);
   const endpoint = createAgentEndpoint({ baseURL, apiKey, model: modelPath, fetch });
   const { maxRetries = 2 } = options;
-  // Nulls keep the openai package from reading its environment variables.
+  // With null, the openai package does not read its environment variables.
   const noEnvironment = {
     adminAPIKey: null,
     organization: null,
@@ -83,9 +84,9 @@ async function chat(
 type CompletionRequest = OpenAI.ChatCompletionCreateParamsNonStreaming;
 
 /**
- * Leaves out fields that equal the defaults of services: OpenAI's API rejects `top_k` and
- * `min_tokens`, so they are sent only when they have an effect. The model's own settings are added
- * by its fetch function, as for requests of other clients.
+ * Converts a call to a request. Omits fields that equal the defaults of services. OpenAI's API
+ * rejects `top_k` and `min_tokens`, so these fields are sent only if they have an effect. The
+ * model's fetch function adds the model's settings, as it does for requests of other clients.
  */
 function toRequest(
   messages: readonly ChatMessage[],

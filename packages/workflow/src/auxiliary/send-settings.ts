@@ -1,5 +1,6 @@
 /**
- * Adds the configured settings of an auxiliary model to requests that lack them, from any client.
+ * Adds the configured settings of an auxiliary model to requests of any client that lack these
+ * settings.
  */
 import { tryJson } from '@trinity-rft/core/support';
 import type { RemoteModelOptions } from './remote-call.js';
@@ -8,7 +9,7 @@ type Settings = Pick<RemoteModelOptions, 'defaults' | 'enableThinking'>;
 type Fetch = typeof globalThis.fetch;
 type Body = Readonly<Record<string, unknown>>;
 
-/** Names that each API uses for the maximum length of an answer, the usual one first. */
+/** Names that each API uses for the maximum length of an answer. The usual name comes first. */
 const limits: readonly (readonly [path: RegExp, ...names: readonly string[]])[] = [
   [/\/chat\/completions$/, 'max_tokens', 'max_completion_tokens'],
   [/\/completions$/, 'max_tokens'],
@@ -17,8 +18,8 @@ const limits: readonly (readonly [path: RegExp, ...names: readonly string[]])[] 
 ];
 
 /**
- * Sends a request with the configured settings; requests of other formats and to other paths are
- * unchanged.
+ * Sends a request with the configured settings. Does not change requests in other formats or to
+ * other paths.
  */
 export async function sendWithSettings(
   fetch: Fetch,
@@ -38,7 +39,7 @@ export async function sendWithSettings(
   ).text();
   const body = parsed(text);
   const send = (content: string): Promise<Response> => fetch(input, { ...init, body: content });
-  // Log-probabilities of a given text depend on no settings.
+  // A request for log-probabilities of a given text needs no settings.
   if (body === undefined || body['echo'] === true || 'prompt_logprobs' in body) return send(text);
   const filled = withSettings(body, names, settings);
   const response = await send(JSON.stringify(filled));
@@ -52,8 +53,8 @@ function parsed(text: string): Body | undefined {
 }
 
 /**
- * Adds the settings that a request lacks, except those that equal the services' defaults: OpenAI's
- * models reject some fields altogether.
+ * Adds the settings that a request lacks. Omits settings that equal the services' defaults, because
+ * some models of OpenAI reject these fields.
  */
 function withSettings(
   body: Body,
@@ -82,8 +83,8 @@ function withSettings(
 }
 
 /**
- * Repeats the limit under its other name if the service asks for that: services of reasoning models
- * reject `max_tokens`, and name the field they expect.
+ * Renames the limit if the response asks for the other name. Services of reasoning models reject
+ * `max_tokens`, and name the field that they expect. Returns undefined if no change is needed.
  */
 async function limitByOtherName(
   { max_tokens: limit, ...body }: Body,

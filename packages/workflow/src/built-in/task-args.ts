@@ -1,9 +1,14 @@
-/** Reads fields of a task, which come unchecked from YAML, for the built-in workflows. */
+/**
+ * Reads fields of a task for the built-in workflows. These fields come from YAML and are unchecked.
+ */
 import { ConfigError, type ChatOptions } from '@trinity-rft/core';
 import type { RolloutArgs } from '@trinity-rft/core/internal';
 import { z } from 'zod';
 
-/** `rollout_args` as options of `chat`, except `n` and `logprobs`, which the workflow chooses. */
+/**
+ * Converts `rollout_args` to options of `chat`, except `n` and `logprobs`, which the workflow
+ * chooses.
+ */
 export const chatOptions = ({ temperature, topP, topK, maxTokens }: RolloutArgs): ChatOptions => ({
   temperature,
   topP,
@@ -11,7 +16,7 @@ export const chatOptions = ({ temperature, topP, topK, maxTokens }: RolloutArgs)
   maxTokens,
 });
 
-/** The schema of a workflow that takes no arguments. */
+/** Schema of a workflow that takes no arguments. */
 export const noArgs = z.strictObject({});
 
 export const trueOrFalse = () => z.boolean('expected true or false');
@@ -33,14 +38,14 @@ export const words = () => {
   return z.string(error).min(1, error);
 };
 
-/** Name or position of an auxiliary model. */
+/** Schema of the name or position of an auxiliary model. */
 export const auxiliaryName = () =>
   z.union(
     [z.string(), z.int().min(0)],
     'expected a name or a position in explorer.auxiliary_models',
   );
 
-/** Error for an argument whose problem a schema cannot detect. */
+/** Creates the error for an argument whose problem a schema cannot detect. */
 export function invalidArg(name: string, value: unknown, expected: string): ConfigError {
   return new ConfigError(
     `workflow_args.${name}: got ${JSON.stringify(value)}, expected ${expected}.`,

@@ -1,28 +1,36 @@
 /**
- * Address of a run's model, as the settings that each agent framework expects. Plain objects, so
- * that no framework becomes a dependency.
+ * Provides the address of a rollout's model as the settings that each agent framework expects. The
+ * settings are plain objects, so that no framework becomes a dependency.
  */
 
-/** Address of one run's model. Calls through it are recorded for that run only. */
+/**
+ * Address of one rollout's model. Calls through this address are recorded for this rollout only.
+ */
 export interface EndpointAddress {
   /** Root of the API, which ends in `/v1`. */
   readonly baseURL: string;
-  /** Key for this run only, valid until the run ends; for a remote model, the service's key. */
+  /**
+   * Key for this rollout only, which is valid until the rollout ends. For a remote model, the
+   * service's key.
+   */
   readonly apiKey: string;
   /**
-   * URL that contains the key, and is as secret as the key: for clients that send a key of their
-   * own. Undefined for models of other services, and if there is no HTTP address.
+   * URL that contains the key, for clients that send another key. It is as secret as the key.
+   * Undefined for models of other services, and if there is no HTTP address.
    */
   readonly keyedBaseURL?: string | undefined;
-  /** Value for the `model` field of requests, although any other value is accepted too. */
+  /** Value for the `model` field of requests. Any other value is accepted too. */
   readonly model: string;
-  /** Serves the same endpoint within this process; use it instead of the global `fetch`. */
+  /**
+   * Function that serves the same endpoint within this operating-system process. Use it instead of
+   * the global `fetch`.
+   */
   readonly fetch: typeof globalThis.fetch;
 }
 
 /**
- * Address and key with which an agent calls the model of its run. Where a framework has a setting
- * for retries, they are off, because the explorer retries whole runs.
+ * Address and key with which an agent calls the model of its rollout. If a framework has a setting
+ * for retries, retries are off, because the explorer retries whole rollouts.
  */
 export interface AgentEndpoint extends EndpointAddress {
   /** Settings of OpenAI's client: `new OpenAI(endpoint.openai())`. */
@@ -35,7 +43,7 @@ export interface AgentEndpoint extends EndpointAddress {
   };
   /**
    * Settings of the AI SDK: `createOpenAICompatible(endpoint.aiSdk())(endpoint.model)` or
-   * `createOpenAI(endpoint.aiSdk())(endpoint.model)`. Retries are a setting of each call:
+   * `createOpenAI(endpoint.aiSdk())(endpoint.model)`. The AI SDK sets retries per call:
    * `generateText({ maxRetries: 0, ... })`.
    */
   aiSdk(): {
@@ -83,7 +91,9 @@ export interface AgentEndpoint extends EndpointAddress {
   };
 }
 
-/** The longest delay of setTimeout, used because the run limits the time of a call. */
+/**
+ * Maximum delay of setTimeout. Calls have no other timeout, because the rollout limits their time.
+ */
 const noTimeoutMs = 2 ** 31 - 1;
 
 export function createAgentEndpoint({

@@ -51,7 +51,7 @@ export function defineWorkflow<Args = AnyArgs>(
 
 const kind = 'trinity-rft.workflow';
 
-/** Arguments are not checked if there is no schema. */
+/** Returns the check of arguments, or undefined if there is no schema. */
 const checkOf = (args: ArgsSchema | undefined): WorkflowDefinition['checkArgs'] =>
   args && ((given) => workflowArgProblems(args, given));
 

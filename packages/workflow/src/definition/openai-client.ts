@@ -1,16 +1,16 @@
-/** Clients of the `openai` package, which is loaded when the first client is created. */
+/** Creates clients of the `openai` package, which is loaded when the first client is created. */
 import { createRequire } from 'node:module';
 import type * as openai from 'openai';
 import type { ClientOptions, OpenAI } from 'openai';
 
-// `import()` would make creating a client asynchronous. This is the module that `import 'openai'`
-// loads, so that errors are instances of the classes that a program imports.
+// `require` is used because `import()` would be asynchronous. This is the same module that `import
+// 'openai'` loads, so that errors are instances of the classes that a program imports.
 const load = (): typeof openai =>
   createRequire(import.meta.url)('openai/index.mjs') as typeof openai;
 
 /**
- * Creates a client. Loads the package on first use: loading takes a tenth of a second, which
- * programs without a client need not spend.
+ * Creates a client. Loads the package on first use, because loading takes a tenth of a second and
+ * many programs need no client.
  */
 export function createOpenAIClient(options: ClientOptions): OpenAI {
   const { OpenAI: Client } = load();

@@ -1,17 +1,22 @@
-/** Names of Trinity-RFT that are aliases of registered names, or are refused with a replacement. */
+/**
+ * Names of Trinity-RFT that are not registered here. A name is an alias of a registered name, or is
+ * refused with a proposed replacement.
+ */
 
-/** Names that are not registered, but recognised. */
+/** Names that are recognised although they are not registered. */
 export interface OtherNames {
   /** Registered names, keyed by alias. */
   readonly aliases: Readonly<Record<string, string>>;
-  /** Descriptions with a replacement to use, keyed by refused name. */
+  /** Texts that describe a replacement, keyed by refused name. */
   readonly refused: Readonly<Record<string, string>>;
 }
 
 const isIn = (table: Readonly<Record<string, string>>, name: string): string | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined;
 
-/** The registered name that `name` is an alias of; undefined if it is not an alias. */
+/**
+ * Returns the registered name that `name` is an alias of, or undefined if `name` is not an alias.
+ */
 export function readAs(
   name: string,
   known: readonly string[],
@@ -24,7 +29,10 @@ export function readAs(
   return known.find((each) => letters(each) === wanted);
 }
 
-/** Reason that `name` cannot be used, with a replacement; undefined for an unknown name. */
+/**
+ * Returns the reason why `name` cannot be used, with a replacement. Returns undefined for an
+ * unknown name.
+ */
 export function refusalOf(name: string, { refused }: OtherNames): string | undefined {
   const reason = isIn(refused, name);
   if (reason !== undefined || !isPythonClass(name)) return reason;
@@ -35,12 +43,12 @@ export function refusalOf(name: string, { refused }: OtherNames): string | undef
 const pythonClass =
   'It is a class of Python, which cannot be loaded here. Declare the same in TypeScript (defineWorkflow, defineReward) in a plugin and give its name; an agent that is to stay in Python runs as a program of its own (processWorkflow of @trinity-rft/process).';
 
-/** True for `package.module.ClassName`. */
+/** Returns true for `package.module.ClassName`. */
 const isPythonClass = (name: string): boolean => /^\w+(?:\.\w+)*\.[A-Z]\w*$/.test(name);
 
 const classOf = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
 
-/** Spelling in which `MathRewardFn` and `math_reward` are equal. */
+/** Converts a name to a spelling in which `MathRewardFn` and `math_reward` are equal. */
 const letters = (name: string): string => name.replace(/Fn$/, '').replaceAll('_', '').toLowerCase();
 
 const imageTasks =

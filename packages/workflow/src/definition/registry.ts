@@ -1,4 +1,7 @@
-/** Tables of named values: duplicates throw, and an unknown name lists the known ones. */
+/**
+ * Tables of named values. Registering a name twice throws. The error for an unknown name lists the
+ * known names.
+ */
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/support';
 import { readAs, refusalOf, type OtherNames } from './other-names.js';
@@ -12,17 +15,23 @@ export interface Registry<T> {
   find(name: string): T | undefined;
   has(name: string): boolean;
   names(): readonly string[];
-  /** The registered name that `name` is an alias of; undefined if it is not an alias. */
+  /**
+   * Returns the registered name that `name` is an alias of, or undefined if `name` is not an alias.
+   */
   readAs(name: string): string | undefined;
   /**
-   * Reason that a recognised name cannot be used, with a replacement; undefined for other names.
+   * Returns the reason why a recognised name cannot be used, with a replacement. Returns undefined
+   * for other names.
    */
   refusal(name: string): string | undefined;
 }
 
 const none: OtherNames = { aliases: {}, refused: {} };
 
-/** @param kind for error messages: "workflow", "reward function" */
+/**
+ * Creates an empty table.
+ * @param kind kind of values, for error messages: "workflow", "reward function"
+ */
 export function createRegistry<T>(kind: string, others: OtherNames = none): Registry<T> {
   const entries = new Map<string, T>();
   const otherName = (name: string): string | undefined =>

@@ -1,10 +1,13 @@
-/** The prompt of a task that must have one. */
+/** Reads the prompt of a task that must have a prompt. */
 import { taskPrompt, type Task, TaskError } from '@trinity-rft/core';
 import { fieldOf } from '@trinity-rft/core/internal';
 
 type Row = Pick<Task, 'rawTask' | 'formatArgs' | 'index'>;
 
-/** @throws TaskError if the text under `format.prompt_key` is missing or blank */
+/**
+ * Returns the prompt of a task.
+ * @throws TaskError if the text under `format.prompt_key` is missing or blank
+ */
 export function requirePrompt(task: Task): string {
   const prompt = taskPrompt(task);
   if (prompt === undefined || prompt.trim() === '') throw missingPrompt(task);

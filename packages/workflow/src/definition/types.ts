@@ -1,4 +1,4 @@
-/** Input and output of a workflow. */
+/** Types of the input and output of a workflow. */
 import type {
   ArgProblem,
   Experience,
@@ -14,41 +14,53 @@ import type {
 import type OpenAI from 'openai';
 import type { AgentEndpoint } from './agent-endpoint.js';
 
-/** A rollout model with an `openai` client, and an endpoint for every other client. */
+/** A rollout model with a client of the `openai` package, and an endpoint for other clients. */
 export interface AgentModel extends RolloutModel<OpenAI> {
-  /** Returns the same endpoint each time; a model that records calls also records its calls. */
+  /**
+   * Returns the endpoint of the model, the same each time. A model that records calls also records
+   * the calls of its endpoint.
+   */
   endpoint(): AgentEndpoint;
 }
 
-/** Context of a workflow in one run, or in one group of runs if its definition has `canRepeat`. */
+/**
+ * Context of a workflow in one rollout, or in one group of rollouts if its definition has
+ * `canRepeat`.
+ */
 export interface WorkflowContext {
   readonly task: Task;
-  /** The trained model; all its calls are recorded. */
+  /** The trained model. All its calls are recorded. */
   readonly model: AgentModel;
-  /** Judges and other helper models by name; their calls are not trained on. */
+  /** Judges and other auxiliary models by name. Their calls are not trained on. */
   readonly auxiliaryModels: ReadonlyMap<string, AgentModel>;
-  /** Reward function that the task names, if any. */
+  /** Reward function that the task names, if it names one. */
   readonly rewardFn?: RewardFn;
   readonly runtime: Runtime;
   /**
-   * Id under which a pending reward is submitted: `explore step/task/run`.
-   * @default undefined outside a run
+   * Id of the rollout, under which a pending reward is submitted: `explore step/task/run`.
+   * @default undefined outside a rollout
    */
   readonly runId?: string;
   /** Maximum number of milliseconds for this attempt. @default no limit */
   readonly timeLimitMs?: number;
-  /** Aborts when the attempt ends, times out or is cut off, and when the run stops. */
+  /**
+   * Signal that aborts when the attempt ends, times out or is cut off, and when the training run
+   * stops.
+   */
   readonly signal: AbortSignal;
 }
 
-/** Score of a run: its recorded calls become experiences with this reward. */
+/** Score of a rollout. The recorded calls of the rollout become experiences with this reward. */
 export interface WorkflowOutput {
   readonly reward: number;
   readonly metrics?: Metrics;
   readonly info?: Readonly<Record<string, unknown>>;
 }
 
-/** Result of a run whose reward is submitted later, under the run's id, with `trinity reward`. */
+/**
+ * Result of a rollout whose reward is submitted later, under the rollout's id, with `trinity
+ * reward`.
+ */
 export interface PendingOutput extends Omit<WorkflowOutput, 'reward'> {
   readonly pending: true;
   /** Maximum number of milliseconds to wait for the reward. @default `explorer.max_reward_delay` */
@@ -56,18 +68,18 @@ export interface PendingOutput extends Omit<WorkflowOutput, 'reward'> {
 }
 
 /**
- * Result of a workflow: experiences that it created, or, for its recorded calls, a score, just the
- * reward of a score, or the notice that the score is pending.
+ * Result of a workflow. It is a list of experiences that the workflow created, or a result for the
+ * recorded calls: a score, a bare reward, or the notice that the reward is pending.
  */
 export type WorkflowResult = readonly Experience[] | WorkflowOutput | PendingOutput | number;
 
-/** A workflow created for a task. */
+/** A workflow that was created for a task. */
 export interface WorkflowInstance {
   run(): Promise<WorkflowResult> | WorkflowResult;
   /** Prepares the instance for another task, if the definition has `canReset`. */
   reset?(context: WorkflowContext): void | Promise<void>;
   /**
-   * Makes the next `run` perform `repeatTimes` runs, with ids from `runIdBase` on, if the
+   * Makes the next `run` perform `repeatTimes` rollouts, with numbers from `runIdBase` on, if the
    * definition has `canRepeat`.
    */
   setRepeatTimes?(repeatTimes: number, runIdBase: number): void;
@@ -75,12 +87,17 @@ export interface WorkflowInstance {
 
 type AnyArgs = Readonly<Record<string, unknown>>;
 
-/** Needs of a workflow besides the model. A configuration that does not meet them is refused. */
+/**
+ * Requirements of a workflow, in addition to the model. A configuration that does not meet these
+ * requirements is refused.
+ */
 export interface WorkflowNeeds extends Needs {
-  /** Needs that depend on `workflow_args`, which are already validated. @default no further needs */
+  /**
+   * Returns requirements that depend on validated `workflow_args`. @default no further requirements
+   */
   readonly byArgs?: (args: AnyArgs) => Needs;
   /**
-   * Reads the row of a task as a run does.
+   * Reads the row of a task as a rollout does.
    * @default any row fits
    * @throws TaskError if the row cannot be read
    */
@@ -88,28 +105,31 @@ export interface WorkflowNeeds extends Needs {
   /** True if rows must have a text under `format.prompt_key`. @default false */
   readonly prompt?: boolean;
   /**
-   * True if rows must have an answer under `format.response_key`, unless the configured reward
-   * function needs no answer.
+   * True if rows must have a reference answer under `format.response_key`. The answer is not
+   * required if the configured reward function does not need it.
    * @default false
    */
   readonly truth?: boolean;
   /**
-   * True if a reward function must be configured; false if the workflow has a default one.
+   * True if a reward function must be configured; false if the workflow has a default reward
+   * function.
    * @default false
    */
   readonly rewardFn?: boolean;
   /**
-   * Name of the argument that selects an auxiliary model by name or position. Without the argument,
-   * the workflow uses the first model.
+   * Name of the argument that selects an auxiliary model by name or position. If the argument is
+   * not set, the workflow uses the first model.
    * @default no auxiliary model is needed
    */
   readonly auxiliaryModel?: string;
   /**
-   * Like `auxiliaryModel`, for a model that is optional: the argument may also be false.
+   * Name of the argument that selects an optional auxiliary model. The argument may also be false.
    * @default no optional model
    */
   readonly optionalModel?: string;
-  /** Names of the auxiliary models that these validated arguments require. @default no models */
+  /**
+   * Returns the names of the auxiliary models that validated arguments require. @default no models
+   */
   readonly models?: (args: AnyArgs) => readonly string[];
 }
 
@@ -135,38 +155,39 @@ export interface WorkflowDefinition {
   /** @default no needs */
   readonly needs?: WorkflowNeeds;
   /**
-   * Generates rows for task sets with `storage_type: generated`; undefined if there are none for
-   * these arguments.
+   * Generates rows for task sets with `storage_type: generated`. Returns undefined if no rows can
+   * be generated with these arguments.
    * @default no rows are generated
    * @throws TaskError if fewer tasks exist than requested
    */
   readonly tasks?: (args: AnyArgs, range: TaskRange) => readonly RawTask[] | undefined;
   /**
-   * Begins the task of a row and ends it at once, as a check before the run.
-   * @default rows are not tried
-   * @throws TaskError for a row that the workflow cannot play
+   * Begins the task of a row and ends it at once, as a check before the training run.
+   * @default rows are not checked
+   * @throws TaskError for a row that the workflow cannot attempt
    */
   readonly checkRow?: (task: Task, signal: AbortSignal) => Promise<void>;
   /**
-   * Name of the environment that the workflow uses with these arguments: if the environment fails
-   * repeatedly, all runs that use it wait.
+   * Returns the name of the environment that the workflow uses with these arguments. If the
+   * environment fails repeatedly, all rollouts that use it wait.
    * @default the name of the workflow
    */
   readonly environment?: (args: AnyArgs) => string;
   /**
-   * Describes the grader of answers, if it depends on the auxiliary models of the run.
+   * Describes the grader of answers, if the grader depends on the auxiliary models of the training
+   * run.
    * @default the grader does not depend on them
    */
   readonly grader?: (args: AnyArgs, context: GraderContext) => Grader | undefined;
   /**
-   * True if the workflow itself decides what is trained on, so that even a single run per task can
-   * be learned from.
+   * True if the workflow itself selects the experiences to train on, so that even a single rollout
+   * per task gives a training signal.
    * @default false
    */
   readonly selects?: boolean;
   /** True if an instance can be reused for other tasks. */
   readonly canReset: boolean;
-  /** True if one call of `run` performs all runs of a group. */
+  /** True if one call of `run` performs all rollouts of a group. */
   readonly canRepeat: boolean;
   create(context: WorkflowContext): WorkflowInstance;
 }

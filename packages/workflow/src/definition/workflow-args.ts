@@ -1,4 +1,4 @@
-/** The arguments of workflows: YAML `workflow_args`. */
+/** Reads and checks the arguments of workflows (YAML `workflow_args`). */
 import type { ArgProblem, ArgsSchema } from '@trinity-rft/core';
 import { argProblems, readArgsBy, type ArgsOwner } from '@trinity-rft/core/support';
 
@@ -10,6 +10,6 @@ type Args = Readonly<Record<string, unknown>>;
 export const workflowArgProblems = (schema: ArgsSchema, args: Args): readonly ArgProblem[] =>
   argProblems(schema, args, owner);
 
-/** The arguments as the schema returns them, with its defaults. @throws ConfigError */
+/** Returns the arguments as the schema converts them, with its defaults. @throws ConfigError */
 export const readWorkflowArgs = <A>(schema: ArgsSchema<A>, args: Args): A =>
   readArgsBy(schema, args, owner);

@@ -1,4 +1,4 @@
-/** The base class of workflows written as classes. */
+/** Base class of workflows that are written as classes. */
 import {
   type Experience,
   type Metrics,
@@ -11,19 +11,22 @@ import type { AgentModel, WorkflowContext, WorkflowResult } from './types.js';
 
 export interface RunScore {
   readonly reward: number;
-  /** Index of the run within its group. @default 0 */
+  /** Index of the rollout within its group. @default 0 */
   readonly index?: number;
   readonly metrics?: Metrics;
 }
 
 /**
- * A workflow as a class: `run` uses `this.model` to solve `this.task` and returns experiences or a
- * score. After a reset, `this.task` and `this.model` are those of the new task.
+ * A workflow as a class. `run` uses `this.model` to solve `this.task`, and returns experiences or a
+ * score. After a reset, `this.task` and `this.model` belong to the new task.
  */
 export abstract class Workflow {
-  /** True if an instance may be reused: `reset(task)` is then called before the next task. */
+  /** True if an instance may be reused. `reset(task)` is then called before the next task. */
   static readonly canReset: boolean = false;
-  /** True if one call of `run` performs all runs of a group; `setRepeatTimes` is called before it. */
+  /**
+   * True if one call of `run` performs all rollouts of a group. `setRepeatTimes` is then called
+   * before `run`.
+   */
   static readonly canRepeat: boolean = false;
 
   protected repeatTimes = 1;
@@ -59,8 +62,9 @@ export abstract class Workflow {
   abstract run(): Promise<WorkflowResult> | WorkflowResult;
 
   /**
-   * Returns the calls recorded since this method was last called, as experiences of one run. A
-   * workflow with `canRepeat` that performs its runs one by one passes the `index` of each.
+   * Returns the model calls that were recorded since the last call of this method, as experiences
+   * of one rollout. A workflow with `canRepeat` that performs its rollouts one by one must pass the
+   * `index` of each rollout.
    */
   protected recorded({ reward, index = 0, metrics = {} }: RunScore): readonly Experience[] {
     return this.model.extractExperiencesFromHistory().map((experience) =>
@@ -72,9 +76,11 @@ export abstract class Workflow {
     );
   }
 
-  /** Discards state of the previous task, in a subclass that has such state. */
+  /**
+   * Discards state of the previous task. A subclass that has such state must override this method.
+   */
   reset(_task: Task): void | Promise<void> {
-    // A subclass with state overrides this.
+    // The base class has no state to discard.
   }
 
   setRepeatTimes(repeatTimes: number, runIdBase: number): void {

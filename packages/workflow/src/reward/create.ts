@@ -1,4 +1,4 @@
-/** Reward functions by the names that configurations use. */
+/** Creates reward functions by the names that configurations use. */
 import type { RewardFn } from '@trinity-rft/core';
 import { pickRow } from '@trinity-rft/core/support';
 import { accuracyReward } from './rewards/accuracy-reward.js';
@@ -20,7 +20,7 @@ const withoutTruth: ReadonlySet<string> = new Set(['format_reward', 'overlong_pe
 
 /**
  * Every built-in reward function, with its description for the documentation. A new reward function
- * is one file and one row.
+ * needs one file, and one entry in this table.
  */
 export const rewardKinds: Readonly<Record<string, RewardKind>> = {
   accuracy_reward: accuracyReward,
@@ -43,11 +43,11 @@ export const rewardsOfTruth: ReadonlySet<string> = new Set(
   Object.keys(rewardKinds).filter((name) => !withoutTruth.has(name)),
 );
 
-/** Names that {@link createRewardFn} knows, sorted. */
+/** Names that {@link createRewardFn} accepts, sorted. */
 export const rewardFnNames: readonly string[] = Object.keys(rewardKinds).toSorted();
 
 /**
- * Creates the reward function of that name. `args` have the snake_case names of the YAML.
+ * Creates a reward function by its name. `args` have the snake_case names of the YAML file.
  * @throws ConfigError for an unknown name, an unknown argument or a value out of range
  */
 export function createRewardFn(

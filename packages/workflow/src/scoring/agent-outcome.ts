@@ -1,18 +1,21 @@
-/** Scores a finished agent: the reward function scores its text, and mistakes of the model become data. */
+/**
+ * Scores the result of an agent. The reward function scores its text. Mistakes of the model are
+ * returned as data.
+ */
 import { WorkflowError } from '@trinity-rft/core';
 import { returnedBy } from '@trinity-rft/core/support';
 import { scoreResponse } from './score-response.js';
 import type { WorkflowContext, WorkflowOutput } from '../definition/types.js';
 
-/** Result of an agent, or the kind of fault if output of the model made the agent fail. */
+/** Result of an agent, or the kind of fault if the output of the model made the agent fail. */
 export type AgentOutcome<Result, Fault extends string = string> =
   | { readonly fault?: undefined; readonly result: Result }
   | { readonly fault: Fault; readonly error: Error; readonly result?: undefined };
 
 /**
- * Awaits the run of an agent. Returns mistakes of the model as a fault, which can be given a reward
- * and trained on, whereas a workflow that throws is retried without its recorded calls. Rejects
- * with all other errors.
+ * Awaits the execution of an agent. Returns a mistake of the model as a fault, which can get a
+ * reward and be trained on. In contrast, a workflow that throws is retried, and its recorded calls
+ * are lost. Rejects with all other errors.
  */
 export async function agentOutcome<Result, Fault extends string>(
   run: Promise<Result>,
@@ -29,8 +32,8 @@ export async function agentOutcome<Result, Fault extends string>(
 
 /**
  * Scores the answer of an agent with the task's reward function, whose parts become metrics.
- * @throws WorkflowError `REWARD_MISSING` if the task names no reward function; RewardError if that
- * fails
+ * @throws WorkflowError `REWARD_MISSING` if the task names no reward function; RewardError if the
+ * reward function fails
  */
 export async function scoreAnswer(
   { task, rewardFn }: Pick<WorkflowContext, 'task' | 'rewardFn'>,
@@ -48,8 +51,8 @@ export async function scoreAnswer(
 }
 
 /**
- * Score of a finished agent. The reward function scores text (no answer counts as an empty text), a
- * {@link WorkflowOutput} is used unchanged, and a fault gets `faultReward`. The metric
+ * Scores the outcome of an agent. The reward function scores a text; a missing answer counts as an
+ * empty text. A {@link WorkflowOutput} is used unchanged. A fault gets `faultReward`. The metric
  * `model_fault` is 1 for a fault, else 0.
  * @throws WorkflowError and RewardError like {@link scoreAnswer}
  */

@@ -1,4 +1,6 @@
-/** Calls reward functions: checks their results, sums the parts, and names the function in errors. */
+/**
+ * Calls reward functions, checks their results, sums the parts, and names the function in errors.
+ */
 import {
   taskPrompt,
   taskTruth,
@@ -15,12 +17,12 @@ export interface Score {
   /** Sum of the parts. */
   readonly reward: number;
   readonly parts: Metrics;
-  /** Reasons by part, if the function returns them. The run stores them with its rollouts automatically. */
+  /** Reasons by part, if the function returns reasons. They are stored with the rollout. */
   readonly reasons: Readonly<Record<string, string>>;
 }
 
 /**
- * Scores one response to `task`. Rewards for length and format need `details`.
+ * Scores one response to `task`. Reward functions for length and format need `details`.
  * @throws RewardError if the function throws or returns anything but usable numbers
  */
 export async function scoreResponse(
@@ -47,7 +49,10 @@ export async function scoreResponse(
   return returnedBy(name, refuse, place).rewardParts(result);
 }
 
-/** {@link scoreResponse} for a response of `chat`, with its reasoning and its number of tokens. */
+/**
+ * Calls {@link scoreResponse} for a response of `chat`, with its reasoning and its number of
+ * tokens.
+ */
 export const scoreChoice = (rewardFn: RewardFn, task: Task, choice: ChatResponse): Promise<Score> =>
   scoreResponse(rewardFn, task, choice.responseText, {
     responseTokens: choice.tokens.length - choice.promptLength,

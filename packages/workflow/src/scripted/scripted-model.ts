@@ -1,4 +1,4 @@
-/** A model with scripted answers, for trying and testing workflows. */
+/** Creates models with scripted answers, for trying and testing workflows. */
 import {
   createExperience,
   type ChatMessage,
@@ -36,7 +36,7 @@ export interface ScriptedCall {
 
 export interface ScriptedModelOptions {
   /**
-   * Answers in the order of calls, one for each choice; or a function that is called for each
+   * Answers in the order of calls, one for each choice, or a function that is called for each
    * choice.
    */
   readonly answers:
@@ -55,7 +55,10 @@ export interface ScriptedModel extends AgentModel {
   readonly calls: readonly ScriptedCall[];
 }
 
-/** Creates a model that records its calls; tokens are code points, log-probabilities are -0.25. */
+/**
+ * Creates a model that records its calls. Its tokens are code points, and their log-probabilities
+ * are -0.25.
+ */
 export function scriptedModel({
   answers,
   score,
@@ -134,7 +137,7 @@ function toResponse(
     function: { name, arguments: typeof args === 'string' ? args : JSON.stringify(args) },
   }));
   const prompt = codes(JSON.stringify(messages));
-  // Even an empty answer has one token, its end.
+  // The line break is the end token, so that even an empty answer has one token.
   const response = codes(`${responseText}${calls.length > 0 ? JSON.stringify(calls) : ''}\n`);
   return {
     responseText,

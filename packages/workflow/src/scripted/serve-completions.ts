@@ -1,4 +1,7 @@
-/** A `fetch` function that serves chat and text completions by a chat function, for scripted models. */
+/**
+ * Creates a `fetch` function that serves chat and text completions by a chat function, for scripted
+ * models.
+ */
 import {
   describeError,
   type ChatMessage,

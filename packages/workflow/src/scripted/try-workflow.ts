@@ -1,4 +1,4 @@
-/** Runs a workflow on one row without an explorer, for tests and experiments. */
+/** Executes a workflow on one row without an explorer, for tests and experiments. */
 import {
   createRuntime,
   type RawTask,
@@ -29,7 +29,7 @@ export interface TryOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Creates the context that the explorer would pass. */
+/** Creates the context that the explorer would pass to the workflow. */
 export function workflowContext({
   rawTask,
   model,
@@ -51,7 +51,10 @@ export function workflowContext({
   };
 }
 
-/** Calls `run` once; for a workflow with `canRepeat` this performs all `task.repeatTimes` runs. */
+/**
+ * Calls `run` once. For a workflow with `canRepeat`, this call performs all `task.repeatTimes`
+ * rollouts.
+ */
 export async function tryWorkflow(
   definition: WorkflowDefinition,
   options: TryOptions,

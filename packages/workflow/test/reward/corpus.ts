@@ -1,4 +1,4 @@
-/** Pairs of answers that mean the same or not, by topic. Both orders are checked. */
+/** Pairs of answers that are equal or different, by topic. Both orders are checked. */
 
 export type Pair = readonly [a: string, b: string];
 

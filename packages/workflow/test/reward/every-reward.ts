@@ -14,7 +14,10 @@ const truths: Readonly<Record<string, string>> = {
   tool_call_reward: '[{"name": "f", "arguments": {"a": 1}}]',
 };
 
-/** `truth`: undefined when any text will do. */
+/**
+ * A reward function that can be called. `truth` is undefined if any text can be the reference
+ * answer.
+ */
 export interface RunnableReward {
   readonly name: string;
   readonly reward: RewardFn;

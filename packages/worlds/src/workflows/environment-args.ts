@@ -38,7 +38,10 @@ function isPattern(source: string): boolean {
   }
 }
 
-/** Problems of arguments that pass the schema: an unknown environment, or wrong arguments of it. */
+/**
+ * Returns the problems of arguments that pass the schema. They are an unknown environment, or wrong
+ * arguments of the environment.
+ */
 export function environmentProblems(
   args: Readonly<Record<string, unknown>>,
   environments: Pick<Environments, 'find' | 'names'>,
@@ -64,7 +67,9 @@ function unknown(name: string, known: readonly string[]): string {
   return `got "${name}", but there is no such environment.${rest} One of your own comes from a plugin.`;
 }
 
-/** Play options of the run. The environment's defaults apply to missing arguments. */
+/**
+ * Returns the play options of the rollout. The environment's defaults apply to missing arguments.
+ */
 export function playOptions(
   args: EnvironmentArgs,
   { play }: EnvironmentDefinition,

@@ -1,4 +1,4 @@
-/** Chooses the judge of a world among the auxiliary models of the run. */
+/** Chooses the judge of a world among the auxiliary models of the training run. */
 import { EnvironmentError } from '@trinity-rft/core';
 import type { Judge } from '@trinity-rft/environment';
 import {
@@ -31,7 +31,8 @@ export type JudgeSettings = z.output<typeof judgeSettings>;
 type Context = Pick<WorkflowContext, 'auxiliaryModels' | 'runtime' | 'signal'>;
 
 /**
- * Judge of the run; undefined if answers are compared by their words instead.
+ * Returns the judge of the training run, or undefined if answers are compared by their words
+ * instead.
  * @throws ConfigError if there is no model of that name
  */
 export function judgeOf(context: Context, settings: JudgeSettings): Judge | undefined {
@@ -65,7 +66,7 @@ export const choiceOf = (
 });
 
 /**
- * Describes how answers are graded: by a judge, or by comparing words.
+ * Describes whether answers are graded by a judge or by comparing words.
  * @param expected true if Trinity-RFT's workflow of the same name always has a judge
  */
 export function graderOf(

@@ -1,4 +1,4 @@
-/** Runs a task in an environment and returns its experiences. */
+/** Plays a task in an environment and returns its experiences. */
 import { type Experience, type RawTask, CancelledError, withFields } from '@trinity-rft/core';
 import {
   beginEpisode,
@@ -49,7 +49,7 @@ export async function playTask(
   }
 }
 
-/** Share of an attempt's time that the episode may use; the rest is reserved for its grade. */
+/** Share of an attempt's time that the episode may use. The rest is reserved for its grade. */
 const ownShare = 0.9;
 
 function ownTime({ runtime: { clock }, timeLimitMs }: WorkflowContext) {
@@ -63,8 +63,8 @@ function ownTime({ runtime: { clock }, timeLimitMs }: WorkflowContext) {
 }
 
 /**
- * Start of the episode, equal for all runs of a task. In evaluations the seed does not depend on the
- * batch, so that evaluations stay comparable.
+ * Returns the start of the episode, which is equal for all rollouts of a task. In evaluations the
+ * seed does not depend on the batch, so that evaluations stay comparable.
  */
 function startOf({ task, runtime }: WorkflowContext): { row: RawTask; seed: number } {
   const { taskset, row } = task.index;

@@ -1,4 +1,4 @@
-/** RAFT: attempts at a household task that are imitated if they succeed. */
+/** RAFT, in which attempts at a household task are imitated if they succeed. */
 import { type Experience, withFields } from '@trinity-rft/core';
 import { instructions } from '../worlds/household/instructions.js';
 
@@ -11,8 +11,8 @@ type Attempt = (systemPrompt?: string) => Promise<readonly Experience[]>;
 export type Attempts = (attempt: Attempt, given?: string) => Promise<readonly Experience[]>;
 
 /**
- * Pattern of an answer: experience with similar tasks, a thought about the next step, and the
- * action.
+ * Pattern of an answer. Its parts are experience with similar tasks, a thought about the next step,
+ * and the action.
  */
 export const threeTags =
   '<experience>\\s*\\S[\\s\\S]*?</experience>[\\s\\S]*?<think>\\s*\\S[\\s\\S]*?</think>[\\s\\S]*?<action>([\\s\\S]*?)</action>';
@@ -41,8 +41,8 @@ export const twoAttempts: Attempts = async (attempt, given = ownPrompt) => {
 const rewardOf = (turns: readonly Experience[]): number => turns.at(-1)?.reward ?? 0;
 
 /**
- * True if the goal was reached, each answer has its three parts, and no action came three times in
- * a row.
+ * Returns true if the goal was reached, each answer has its three parts, and no action came three
+ * times in a row.
  */
 function isGood(turns: readonly Experience[]): boolean {
   const actions = turns.map(
@@ -55,8 +55,8 @@ function isGood(turns: readonly Experience[]): boolean {
 }
 
 /**
- * Copies with reward 0 and an action mask of zeros, so that they count in metrics but are not
- * trained on.
+ * Returns copies with reward 0 and an action mask of zeros, so that they count in metrics but are
+ * not trained on.
  */
 const untrained = (turns: readonly Experience[]): readonly Experience[] =>
   turns.map((turn) =>

@@ -1,5 +1,5 @@
 /**
- * Workflows that play environments: one for any environment, and those of Trinity-RFT for one
+ * Workflows that play environments. One plays any environment, and those of Trinity-RFT play one
  * environment each.
  */
 import {
@@ -28,7 +28,7 @@ export const worldWorkflows = (environments: Environments): readonly WorkflowDef
   namedWorkflows.map((named) => worldWorkflow(named, environments));
 
 /**
- * The workflow that plays any environment.
+ * Creates the workflow that plays any environment.
  * @param environments environments that `workflow_args.environment` can name
  */
 export const environmentWorkflow = (environments: Environments): WorkflowDefinition =>
@@ -107,12 +107,17 @@ function worldWorkflow(named: NamedWorkflow, environments: Environments): Workfl
   };
 }
 
-/** Names of the environments that a check may open; other environments may take minutes to start. */
+/**
+ * Names of the environments that a check may open. Other environments may take minutes to start.
+ */
 const startsAtOnce: ReadonlySet<string> = new Set(builtInEnvironments.map(({ name }) => name));
 /** Maximum start time of an environment in checks, in ms, because the user waits at a terminal. */
 const longestStartMs = 30_000;
 
-/** @throws TaskError if the environment cannot play the row */
+/**
+ * Checks that a row can be played.
+ * @throws TaskError if the environment cannot play it
+ */
 async function checkRow(
   { play, rowOf }: NamedWorkflow,
   task: Task,
@@ -134,7 +139,10 @@ async function checkRow(
   await episode.close();
 }
 
-/** @throws TaskError if the row does not fit the schema of the environment */
+/**
+ * Checks a row against the schema of the environment.
+ * @throws TaskError if the row does not fit
+ */
 function readRow({ play, rowOf }: NamedWorkflow, task: Task, environments: Environments): void {
   const row = rowOf?.(task) ?? task.rawTask;
   const { environment } = environmentArgs.parse(play(task.workflowArgs));

@@ -1,4 +1,4 @@
-/** Operators of the task pipeline: their input and output, and their declaration in plugins. */
+/** Operators of the task pipeline: types of input and output, and declaration in plugins. */
 import type { ArgSpec, ArgValues, ChatMessage, ChatOptions, RawTask } from '@trinity-rft/core';
 import { checkName } from '@trinity-rft/core/support';
 
@@ -6,7 +6,7 @@ import { checkName } from '@trinity-rft/core/support';
 export type TaskVerdict =
   | {
       /**
-       * Reason for leaving the task out. Use the same words for all tasks of a kind: they are
+       * Reason for removing the task. Use the same text for all similar tasks, because tasks are
        * counted by reason.
        */
       readonly drop: string;
@@ -23,22 +23,22 @@ interface TaskOperatorContext {
   /** Columns with the texts of a task: `target_fields`, or else prompt and response of its format. */
   readonly fields: readonly string[];
   /**
-   * Asks the auxiliary model that the operator's arguments name. Answers are stored with the run,
-   * so that a resumed run does not ask the same question again.
-   * @throws ModelError; if it is not caught, the task is left out
+   * Asks the auxiliary model that the operator's arguments name. Answers are stored with the
+   * training run, so that a resumed training run does not repeat the question.
+   * @throws ModelError; if the operator does not catch it, the task is removed
    */
   readonly ask: (messages: readonly ChatMessage[], options?: AskOptions) => Promise<string>;
 }
 
 export type AskOptions = Pick<ChatOptions, 'temperature' | 'topP' | 'maxTokens'>;
 
-/** Judges one task; called in row order. */
+/** Judges one task. Called in the order of the rows. */
 export type TaskFunction = (
   rawTask: RawTask,
   context: TaskOperatorContext,
 ) => TaskVerdict | Promise<TaskVerdict>;
 
-/** A function that judges single tasks, or an order of all tasks. */
+/** A function that judges single tasks, or an object that orders all tasks. */
 type TaskOperator =
   | TaskFunction
   | {
@@ -48,7 +48,7 @@ type TaskOperator =
       readonly compare: (a: RawTask, b: RawTask) => number;
     };
 
-/** Facts that are checked against the configuration. */
+/** Facts about an operator that are checked against the configuration. */
 interface TaskOperatorFacts {
   /** Name of the argument that selects the auxiliary model. @default the operator asks no model */
   readonly auxiliaryModel?: string;

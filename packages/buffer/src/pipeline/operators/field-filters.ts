@@ -5,7 +5,10 @@ import { hasValue, isText } from './texts.js';
 
 const fieldKey = stringArg('The column.');
 
-/** @throws ConfigError if the column is not set */
+/**
+ * Returns the column that an operator reads.
+ * @throws ConfigError if the column is not set
+ */
 export function columnOf(operator: string, field: string | undefined): string {
   if (field !== undefined && field !== '') return field;
   throw new ConfigError(`${operator} needs field_key: the column that it looks at.`, {

@@ -3,7 +3,7 @@ import { booleanArg, stringArg, type RawTask } from '@trinity-rft/core';
 import { defineTaskOperator } from '../definition/operator.js';
 import { columnOf } from './field-filters.js';
 
-/** Orders numbers by size and texts by their UTF-16 code units; other values come last. */
+/** Orders numbers by size, and texts by their UTF-16 code units. Other values come last. */
 export const orderBy = defineTaskOperator({
   name: 'order_by',
   args: {

@@ -22,7 +22,7 @@ export const textLengthFilter = defineTaskOperator({
     },
 });
 
-/** Share of letters and digits, of any script, among all characters. */
+/** Filters tasks by the share of letters and digits (of any script) among all characters. */
 export const alphanumericFilter = defineTaskOperator({
   name: 'alphanumeric_filter',
   args: {
@@ -44,7 +44,10 @@ export const alphanumericFilter = defineTaskOperator({
     },
 });
 
-/** Repetitions: share of sequences of `n` characters that occurred earlier in the text. */
+/**
+ * Filters tasks by repetitions: the share of sequences of `n` characters that occurred earlier in
+ * the text.
+ */
 export const repetitionFilter = defineTaskOperator({
   name: 'repetition_filter',
   args: {

@@ -1,7 +1,7 @@
-/** Texts for text operators. */
+/** Reads the texts of tasks for text operators. */
 import type { RawTask } from '@trinity-rft/core';
 
-/** Texts in the given columns, joined by line breaks; values that are not texts are converted to JSON. */
+/** Joins the texts in the given columns with line breaks. Converts other values to JSON. */
 export const textOf = (rawTask: RawTask, fields: readonly string[]): string =>
   fields
     .map((field) => rawTask[field])
@@ -9,7 +9,7 @@ export const textOf = (rawTask: RawTask, fields: readonly string[]): string =>
     .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
     .join('\n');
 
-/** True unless the value is missing or blank. */
+/** Returns true unless the value is missing or blank. */
 export const hasValue = (value: unknown): boolean =>
   value !== undefined && value !== null && !(typeof value === 'string' && value.trim() === '');
 

@@ -1,4 +1,4 @@
-/** Checksums of stored rows: a changed bit must not end up in the weights. */
+/** Checksums of stored rows, so that damaged data is not trained on. */
 import { crc32 } from 'node:zlib';
 import { BufferError } from '@trinity-rft/core';
 import type { TrainRecord } from '@trinity-rft/core/store';
@@ -6,7 +6,7 @@ import type { TrainRecord } from '@trinity-rft/core/store';
 export const textChecksum = (...parts: readonly (string | number)[]): number =>
   crc32(parts.map((part) => `${String(part).length}:${part}`).join(' '));
 
-/** Checksum of the state of the task feed after an explore step. */
+/** Returns the checksum of the state of the task feed after an explore step. */
 export const feedChecksum = (step: number, feed: string, isLast: boolean): number =>
   textChecksum(step, feed, ...(isLast ? ['last'] : []));
 
@@ -25,7 +25,10 @@ export const recordChecksum = ({ trainStep, trained, kept = [], discarded }: Tra
     JSON.stringify([trainStep, trained, kept, discarded.map((each) => [each.uid, each.reason])]),
   );
 
-/** @throws BufferError if the checksums differ */
+/**
+ * Compares a stored checksum with the actual one.
+ * @throws BufferError if the checksums differ
+ */
 export function assertChecksum(stored: number | null, actual: number, what: string): void {
   if (Number(stored) !== actual)
     throw damaged(`${what} has been changed since it was stored: it differs from its checksum`);

@@ -123,8 +123,8 @@ async function createRuns(
     .addColumn('agreement', 'text')
     .addColumn('lease_calls', 'integer', (c) => c.notNull())
     .addPrimaryKeyConstraint('member_key', ['run', 'name'])
-    // Makes the epoch a key: in PostgreSQL, a change of it waits for transactions that have locked
-    // the row FOR KEY SHARE (see assertMember), whereas a heartbeat does not wait.
+    // Makes the epoch a key. In PostgreSQL, a change of the epoch then waits for transactions that
+    // have locked the row FOR KEY SHARE (see assertMember). A heartbeat does not wait for them.
     .addUniqueConstraint('member_epoch', ['run', 'epoch'])
     .execute();
 }
@@ -163,5 +163,5 @@ async function createIndices(database: Kysely<Tables>): Promise<void> {
   await index('use_uid').on('use').columns(['run', 'uid']).execute();
 }
 
-/** Kind of database; column types differ between the two. */
+/** Kind of database. Column types differ between the two kinds. */
 export type Kind = 'sqlite' | 'postgres';

@@ -1,16 +1,19 @@
 /**
- * A signal between the processes of a machine: a file next to the database whose modification time
- * is watched.
+ * A notifier between the operating-system processes of one machine. It watches the modification
+ * time of a file next to the database.
  */
 import { utimesSync, watch, writeFileSync } from 'node:fs';
 import { localNotifier, type Notifier } from './notifier.js';
 
-/** @param path path of the watched file, which is created if it is missing */
+/**
+ * Creates the notifier.
+ * @param path path of the watched file, which is created if it is missing
+ */
 export function fileNotifier(path: string): Notifier {
   const local = localNotifier();
   writeFileSync(path, '', { flag: 'a' });
   const watcher = watch(path, { persistent: false }, () => local.notify());
-  // If watching fails (limit of inotify, network drive), waiters still poll.
+  // If the file cannot be watched (limit of inotify, network drive), waiting calls still poll.
   watcher.on('error', () => watcher.close());
   return {
     notify: () => {
@@ -18,7 +21,7 @@ export function fileNotifier(path: string): Notifier {
         const now = Date.now() / 1000;
         utimesSync(path, now, now);
       } catch {
-        // The folder was removed: the next transaction reports it.
+        // The folder was removed. The next transaction reports this.
       }
     },
     listen: local.listen,

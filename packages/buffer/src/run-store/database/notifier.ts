@@ -1,14 +1,17 @@
-/** Wake-up signal: processes that commit something use it to wake processes that wait. */
+/** Wake-up signal, with which a process that commits a change wakes processes that wait. */
 
 export interface Notifier {
   /** Signals that something was committed. */
   readonly notify: () => void;
-  /** Calls `callback` after each signal, also of this process. @returns function that stops listening */
+  /**
+   * Calls `callback` after each signal, including those of this process. @returns function that
+   * stops listening
+   */
   readonly listen: (callback: () => void) => () => void;
   readonly close: () => void;
 }
 
-/** A signal within one process. */
+/** Creates a notifier within one operating-system process. */
 export function localNotifier(): Notifier {
   const listeners = new Set<() => void>();
   return {
@@ -16,7 +19,7 @@ export function localNotifier(): Notifier {
       for (const listener of listeners) listener();
     },
     listen: (callback) => {
-      // Two listeners may share one function.
+      // A new function per listener, because two listeners may pass the same callback.
       const listener = (): void => callback();
       listeners.add(listener);
       return () => void listeners.delete(listener);

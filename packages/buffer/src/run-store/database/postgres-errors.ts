@@ -1,4 +1,4 @@
-/** Errors of PostgreSQL and its client, with a remedy. */
+/** Converts errors of PostgreSQL and its client to errors with a remedy. */
 import { describeError, BufferError } from '@trinity-rft/core';
 
 /** Address of the database for messages, without the password. */
@@ -6,14 +6,14 @@ export interface PostgresPlace {
   readonly server: string;
   readonly database: string;
   readonly user: string;
-  /** Text for the beginning of a sentence. */
+  /** Text that begins a sentence in messages. */
   readonly text: string;
 }
 
 /** An error after which the same call may succeed. */
 export class PassingError extends BufferError {
   override readonly retryable = true;
-  /** True if the server cannot be reached; false if another transaction was in the way. */
+  /** True if the server cannot be reached; false if the transaction conflicted with another one. */
   readonly isUnreachable: boolean;
 
   constructor(message: string, isUnreachable: boolean, cause: unknown) {
@@ -31,15 +31,15 @@ interface Reported {
   readonly severity?: string;
 }
 
-/** True if the connection cannot be used any more. */
+/** Returns true if the connection can no longer be used. */
 export function isLostConnection(error: unknown): boolean {
   const { code = '', severity } = error as Reported;
   if (severity !== undefined) return severity === 'FATAL' || unreachable.test(code);
-  // Errors of the server have a severity; this one is from the client.
+  // Errors of the server have a severity. This error is from the client.
   return error instanceof Error && !isMistake(error);
 }
 
-/** True for a bug in our code rather than a lost connection. */
+/** Returns true for a bug in Trinity rather than a lost connection. */
 const isMistake = (error: Error): boolean =>
   error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
 
@@ -66,7 +66,7 @@ type Refusal = (place: PostgresPlace) => string;
 const wrongPassword: Refusal = ({ server, database, user }) =>
   `PostgreSQL at ${server} does not let user ${user} into database ${database}: wrong password, or this user may not connect from here. Correct the address (experience_buffer.path) or PGPASSWORD, or the server's pg_hba.conf.`;
 
-/** True for the client's own error if it has no password to send. */
+/** Returns true for the client's error that there is no password to send. */
 const isWithoutPassword = (cause: unknown): boolean =>
   cause instanceof Error && /client password must be a (?:non-empty )?string/.test(cause.message);
 

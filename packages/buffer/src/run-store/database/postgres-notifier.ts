@@ -1,4 +1,7 @@
-/** A signal through LISTEN and NOTIFY, on a separate connection that is restored after it is lost. */
+/**
+ * A notifier through LISTEN and NOTIFY, on a separate connection. A lost connection is opened
+ * again.
+ */
 import { type Clock, sleep } from '@trinity-rft/core';
 import type { Client } from 'pg';
 import { localNotifier } from './notifier.js';
@@ -9,7 +12,7 @@ export interface PostgresNotifier {
 }
 
 const longestPauseMs = 2000;
-/** Interval of a test query: a connection may be dead without any notice. */
+/** Interval of a test query, which detects connections that are lost without an error. */
 const askEveryMs = 10_000;
 
 export function postgresNotifier(
@@ -35,7 +38,10 @@ interface Listening {
   readonly ended: AbortSignal;
 }
 
-/** Keeps listening; waiters also poll, so that an outage only delays them. */
+/**
+ * Listens until the end, and reconnects if needed. Waiting calls also poll, so that an outage only
+ * delays them.
+ */
 async function keepListening(connect: () => Promise<Client>, listening: Listening): Promise<void> {
   const { clock, ended } = listening;
   for (let pause = 50; !ended.aborted; pause = Math.min(2 * pause, longestPauseMs)) {
@@ -49,7 +55,7 @@ async function keepListening(connect: () => Promise<Client>, listening: Listenin
 }
 
 /**
- * Listens until the connection is lost, or the end.
+ * Listens until the connection is lost or the notifier is closed.
  * @returns true if the connection was listening
  */
 async function listenOnce(client: Client, { clock, notify, ended }: Listening): Promise<boolean> {
@@ -64,7 +70,7 @@ async function listenOnce(client: Client, { clock, notify, ended }: Listening): 
   try {
     await unless(lost.signal, client.query('LISTEN trinity_run'));
     hasListened = true;
-    // Something may have been stored since the last connection was lost.
+    // Changes may have been committed while there was no connection.
     notify();
     for (;;) {
       await sleep(clock, askEveryMs, lost.signal);
@@ -78,7 +84,10 @@ async function listenOnce(client: Client, { clock, notify, ended }: Listening): 
   }
 }
 
-/** @throws the signal's reason if it aborts first */
+/**
+ * Awaits `work`.
+ * @throws the signal's reason if the signal aborts first
+ */
 function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const aborted = new Promise<never>((_resolve, reject) => {
     if (signal.aborted) reject(signal.reason as Error);

@@ -23,13 +23,13 @@ export async function connectPool(options: PostgresOptions): Promise<Connections
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     types: {
-      // Counts and checksums: below 2^53.
+      // INT8 columns hold counts and checksums, which are below 2^53.
       getTypeParser: (oid: number, format?: 'text') =>
         oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format),
     } as ClientConfig['types'],
   };
   const pool = new pg.Pool({ ...config, max: maxConnections });
-  // The pool replaces idle connections that fail.
+  // Ignored, because the pool replaces idle connections that fail.
   pool.on('error', () => undefined);
   const { host, port, database = '', user = '' } = new pg.Client(config);
   const wrapped = new WeakMap<PoolClient, PostgresPoolClient>();
@@ -47,7 +47,8 @@ export async function connectPool(options: PostgresOptions): Promise<Connections
     },
     connect: async () => {
       const client = new pg.Client(config);
-      // Without a listener, an error would end the process; the caller adds its own.
+      // Without a listener, an error would end the operating-system process. The caller adds
+      // another listener.
       client.on('error', () => undefined);
       await client.connect();
       return client;
@@ -56,7 +57,7 @@ export async function connectPool(options: PostgresOptions): Promise<Connections
 }
 
 /**
- * Maximum number of milliseconds for closing: an unreachable server must not keep a process from
+ * Maximum number of milliseconds for closing. An unreachable server must not prevent a process from
  * ending.
  */
 const endWithinMs = 2000;
@@ -99,11 +100,11 @@ function wrap(client: PoolClient): PostgresPoolClient {
 export interface PostgresOptions extends Patience {
   /** `postgresql://user:password@host:port/database`; missing parts are read from `PG*` variables. */
   readonly url: string;
-  /** True for read-only access: nothing is created or changed. @default false */
+  /** True for read-only access, which creates and changes nothing. @default false */
   readonly isReader?: boolean;
-  /** Maximum number of milliseconds for a response of the server. @default 30_000 */
+  /** Maximum number of milliseconds to wait for a response of the server. @default 30_000 */
   readonly answerMs?: number;
-  /** Maximum number of connections, in addition to the one that listens. @default 8 */
+  /** Maximum number of connections, in addition to the connection that listens. @default 8 */
   readonly maxConnections?: number;
   readonly clock?: Pick<Clock, 'after'>;
 }

@@ -1,4 +1,4 @@
-/** Run stores in PostgreSQL, for processes on several machines. */
+/** Run stores in PostgreSQL, for operating-system processes on several machines. */
 import { TrinityError, systemClock } from '@trinity-rft/core';
 import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely';
 import { postgresNotifier } from './postgres-notifier.js';
@@ -10,7 +10,10 @@ import { assertSchema, migrate } from './schema.js';
 import type { Tables } from './tables.js';
 import type { PostgresOptions } from './postgres-pool.js';
 
-/** @throws BufferError naming server, database and remedy, but not the password */
+/**
+ * Opens a PostgreSQL database.
+ * @throws BufferError naming server, database and remedy, but not the password
+ */
 export async function postgresDatabase(options: PostgresOptions): Promise<RunDatabase> {
   const { patienceMs = 60_000, clock = systemClock, onNotice = () => undefined } = options;
   const { pool, place, connect } = await connectPool(options);
@@ -61,7 +64,10 @@ export async function postgresDatabase(options: PostgresOptions): Promise<RunDat
 
 type Transact = <T>(what: string, transaction: Work<T>) => Promise<T>;
 
-/** Search path, and timeouts so that an interrupted connection does not keep its locks for long. */
+/**
+ * Statements that set the search path and timeouts. The timeouts release the locks of an
+ * interrupted connection.
+ */
 const sessionSettings = `
   SET search_path TO trinity;
   SET idle_in_transaction_session_timeout = 30000;
@@ -97,13 +103,13 @@ async function rollingBack<T>(database: Kysely<Tables>, work: () => Promise<T>):
   try {
     return await work();
   } catch (error) {
-    // Fails if the connection is lost, which also ends the transaction.
+    // A ROLLBACK fails if the connection is lost. A lost connection also ends the transaction.
     await run(database, 'ROLLBACK').catch(() => undefined);
     throw error;
   }
 }
 
-/** "TRXR": id of the lock for migrations. */
+/** Id of the lock for migrations: "TRXR". */
 const migrationLock = 0x54525852;
 
 const prepareTables = (place: PostgresPlace): Work<void> =>

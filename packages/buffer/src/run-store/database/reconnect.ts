@@ -1,4 +1,4 @@
-/** Retries while a server cannot be reached, for a limited time. */
+/** Retries calls for a limited time while a server cannot be reached. */
 import { describeError, type Clock, BufferError, CancelledError, sleep } from '@trinity-rft/core';
 import { PassingError, type PostgresPlace } from './postgres-errors.js';
 import type { Patience } from './run-database.js';
@@ -43,7 +43,7 @@ export function untilItAnswers(options: ReconnectOptions): Again {
         if (error.isUnreachable && stop?.aborted) throw stopped(error, stop);
         noteOutage(error);
       }
-      // Jitter: two transactions in conflict must not retry at the same moment.
+      // Random jitter, so that two conflicting transactions do not retry at the same moment.
       await sleep(clock, pause * (0.5 + Math.random() / 2), ended.signal).catch(() => undefined);
     }
   };

@@ -1,4 +1,7 @@
-/** A database that holds run stores: transactions, the clock of leases, and the wake-up signal. */
+/**
+ * Interface of a database that holds run stores: transactions, the clock of leases, and the wake-up
+ * signal.
+ */
 import type { Kysely, RawBuilder } from 'kysely';
 import type { Kind } from './create-tables.js';
 import type { Tables } from './tables.js';
@@ -8,24 +11,30 @@ export interface RunDatabase {
   /** Address for messages, without a password. */
   readonly place: string;
   /**
-   * Runs `work` in one transaction, which is durable (see {@link WriteOptions}) once the promise
-   * resolves. `work` may run several times, if a connection is lost or transactions conflict; it
-   * must then have the same result.
+   * Calls `work` in one transaction, which is durable (see {@link WriteOptions}) once the promise
+   * resolves. If a connection is lost or transactions conflict, `work` is called again, and must
+   * then have the same result.
    * @param what completes "could not ..."
    */
   readonly write: <T>(what: string, work: Work<T>, options?: WriteOptions<T>) => Promise<T>;
-  /** Runs `work` on one consistent snapshot. */
+  /** Calls `work` on one consistent snapshot. */
   readonly read: <T>(what: string, work: Work<T>) => Promise<T>;
-  /** Time of the lease clock in milliseconds: the same for all processes. */
+  /**
+   * Returns the time of the lease clock in milliseconds. All operating-system processes share this
+   * clock.
+   */
   readonly now: () => RawBuilder<number>;
-  /** Size on disk in bytes. */
+  /** Returns the size on disk in bytes. */
   readonly sizeBytes: (database: Kysely<Tables>) => Promise<number>;
   /** Calls `callback` when something may have been committed. @returns function that stops listening */
   readonly listen: (callback: () => void) => () => void;
   readonly close: () => Promise<void>;
 }
 
-/** Behaviour while the database is unavailable: PostgreSQL is unreachable, or SQLite's file is locked. */
+/**
+ * Behaviour while the database is unavailable, because PostgreSQL is unreachable or SQLite's file
+ * is locked.
+ */
 export interface Patience {
   /**
    * Milliseconds for which a call is retried.
@@ -34,7 +43,7 @@ export interface Patience {
   readonly patienceMs?: number;
   /** Called with a text when the database becomes unavailable, and when it is available again. */
   readonly onNotice?: (text: string) => void;
-  /** Aborted when the process is to stop; then calls do not wait. @default no signal */
+  /** Signal that aborts when the process must stop. Calls then do not wait. @default no signal */
   readonly stop?: AbortSignal;
 }
 
@@ -43,6 +52,6 @@ export type Work<T> = (database: Kysely<Tables>) => Promise<T>;
 export interface WriteOptions<T> {
   /** False if a power failure (but not a SIGKILL) may undo the transaction. @default true */
   readonly isDurable?: boolean;
-  /** True if waiting processes must be woken. @default always true */
+  /** Returns true if waiting processes must be woken. @default always true */
   readonly notifies?: (result: T) => boolean;
 }

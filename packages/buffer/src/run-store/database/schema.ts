@@ -6,12 +6,12 @@ import { createTables } from './create-tables.js';
 import type { Tables } from './tables.js';
 import type { Kind } from './create-tables.js';
 
-/** Increased when programs that know the old tables cannot work with the new ones. */
+/** Version of the tables. A change that older programs cannot work with increases it. */
 const schemaVersion = 3;
-/** Oldest version that can be read: additions of later versions are not needed for reading. */
+/** Oldest version that can be read. Reading does not need the additions of later versions. */
 const oldestReadable = 1;
 
-/** The migration at index i leads from version i to version i + 1. */
+/** Migrations. The migration at index i leads from version i to version i + 1. */
 const migrations: readonly ((database: Kysely<Tables>, kind: Kind) => Promise<void>)[] = [
   createTables,
   async (database) => {
@@ -19,7 +19,7 @@ const migrations: readonly ((database: Kysely<Tables>, kind: Kind) => Promise<vo
   },
   async (database) => {
     await database.schema.alterTable('batch').addColumn('checksum', 'bigint').execute();
-    // From this version on, the checksum covers whether a plan is the last one.
+    // From this version on, the checksum also covers `is_last`.
     const last = database.selectFrom('run').selectAll().where('is_last', '=', 1);
     for (const { id, planned_step: step, feed, feed_checksum: before } of await last.execute()) {
       if (feed === null || Number(before) !== feedChecksum(step, feed, false)) continue;
@@ -33,9 +33,9 @@ const migrations: readonly ((database: Kysely<Tables>, kind: Kind) => Promise<vo
 ];
 
 /**
- * Creates the tables, or migrates those of an earlier version, within the caller's transaction,
- * which must exclude migrations by other processes.
- * @param place for messages
+ * Creates the tables, or migrates the tables of an earlier version, within the caller's
+ * transaction. The caller must prevent concurrent migrations by other processes.
+ * @param place address for messages
  * @throws BufferError if the tables are from a newer version
  */
 export async function migrate(database: Kysely<Tables>, kind: Kind, place: string): Promise<void> {
@@ -48,7 +48,7 @@ export async function migrate(database: Kysely<Tables>, kind: Kind, place: strin
 }
 
 /**
- * Checks the schema for readers: changes nothing, and does not wait for writers.
+ * Checks the schema for readers. Changes nothing, and does not wait for writers.
  * @throws BufferError if there are no tables yet, or if they are from a newer version
  */
 export async function assertSchema(
@@ -61,7 +61,10 @@ export async function assertSchema(
   if ((await versionOf(database, place)) < oldestReadable) throw missingError(place);
 }
 
-/** @throws BufferError if a newer program created the tables */
+/**
+ * Reads the version of the tables.
+ * @throws BufferError if a newer program created the tables
+ */
 async function versionOf(database: Kysely<Tables>, place: string): Promise<number> {
   const { rows } = await sql<{ version: number }>`SELECT version FROM schema_version`.execute(
     database,

@@ -3,8 +3,8 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { SqliteDatabase, SqliteStatement } from 'kysely';
 
 /**
- * Maximum number of prepared statements that are kept: statements with lists of varying length
- * would accumulate.
+ * Maximum number of prepared statements that are kept. Without a limit, statements with lists of
+ * varying length would accumulate.
  */
 const keptStatements = 128;
 
@@ -25,7 +25,7 @@ export function sqliteAdapter(database: DatabaseSync): SqliteDatabase {
 
 function adapt(statement: StatementSync): SqliteStatement {
   return {
-    // Node 22.13 has no columns() yet; all() of a statement without rows runs it.
+    // Node 22.13 has no `columns()`. `all()` also executes statements that return no rows.
     reader: true,
     all: (parameters) => statement.all(...(parameters as SQLInputValue[])),
     run: (parameters) => statement.run(...(parameters as SQLInputValue[])),

@@ -1,6 +1,6 @@
 /**
- * Transactions of one SQLite connection. Writes that are requested while another one runs share
- * the next commit, and with it one flush to disk.
+ * Transactions of one SQLite connection. Writes that are requested during another write share the
+ * next commit, and thus one flush to disk.
  */
 import { TrinityError, BufferError, CancelledError, sleep, systemClock } from '@trinity-rft/core';
 import { CompiledQuery, type Kysely } from 'kysely';
@@ -17,13 +17,19 @@ interface Job {
 
 /** Maximum number of transactions that share a commit. */
 const largestGroup = 64;
-/** Lock time after which a warning is logged: other processes write for milliseconds. */
+/**
+ * Milliseconds of waiting for a lock after which a warning is logged. Other processes usually hold
+ * the lock for milliseconds.
+ */
 const noticeMs = 5000;
 
 export interface TransactionOptions extends Patience {
   /** Address for messages. */
   readonly place: string;
-  /** Called before each group of write transactions; throws if the database file is gone. */
+  /**
+   * Called before each group of write transactions. Throws if the database file was removed or
+   * replaced.
+   */
   readonly assertThere: () => void;
   readonly notify: () => void;
 }
@@ -115,7 +121,10 @@ async function runGroup(
   for (const { settle } of settled) settle();
 }
 
-/** @throws if the whole transaction is lost */
+/**
+ * Executes one job within the transaction of its group.
+ * @throws if the whole transaction is lost
+ */
 async function runJob(connection: Kysely<Tables>, job: Job, place: string): Promise<Settled> {
   await run(connection, 'SAVEPOINT job');
   try {
@@ -123,7 +132,8 @@ async function runJob(connection: Kysely<Tables>, job: Job, place: string): Prom
     await run(connection, 'RELEASE job');
     return { notifies: job.options.notifies?.(result) ?? true, settle: () => job.resolve(result) };
   } catch (cause) {
-    // After some errors (a full disk) SQLite has rolled back everything: then this fails too.
+    // After some errors (such as a full disk) SQLite has rolled back everything. Then this
+    // statement fails too.
     await run(connection, 'ROLLBACK TO job');
     await run(connection, 'RELEASE job');
     const error = storageError(place, job.what, cause);
@@ -131,7 +141,7 @@ async function runJob(connection: Kysely<Tables>, job: Job, place: string): Prom
   }
 }
 
-/** Begins a transaction, and waits for other processes without blocking this one. */
+/** Begins a transaction. Waits for other processes without blocking this process. */
 async function begin(
   connection: Kysely<Tables>,
   statement: string,
@@ -170,7 +180,7 @@ async function rollBack(connection: Kysely<Tables>): Promise<void> {
   try {
     await run(connection, 'ROLLBACK');
   } catch {
-    // No transaction is open: SQLite has rolled back already.
+    // No transaction is open, because SQLite has already rolled back.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Run stores in SQLite: one file, shared by processes of one machine. */
+/** Run stores in SQLite. The operating-system processes of one machine share one file. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -16,16 +16,20 @@ import type { Tables } from './tables.js';
 
 export interface SqliteOptions extends Patience {
   readonly path: string;
-  /** True for read-only access: the database is not created or changed. @default false */
+  /** True for read-only access, which creates and changes nothing. @default false */
   readonly isReader?: boolean;
-  /** Milliseconds on a clock that all processes share. @default the system's monotonic clock */
+  /**
+   * Returns milliseconds on a clock that all operating-system processes share. @default the
+   * system's monotonic clock
+   */
   readonly leaseClock?: () => number;
 }
 
-/** "TRXR" in the file header: distinguishes our files from other databases. */
+/** "TRXR" in the file header. It distinguishes these files from other databases. */
 const applicationId = 0x54525852;
 
 /**
+ * Opens an SQLite database.
  * @throws BufferError if the file cannot be opened, belongs to another program, or is from a newer
  * version
  */
@@ -36,12 +40,13 @@ export async function sqliteDatabase(options: SqliteOptions): Promise<RunDatabas
   let database: DatabaseSync | undefined;
   try {
     if (!isReader) mkdirSync(dirname(path), { recursive: true });
-    // Also for readers: a read-only connection would leave the files that SQLite needs beside it.
+    // Readers also open the file for writing, because a read-only connection would not remove
+    // SQLite's `-wal` and `-shm` files.
     database = openSqlite(path);
     database.exec('PRAGMA busy_timeout = 5000');
     assertOurs(database, place);
     if (!isReader) claim(database);
-    // Other processes hold the lock for milliseconds: retries do not block this process.
+    // The timeout is short because the retries for a lock must not block this process.
     database.exec('PRAGMA busy_timeout = 5');
     const notifier = isReader ? localNotifier() : fileNotifier(`${path}.bell`);
     const assertThere = guard(path, place);
@@ -57,7 +62,7 @@ export async function sqliteDatabase(options: SqliteOptions): Promise<RunDatabas
   }
 }
 
-/** In-memory database for tests and simulations; simulated processes share it. */
+/** Creates an in-memory database for tests and simulations. Simulated processes share it. */
 export async function memoryDatabase(leaseClock: () => number): Promise<RunDatabase> {
   const place = 'The run store in memory';
   return prepared(openSqlite(':memory:'), {
@@ -68,7 +73,10 @@ export async function memoryDatabase(leaseClock: () => number): Promise<RunDatab
   });
 }
 
-/** `process.hrtime`: equal for all processes of a machine; only a restart of the machine resets it. */
+/**
+ * Returns `process.hrtime` in milliseconds. It is equal for all processes of a machine, and only a
+ * restart of the machine resets it.
+ */
 const monotonicClock = (): number => Number(process.hrtime.bigint() / 1000n) / 1000;
 
 interface Parts extends Omit<SqliteOptions, 'path'> {
@@ -131,7 +139,10 @@ function claim(database: DatabaseSync): void {
   if (isEmpty(database)) database.exec(`PRAGMA application_id = ${applicationId}`);
 }
 
-/** Detects that the file has been removed or replaced, so that writes would be lost. */
+/**
+ * Returns a function that throws if the file has been removed or replaced, because writes would
+ * then be lost.
+ */
 function guard(path: string, place: string): () => void {
   const opened = identityOf(path);
   return () => {

@@ -1,4 +1,7 @@
-/** The tables of a run store, as kysely sees them. Times are milliseconds of the lease clock. */
+/**
+ * Types of the tables of a run store, for kysely. Times are milliseconds of the lease clock, unless
+ * stated otherwise.
+ */
 import type { Generated } from 'kysely';
 
 export interface Tables {
@@ -17,13 +20,16 @@ export interface Tables {
 }
 
 /**
- * A run. The row has counters because counting all rows would be slow, and some rows have been
- * deleted.
+ * A training run. The row has counters, because counting all rows would be slow and some rows have
+ * been deleted.
  */
 interface RunRow {
   id: Generated<number>;
   name: string;
-  /** Checksum and JSON; null if an earlier version, or a process without a claim, created the run. */
+  /**
+   * Checksum and JSON of the identity; null if an earlier version, or a process without a claim,
+   * created the training run.
+   */
   identity: Generated<string | null>;
   /** Epoch of the last join. */
   epoch: Generated<number>;
@@ -35,7 +41,7 @@ interface RunRow {
   is_last: Generated<number>;
   /** Id of the last batch. */
   batches: Generated<number>;
-  /** Place of the batch that was completed last. */
+  /** Place of the last completed batch. */
   completed: Generated<number>;
   end_step: number | null;
   pruned_step: Generated<number>;
@@ -49,11 +55,14 @@ export interface MemberRow {
   name: string;
   role: string;
   /**
-   * Epoch of the membership; negative once the member has left or was replaced, so that its writes
+   * Epoch of the membership. Negative after the member has left or was replaced, so that its writes
    * are refused.
    */
   epoch: number;
-  /** Distinguishes the repetition of a join, whose response was lost, from a join of another process. */
+  /**
+   * Random text of a join. It distinguishes a repeated call, whose first response was lost, from a
+   * join of another process.
+   */
   token: string;
   host: string;
   pid: number;
@@ -76,13 +85,13 @@ export interface BatchRow {
   version: number | null;
   /** Number of tasks that are open or leased. */
   open: number;
-  /** 1 if the batch was cut off: it does not wait for its unfinished tasks. */
+  /** 1 if the batch was cut off and so does not wait for its unfinished tasks. */
   is_cut: Generated<number>;
   completed: number | null;
   is_pruned: Generated<number>;
   /**
-   * Checksum of the batch's plan and tasks, which never change; null if an earlier version planned
-   * it.
+   * Checksum of the batch's plan and tasks, which never change. Null if an earlier version planned
+   * the batch.
    */
   checksum: number | null;
 }
@@ -99,7 +108,10 @@ export interface TaskTableRow {
   state: Generated<number>;
   /** Epoch of the member that leased or finished the task; null for open and cut-off tasks. */
   owner: number | null;
-  /** Index of the member's call that leased the task, from 0, counting only calls that leased tasks. */
+  /**
+   * Index, from 0, of the member's call that leased the task. Only calls that leased tasks are
+   * counted.
+   */
   lease_call: number | null;
   explorer: string | null;
   outcome: string | null;
@@ -126,12 +138,12 @@ export interface ExperienceRow {
   checksum: number;
 }
 
-/** A run whose reward has not arrived yet. */
+/** A rollout whose reward has not arrived yet. */
 interface AwaitedRow {
   run: number;
   run_key: string;
   batch: number;
-  /** Milliseconds since the epoch, because days may pass and machines may restart. */
+  /** Milliseconds since the Unix epoch, because days may pass and machines may restart. */
   since: number;
 }
 
@@ -139,7 +151,7 @@ interface RewardRow {
   run: number;
   run_key: string;
   batch: number;
-  /** Reward; null if the wait for it was given up. */
+  /** Reward; null if the wait for the reward was ended. */
   value: number | null;
   checksum: number;
 }

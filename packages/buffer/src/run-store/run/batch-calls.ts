@@ -1,4 +1,4 @@
-/** Batches calls: calls that arrive while another one is running are combined into the next. */
+/** Batches calls. Calls that arrive during another call are combined into the next call. */
 
 interface Call<T, R> {
   readonly item: T;
@@ -7,8 +7,8 @@ interface Call<T, R> {
 }
 
 /**
- * Returns a function that handles its item together with the items of other calls. If these fail
- * together, each is tried separately, so that an error only affects its own call.
+ * Returns a function that handles its item together with the items of concurrent calls. If the
+ * items fail together, each item is handled separately, so that an error only affects its own call.
  * @param work handles all items or none, and returns one result per item
  * @param most maximum number of items that are handled together
  */

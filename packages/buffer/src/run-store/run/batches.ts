@@ -1,4 +1,4 @@
-/** Complete batches, and their contents. */
+/** Lists complete batches, and reads their contents. */
 import { type Experience, BufferError } from '@trinity-rft/core';
 import {
   decodeExperience,

@@ -1,4 +1,4 @@
-/** Determines when a batch is complete, and its place among the complete ones. */
+/** Determines when a batch is complete, and its place in the order of complete batches. */
 import type { Connection, RunContext } from './context.js';
 
 export interface BatchCounts {
@@ -6,7 +6,10 @@ export interface BatchCounts {
   readonly open: number;
 }
 
-/** Adds to the number of tasks that a batch waits for, and completes the batch at 0. */
+/**
+ * Adds `by.open` to the number of tasks that a batch waits for, and completes the batch if the
+ * number is 0.
+ */
 export async function countDown(
   context: RunContext,
   db: Connection,
@@ -23,8 +26,9 @@ export async function countDown(
 }
 
 /**
- * Gives a batch its place among the complete ones if it waits for no task. Locks the counter of the
- * run until the transaction ends, so that places become visible in order.
+ * Assigns a batch its place in the order of complete batches, if the batch waits for no task. Locks
+ * the counter of the training run until the transaction ends, so that places become visible in
+ * order.
  */
 export async function completeIfDone(
   { run }: RunContext,

@@ -1,6 +1,6 @@
 /**
- * Checks counts and plans that follow from other rows: if they do not match, another program has
- * changed the store.
+ * Checks that counts and plans match the rows that they are derived from. A mismatch means that
+ * another program has changed the store.
  */
 import type { BufferError } from '@trinity-rft/core';
 import { sql } from 'kysely';
@@ -14,19 +14,24 @@ type PlannedTask = Pick<TaskTableRow, 'task' | 'taskset' | 'row_number'>;
 /** Columns of a batch that {@link assertPlanned} reads, and its id. */
 export const planColumns = ['id', 'name', 'step', 'is_eval', 'version', 'checksum'] as const;
 
-/** Checksum of all facts about a batch that never change. @param tasks in their order */
+/**
+ * Returns the checksum of all facts about a batch that never change. @param tasks tasks in order
+ */
 export const planChecksum = (batch: Plan, tasks: readonly PlannedTask[]): number =>
   textChecksum(
     ...[batch.name, batch.step, batch.is_eval, String(batch.version)],
     ...tasks.flatMap(({ task, taskset, row_number: row }) => [task, taskset, row]),
   );
 
-/** @throws BufferError if the batch or one of its tasks differs from its plan */
+/**
+ * Compares a batch and its tasks with the checksum of the plan.
+ * @throws BufferError if the batch or one of its tasks differs from its plan
+ */
 export function assertPlanned(
   batch: Plan & Pick<BatchRow, 'checksum'>,
   tasks: readonly PlannedTask[],
 ): void {
-  // Planned by an earlier version.
+  // An earlier version planned the batch, so there is no checksum.
   if (batch.checksum === null) return;
   assertChecksum(batch.checksum, planChecksum(batch, tasks), `The plan of batch ${batch.name}`);
 }
@@ -38,13 +43,16 @@ interface Counts {
   readonly completed: number;
   readonly last_completed: number;
   readonly all_completed: number;
-  /** Name of a batch whose tasks are miscounted, and of a batch whose completion is wrong. */
+  /**
+   * Names of a batch with a wrong number of open tasks, and of a batch with a wrong completion.
+   * Null if there is none.
+   */
   readonly miscounted: string | null;
   readonly misplaced: string | null;
 }
 
 /**
- * Compares the counters of the run with its rows, and incomplete batches with their plans.
+ * Compares the counters of the training run with its rows, and incomplete batches with their plans.
  * @throws BufferError naming what differs
  */
 export async function assertConsistent(context: RunContext, db: Connection): Promise<void> {

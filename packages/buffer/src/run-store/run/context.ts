@@ -1,4 +1,7 @@
-/** Context that the parts of a run store share: the database, its run, and the check of a member. */
+/**
+ * Context that the parts of a run store share: the database, the training run, and the check of a
+ * member.
+ */
 import { BufferError } from '@trinity-rft/core';
 import type { Agreement, MemberRole, Membership } from '@trinity-rft/core/store';
 import { sql, type Kysely, type RawBuilder, type SelectQueryBuilder } from 'kysely';
@@ -7,19 +10,22 @@ import type { Tables } from '../database/tables.js';
 
 export interface RunContext {
   readonly database: RunDatabase;
-  /** ID of the run in the database. */
+  /** Id of the training run in the database. */
   readonly run: number;
   /** Milliseconds without a heartbeat after which a member counts as gone. */
   readonly leaseMs: number;
   /** Time in milliseconds since the epoch. */
   readonly calendar: () => number;
-  /** Expected identity of the run. @default the identity of the run is not checked */
+  /** Expected identity of the training run. @default the identity is not checked */
   readonly claim?: RunClaim;
 }
 
 export type Connection = Kysely<Tables>;
 
-/** @throws BufferError if a newer membership of that name has begun, or if this one has ended */
+/**
+ * Checks that a membership is still valid.
+ * @throws BufferError if a newer membership of that name has begun, or if this one has ended
+ */
 export async function assertMember(
   { database, run }: RunContext,
   connection: Connection,
@@ -30,14 +36,14 @@ export async function assertMember(
     .select('epoch')
     .where('run', '=', run)
     .where('name', '=', member.name)
-    // Blocks a new membership until this transaction has ended, but no heartbeat.
+    // Delays a new membership, but no heartbeat, until this transaction has ended.
     .$if(database.kind === 'postgres', (query) => query.forKeyShare())
     .executeTakeFirst();
   if (row?.epoch !== member.epoch) throw fencedError(member);
 }
 
 /**
- * Runs `work` in a transaction of `member`.
+ * Calls `work` in a transaction of `member`.
  * @param what completes "could not ..."
  * @throws BufferError as {@link assertMember}
  */
@@ -63,12 +69,15 @@ export const fencedError = ({ role, name, epoch }: Membership): BufferError =>
     { code: 'MEMBER_FENCED', details: { name, epoch } },
   );
 
-/** SQL that is true if the member has not left and its last heartbeat is recent. */
+/** Returns SQL that is true if the member has not left and its last heartbeat is recent. */
 export const isAlive = ({ database, leaseMs }: RunContext): RawBuilder<boolean> =>
   // A heartbeat in the future is from before a restart of the machine or a change of its clock.
   sql<boolean>`(epoch > 0 AND abs(${database.now()} - beat_at) < ${leaseMs})`;
 
-/** Locks the rows that the query reads until the transaction ends. SQLite has only one writer anyway. */
+/**
+ * Makes a query lock the rows that it reads until the transaction ends. Does nothing in SQLite,
+ * which has only one writer.
+ */
 export const locked = <DB, TB extends keyof DB, O>(
   { database }: RunContext,
   query: SelectQueryBuilder<DB, TB, O>,
@@ -79,21 +88,24 @@ export function* chunksOf<T>(rows: readonly T[], size = 1000): Generator<readonl
   for (let start = 0; start < rows.length; start += size) yield rows.slice(start, start + size);
 }
 
-/** Identifies the run that a process expects under the run's name. */
+/** Identity of the training run that an operating-system process expects under a name. */
 export interface RunClaim {
   readonly role: MemberRole;
-  /** Id that is stored in the run's folder. */
+  /** Id that is stored in the training run's folder. */
   readonly id: string;
   readonly host: string;
-  /** Absolute path of the run's folder. */
+  /** Absolute path of the training run's folder. */
   readonly folder: string;
-  /** Absolute address of the store; a copy of the store is a different one. */
+  /** Absolute address of the store. A copy of the store has another address. */
   readonly place: string;
   readonly settings: Agreement;
-  /** True if the folder contains steps of the run. */
+  /** True if the folder contains steps of the training run. */
   readonly hasBegun: boolean;
-  /** True if `folder` holds the run `id` on this machine. */
+  /** Returns true if `folder` on this machine contains the training run `id`. */
   readonly isAt: (folder: string, id: string) => boolean;
-  /** True if an earlier run of that name is set aside; else the claim is refused. @default false */
+  /**
+   * True to rename an earlier training run of the same name. If false, the claim is then refused.
+   * @default false
+   */
   readonly startsOver?: boolean;
 }

@@ -1,4 +1,4 @@
-/** Explore steps that do not wait for all of their tasks. */
+/** Cuts off explore steps that do not wait for all of their tasks. */
 import type { RunStore } from '@trinity-rft/core/store';
 import { sql } from 'kysely';
 import { taskState } from '../database/tables.js';

@@ -1,4 +1,4 @@
-/** Counts of experiences whose rows have been deleted. */
+/** Reads the counts of experiences whose rows have been deleted. */
 import { locked, type Connection, type RunContext } from './context.js';
 
 export interface Gone {

@@ -1,4 +1,7 @@
-/** Identity of a run in a shared store: it must be the same in the store and in the run's folder. */
+/**
+ * Checks the identity of a training run in a shared store. It must be the same in the store and in
+ * the training run's folder.
+ */
 import { ConfigError } from '@trinity-rft/core';
 import type { Agreement, MemberInfo } from '@trinity-rft/core/store';
 import { assertChecksum, textChecksum } from '../database/checksums.js';
@@ -16,9 +19,9 @@ interface Row {
 }
 
 /**
- * Checks a claim. A run without an identity, or without planned steps and live members, adopts the
- * identity of the claim; but if steps are planned, only that of a trainer.
- * @throws ConfigError if the run of that name is a different one
+ * Checks a claim. A training run without an identity, or without planned steps and live members,
+ * adopts the identity of the claim. If steps are planned, only a trainer's claim is adopted.
+ * @throws ConfigError if the training run of this name is another one
  */
 export async function admit(
   context: RunContext,
@@ -28,12 +31,12 @@ export async function admit(
   const row = await rowOf(context, db);
   const known = identityOf(row);
   const members = await liveMembers(context, db);
-  // Nothing was planned and no process is at work: the name is free for a run that begins.
+  // Nothing was planned and no member is alive, so a new training run may use the name.
   const isFree = row.planned_step === 0 && members.length === 0 && !claim.hasBegun;
   if (known === undefined || (isFree && known.id !== claim.id)) {
     const problem = known === undefined ? await stepsOfOtherRun(context, db, claim) : undefined;
     if (problem !== undefined) return setAsideOr(context, db, { claim, members, problem });
-    // A run of an earlier version belongs to the folder of its trainer.
+    // A training run that an earlier version created belongs to the folder of its trainer.
     if (claim.role === 'trainer' || row.planned_step === 0) await write(context, db, claim);
     return 'admitted';
   }
@@ -42,8 +45,8 @@ export async function admit(
 }
 
 /**
- * Settings that new processes must share even if no process is alive; undefined if nothing has been
- * planned yet or the run has no identity.
+ * Returns the settings that new processes must share even if no process is alive. Returns undefined
+ * if nothing has been planned yet, or if the training run has no identity.
  */
 export async function settingsOfRun(
   context: RunContext,
@@ -54,8 +57,8 @@ export async function settingsOfRun(
 }
 
 /**
- * Records folder and settings of the trainer, or of an explorer until a trainer has set them or a
- * step is planned.
+ * Records the folder and settings of a trainer. Records those of an explorer only if no trainer has
+ * recorded any and no step is planned.
  */
 export async function confirm(
   context: RunContext,
@@ -76,7 +79,10 @@ const rowOf = (context: RunContext, db: Connection): Promise<Row> =>
     db.selectFrom('run').select(['name', 'identity', 'planned_step']).where('id', '=', context.run),
   ).executeTakeFirstOrThrow();
 
-/** @throws BufferError if the identity is damaged */
+/**
+ * Reads the identity of a training run.
+ * @throws BufferError if the identity is damaged
+ */
 function identityOf({ name, identity }: Row): Identity | undefined {
   if (identity === null) return undefined;
   const [checksum, json = ''] = /^(\d+) (.*)$/s.exec(identity)?.slice(1) ?? [];
@@ -94,7 +100,9 @@ async function write({ run }: RunContext, db: Connection, claim: RunClaim): Prom
     .execute();
 }
 
-/** Reason why the claim is for another run; undefined if it is for this one. */
+/**
+ * Returns the reason why the claim is for another training run, or undefined if it is for this one.
+ */
 function mismatch(name: string, known: Identity, claim: RunClaim): string | undefined {
   const isHere = known.host === claim.host;
   const made = `The run "${name}" in ${claim.place} was started by ${known.role === 'trainer' ? 'a trainer' : 'an explorer'} in ${known.folder} on ${known.host}`;
@@ -108,7 +116,8 @@ function mismatch(name: string, known: Identity, claim: RunClaim): string | unde
       ? `${made}, which is still there; ${claim.folder} is a copy of that folder. Two folders cannot continue one run: resume the run there, or delete that folder.`
       : undefined;
   }
-  // Explorers of other machines have folders of their own; a trainer may join a run that has none.
+  // Explorers on other machines have separate folders. A trainer may join a training run that only
+  // explorers have started.
   if (!isHere && (claim.role === 'explorer' || known.role === 'explorer')) return undefined;
   const here =
     known.folder === claim.folder
@@ -118,8 +127,8 @@ function mismatch(name: string, known: Identity, claim: RunClaim): string | unde
 }
 
 /**
- * Problem of a store of an earlier version, which has no identity: a trainer whose folder is empty
- * cannot have made the stored steps.
+ * Returns the problem of a store of an earlier version, which has no identity. If steps are stored
+ * and the trainer's folder is empty, the steps are those of another training run.
  */
 async function stepsOfOtherRun(
   { run }: RunContext,
@@ -146,7 +155,7 @@ function differences(known: Agreement, own: Agreement): string {
   return values.length === 0 ? '' : ` The settings differ too: ${values.join('; ')}.`;
 }
 
-/** Keys with different values. */
+/** Returns the keys whose values differ. */
 export const differing = (one: Agreement, other: Agreement): readonly string[] =>
   [...new Set([...Object.keys(one), ...Object.keys(other)])].filter(
     (key) => one[key] !== other[key],
@@ -170,8 +179,8 @@ interface Refused {
 }
 
 /**
- * Sets the earlier run aside by renaming it, if `--new-run` is given; its rows are kept. Refuses
- * the claim without that option, if the claim's folder holds steps, or if a member is alive.
+ * Renames the earlier training run, and keeps its rows, if `--new-run` is given. Refuses the claim
+ * without that option, if the claim's folder contains steps, or if a member is alive.
  */
 async function setAsideOr(
   { run }: RunContext,

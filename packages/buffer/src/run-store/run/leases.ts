@@ -1,4 +1,4 @@
-/** Leases: which explorer holds which task. */
+/** Leases tasks to explorers. */
 import type { LeasedTask, Membership, RunStore } from '@trinity-rft/core/store';
 import { sql } from 'kysely';
 import { taskState, type TaskTableRow } from '../database/tables.js';
@@ -7,7 +7,8 @@ import { fencedError, isAlive, writeAs, type Connection, type RunContext } from 
 export function leases(context: RunContext): Pick<RunStore, 'leaseTasks' | 'releaseTask'> {
   const { database } = context;
   /**
-   * Number of calls of each membership that leased tasks. A call that gets no task does not count.
+   * Number of calls of each membership that leased tasks, by epoch. Calls that got no task are not
+   * counted.
    */
   const answered = new Map<number, number>();
   return {
@@ -36,7 +37,7 @@ export function leases(context: RunContext): Pick<RunStore, 'leaseTasks' | 'rele
   };
 }
 
-/** Query for the id of the batch with that name. */
+/** Returns a query for the id of the batch with this name. */
 const batchId = ({ run }: RunContext, db: Connection, name: string) =>
   db.selectFrom('batch').select('id').where('run', '=', run).where('name', '=', name);
 
@@ -52,8 +53,8 @@ interface Take extends Lease {
 }
 
 /**
- * Leases tasks once, because a call may arrive repeatedly and late: a repeated call gets the same
- * tasks.
+ * Leases tasks. A call may arrive several times or late. A repeated call returns the same tasks
+ * again.
  */
 async function lease(
   context: RunContext,
@@ -74,8 +75,8 @@ async function lease(
 }
 
 /**
- * Number of the member's calls that have leased tasks. Locks the member until the transaction ends,
- * so that copies of a call are handled one by one.
+ * Returns the number of the member's calls that have leased tasks. Locks the member until the
+ * transaction ends, so that copies of a call are handled one by one.
  */
 async function answeredCalls(
   { database, run }: RunContext,
@@ -93,7 +94,7 @@ async function answeredCalls(
   return row.lease_calls;
 }
 
-/** Largest integer of a column, in place of infinite limits. */
+/** Largest integer of a column. It replaces infinite limits. */
 const largestInteger = 2 ** 31 - 1;
 
 async function take(
@@ -134,8 +135,8 @@ async function take(
 }
 
 /**
- * Epochs of other members that hold tasks but send no heartbeats. The tasks remain leased to these
- * members until another explorer leases them.
+ * Returns the epochs of other members that hold tasks but send no heartbeats. The tasks remain
+ * leased to these members until another explorer leases them.
  */
 async function silentHolders(
   context: RunContext,
@@ -163,7 +164,7 @@ async function silentHolders(
   return rows.map((row) => row.epoch);
 }
 
-/** Tasks that the call has leased and that are still held. */
+/** Returns the tasks that an earlier call has leased and that the member still holds. */
 async function leasedBy(
   context: RunContext,
   db: Connection,
@@ -184,7 +185,7 @@ export const taskColumns = ['task.batch', 'task.task', 'task.taskset', 'task.row
 
 type DescribedRow = Pick<TaskTableRow, 'batch' | 'task' | 'taskset' | 'row_number'>;
 
-/** Converts rows to tasks, oldest first; further columns are kept. */
+/** Converts rows to tasks, oldest first. Keeps further columns. */
 export async function describe<R extends DescribedRow>(
   { run }: RunContext,
   db: Connection,

@@ -1,4 +1,4 @@
-/** Membership in a run: joining, heartbeats, leaving. */
+/** Membership in a training run: joining, heartbeats, leaving. */
 import { randomUUID } from 'node:crypto';
 import { BufferError } from '@trinity-rft/core';
 import type {
@@ -34,14 +34,16 @@ export function members(context: RunContext): Pick<RunStore, 'join' | 'heartbeat
             .execute();
           return asksFor(before) !== state.asksForNewerThan;
         },
-        // The rest of the state is only displayed, so it wakes no process.
+        // A heartbeat wakes other processes only if the member asks for newer weights. The rest of
+        // the state is only displayed.
         { isDurable: false, notifies: (asksAnew) => asksAnew },
       );
     },
     leave: (member) =>
       database.write('let a member leave', async (db) => {
         const before = await find(context, db, member);
-        // Nothing to give up: another worker has its place.
+        // If the epochs differ, another process has replaced this member, and there is nothing to
+        // end.
         if (before?.epoch === member.epoch) await end(context, db, before);
       }),
   };
@@ -61,7 +63,7 @@ async function join(
   { info, token }: Join,
 ): Promise<Membership> {
   const { run } = context;
-  // The lock on the row of the run serializes joins.
+  // The lock on the row of the training run serializes joins.
   const { epoch } = await db
     .updateTable('run')
     .set((eb) => ({ epoch: eb('epoch', '+', 1) }))
@@ -107,8 +109,9 @@ const membership = ({ role, name, host, pid }: MemberInfo, epoch: number): Membe
 });
 
 /**
- * @throws BufferError naming a setting that differs from that of the live member that joined first
- * or, without live members, from that of the run
+ * Compares the member's settings with those of the live member that joined first. Without live
+ * members, compares them with those of the training run.
+ * @throws BufferError naming a setting that differs
  */
 async function assertAgrees(context: RunContext, db: Connection, info: MemberInfo): Promise<void> {
   const { agreement } = info;
@@ -131,8 +134,8 @@ async function assertAgrees(context: RunContext, db: Connection, info: MemberInf
 }
 
 /**
- * Compares settings with those of the run while no process is alive. A trainer ignores the settings
- * of an earlier trainer, because it compares its settings with those of its own folder.
+ * Compares settings with those of the training run, if no process is alive. A trainer ignores the
+ * settings of an earlier trainer, because it compares its settings with those of its own folder.
  */
 async function assertAgreesWithRun(
   context: RunContext,
@@ -145,7 +148,8 @@ async function assertAgreesWithRun(
   const { settings, role } = run;
   const [key] = differing(settings, agreement);
   const whose = `that of the run, which its ${role} has set,`;
-  // A changed configuration becomes that of the run when the trainer joins, which may be soon.
+  // When a trainer joins, its changed configuration becomes that of the training run. The error
+  // names the trainer, so that the caller waits for it.
   const name = role === 'trainer' ? 'trainer' : undefined;
   if (key !== undefined)
     throw differsError(info, { key, own: agreement[key], other: settings[key], whose, name });
@@ -170,7 +174,10 @@ function differsError(
   );
 }
 
-/** @throws BufferError if the membership of this join ended before its response arrived */
+/**
+ * Converts the row of a join to a membership.
+ * @throws BufferError if the membership of this join ended before its response arrived
+ */
 function seated(info: MemberInfo, { epoch }: MemberRow): Membership {
   if (epoch > 0) return membership(info, epoch);
   throw fencedError({ ...info, epoch: -epoch });
@@ -178,7 +185,10 @@ function seated(info: MemberInfo, { epoch }: MemberRow): Membership {
 
 type Rival = MemberRow & { readonly alive: boolean | number };
 
-/** Members whose place the join would take: those of the same name, and for a trainer all trainers. */
+/**
+ * Returns the members that the join would replace: those of the same name, and for a trainer all
+ * trainers.
+ */
 const rivalsOf = (context: RunContext, db: Connection, info: MemberInfo): Promise<Rival[]> =>
   db
     .selectFrom('member')
@@ -203,7 +213,7 @@ const find = (
     .where('name', '=', name)
     .executeTakeFirst();
 
-/** Ends a membership: its calls are refused from now on, and its tasks become open. */
+/** Ends a membership. Its later calls are refused, and its tasks become open. */
 async function end({ run }: RunContext, db: Connection, { epoch }: MemberRow): Promise<void> {
   await db
     .updateTable('member')

@@ -51,7 +51,7 @@ async function store(
   const isNext = row.planned_step === plan.step - 1;
   if (isNext ? row.is_last === 1 : plan.step > row.planned_step) return false;
   const fresh = isNext ? plan.batches : await unplanned(context, db, plan.batches);
-  // A member plans its own step again if the response to its first call was lost.
+  // A member repeats the plan of its own step if the response to its first call was lost.
   if (!isNext && fresh.length === 0) return row.planned_step === plan.step && row.planner === epoch;
   const feed = JSON.stringify(plan.feed);
   const next = {

@@ -1,4 +1,4 @@
-/** Stores outcomes of tasks: their results, and which runs await rewards. */
+/** Stores the results of tasks, and the rollouts that wait for rewards. */
 import { type Experience, BufferError, uid } from '@trinity-rft/core';
 import {
   encodeExperience,
@@ -96,8 +96,8 @@ async function batchIds(
 }
 
 /**
- * Marks tasks as done that are leased to the member or open. A task may be open again if another
- * explorer leased it, while this member sent no heartbeats, and has released it.
+ * Marks tasks as done that are leased to the member or open. A task may be open again if this
+ * member sent no heartbeats, and another explorer leased the task and released it.
  * @returns keys of the marked tasks
  */
 async function markDone(
@@ -125,7 +125,8 @@ async function markDone(
 }
 
 /**
- * Numbers of stored results per batch, sorted by batch, so that two transactions do not deadlock.
+ * Returns the numbers of stored results per batch, negated. They are sorted by batch, so that two
+ * transactions do not deadlock.
  */
 function countsOf(stored: readonly Placed[]): readonly BatchCounts[] {
   const counts = new Map<number, BatchCounts>();
@@ -175,7 +176,10 @@ function encode(experiences: readonly Experience[]): readonly Encoded[] {
   });
 }
 
-/** @throws BufferError if a uid is already stored */
+/**
+ * Inserts the experiences of results.
+ * @throws BufferError if a uid is already stored
+ */
 async function insertExperiences(
   { run }: RunContext,
   db: Connection,

@@ -1,4 +1,4 @@
-/** Rewards that arrive minutes or days after their runs. */
+/** Stores rewards that arrive minutes or days after their rollouts. */
 import { isUsableReward } from '@trinity-rft/core';
 import type { RewardReceipt, RunStore } from '@trinity-rft/core/store';
 import { assertChecksum, textChecksum } from '../database/checksums.js';
@@ -25,7 +25,9 @@ export function rewards(context: RunContext): Pick<RunStore, 'reward' | 'takeRew
   };
 }
 
-/** Runs up to explore step `step` that await a reward, except `waiting`. */
+/**
+ * Returns the rollouts up to explore step `step` that wait for a reward, except those in `waiting`.
+ */
 async function awaitedBeside(
   { run }: RunContext,
   db: Connection,
@@ -65,7 +67,7 @@ async function rewardsIn(
   return found;
 }
 
-/** Stores the reward of a run. @param value null if the wait for the reward is given up */
+/** Stores the reward of a rollout. @param value null to end the wait for the reward */
 async function settle(
   context: RunContext,
   db: Connection,

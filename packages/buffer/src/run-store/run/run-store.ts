@@ -1,4 +1,4 @@
-/** The run store of one run in a database. */
+/** Creates the run store of one training run in a database. */
 import { type Clock, systemClock } from '@trinity-rft/core';
 import type { RunStore } from '@trinity-rft/core/store';
 import type { RunDatabase } from '../database/run-database.js';
@@ -19,19 +19,20 @@ import { weights } from './weights.js';
 const defaultLeaseMs = 15_000;
 
 export interface RunStoreOptions {
-  /** Name of the run: unique in the database, which may contain many runs. */
+  /** Name of the training run, which is unique in the database. */
   readonly run: string;
   /** Milliseconds without a heartbeat after which a member counts as gone. @default 15_000 */
   readonly leaseMs?: number;
   /** Clock for waits and for the age of pending rewards. @default the system clock */
   readonly clock?: Pick<Clock, 'now' | 'after'>;
-  /** Expected identity of the run. @default any run of that name is accepted */
+  /** Expected identity of the training run. @default any training run of this name is accepted */
   readonly claim?: RunClaim;
 }
 
 /**
+ * Creates the run store. Creates the training run if the database does not contain it.
  * @param close called when the store is closed. @default the database stays open
- * @throws ConfigError if the run of that name is not the claimed one
+ * @throws ConfigError if the training run of this name is not the claimed one
  */
 export async function runStore(
   database: RunDatabase,
@@ -65,7 +66,7 @@ export async function runStore(
   };
 }
 
-/** Read-only view of a run; undefined if the database does not contain it. */
+/** Returns read-only access to a training run, or undefined if the database does not contain it. */
 export async function runView(
   database: RunDatabase,
   { run: name, leaseMs = defaultLeaseMs, clock = systemClock }: RunStoreOptions,
@@ -81,7 +82,10 @@ async function knownRun(db: Connection, name: string): Promise<number | undefine
   return row?.id;
 }
 
-/** Id of the run, which is created if it does not exist. */
+/**
+ * Returns the id of the training run. Creates the training run if it does not exist, or if its
+ * claim requires a new one.
+ */
 const claimedRun = (context: Omit<RunContext, 'run'>, name: string): Promise<number> =>
   context.database.write(
     'find the run',

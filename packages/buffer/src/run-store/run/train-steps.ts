@@ -1,4 +1,4 @@
-/** Records of train steps: written once, repeated after a crash, deleted when no longer needed. */
+/** Writes, reads and deletes the records of train steps. */
 import { BufferError } from '@trinity-rft/core';
 import type { RunStore, TrainRecord } from '@trinity-rft/core/store';
 import type { UseRow } from '../database/tables.js';
@@ -13,7 +13,7 @@ export function trainSteps(
   return {
     recordTrainStep: (member, record) =>
       writeAs(context, member, 'record a train step', async (db) => {
-        // Locks the run: the same step may arrive twice at once.
+        // This locks the training run, because copies of the same call may arrive concurrently.
         const last = await lastTrainStep(context, db);
         if (await isRecorded(context, db, record)) return;
         assertNext(record, last);
@@ -42,7 +42,10 @@ export function trainSteps(
   };
 }
 
-/** @throws BufferError if that step was recorded differently */
+/**
+ * Returns true if the step is already recorded.
+ * @throws BufferError if that step was recorded differently
+ */
 async function isRecorded(
   { run }: RunContext,
   db: Connection,
@@ -65,7 +68,7 @@ const otherRecord = (trainStep: number): BufferError =>
     { code: 'STORE_OTHER_RECORD' },
   );
 
-/** Checks that steps follow one another without gaps. */
+/** Checks that a step follows the last recorded step. */
 function assertNext({ trainStep }: TrainRecord, last: number): void {
   if (trainStep === last + 1) return;
   throw new BufferError(
@@ -74,7 +77,10 @@ function assertNext({ trainStep }: TrainRecord, last: number): void {
   );
 }
 
-/** Last recorded train step, 0 if there is none. Locks the run until the transaction ends. */
+/**
+ * Returns the last recorded train step, or 0 if there is none. Locks the training run until the
+ * transaction ends.
+ */
 async function lastTrainStep(context: RunContext, db: Connection): Promise<number> {
   const { run } = context;
   const row = await locked(

@@ -1,4 +1,4 @@
-/** Progress of a run at one moment. */
+/** Reads the progress of a training run at one moment. */
 import type {
   Delivery,
   LeasedTask,
@@ -42,7 +42,7 @@ export async function view(context: RunContext, db: Connection): Promise<RunView
   };
 }
 
-/** Number of rows of the run in a table. */
+/** Counts the rows of the training run in a table. */
 async function countOf(
   { run }: RunContext,
   db: Connection,
@@ -91,8 +91,8 @@ async function taskCounts({ run }: RunContext, db: Connection): Promise<RunView[
 }
 
 /**
- * Work of the last minute. Times in the future are ignored: they are from before a restart of the
- * machine.
+ * Counts the tasks and train steps of the last minute. Ignores times in the future, which are from
+ * before a restart of the machine.
  */
 async function lastMinute(
   { run, database }: RunContext,
@@ -153,7 +153,7 @@ async function experienceCounts(
   };
 }
 
-/** Oldest policy version among experiences that no train step has used up. */
+/** Returns the oldest policy version of the experiences that no train step has used up. */
 async function oldestVersion({ run }: RunContext, db: Connection): Promise<number | undefined> {
   const { rows } = await sql<{ oldest: number | null }>`
     SELECT min(policy_version) AS oldest FROM experience

@@ -1,4 +1,4 @@
-/** Weights that the trainer has published, and weight files that are transferred through the store. */
+/** Stores and reads published weights, and weight files that are transferred through the store. */
 import { crc32 } from 'node:zlib';
 import { BufferError } from '@trinity-rft/core';
 import type {
@@ -11,7 +11,9 @@ import type { WeightsRow } from '../database/tables.js';
 import { assertChecksum } from '../database/checksums.js';
 import { writeAs, type Connection, type RunContext } from './context.js';
 
-/** Bytes per row, because databases hold whole rows in memory. */
+/**
+ * Maximum number of bytes per row. Files are split, because databases hold whole rows in memory.
+ */
 const chunkBytes = 4 << 20;
 const noBoundary = -1;
 
@@ -102,8 +104,8 @@ const otherWeights = ({ version, digest }: PublishedWeights, other: string): Buf
   );
 
 /**
- * The newest published weights.
- * @param boundary restricts the search to that synchronization point
+ * Returns the newest published weights.
+ * @param boundary synchronization point of the weights. @default weights of any point
  */
 export async function newest(
   { run }: RunContext,
@@ -137,7 +139,7 @@ async function putFile({ run }: RunContext, db: Connection, file: WeightFile): P
     .where('version', '=', version)
     .where('path', '=', path)
     .execute();
-  // An empty file is one empty part.
+  // An empty file is stored as one empty part.
   const count = Math.max(1, Math.ceil(all.length / chunkBytes));
   for (let chunk = 0; chunk < count; chunk++) {
     const bytes = all.subarray(chunk * chunkBytes, (chunk + 1) * chunkBytes);

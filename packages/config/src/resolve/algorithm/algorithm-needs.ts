@@ -9,8 +9,8 @@ const strategyKey: KeyPath = ['algorithm', 'sample_strategy'];
 const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 
 /**
- * Checks the needs of the algorithm. Problems are reported at the key that the file sets, else at
- * the algorithm.
+ * Checks the needs of the algorithm. Reports problems at the key that causes the need, if the file
+ * sets it, or else at the algorithm.
  */
 export function checkNeeds(
   context: StageContext,
@@ -73,7 +73,10 @@ function checkExperts(
   }
 }
 
-/** Warns only, because a workflow may use a teacher that is not in the configuration. */
+/**
+ * Warns if an algorithm needs a teacher and there is no auxiliary model. This is not an error,
+ * because a workflow may use a teacher that is not in the configuration.
+ */
 function checkTeacher(
   context: StageContext,
   { needs, algorithmType }: AlgorithmConfig,

@@ -1,4 +1,4 @@
-/** Resolves and checks the algorithm: its preset, with the settings of the file. */
+/** Resolves and checks the algorithm: its preset, changed by the settings of the file. */
 import type { AdvantagePart, AlgorithmPreset, PartRef } from '@trinity-rft/algorithm';
 import { ConfigError } from '@trinity-rft/core';
 import type { AlgorithmConfig, ModelConfig, PartConfig } from '../base/resolved.js';
@@ -14,7 +14,10 @@ import { deriveRolloutCorrection } from './rollout-correction.js';
 const none: PartRef = { name: 'none' };
 const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 
-/** Preset of the algorithm; grpo or the first one for unknown names, which are already reported. */
+/**
+ * Returns the preset of the algorithm. For unknown names, which are already reported, returns grpo
+ * or the first preset.
+ */
 export function presetOf({ input, tables }: StageContext): AlgorithmPreset {
   const { presets } = tables;
   const name = input.algorithm.algorithm_type;
@@ -51,7 +54,10 @@ export function deriveAlgorithm(
 
 type Table = Parameters<typeof derivePart>[2];
 
-/** Part that the file chooses; that of the preset if the file names none or an unknown one. */
+/**
+ * Returns the part that the file selects. Returns the part of the preset if the file names none or
+ * an unknown one.
+ */
 function choosePart(context: StageContext, key: PartKey, table: Table, own: PartRef): PartConfig {
   const name = context.input.algorithm[key] ?? own.name;
   const part = derivePart(context, placeOf(key), table, { name, preset: own });
@@ -86,8 +92,8 @@ function warnOfKlLoss({ tables, warn }: StageContext, { name, args }: PartConfig
 type Parts = ReturnType<typeof deriveParts>;
 
 /**
- * If the engine computes no entropy, removes an entropy term with coefficient 0, which would only
- * report a metric.
+ * Removes an entropy term with coefficient 0 if the engine computes no entropy. Such a term would
+ * only report a metric.
  */
 function withoutEntropyMetric(context: StageContext, engine: string, parts: Parts): Parts {
   const { name, args } = parts.entropyLossFn;
@@ -123,7 +129,7 @@ function deriveAdvantage(
   );
 }
 
-/** True if the advantage function compares runs; this may depend on its arguments. */
+/** Returns true if the advantage function compares rollouts, which may depend on its arguments. */
 function comparesRuns(part: AdvantagePart | undefined, chosen: PartConfig | undefined): boolean {
   const facts = part?.comparesRuns ?? false;
   return typeof facts === 'function' ? facts(chosen?.args ?? {}) : facts;
@@ -148,7 +154,7 @@ function deriveRepeatTimes(
   return runs;
 }
 
-/** True if each training workflow itself selects what is trained on. */
+/** Returns true if every workflow for training selects the experiences to train on. */
 function workflowsSelect({ input, workflows }: StageContext): boolean {
   const { tasksets, default_workflow_type: shared } = input.buffer.explorer_input;
   const names = tasksets.map(({ default_workflow_type: own }) => own ?? shared);
@@ -156,8 +162,8 @@ function workflowsSelect({ input, workflows }: StageContext): boolean {
 }
 
 /**
- * `algorithm.loss_agg_mode` applies to all terms, the argument of the policy loss to that term.
- * Reports a contradiction.
+ * Derives the loss aggregation. `algorithm.loss_agg_mode` applies to all terms, and the argument
+ * `loss_agg_mode` of the policy loss only to this term. Reports a contradiction.
  */
 function deriveAggregation(
   context: StageContext,
@@ -182,7 +188,7 @@ function deriveAggregation(
   };
 }
 
-/** Replaces the KL loss `none` of dpo with that of the preset, as Trinity-RFT does. */
+/** Replaces the KL loss `none` of dpo by the KL loss of the preset, as Trinity-RFT does. */
 function keepReference(
   context: StageContext,
   preset: AlgorithmPreset,

@@ -17,7 +17,7 @@ const tinkerKey: KeyPath = ['model', 'tinker'];
 const loraKey: KeyPath = ['model', 'lora_configs'];
 const algorithmKey: KeyPath = ['algorithm', 'algorithm_type'];
 
-/** The name of the engine in the table. Ignored or unsupported names select no engine. */
+/** Returns the name of the engine in the table. Ignored or unsupported names select no engine. */
 export function deriveEngine(context: StageContext): string {
   const { input, engines } = context;
   if (Object.keys(engines).length === 0)
@@ -38,7 +38,10 @@ export function deriveEngine(context: StageContext): string {
   return trains ?? samples ?? defaultEngineName(engines);
 }
 
-/** `model.tinker.enable` chooses the engine for both training and sampling, as in Trinity-RFT. */
+/**
+ * Selects the engine for `model.tinker.enable`, which applies to training and sampling, as in
+ * Trinity-RFT.
+ */
 function chooseTinker(context: StageContext): string {
   const { engines, input } = context;
   const name = 'tinker';
@@ -65,8 +68,8 @@ function chooseTinker(context: StageContext): string {
 }
 
 /**
- * Engine of the critic: the engine of the stage if it has a value head, else the first with a value
- * head.
+ * Returns the engine of the critic. This is the engine of the stage if it has a value head, or else
+ * the first engine with a value head.
  */
 export function deriveCriticEngine({ engines }: StageContext, engine: string): string {
   const hasValueHead = (name: string): boolean => engines[name]?.capabilities.valueHead ?? false;
@@ -120,7 +123,7 @@ function checkAdapters(
     );
 }
 
-/** Reports unmet needs at the key of the part that has the need, else at the algorithm. */
+/** Reports unmet needs at the key of the part that has the need, or else at the algorithm. */
 function checkNeeds(
   context: StageContext,
   { algorithmType }: AlgorithmConfig,

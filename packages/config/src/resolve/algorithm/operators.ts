@@ -1,4 +1,7 @@
-/** Operators on experiences: those of the file, else those of the algorithm; none in mode train. */
+/**
+ * Resolves the operators on experiences. These are the operators of the file, or else of the
+ * algorithm. Mode train has none.
+ */
 import { didYouMean } from '@trinity-rft/core/support';
 import type { ModelConfig, PartConfig } from '../base/resolved.js';
 import { missingNames } from '../../schema/known-names.js';
@@ -15,7 +18,8 @@ export function deriveOperators(
 ): readonly PartConfig[] {
   const chosen = chosenOperators(context).map((part) => withLength(part, maxResponseTokens));
   if (context.mode !== 'train') return chosen;
-  // The top level may set operators for the stages that explore.
+  // No warning if only the top level sets operators, because they may be for the stages that
+  // explore.
   const isMeant =
     context.stageName === undefined ? context.isSet(...section) : context.stageSets(...section);
   if (isMeant && context.input.data_processor.experience_pipeline.operators.length > 0) {
@@ -27,7 +31,7 @@ export function deriveOperators(
   return [];
 }
 
-/** Inserts the maximum response length, to which arguments of a preset can refer. */
+/** Inserts the maximum response length, to which arguments of a preset can refer by name. */
 const withLength = ({ name, args }: PartConfig, maxResponseTokens: number): PartConfig => ({
   name,
   args: Object.fromEntries(

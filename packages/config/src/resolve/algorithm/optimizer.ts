@@ -1,4 +1,4 @@
-/** Settings of the optimizers of the policy and of a critic. */
+/** Resolves the settings of the optimizers of the policy and of a critic. */
 import { optimizer as optimizerSection } from '../../schema/algorithm.js';
 import { inherit, resolveSection } from '../../schema/resolve-section.js';
 import { critic as criticSection, criticOptimizer } from '../../schema/trainer.js';
@@ -27,7 +27,10 @@ export function deriveOptimizer(context: StageContext): OptimizerConfig {
 
 const criticKeys: KeyPath = ['trainer', 'trainer_config', 'critic'];
 
-/** Optimizer of the critic, with the policy's values for settings that the file does not give. */
+/**
+ * Resolves the critic's settings. Its optimizer has the policy's values for settings that the file
+ * does not set.
+ */
 export function deriveCritic(
   context: StageContext,
   { engine, policy }: { readonly engine: string; readonly policy: OptimizerConfig },
@@ -59,8 +62,8 @@ export function deriveCritic(
 type Keyed<T> = readonly [path: KeyPath, value: T];
 
 /**
- * Maximum gradient norm, which two keys can set. The value of the first key applies if the file
- * sets it, else that of the second key. Reports a contradiction.
+ * Returns the maximum gradient norm, which two keys can set. The first key applies if the file sets
+ * it, otherwise the second key. Reports a contradiction.
  */
 function oneBound<T extends number | null>(
   context: StageContext,

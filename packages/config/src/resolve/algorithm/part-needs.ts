@@ -1,4 +1,4 @@
-/** Combined needs of an algorithm's parts. */
+/** Computes the combined needs of an algorithm's parts. */
 import { createAlgorithm, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { type AlgorithmNeeds, noNeeds } from '@trinity-rft/core';
 import type { PartKey } from '../../schema/algorithm.js';
@@ -15,8 +15,8 @@ type Parts = Pick<
 const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 
 /**
- * Builds every part, to report a problem at its key, and then the algorithm. No needs if a part is
- * invalid.
+ * Creates every part, to report problems at the key of the part, and then the algorithm. Returns no
+ * needs if a part is invalid.
  */
 export function needsOf(context: StageContext, parts: Parts): AlgorithmNeeds {
   if (!canBuildParts(context, parts) || !hasAdvantages(context, parts)) return noNeeds;
@@ -63,7 +63,10 @@ function canBuildParts(context: StageContext, parts: Parts): boolean {
   return !results.includes(false);
 }
 
-/** False, with a report, if the policy loss needs advantages but the algorithm has none. */
+/**
+ * Returns false, and reports a problem, if the policy loss needs advantages but the algorithm has
+ * none.
+ */
 function hasAdvantages(context: StageContext, { advantageFn, policyLossFn }: Parts): boolean {
   const row = context.tables.policyLossFns[policyLossFn.name];
   const needs = row?.make(`policy loss "${policyLossFn.name}"`, policyLossFn.args).needs;

@@ -1,6 +1,6 @@
 /**
- * Resolves a part of an algorithm: its row of the table, with the arguments of the file, else those
- * of the preset, else its defaults.
+ * Resolves a part of an algorithm: its entry in the table, and its arguments. Arguments come from
+ * the file, or else from the preset, or else from the part's defaults.
  */
 import type { Part, PartRef } from '@trinity-rft/algorithm';
 import { ConfigError, type ArgSpec } from '@trinity-rft/core';
@@ -39,9 +39,9 @@ export const placeOf = (key: PartKey): PartPlace => ({
 type Table = Readonly<Record<string, Pick<Part<unknown>, 'args'>>>;
 
 /**
- * Part that the file chooses, else that of the preset. The preset's arguments apply to its own part
- * only. Undefined if the table has no such row, which another check reports. Unknown and invalid
- * arguments are reported at their keys.
+ * Resolves the part with the chosen name. The preset's arguments apply only to the preset's own
+ * part. Returns undefined if the table has no such part, which another check reports. Reports
+ * unknown and invalid arguments at their keys.
  */
 export function derivePart(
   context: StageContext,
@@ -62,7 +62,7 @@ export function derivePart(
 }
 
 /**
- * Runs `build`. An error is reported at the argument that it names, and the result is undefined.
+ * Calls `build`. Reports an error at the argument that the error names, and then returns undefined.
  */
 export function tryBuild<Built>(
   context: StageContext,
@@ -80,8 +80,8 @@ export function tryBuild<Built>(
 }
 
 /**
- * Reports a problem of arguments. `message` has the code names of the arguments; the report has
- * their YAML names.
+ * Reports a problem of arguments. Replaces the names that arguments have in code, which `message`
+ * uses, by their YAML names.
  */
 function reportArguments(
   context: StageContext,

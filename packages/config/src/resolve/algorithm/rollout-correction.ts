@@ -1,4 +1,4 @@
-/** Correction for a sampler whose log-probabilities differ from the trainer's. */
+/** Resolves the correction for a sampler whose log-probabilities differ from the trainer's. */
 import {
   rejectionNames,
   type RejectionOption,
@@ -9,7 +9,7 @@ import type { StageContext } from '../base/context.js';
 
 const at = (key: string): KeyPath => ['algorithm', 'rollout_correction', key];
 
-/** Settings of the correction; undefined if there is none. */
+/** Returns the settings of the correction, or undefined if there is none. */
 export function deriveRolloutCorrection(
   context: StageContext,
   needsRollouts: boolean,

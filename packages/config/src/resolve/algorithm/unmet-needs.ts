@@ -1,4 +1,4 @@
-/** Needs of an algorithm that the engine does not meet, with fixes. */
+/** Finds needs of an algorithm that the engine does not meet, with fixes. */
 import type { AlgorithmNeeds } from '@trinity-rft/core';
 import type { EngineCapabilities, EngineFacts } from '@trinity-rft/core/engine';
 
@@ -13,7 +13,10 @@ export interface UnmetNeed {
 interface Requirement {
   readonly isNeeded: (needs: AlgorithmNeeds) => boolean;
   readonly isMet: (capabilities: EngineCapabilities) => boolean;
-  /** Action of the algorithm, and what the engine lacks for it, as parts of a sentence. */
+  /**
+   * Two parts of a sentence: the action of the algorithm, and the feature that the engine lacks for
+   * it.
+   */
   readonly reason: readonly [algorithm: string, engine: string];
   readonly fix: string;
   readonly keys: readonly string[];

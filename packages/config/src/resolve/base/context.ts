@@ -1,5 +1,5 @@
 /**
- * Input for resolving a stage: values, their places in the file, and functions that report
+ * Input for resolving a stage: values, their positions in the file, and functions that report
  * problems.
  */
 import type { EngineFactsTable } from '../../schema/engines.js';
@@ -16,7 +16,7 @@ export interface StageContext extends StageTree, NameTables {
   /** Values of the file, with defaults. */
   readonly input: RunInput;
   readonly mode: Mode;
-  /** Explorer or trainer, if the process is only one side of mode `both`. */
+  /** Explorer or trainer, if the operating-system process is only one part of mode `both`. */
   readonly part: LoopPart | undefined;
   /** The schema of each section. */
   readonly sections: RunSchema['shape'];
@@ -25,11 +25,11 @@ export interface StageContext extends StageTree, NameTables {
   readonly disk: Disk;
   /** True if the file sets this key, for this stage. */
   readonly isSet: (...path: KeyPath) => boolean;
-  /** True if the stage itself sets the key, and not only the top level. */
+  /** Returns true if the stage itself sets the key, and not only the top level. */
   readonly stageSets: (...path: KeyPath) => boolean;
   /**
-   * Reports a problem at a key. `uses` lists other keys that the check has read: if one of these
-   * keys is itself invalid, nothing is reported, because the check saw a wrong value.
+   * Reports a problem at a key. `uses` lists other keys that the check has read. If one of these
+   * keys is invalid, nothing is reported, because the check has read a wrong value.
    */
   readonly report: (path: KeyPath, message: string, uses?: readonly KeyPath[]) => void;
   readonly warn: (path: KeyPath, message: string) => void;
@@ -64,7 +64,7 @@ export function stageContext(
   return {
     ...stage,
     input,
-    // The status of any other mode is already a problem.
+    // Other modes have already been reported as not supported.
     mode: (input.mode === 'colocate' ? 'both' : input.mode) as Mode,
     part: undefined,
     sections: schema.shape,
@@ -92,7 +92,7 @@ export function stageContext(
 }
 
 /**
- * Converts a path of the file to one of a stage: `stages[1].model.x` becomes `model.x`, and
+ * Converts a path in the file to a path in a stage. `stages[1].model.x` becomes `model.x`, and
  * `taskset.x` becomes `tasksets[0].x`.
  */
 function inStage(path: KeyPath): KeyPath {

@@ -8,16 +8,19 @@ import { isQuantizedGguf, readGgufConfig } from '@trinity-rft/chat/gguf';
 export interface Disk {
   readonly resolve: (path: string) => string;
   readonly kind: (path: string) => 'file' | 'folder' | undefined;
-  /** Text of a file; undefined if it cannot be read as UTF-8. */
+  /** Reads the text of a file. Returns undefined if the file cannot be read as UTF-8. */
   readonly readText: (path: string) => string | undefined;
   /**
-   * `config.json` of the model in a GGUF file.
-   * @throws CheckpointError for another file, or if the model is not supported
+   * Returns the `config.json` of the model in a GGUF file.
+   * @throws CheckpointError if the file is not a GGUF file, or if its model is not supported
    */
   readonly ggufConfig: (path: string) => string;
-  /** Size in bytes; undefined for a missing file. */
+  /** Returns the size in bytes, or undefined for a missing file. */
   readonly size: (path: string) => number | undefined;
-  /** True for a GGUF file with quantised weights; false also for a file that cannot be read. */
+  /**
+   * Returns true for a GGUF file with quantised weights. Returns false for other files, and for a
+   * file that cannot be read.
+   */
   readonly isQuantizedGguf: (path: string) => boolean;
   readonly isEmptyFolder: (path: string) => boolean;
 }
@@ -26,7 +29,8 @@ export const tooManyFiles =
   'too many files are open in this process. Raise the limit with "ulimit -n 4096" and start again.';
 
 /**
- * Result of `look`; undefined if it throws, for example because the path does not exist.
+ * Returns the result of `look`, or undefined if `look` throws, for example because the path does
+ * not exist.
  * @throws ConfigError when the process has no free file handles
  */
 function found<T>(path: string, look: () => T): T | undefined {
@@ -40,7 +44,7 @@ function found<T>(path: string, look: () => T): T | undefined {
   }
 }
 
-/** The real disk; relative paths start at `cwd`. */
+/** Returns access to the real disk. Relative paths start at `cwd`. */
 export function diskAt(cwd: string): Disk {
   return {
     resolve: (path) => resolve(cwd, path),

@@ -1,4 +1,4 @@
-/** Names that a file can use, and the facts about them that checks need. */
+/** Types of the names that a file can use, and of the facts about these names that checks need. */
 import type { ArgProblem, ArgSpec, TaskRange } from '@trinity-rft/core';
 
 /** Values by name, such as the registries of workflows and reward functions. */
@@ -6,7 +6,7 @@ export interface NameTable<Facts> {
   names(): readonly string[];
   /** Finds the value of a name or of an alias; undefined for an unknown name. */
   find(name: string): Facts | undefined;
-  /** The name in the table for which `name` is an alias. @default no aliases */
+  /** Returns the name in the table for which `name` is an alias. @default no aliases */
   readAs?(name: string): string | undefined;
   /** Explains why a known name cannot be used, and what to use instead. @default no refusals */
   refusal?(name: string): string | undefined;
@@ -21,16 +21,16 @@ export interface WorkflowFacts {
     readonly prompt?: boolean;
     readonly rewardFn?: boolean;
     /**
-     * Argument that selects an auxiliary model by name or position; without the argument, the first
-     * model is used.
+     * Argument that selects an auxiliary model by name or position. If the argument is not set, the
+     * workflow uses the first model.
      */
     readonly auxiliaryModel?: string;
-    /** Like `auxiliaryModel`, for an optional model: the argument may also be false. */
+    /** Argument that selects an optional auxiliary model. The argument may also be false. */
     readonly optionalModel?: string;
-    /** Names of the auxiliary models that the arguments need; `args` are valid. */
+    /** Returns the names of the auxiliary models that valid arguments require. */
     readonly models?: (args: Args) => readonly string[];
   };
-  /** True if the workflow itself selects what is trained on. @default false */
+  /** True if the workflow itself selects the experiences to train on. @default false */
   readonly selects?: boolean;
   /** Generates rows. Absent, or returns undefined, if the workflow generates none. */
   readonly tasks?: (args: Args, range: TaskRange) => readonly unknown[] | undefined;
@@ -51,7 +51,10 @@ export interface TaskOperatorFacts {
   create(args: Args): unknown;
 }
 
-/** Names that a file may use. Without a table, names and arguments are not checked. */
+/**
+ * Tables of the names that a file may use. If a table is absent, its names and their arguments are
+ * not checked.
+ */
 export interface NameTables {
   readonly workflows?: NameTable<WorkflowFacts>;
   readonly rewardFns?: NameTable<RewardFacts>;

@@ -15,8 +15,8 @@ export interface Location {
 const dataFile = /\.(jsonl?|parquet|csv|txt|arrow)(\.(gz|zst))?$/i;
 
 /**
- * Locates a folder or file, relative to the working directory. If it is missing, a name such as
- * `owner/name` or `name` is a hub id; anything else is reported.
+ * Locates a folder or file, relative to the working directory. If there is no such file, a name
+ * such as `owner/name` or `name` is a hub id. Reports anything else.
  */
 export function locate(context: StageContext, path: KeyPath, value: string): Location | undefined {
   const full = context.disk.resolve(value);
@@ -30,8 +30,8 @@ export function locate(context: StageContext, path: KeyPath, value: string): Loc
 }
 
 /**
- * Like `locate`, for a model, whose hub id is `owner/name` or `owner/name/file.gguf`, optionally
- * with `@revision`.
+ * Locates a model, like {@link locate}. Its hub id may be `owner/name` or `owner/name/file.gguf`,
+ * optionally with `@revision`.
  */
 export function locateModel(
   context: StageContext,
@@ -58,13 +58,16 @@ function isHubId(value: string): boolean {
   );
 }
 
-/** Checks a name that becomes part of a path in the run's folder, or of a metric. */
+/**
+ * Checks a name that becomes part of a path in the training run's folder, or part of a metric's
+ * name.
+ */
 export function checkName(context: StageContext, path: KeyPath, name: string): void {
   const message = invalidName(name);
   if (message !== undefined) context.report(path, message);
 }
 
-/** Problem of a name that becomes part of a path; undefined if the name is valid. */
+/** Returns the problem of a name that becomes part of a path, or undefined if the name is valid. */
 export function invalidName(name: string): string | undefined {
   const reason = isTooLong(name)
     ? `has a part of more than ${longestPartBytes} bytes`
@@ -86,14 +89,17 @@ const nameFaults: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Maximum bytes of a part of a path on common file systems, less a timestamp that may follow. */
+/**
+ * Maximum number of bytes of a part of a path on common file systems, minus the length of a
+ * timestamp that may follow.
+ */
 const longestPartBytes = 255 - '_20260701093000'.length;
 const isTooLong = (name: string): boolean =>
   name.split('/').some((part) => Buffer.byteLength(part) > longestPartBytes);
 
 /**
- * File of `sqlite:///relative.db`, `sqlite:////absolute.db` or a plain path. Reports other
- * databases.
+ * Returns the file of `sqlite:///relative.db`, `sqlite:////absolute.db` or a plain path. Reports
+ * other databases.
  */
 export function sqlitePath(
   context: StageContext,
@@ -111,7 +117,10 @@ export function sqlitePath(
   return undefined;
 }
 
-/** Like {@link sqlitePath}, but returns undefined for other databases without a report. */
+/**
+ * Returns the file of an SQLite address like {@link sqlitePath}, but returns undefined for other
+ * databases instead of reporting them.
+ */
 export function sqliteFile(disk: Disk, value: string): string | undefined {
   const scheme = schemeOf(value);
   if (scheme === undefined) return disk.resolve(value);

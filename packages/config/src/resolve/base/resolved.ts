@@ -1,7 +1,7 @@
 /**
- * Resolved configuration: plain data in camelCase, grouped like the YAML. Most values follow from
- * the schema, which also describes them; this file adds those derived from several keys or from the
- * disk.
+ * Types of the resolved configuration, which is plain data in camelCase, grouped like the YAML
+ * file. Most types follow from the schema, which also describes the keys. This file adds values
+ * that are derived from several keys or from the disk.
  */
 import type { DataSchema, LossAggMode } from '@trinity-rft/algorithm';
 import type { RolloutCorrection } from '@trinity-rft/algorithm/internal';
@@ -27,20 +27,23 @@ import type {
 import type { critic, trainerSection } from '../../schema/trainer.js';
 
 /**
- * `both`: explore and train; `train`: on stored experiences; `bench`: evaluate; `serve`: serve and
- * train.
+ * `both`: explores and trains. `train`: trains on stored experiences or supervised data. `bench`:
+ * evaluates. `serve`: serves and trains.
  */
 export type Mode = 'both' | 'train' | 'bench' | 'serve';
 
-/** Sides of mode `both` that run as separate processes: `mode: explore` and `mode: train`. */
+/**
+ * Parts of mode `both` that can be separate operating-system processes: `mode: explore` and `mode:
+ * train`.
+ */
 export type LoopPart = 'explore' | 'train';
 
-/** One run: its folders, and its stages in order. */
+/** The resolved configuration of one training run: its folders, and its stages in order. */
 export interface ResolvedConfig {
   readonly project: string;
-  /** Name of the group of runs; may be empty. */
+  /** Name of the group of training runs; may be empty. */
   readonly group: string;
-  /** Name of the run, with the timestamp suffix if it got one. */
+  /** Name of the training run, including the timestamp suffix if there is one. */
   readonly name: string;
   /** Folder of all projects, as an absolute path. */
   readonly checkpointRootDir: string;
@@ -49,45 +52,57 @@ export interface ResolvedConfig {
    * stages.
    */
   readonly jobDirectory: string;
-  /** True if the run directory has content that this run continues. */
+  /** True if the training run's folder has content that this training run continues. */
   readonly resume: boolean;
-  /** Root of all randomness, 32 bit unsigned. */
+  /** Root of all random seeds, a 32-bit unsigned integer. */
   readonly seed: number;
-  /** npm packages, directories or modules whose definitions the run may name. */
+  /** npm packages, directories or modules whose definitions the configuration may name. */
   readonly plugins: readonly string[];
   /** A file without `stages` has one stage, whose `stageName` is undefined. */
   readonly stages: readonly [StageConfig, ...StageConfig[]];
 }
 
-/** Everything that one stage needs; only `model.fromPreviousStage` refers to another stage. */
+/**
+ * The resolved configuration of one stage. Only `model.fromPreviousStage` refers to another stage.
+ */
 export interface StageConfig {
   readonly stageName: string | undefined;
-  /** Index in the run, from 0. */
+  /** Index of the stage in the training run, from 0. */
   readonly stageIndex: number;
-  /** `both` also if the process is only one side of mode `both`; see `part`. */
+  /**
+   * Mode of the stage. It is also `both` if the operating-system process is only one part of mode
+   * `both`; see `part`.
+   */
   readonly mode: Mode;
-  /** Explorer or trainer, if the process is one side of mode `both`; else undefined. */
+  /**
+   * Explorer or trainer, if the operating-system process is only one part of mode `both`; otherwise
+   * undefined.
+   */
   readonly part: LoopPart | undefined;
   /**
-   * Store that the processes of a distributed run share: a file for SQLite, or the address of a
-   * PostgreSQL database, which may hold a password: never log it.
+   * Store that the operating-system processes of a distributed training run share: an SQLite file,
+   * or the address of a PostgreSQL database. The address may contain a password, so never log it.
    */
   readonly runStore: string;
   readonly project: string;
   readonly group: string;
-  /** Run name, with `/<stageName>` appended for a named stage. */
+  /** Name of the training run, with `/<stageName>` appended for a named stage. */
   readonly name: string;
   readonly seed: number;
   /**
-   * Engine that trains and samples, by its name in the table: `tinker` if `model.tinker.enable`,
-   * else `trainer.trainer_type` or `explorer.rollout_model.engine_type`, else the default engine.
+   * Name, in the table, of the engine that trains and samples. This is `tinker` if
+   * `model.tinker.enable` is true. Otherwise it is `trainer.trainer_type` or
+   * `explorer.rollout_model.engine_type`, or else the default engine.
    */
   readonly engine: string;
   /** Program that samples instead of the engine; undefined if the engine also samples. */
   readonly sampler: SamplerConfig | undefined;
-  /** Model that answers instead of the trained one; undefined if the trained model answers. */
+  /**
+   * External model that answers instead of the trained model; undefined if the trained model
+   * answers.
+   */
   readonly external: ExternalModelConfig | undefined;
-  /** Absolute path: the run's directory, with `/<stageName>` appended for a named stage. */
+  /** Absolute path of the training run's folder, with `/<stageName>` appended for a named stage. */
   readonly jobDirectory: string;
   readonly algorithm: AlgorithmConfig;
   readonly model: ModelConfig;
@@ -113,11 +128,11 @@ export interface ExternalModelConfig {
   readonly apiKeyEnv: string;
 }
 
-/** Program whose servers sample in place of the engine that trains. */
+/** A program whose servers sample instead of the engine that trains. */
 export interface SamplerConfig {
   readonly name: (typeof samplerNames)[number];
   readonly servers: readonly ServerAddress[];
-  /** Allowed mean difference from the engine's log-probabilities of a text, in nats. */
+  /** Maximum mean difference from the engine's log-probabilities of a text, in nats. */
   readonly tolerance: number;
   /** Options for starting the program's servers. */
   readonly start: SamplerStart;
@@ -131,8 +146,8 @@ export interface SamplerStart {
 }
 
 /**
- * A row of `AlgorithmTables` with its arguments: names in camelCase, without arguments that have no
- * value.
+ * The name of an entry in `AlgorithmTables`, and its arguments. Names of arguments are in
+ * camelCase. Arguments without a value are absent.
  */
 export interface PartConfig {
   readonly name: string;
@@ -143,9 +158,9 @@ export interface PartConfig {
 export interface AlgorithmConfig extends Resolved<ReturnType<typeof algorithmSection>> {
   /** Kind of the rows to train on. */
   readonly schema: DataSchema;
-  /** Runs per task: the group size. 1 for supervised data. */
+  /** Number of rollouts per task, which is the group size. 1 for supervised data. */
   readonly repeatTimes: number;
-  /** True if the algorithm learns from runs of the model instead of stored answers. */
+  /** True if the algorithm learns from rollouts instead of supervised data. */
   readonly needsRollouts: boolean;
   readonly optimizer: OptimizerConfig;
   readonly sampleStrategy: PartConfig;
@@ -158,7 +173,10 @@ export interface AlgorithmConfig extends Resolved<ReturnType<typeof algorithmSec
   /** Correction for off-policy rollouts; undefined if there is none. */
   readonly rolloutCorrection: RolloutCorrection | undefined;
   readonly lossAggMode: LossAggMode;
-  /** Divisor of sums over tokens, if `lossAggMode` has them; undefined for the mode's default. */
+  /**
+   * Divisor of sums over tokens, if `lossAggMode` has such sums; undefined for the default of the
+   * mode.
+   */
   readonly lossAggNorm: number | undefined;
   /** Combined needs of the algorithm's parts. */
   readonly needs: AlgorithmNeeds;
@@ -173,7 +191,7 @@ export interface ModelConfig extends Resolved<typeof model> {
   /** Absolute path of a folder or GGUF file if `isLocal`, else a Hugging Face hub id. */
   readonly modelPath: string;
   readonly isLocal: boolean;
-  /** The hub id, if the file names the model by one. */
+  /** Hub id of the model, if the file names the model by its hub id. */
   readonly hubId: string | undefined;
   /**
    * True to start from the last checkpoint of the stage before; `modelPath` then names the model of
@@ -187,10 +205,11 @@ export interface ModelConfig extends Resolved<typeof model> {
   readonly maxPromptTokens: number;
   readonly maxResponseTokens: number;
   /**
-   * Absolute path or hub id of the model that a critic starts from; undefined for the model itself.
+   * Absolute path or hub id of the model that a critic starts from; undefined for the trained model
+   * itself.
    */
   readonly criticModelPath: string | undefined;
-  /** Adapter to train instead of the weights themselves; undefined to train the weights. */
+  /** Adapter to train instead of the weights; undefined to train the weights. */
   readonly lora: LoraConfig | undefined;
   readonly base: BaseWeights;
 }
@@ -231,7 +250,7 @@ export interface NewAdapter {
   readonly path: undefined;
   readonly rank: number;
   readonly alpha: number;
-  /** All linear layers except the output, or endings of module names, such as `q_proj`. */
+  /** All linear layers except the output layer, or last parts of module names, such as `q_proj`. */
   readonly targetModules: 'all-linear' | readonly string[];
 }
 
@@ -268,15 +287,18 @@ export interface TrainBatchConfig {
   readonly own: number;
   readonly unit: BatchUnit;
   /**
-   * Number of `unit` that an explore step makes if every run succeeds; undefined if it depends on
-   * the number of calls, or nothing is explored.
+   * Number of units (see `unit`) that an explore step makes if every rollout succeeds. Undefined if
+   * it depends on the number of model calls, or if nothing is explored.
    */
   readonly perExploreStep: number | undefined;
 }
 
-/** A buffer to imitate: rows of a data set, or experiences that an earlier run has stored. */
+/**
+ * Demonstrations to imitate: rows of a data set, or experiences that an earlier training run has
+ * stored.
+ */
 export interface ExpertsConfig {
-  /** Rows of a train batch that come from experts: at least 1, and fewer than `trainBatchSize`. */
+  /** Number of expert rows in a train batch, at least 1 and less than `trainBatchSize`. */
   readonly count: number;
   readonly buffer: SupervisedBufferConfig | (ExperienceStoreConfig & { readonly path: string });
 }
@@ -303,12 +325,15 @@ export interface TasksetConfig
   extends Omit<DatasetConfig, 'dataSelector'>, Omit<Resolved<typeof taskset>, keyof DatasetConfig> {
   readonly dataSelector: TaskSelectorConfig;
   readonly isEval: boolean;
-  /** Registered name; undefined if every row names its own (`format.workflowKey`). */
+  /**
+   * Registered name of the workflow; undefined if every row names a workflow
+   * (`format.workflowKey`).
+   */
   readonly workflow: string | undefined;
   readonly rewardFn: string | undefined;
   /** Sampling arguments, with the model's values for those that the file does not set. */
   readonly rolloutArgs: Required<RolloutArgs>;
-  /** Runs per task. */
+  /** Number of rollouts per task. */
   readonly repeatTimes: number;
 }
 
@@ -318,7 +343,10 @@ export type ExperienceBufferConfig = ExperienceStoreConfig | SupervisedBufferCon
 export interface ExperienceStoreConfig extends Resolved<typeof storeKeys> {
   readonly name: string;
   readonly storageType: 'queue' | 'sql';
-  /** `sqlite` survives the process; `memory` does not, so such a run cannot be resumed. */
+  /**
+   * With `sqlite`, experiences survive the end of the operating-system process. With `memory`, they
+   * do not, so the training run cannot be resumed.
+   */
   readonly storage: 'memory' | 'sqlite';
   /** Absolute path of the database file; undefined for `memory`. */
   readonly path: string | undefined;
@@ -326,11 +354,14 @@ export interface ExperienceStoreConfig extends Resolved<typeof storeKeys> {
   readonly replay?: ReplayConfig;
 }
 
-/** Order by priority, and the time after which an experience may be reused. */
+/** Priorities of experiences, and the time after which an experience may be used again. */
 export interface ReplayConfig {
   readonly priorityFn: 'linear_decay' | 'decay_limit_randomization';
   readonly priorityFnArgs: Readonly<Record<string, unknown>>;
-  /** Time until an experience may be used again; undefined if each experience is used once. */
+  /**
+   * Time in milliseconds until an experience may be used again; undefined if each experience is
+   * used once.
+   */
   readonly reuseCooldownMs: number | undefined;
 }
 
@@ -345,28 +376,28 @@ export interface ExplorerConfig extends Omit<
   keyof ServeConfig | 'dynamicSampling'
 > {
   readonly dynamicSampling: OwnExplorerKeys['dynamicSampling'] & { readonly enable: boolean };
-  /** Maximum number of runs in flight. */
+  /** Maximum number of rollouts in flight. */
   readonly concurrency: number;
   /** Environment variables for the user's workflows. */
   readonly envVars: Readonly<Record<string, string>>;
   readonly rolloutModel: RolloutModelConfig;
-  /** Auxiliary models in the order of the file; names are unique. */
+  /** Auxiliary models in the order of the file. Their names are unique. */
   readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
   /**
-   * Explore steps between evaluations, a multiple of the sync interval if weights are updated;
-   * undefined for no evaluations.
+   * Number of explore steps between evaluations; undefined for no evaluations. In the sync styles
+   * `fixed` and `explorer_driven`, a multiple of the explorer's sync interval.
    */
   readonly evalInterval: number | undefined;
   readonly serve: ServeConfig;
 }
 
-/** Address of mode `serve`, and how often it checks for a newer checkpoint. */
+/** Address of mode `serve`, and the interval at which it checks for a newer checkpoint. */
 export interface ServeConfig extends Resolved<typeof serveKeys> {}
 
 /**
- * Sampling and chat format of the model behind the recording endpoint, with the values of {@link
- * ModelConfig} where its section gives none. Without a parser, reasoning or tool calls stay in the
- * text.
+ * Sampling and chat format of the model behind the recording endpoint. Values that the section does
+ * not set are those of {@link ModelConfig}. If there is no parser, reasoning or tool calls remain
+ * in the text.
  */
 export interface RolloutModelConfig extends Inherited<
   Resolved<ReturnType<typeof rolloutModelSection>>,
@@ -374,8 +405,8 @@ export interface RolloutModelConfig extends Inherited<
 > {}
 
 /**
- * A model for workflows that is never trained. Values missing in the file are those of the trained
- * model.
+ * A model for workflows that is never trained. Values that the file does not set are those of the
+ * trained model.
  */
 export interface AuxiliaryModelConfig extends Inherited<
   Resolved<ReturnType<typeof auxiliaryModelItem>>,
@@ -386,7 +417,7 @@ export interface AuxiliaryModelConfig extends Inherited<
   readonly source: AuxiliarySource;
 }
 
-/** Location of an auxiliary model. `apiKey` is a secret: never log it. */
+/** Location of an auxiliary model. `apiKey` is a secret, so never log it. */
 export type AuxiliarySource =
   | {
       readonly kind: 'folder';
@@ -397,7 +428,7 @@ export type AuxiliarySource =
     }
   | {
       readonly kind: 'remote';
-      /** Usually ends in `/v1`; endpoints are appended to it. */
+      /** Address of the API, which usually ends in `/v1`. Paths of endpoints are appended to it. */
       readonly baseUrl: string;
       readonly apiKey: string;
       /** Name of the model on the server. */
@@ -410,24 +441,32 @@ export interface TrainerConfig extends Resolved<ReturnType<typeof trainerSection
 
 /** Settings of the critic; only used if the algorithm needs one. */
 export interface CriticConfig extends Resolved<typeof critic> {
-  /** The engine of the stage if it has a value head, else the first engine with one. */
+  /**
+   * Name of the engine: the engine of the stage if it has a value head, or else the first engine
+   * with a value head.
+   */
   readonly engine: string;
   readonly optimizer: OptimizerConfig;
   /** First train step that updates the policy; earlier steps only update the critic. */
   readonly warmupSteps: number;
 }
 
-/** Processing of tasks before the run, and of experiences on their way to the buffer. */
+/**
+ * Processing of tasks before the training run, and of experiences before they are stored in the
+ * buffer.
+ */
 export interface DataProcessorConfig {
-  /** Operators to run in order, before advantages are computed. */
+  /** Operators that are applied in order, before advantages are computed. */
   readonly experiencePipeline: { readonly operators: readonly PartConfig[] };
-  /** Pipeline that makes the tasks before the run. Undefined if tasks are used as they are read. */
+  /**
+   * Pipeline that makes the tasks before the training run. Undefined if tasks are used unchanged.
+   */
   readonly taskPipeline: TaskPipelineConfig | undefined;
 }
 
 export interface TaskPipelineConfig extends Resolved<typeof taskPipelineKeys> {
   readonly operators: readonly PartConfig[];
-  /** Sources for the rows of the only task set; if empty, each task set is its own input. */
+  /** Files with the input rows of the only task set. If empty, each task set is its own input. */
   readonly inputs: readonly { readonly path: string; readonly isLocal: boolean }[];
 }
 
@@ -438,7 +477,7 @@ export interface SynchronizerConfig extends Resolved<typeof synchronizer> {
   readonly trainerSyncInterval: number;
 }
 
-/** Arguments by the name of the monitor; their keys are those of the YAML. */
+/** Arguments by the name of the monitor. Their keys are those of the YAML file. */
 export type MonitorArgs = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 export interface MonitorConfig extends Resolved<typeof monitor> {

@@ -31,10 +31,10 @@ export function mapStages<T, U>(
 }
 
 /**
- * Merges sections key by key and replaces lists. A stage that changes `algorithm_type` does not
- * inherit the functions, loss aggregation and experience buffer of the top level. A stage that
- * changes a function does not inherit that function's arguments; one that changes the storage type
- * does not inherit the experience buffer.
+ * Merges each stage with the top level. Merges sections key by key, and replaces lists. A stage
+ * that changes `algorithm_type` does not inherit the functions, loss aggregation and experience
+ * buffer of the top level. A stage that changes a function does not inherit the arguments of the
+ * function. A stage that changes the storage type does not inherit the experience buffer.
  */
 export function stageTrees(file: MapNode): readonly [StageTree, ...StageTree[]] {
   const stages = childOf(file, 'stages');
@@ -54,7 +54,7 @@ export function stageTrees(file: MapNode): readonly [StageTree, ...StageTree[]] 
   return trees as [StageTree, ...StageTree[]];
 }
 
-/** Removes sections and keys at the top of a stage that are null; they are then inherited. */
+/** Removes sections and keys at the top of a stage that are null, so that they are inherited. */
 function withoutNulls(stage: Node): Node {
   if (stage.kind !== 'map') return stage;
   return {
@@ -85,7 +85,10 @@ function inheritable(base: Node, over: Node): Node {
   return result;
 }
 
-/** True if `base` and `over` set the key to values that differ in more than upper and lower case. */
+/**
+ * Returns true if `base` and `over` set the key to values that differ in more than the case of
+ * letters.
+ */
 function changes(base: Node, over: Node, path: KeyPath): boolean {
   const [before, after] = [textAt(base, path), textAt(over, path)];
   return (

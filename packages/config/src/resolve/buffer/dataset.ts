@@ -1,4 +1,4 @@
-/** Location and layout of rows of tasks or supervised data. */
+/** Resolves the location and layout of rows of tasks or supervised data. */
 import { rowsKeys } from '../../schema/buffer.js';
 import { inherit, resolveSection } from '../../schema/resolve-section.js';
 import type { RunInput } from '../../schema/root.js';
@@ -12,7 +12,7 @@ type RowsInput = Pick<
   'path' | 'split' | 'subset_name' | 'format' | 'data_selector'
 >;
 
-/** Resolves the dataset at `section`; the caller reports a missing path. */
+/** Resolves the dataset at `section`. The caller must report a missing path. */
 export function deriveDataset(
   context: StageContext,
   section: KeyPath,
@@ -38,7 +38,7 @@ type DatabaseInput = Pick<
   'path' | 'table' | 'query'
 >;
 
-/** Location of a task set in a database: a SQLite file, or a PostgreSQL address. */
+/** Resolves the location of a task set in a database: an SQLite file, or a PostgreSQL address. */
 export function deriveDatabase(
   context: StageContext,
   section: KeyPath,

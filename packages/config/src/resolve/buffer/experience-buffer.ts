@@ -1,4 +1,7 @@
-/** The trainer's input: a store filled by an explorer, stored experiences, or supervised data. */
+/**
+ * Resolves the trainer's input: a store that an explorer fills, stored experiences, or supervised
+ * data.
+ */
 import { join } from 'node:path';
 import type {
   AlgorithmConfig,
@@ -36,7 +39,7 @@ export function deriveExperienceBuffer(
   return supervised(context, model);
 }
 
-/** Buffers that the trainer reads besides the experience buffer. */
+/** Resolves the buffers that the trainer reads in addition to the experience buffer. */
 export function deriveAuxiliaryBuffers(
   context: StageContext,
   model: ModelConfig,
@@ -59,7 +62,7 @@ export function deriveAuxiliaryBuffers(
   return Object.fromEntries(buffers);
 }
 
-/** Expert answers for the model to imitate. */
+/** Resolves expert answers that the model imitates. */
 function expertRows(
   context: StageContext,
   path: KeyPath,
@@ -83,7 +86,7 @@ function expertRows(
   return rowsOf(context, path, input, model);
 }
 
-/** Experiences that an earlier run has stored. */
+/** Resolves experiences that an earlier training run has stored. */
 function storedBuffer(
   context: StageContext,
   path: KeyPath,
@@ -120,7 +123,10 @@ const rowsOf = (
   storageType: 'file',
 });
 
-/** Rows to imitate. Trinity-RFT's documentation omits `storage_type` here and means a file. */
+/**
+ * Resolves rows to imitate. If `storage_type` is not set, it means a file, as in Trinity-RFT's
+ * documentation.
+ */
 function supervised(context: StageContext, model: ModelConfig): SupervisedBufferConfig {
   const { mode, algorithm, buffer } = context.input;
   const input = buffer.trainer_input.experience_buffer;
@@ -189,8 +195,8 @@ function fileInsteadOfStore(context: StageContext, explores: boolean): void {
 }
 
 /**
- * Path of the experience database. The path of a queue, in Trinity-RFT a copy for inspection, is
- * ignored.
+ * Returns the path of the experience database. Ignores the path of a queue, which in Trinity-RFT is
+ * a copy for inspection.
  */
 function databasePath(
   context: StageContext,

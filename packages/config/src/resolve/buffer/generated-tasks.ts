@@ -1,4 +1,4 @@
-/** Task sets whose rows the workflow generates: `storage_type: generated`. */
+/** Resolves task sets whose rows the workflow generates (`storage_type: generated`). */
 import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
@@ -8,7 +8,7 @@ type TasksetInput = RunInput['buffer']['explorer_input']['tasksets'][number];
 
 const splits = ['train', 'eval'];
 
-/** Resolves a generated task set. Reports missing keys, and warns of keys without an effect. */
+/** Resolves a generated task set. Reports missing keys, and warns of keys that have no effect. */
 export function deriveGenerated(
   context: StageContext,
   place: KeyPath,

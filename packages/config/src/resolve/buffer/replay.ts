@@ -1,4 +1,4 @@
-/** Resolves how experiences are trained on again: by priority, or in several passes. */
+/** Resolves the rules for training on experiences again: by priority, or in several passes. */
 import { numberArg, type ArgSpec } from '@trinity-rft/core';
 import { milliseconds } from '../../schema/fields.js';
 import type { RunInput } from '../../schema/root.js';
@@ -25,8 +25,8 @@ const priorityFnOf = (name: BufferInput['replay_buffer']['priority_fn']) =>
   name === 'linear_decay' ? name : 'decay_limit_randomization';
 
 /**
- * Rules for using experiences again; undefined if each experience is used once, in the order of
- * arrival.
+ * Returns the rules for using experiences again. Returns undefined if each experience is used once,
+ * in the order of arrival.
  */
 export function deriveReplay(
   context: StageContext,

@@ -1,6 +1,6 @@
 /**
- * Checks what a sample strategy needs: an expert buffer and room for its rows in a batch, or
- * weights that are updated often enough.
+ * Checks the needs of a sample strategy: an expert buffer and room for its rows in a batch, or a
+ * sufficient frequency of weight updates.
  */
 import { expertCount } from '@trinity-rft/algorithm/internal';
 import type { AlgorithmConfig, ExperienceBufferConfig, ExpertsConfig } from '../base/resolved.js';
@@ -36,7 +36,10 @@ interface ExpertNeeds {
   readonly buffers: Readonly<Record<string, ExperienceBufferConfig>>;
 }
 
-/** Expert rows that are mixed into batches; undefined if there are none or they are invalid. */
+/**
+ * Resolves the expert rows that are mixed into batches. Returns undefined if there are none, or if
+ * they are invalid.
+ */
 export function deriveExperts(
   context: StageContext,
   { needsRollouts, sampleStrategy: { name, args } }: AlgorithmConfig,
@@ -73,13 +76,17 @@ function findExperts(
   return undefined;
 }
 
-/** False for stored experiences without a database, which resolving the buffer has reported. */
+/**
+ * Returns false for stored experiences without a database, which were reported when the buffer was
+ * resolved.
+ */
 const isReadable = (buffer: ExperienceBufferConfig): buffer is ExpertsConfig['buffer'] =>
   buffer.storageType === 'file' || buffer.path !== undefined;
 
 /**
- * Reports a limit below the sync interval: between two weight updates the trainer takes several
- * steps on experiences of one version, each staler than the one before.
+ * Reports a limit below the sync interval. Between two weight updates, the trainer makes several
+ * steps on experiences of one version. In each of these steps, the experiences are staler than in
+ * the previous one.
  */
 function checkStaleness(context: StageContext, limit: unknown): void {
   const { synchronizer } = context.input;

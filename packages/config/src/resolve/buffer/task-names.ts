@@ -24,7 +24,10 @@ interface Named extends Parts {
 
 const shared: KeyPath = ['buffer', 'explorer_input'];
 
-/** Reports problems where the file sets the name: at the task set, or at the default for all. */
+/**
+ * Checks the names of one task set. Reports problems at the key that sets the name: the key of the
+ * task set, or the default of all task sets.
+ */
 export function checkTaskNames(context: StageContext, parts: Parts): void {
   checkWorkflow(context, parts);
   checkReward(context, parts);
@@ -48,7 +51,10 @@ function checkWorkflow(context: StageContext, parts: Parts): void {
   checkNeeds(context, at, named);
 }
 
-/** Reports auxiliary models that the arguments name but the file lacks: every run would fail. */
+/**
+ * Reports auxiliary models that the arguments name but the file lacks, because every rollout would
+ * fail.
+ */
 function checkModels(
   context: StageContext,
   at: KeyPath,
@@ -64,7 +70,7 @@ function checkModels(
     );
 }
 
-/** Reports a missing reward function or auxiliary model: every run would fail. */
+/** Reports a missing reward function or auxiliary model, because every rollout would fail. */
 function checkNeeds(
   context: StageContext,
   at: KeyPath,
@@ -119,7 +125,10 @@ function checkReward(context: StageContext, { place, input, taskset }: Parts): v
   }
 }
 
-/** The first key that the file sets: of the task set, then of all task sets. */
+/**
+ * Returns the first key that the file sets: a key of the task set, or else a default of all task
+ * sets.
+ */
 function keyOf(context: StageContext, place: KeyPath, keys: readonly string[]): KeyPath {
   const [own = ''] = keys;
   const candidates = [
@@ -129,7 +138,7 @@ function keyOf(context: StageContext, place: KeyPath, keys: readonly string[]): 
   return candidates.find((path) => context.isSet(...path)) ?? [...place, own];
 }
 
-/** Reports an unknown name, and warns of an alias. */
+/** Returns the facts about a name. Reports an unknown name, and warns of an alias. */
 function factsOf<Facts>(
   context: StageContext,
   at: KeyPath,

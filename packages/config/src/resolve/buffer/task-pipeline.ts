@@ -36,7 +36,10 @@ export function deriveTaskPipeline(
   return { ...resolveSection(taskPipelineKeys, input), operators, inputs };
 }
 
-/** Warns of a pipeline in a stage that explores nothing, unless only the top level sets it. */
+/**
+ * Warns of a pipeline in a stage that explores nothing, unless only the top level sets the
+ * pipeline.
+ */
 function warnOfNoTasks(context: StageContext): void {
   const { stageName, mode } = context;
   const isMeant =

@@ -1,4 +1,4 @@
-/** The task sets for training and evaluation. */
+/** Resolves the task sets for training and evaluation. */
 import type { RolloutArgs } from '@trinity-rft/core/internal';
 import { evalTaskset, taskset as tasksetKeys } from '../../schema/buffer.js';
 import { generation } from '../../schema/data.js';
@@ -32,7 +32,9 @@ interface TasksetNeeds {
 
 const section: KeyPath = ['buffer', 'explorer_input'];
 
-/** Task sets to explore and to evaluate; empty lists if the mode uses none. */
+/**
+ * Returns the task sets to explore and to evaluate. The lists are empty if the mode uses no tasks.
+ */
 export function deriveTasksets(
   context: StageContext,
   needs: TasksetNeeds,
@@ -113,7 +115,7 @@ function deriveTaskset(
   return taskset;
 }
 
-/** Name of the workflow; undefined if every row names its own workflow. */
+/** Returns the name of the workflow, or undefined if every row names a workflow. */
 function deriveWorkflow(
   context: StageContext,
   place: KeyPath,

@@ -1,4 +1,6 @@
-/** Resolves the size of a train step: the value of the file, else that of one explore step. */
+/**
+ * Resolves the size of a train step: the value of the file, or else the size of one explore step.
+ */
 import { expertCount } from '@trinity-rft/algorithm/internal';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
@@ -12,7 +14,7 @@ const uses: readonly KeyPath[] = [
   ['algorithm', 'algorithm_type'],
 ];
 
-/** Settings that determine how old experiences become. */
+/** Settings that determine the staleness of experiences. */
 interface Timing {
   readonly synchronizer: SynchronizerConfig;
   readonly stalenessBound: number | undefined;
@@ -23,8 +25,9 @@ interface TrainBatchNeeds extends Timing {
 }
 
 /**
- * Size of a train batch. The size includes experts, and counts pairs if the algorithm learns from
- * pairs. By default, mode both trains on whole runs, which may have any number of experiences.
+ * Returns the size of a train batch. The size includes expert rows, and is a number of pairs if the
+ * algorithm learns from pairs. By default, mode both trains on whole rollouts, which may have any
+ * number of experiences.
  */
 export function deriveTrainBatch(
   context: StageContext,
@@ -61,7 +64,7 @@ export function deriveTrainBatch(
 }
 
 interface Fit {
-  /** Runs or tasks per explore step. */
+  /** Number of rollouts or tasks per explore step. */
   readonly perExploreStep: number;
   readonly timing: Timing;
 }
@@ -97,8 +100,9 @@ const trainSteps = (count: number): string =>
   `${Math.max(1, Math.ceil(count))} train step${count > 1 ? 's' : ''}`;
 
 /**
- * Sentence about the staleness that experiences reach.
- * @param perExploreStep train steps per explore step; undefined if the number depends on the calls
+ * Returns a sentence about the staleness that experiences reach.
+ * @param perExploreStep number of train steps per explore step; undefined if it depends on the
+ * number of model calls
  */
 function ageOf(
   { input: { buffer, explorer } }: StageContext,
@@ -116,8 +120,8 @@ function ageOf(
 }
 
 /**
- * Train steps for a number of explore steps if every run succeeds and nothing is filtered;
- * undefined if it depends on the number of calls.
+ * Returns the number of train steps for a number of explore steps, if every rollout succeeds and
+ * nothing is filtered out. Returns undefined if it depends on the number of model calls.
  */
 export function trainStepsOf(
   { own, perExploreStep }: TrainBatchConfig,
@@ -129,11 +133,14 @@ export function trainStepsOf(
     : Math.ceil((exploreSteps * perExploreStep) / own);
 }
 
-/** Size of a batch in which `own` rows are not from experts; 1e-9 absorbs rounding errors. */
+/**
+ * Returns the size of a batch in which `own` rows are not from experts. 1e-9 compensates for
+ * rounding errors.
+ */
 const batchWith = (own: number, share: number): number =>
   share < 1 ? Math.floor(own / (1 - share) + 1e-9) : own;
 
-/** Share of experts in a train batch. */
+/** Returns the share of expert rows in a train batch. */
 function expertShare({ sampleStrategy: { name, args } }: AlgorithmConfig): number {
   const { expertDataRatio: share } = args;
   return name === 'mix' && typeof share === 'number' ? share : 0;

@@ -1,4 +1,4 @@
-/** Resolves the models that workflows can use besides the trained one. */
+/** Resolves the models that workflows can use in addition to the trained model. */
 import type { AuxiliaryModelConfig, AuxiliarySource, ModelConfig } from '../base/resolved.js';
 import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
@@ -52,8 +52,8 @@ interface Parts {
 }
 
 /**
- * Resolves one model. An unset template is the model's own, because the trained model may belong to
- * another family.
+ * Resolves one model. If no template is set, the model uses its own template, because the trained
+ * model may belong to another family.
  */
 function derive(context: StageContext, section: KeyPath, parts: Parts): AuxiliaryModelConfig {
   const { input, name, modelPath, model } = parts;
@@ -64,7 +64,7 @@ function derive(context: StageContext, section: KeyPath, parts: Parts): Auxiliar
     return {
       ...inherited,
       source: remoteSource(context, section, input, modelPath),
-      // The limits of the service are unknown: lengths only limit requests.
+      // The limits of the service are unknown, so lengths only limit requests.
       minResponseTokens: own.minResponseTokens ?? 0,
       enableThinking: own.enableThinking,
     };
@@ -85,7 +85,7 @@ function derive(context: StageContext, section: KeyPath, parts: Parts): Auxiliar
 const itemOf = (context: StageContext) =>
   context.sections.explorer.unwrap().shape.auxiliary_models.unwrap().element;
 
-/** The engine that the file names, else the engine of the trained model. */
+/** Returns the engine that the file names, or else the engine of the trained model. */
 function engineOf(
   context: StageContext,
   section: KeyPath,
@@ -96,8 +96,8 @@ function engineOf(
 }
 
 /**
- * Lengths of a model in a folder. If only prompt and response are set, the maximum length is their
- * sum.
+ * Returns the lengths of a model in a folder. If only the lengths of prompt and response are set,
+ * the maximum length is their sum.
  */
 function folderLengths(input: AuxiliaryInput, model: ModelConfig): ReturnType<typeof ownLengths> {
   const { max_model_len: whole, max_prompt_tokens: prompt, max_response_tokens: response } = input;

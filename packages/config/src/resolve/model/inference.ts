@@ -1,4 +1,4 @@
-/** Lengths and tool calls of the explorer's models. */
+/** Resolves the lengths and tool calls of the explorer's models. */
 import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
@@ -9,7 +9,7 @@ export type InferenceInput = Omit<
   'model_path' | 'name' | 'api_key' | 'base_url'
 >;
 
-/** The lengths that a section sets, completed with those of the trained model. */
+/** Returns the lengths that a section sets, completed with those of the trained model. */
 export function ownLengths(input: InferenceInput, model: CompleteLengths): Lengths {
   const {
     max_model_len: whole,

@@ -4,7 +4,7 @@ import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import type { ModelShape } from './model-folder.js';
 
-/** Lengths that a section sets, in tokens; null if not set. */
+/** Lengths that a section sets, in tokens. Null for a length that is not set. */
 export interface Lengths {
   readonly maxModelLen: number | null;
   readonly maxPromptTokens: number | null;
@@ -29,8 +29,9 @@ export interface LengthsInput {
 }
 
 /**
- * Completes the lengths. By default, the maximum length is the sum of prompt and response, else
- * that of the model on disk; a missing part is the remainder; two missing parts get half each.
+ * Completes the lengths. The default maximum length is the sum of prompt and response, or else the
+ * maximum of the model on disk. If only the prompt or the response is missing, it gets the
+ * remainder. If both are missing, each gets half.
  */
 export function deriveLengths(context: StageContext, input: LengthsInput): CompleteLengths {
   const { given, shape, mayReport = true } = input;
@@ -62,8 +63,8 @@ export function deriveLengths(context: StageContext, input: LengthsInput): Compl
 type ReportLength = (key: string, message: string) => void;
 
 /**
- * Creates a function that reports a problem with a length. Names all lengths and the model as its
- * causes, because every check reads all of them.
+ * Creates a function that reports a problem with a length. The report names all lengths and the
+ * model in `uses`, because every check reads all of them.
  */
 const reporter = (context: StageContext, { section }: LengthsInput): ReportLength => {
   const uses: readonly KeyPath[] = [

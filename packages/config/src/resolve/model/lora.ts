@@ -1,4 +1,4 @@
-/** Resolves the adapter that is trained instead of the weights themselves. */
+/** Resolves the adapter that is trained instead of the weights. */
 import { join } from 'node:path';
 import { tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
@@ -93,7 +93,10 @@ export function readAdapter(disk: Disk, folder: string): AdapterFolder | undefin
   );
 }
 
-/** A stored adapter, whose folder determines the settings; keys that contradict it are reported. */
+/**
+ * Resolves a stored adapter, whose folder determines the settings. Reports keys that contradict the
+ * folder.
+ */
 function deriveStored(context: StageContext, input: Input, given: string): StoredAdapter {
   const path = context.disk.resolve(given);
   const adapter = readAdapter(context.disk, path);

@@ -1,4 +1,4 @@
-/** Reads the shape of a model from `config.json` of its folder or from its GGUF file. */
+/** Reads the shape of a model from `config.json` in its folder, or from its GGUF file. */
 import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { commonKeys, otherInput, textPart } from '@trinity-rft/core/support';
@@ -12,7 +12,7 @@ import {
 } from '../../schema/model.js';
 import type { Disk } from '../base/disk.js';
 
-/** The shape of a decoder under the names of Hugging Face, with defaults filled in. */
+/** The shape of a decoder, with defaults for missing values. */
 export interface ModelShape {
   readonly modelType: string;
   readonly vocabSize: number;
@@ -24,7 +24,7 @@ export interface ModelShape {
   readonly headDim: number;
   /** Number of layers with a convolution instead of attention. */
   readonly convolutions: number;
-  /** Layers with the gated delta rule; attention in the other layers then has gates. */
+  /** Layers with the gated delta rule. If present, attention in the other layers has gates. */
   readonly delta?: DeltaSizes;
   /** Number of experts per layer, and the width of an expert. */
   readonly experts?: { readonly count: number; readonly size: number };
@@ -77,7 +77,10 @@ export type ModelFolder =
   | {
       readonly kind: 'shape';
       readonly shape: ModelShape;
-      /** Key of a multimodal model, whose text part has the shape; undefined for a text model. */
+      /**
+       * Key of `config.json` that shows that the model is multimodal; undefined for a text model.
+       * The shape is that of the text part.
+       */
       readonly otherInput: string | undefined;
     }
   /** The problem, as the rest of a sentence that begins with the folder. */
@@ -117,7 +120,7 @@ export function readModelFolder(disk: Disk, location: string): ModelFolder {
 const notText = (key: string): string =>
   `is of a model that takes more than text (${key} in config.json), which no engine supports. Give a model of text alone`;
 
-/** Removes the file from a message, which leaves the rest of a sentence. */
+/** Removes the file from a message, so that the rest can follow the name of the folder. */
 const withoutPlace = (message: string, location: string): string =>
   message
     .replace(`${location}: `, 'cannot be used: ')
@@ -155,7 +158,7 @@ function deltaOf(config: z.output<typeof schema>): DeltaSizes | undefined {
   return { layers, heads, keyWidth, values, channels: 2 * keys + values };
 }
 
-/** Names of the linear layers that can have adapters. */
+/** Returns the names of the linear layers that can have adapters. */
 export function linearModulesOf(shape: ModelShape | undefined): readonly string[] {
   return modulesByType[shape?.modelType ?? ''] ?? linearModules;
 }

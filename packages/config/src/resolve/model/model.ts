@@ -109,7 +109,7 @@ function readShape(context: StageContext, found: FoundModel): ModelShape | undef
   return read.shape;
 }
 
-/** Facts about the policy, whose input a critic must be able to read. */
+/** Facts about the policy. A critic must be able to read the same input. */
 interface CriticInput extends Pick<ModelConfig, 'maxModelLen'> {
   /** Shape of the policy. */
   readonly shape: ModelShape | undefined;
@@ -130,7 +130,7 @@ function deriveCriticPath(context: StageContext, input: CriticInput): string | u
   return location.path;
 }
 
-/** Checks the critic, which reads the token ids of the policy. */
+/** Returns the problems of a critic, which must be able to read the token ids of the policy. */
 const criticProblems = (
   critic: ModelShape,
   { shape, maxModelLen }: CriticInput,
@@ -143,7 +143,7 @@ const criticProblems = (
     : []),
 ];
 
-/** Chat template. A file takes precedence over inline text, as in Trinity-RFT. */
+/** Returns the chat template. A file takes precedence over inline text, as in Trinity-RFT. */
 function deriveTemplate(context: StageContext): string | undefined {
   const { chat_template_path: file, custom_chat_template: inline } = context.input.model;
   if (file === null) return inline ?? undefined;

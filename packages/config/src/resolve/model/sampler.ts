@@ -1,4 +1,4 @@
-/** The servers that sample in place of the engine that trains. */
+/** Resolves the servers that sample instead of the engine that trains. */
 import type { ServerAddress } from '@trinity-rft/core/engine';
 import { samplerNames } from '../../schema/engines.js';
 import type { KeyPath } from '../../source/node.js';
@@ -10,9 +10,9 @@ const section: KeyPath = ['explorer', 'rollout_model'];
 const at = (key: string): KeyPath => [...section, key];
 
 /**
- * Allowed mean difference of log-probabilities over a text that neither program sampled, in nats.
- * Working pairs differ by 1e-6 in float32; with 8 bits of precision by up to 0.6 at single tokens
- * and by 0.1 on average. A different model differs by several nats.
+ * Maximum mean difference of log-probabilities over a text that neither program sampled, in nats.
+ * In float32, correct pairs of programs differ by 1e-6. With 8 bits of precision, they differ by up
+ * to 0.6 at single tokens and by 0.1 on average. A different model differs by several nats.
  */
 const tolerances = { float32: 5e-4, lower: 0.5 } as const;
 
@@ -24,7 +24,10 @@ const startDefaults = {
   dtype: 'bfloat16',
 } as const;
 
-/** Servers that sample, and their settings; undefined if the engine that trains also samples. */
+/**
+ * Returns the servers that sample and their settings, or undefined if the engine that trains also
+ * samples.
+ */
 export function deriveSampler(context: StageContext): SamplerConfig | undefined {
   const sampler = readSampler(context);
   if (sampler === undefined) {
@@ -34,7 +37,7 @@ export function deriveSampler(context: StageContext): SamplerConfig | undefined 
   return sampler;
 }
 
-/** Reports TuFT without servers that sample: the plan starts TuFT without a sampler. */
+/** Reports TuFT without servers that sample, because the plan starts TuFT without a sampler. */
 function checkTrainingServer({ input, report }: StageContext): void {
   const { enable, server } = input.model.tinker;
   const types = [input.trainer.trainer_type, input.explorer.rollout_model.engine_type];

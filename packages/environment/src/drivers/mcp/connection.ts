@@ -8,15 +8,15 @@ import type { McpServer } from './server.js';
 
 export interface McpConnection {
   readonly tools: readonly Tool[];
-  /** `refused`: the server rejects the call with a reason. */
+  /** Calls a tool. `refused` means that the server rejected the call with a reason. */
   call(
     name: string,
     args: Readonly<Record<string, unknown>>,
     patience: Patience,
   ): Promise<{ readonly text: string; readonly refused: boolean }>;
   /**
-   * Waits for all pending answers, and checks that no answer came without a waiting call: a call
-   * that arrived twice may have changed the server's state.
+   * Waits for all pending answers, and checks that no answer came without a waiting call, because a
+   * call that arrived twice may have changed the server's state.
    * @throws EnvironmentError, CancelledError
    */
   settle(patience: Patience): Promise<void>;
@@ -28,7 +28,7 @@ const keptLength = 1000;
 
 /**
  * Connects to a server.
- * @throws EnvironmentError if the connection fails; ConfigError if the SDK is not installed;
+ * @throws EnvironmentError if the connection fails, ConfigError if the SDK is not installed, and
  * CancelledError
  */
 export async function connectMcp(
@@ -99,7 +99,10 @@ function openTransport(sdk: Sdk, server: McpServer, folder: string) {
   return { transport: transport as Transport, lastWords: () => words.trim() };
 }
 
-/** Counts answers to requests that were never sent or were already answered. */
+/**
+ * Counts the answers to requests that were never sent or were already answered. Returns a function
+ * that returns the count.
+ */
 function countStrays(transport: Transport): () => number {
   const asked = new Set<string | number>();
   let strays = 0;
@@ -108,7 +111,7 @@ function countStrays(transport: Transport): () => number {
     if ('method' in message && 'id' in message) asked.add(message.id);
     return send(message, options);
   };
-  // The client calls this handler in addition to its own.
+  // The client calls this handler in addition to the client's handler.
   transport.onmessage = (message) => {
     if ('method' in message || message.id === undefined) return;
     if (!asked.delete(message.id)) strays++;
@@ -117,7 +120,7 @@ function countStrays(transport: Transport): () => number {
 }
 
 /**
- * Creates `settle`, which sends a ping: answers over one connection come in order, so the answer to
+ * Creates `settle`, which sends a ping. Answers over one connection come in order, so the answer to
  * the ping comes last.
  */
 function settler(
@@ -175,7 +178,7 @@ function caller(
   };
 }
 
-/** Texts of a tool result; without texts, its structured data. */
+/** Returns the texts of a tool result or, without texts, its structured data. */
 function textOf({ content, structuredContent }: CallToolResult): string {
   const texts = content.map((part) => {
     if (part.type === 'text') return part.text;

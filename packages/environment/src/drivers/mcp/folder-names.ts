@@ -1,5 +1,5 @@
 /**
- * Name under which the policy sees the episode's folder, so that all runs of a group see equal
+ * Name under which the policy sees the episode's folder, so that all rollouts of a group see equal
  * texts and no path of this machine.
  */
 const shownName = '/workspace';

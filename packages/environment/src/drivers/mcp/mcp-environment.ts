@@ -1,5 +1,5 @@
 /**
- * Environments of MCP servers: the server provides the tools, and a function computes the reward.
+ * Environments of MCP servers. The server provides the tools, and a function computes the reward.
  */
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ export interface McpCall {
 /** Start of an episode. */
 export interface McpStart {
   readonly row: RawTask;
-  /** Seed of the episode: 32-bit, unsigned, equal for all runs of a task. */
+  /** Seed of the episode. It is a 32-bit unsigned integer, equal for all rollouts of a task. */
   readonly seed: number;
   /**
    * Folder that only this episode uses, empty at first and deleted at the end. The policy sees it
@@ -49,7 +49,7 @@ export interface McpStart {
 export interface McpEnd extends McpStart {
   /** All calls sent to the server, in order. */
   readonly calls: readonly McpCall[];
-  /** Last text of the policy; undefined if the policy ran out of turns, tokens or time. */
+  /** Last text of the policy. Undefined if the policy ran out of turns, tokens or time. */
   readonly answer: string | undefined;
 }
 
@@ -59,7 +59,10 @@ export interface McpEnvironmentOptions<Args> extends Pick<
 > {
   /** See `EnvironmentOptions.args`. */
   readonly args?: ArgsSchema<Args>;
-  /** The server of an episode: a new process, or a new session at an address. */
+  /**
+   * Returns the server of an episode. It is a new operating-system process, or a new session at an
+   * address.
+   */
   readonly server: (start: McpStart, args: Args) => McpServer;
   /** Fills the folder before the server starts. @default no files */
   readonly prepare?: (start: McpStart, args: Args) => Promise<void> | void;
@@ -73,11 +76,11 @@ export interface McpEnvironmentOptions<Args> extends Pick<
   /** Names of the tools that the policy may call. @default all tools of the server */
   readonly tools?: readonly string[] | ((args: Args) => readonly string[] | undefined);
   /**
-   * Computes the reward at the end of the episode: a finite number. If the function throws, the
+   * Computes the reward at the end of the episode, as a finite number. If the function throws, the
    * episode fails.
    */
   readonly reward: (end: McpEnd, args: Args) => Promise<number> | number;
-  /** Limit on concurrent episodes, each with a server; further ones wait. @default 16 */
+  /** Limit on concurrent episodes, each with a server. Further episodes wait. @default 16 */
   readonly maxServers?: number | ((args: Args) => number);
   /** Timeout of a server's start, in seconds. @default 60 */
   readonly startTimeout?: number;
@@ -125,7 +128,8 @@ function openMcp<Args>(options: McpEnvironmentOptions<Args>, args: Args): Enviro
         const begun = { start, observation, connection, free };
         return endsOnce(options.name, mcpEpisode(options, args, begun));
       } catch (error) {
-        // The first error is the cause, also of a folder that cannot be deleted.
+        // The first error is reported, because it may also be the reason why the folder cannot be
+        // deleted.
         await end(connection, folder).catch(() => undefined);
         free();
         throw error;
@@ -214,7 +218,10 @@ function ownPrompt({ row }: McpStart): string {
   });
 }
 
-/** @throws EnvironmentError if the server lacks one of the allowed tools */
+/**
+ * Returns the tools that the policy may call.
+ * @throws EnvironmentError if the server lacks one of the allowed tools
+ */
 function allowedTools<Args>(
   { name, tools: given }: McpEnvironmentOptions<Args>,
   args: Args,

@@ -1,6 +1,6 @@
 /**
- * MCP environments that need no code: a row gives the files before the run, and the files or answer
- * expected after it.
+ * MCP environments that need no code. A row has the files before the rollout, and the files or the
+ * answer that are expected after it.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -51,7 +51,7 @@ const rowSchema = z.object({
 });
 type Row = z.infer<typeof rowSchema>;
 
-/** Environment of an MCP server. The reward is 1 if files and answer match the row, else 0. */
+/** Environment of an MCP server. The reward is 1 if files and answer match the row, otherwise 0. */
 export const mcp = mcpEnvironment<McpArgs>({
   name: 'mcp',
   description:
@@ -90,7 +90,7 @@ async function filesAreRight({ expected_files: expected }: Row, end: McpEnd): Pr
   return true;
 }
 
-/** Text of a file; null if there is no such file. */
+/** Returns the text of a file, or null if there is no such file. */
 async function textOf(file: string): Promise<string | null> {
   try {
     return await readFile(file, 'utf8');
@@ -101,7 +101,10 @@ async function textOf(file: string): Promise<string | null> {
   }
 }
 
-/** @throws TaskError if the file is outside the folder */
+/**
+ * Returns the path of a file in the folder.
+ * @throws TaskError if the file is outside the folder
+ */
 function inside({ folder }: McpStart, name: string): string {
   const file = path.resolve(folder, name);
   if (file.startsWith(folder + path.sep)) return file;

@@ -10,7 +10,7 @@ export type McpServer =
       readonly cwd?: string;
     }
   | {
-      /** Address of a server that speaks streamable HTTP; each episode has a session. */
+      /** Address of a server that uses streamable HTTP. Each episode has a session. */
       readonly url: string;
       readonly headers?: Readonly<Record<string, string>>;
     };

@@ -19,7 +19,7 @@ export const treeSchema = z.object({ nodes: z.array(nodeSchema) });
 
 export interface NumberedTree {
   readonly text: string;
-  /** DOM node ids; the element with the number n is at index n - 1. */
+  /** DOM node ids. The element with the number n is at index n - 1. */
   readonly elements: readonly number[];
 }
 
@@ -35,7 +35,10 @@ const silentRoles: ReadonlySet<unknown> = new Set([
 /** States that are shown when true. */
 const shownStates = ['checked', 'selected', 'expanded', 'disabled', 'focused'];
 
-/** @param nodes result of `Accessibility.getFullAXTree` */
+/**
+ * Converts the tree of a page to numbered lines.
+ * @param nodes result of `Accessibility.getFullAXTree`
+ */
 export function numberTree(nodes: readonly AxNode[]): NumberedTree {
   const byId = new Map(nodes.map((node) => [node.nodeId, node]));
   const lines: string[] = [];
@@ -60,7 +63,10 @@ export function numberTree(nodes: readonly AxNode[]): NumberedTree {
 const textOf = (held: AxNode['name']): string =>
   typeof held?.value === 'string' ? held.value.trim() : '';
 
-/** True if a node is shown. Hides a text that repeats the name of its parent, such as a button. */
+/**
+ * Returns true if a node is shown. Hides a text that repeats the name of its parent, such as a
+ * button.
+ */
 function isMeant({ role }: AxNode, name: string, said: string): boolean {
   if (role?.value === 'StaticText') return name !== '' && name !== said;
   return !silentRoles.has(role?.value);

@@ -1,4 +1,6 @@
-/** The browser shared by all episodes: started when needed, and restarted after it has ended. */
+/**
+ * The browser that all episodes share. It is started when needed, and restarted after it has ended.
+ */
 import { existsSync } from 'node:fs';
 import { ConfigError, describeError } from '@trinity-rft/core';
 import type { Browser, Page } from 'playwright-core';
@@ -35,7 +37,9 @@ export function browserOf(named: string | undefined): BrowserHandle {
     }
   }
 
-  /** Starts no second browser for calls at the same time. */
+  /**
+   * Returns the browser, which is started if necessary. Calls at the same time share one browser.
+   */
   function running(): Promise<Browser> {
     if (launched === undefined) {
       launched = launch();

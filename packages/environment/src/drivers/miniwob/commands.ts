@@ -15,7 +15,7 @@ press("Enter") presses a key, such as Enter, Tab, Backspace or ArrowDown`;
 const pattern =
   /^(?:(?<click>click)\(\s*(?<target>\d+)\s*\)|(?<verb>fill|select)\(\s*(?<element>\d+)\s*,\s*(?<text>.+?)\s*\)|(?<press>press)\(\s*(?<key>.+?)\s*\))$/s;
 
-/** Undefined if the text is not a command. */
+/** Reads a command. Returns undefined if the text is not a command. */
 export function readCommand(text: string): Command | undefined {
   const groups = pattern.exec(text.trim())?.groups;
   if (groups === undefined) return undefined;

@@ -6,7 +6,7 @@ import { broken } from '../../waiting/within.js';
 import { type NumberedTree, numberTree, treeSchema } from './accessibility.js';
 import { type Command, instructions, readCommand } from './commands.js';
 
-/** Runs `work` with a deadline; errors contain `what`. */
+/** Calls `work` with a deadline. Errors contain `what`. */
 export type Within = <T>(what: string, work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 export interface OpenPage {
@@ -15,7 +15,10 @@ export interface OpenPage {
   readonly task: string;
 }
 
-/** Hidden from the policy: the score, the clock, and the goal, which the prompt contains. */
+/**
+ * Elements that are hidden from the policy. They are the score, the clock, and the goal, which the
+ * prompt already contains.
+ */
 const hidden = '#reward-display, #click-canvas, #query, #sync-task-cover';
 
 /**
@@ -159,7 +162,8 @@ async function callOn(
 const verdictSchema = z.object({ isDone: z.boolean(), reward: z.number() });
 
 /**
- * Reads the raw reward; the page's default reward decreases with the time that the model takes.
+ * Reads the raw reward. The page's default reward is not used, because it decreases with the time
+ * that the model takes.
  * @throws EnvironmentError
  */
 async function readVerdict({ page, task }: OpenPage): Promise<z.infer<typeof verdictSchema>> {

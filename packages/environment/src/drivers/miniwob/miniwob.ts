@@ -28,7 +28,10 @@ export const miniwob = defineEnvironment<MiniwobArgs>({
 
 const rowKey = (row: Readonly<Record<string, unknown>>): string => JSON.stringify(row);
 
-/** @throws ConfigError if there is no page for the task */
+/**
+ * Opens the environment.
+ * @throws ConfigError if there is no page for the task
+ */
 function openMiniwob(args: MiniwobArgs): Environment {
   pageOf(args, args.task);
   const browser = browserOf(args.chromium);
@@ -83,7 +86,7 @@ function openMiniwob(args: MiniwobArgs): Environment {
   };
 }
 
-/** Turns errors of the browser into EnvironmentErrors. @throws TrinityError */
+/** Converts errors of the browser to EnvironmentErrors. @throws TrinityError */
 async function failing<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -104,7 +107,7 @@ const late = (what: string, ms: number) =>
   );
 
 /**
- * URL of the page of a task.
+ * Returns the URL of the page of a task.
  * @throws ConfigError if there is no such page
  */
 function pageOf({ pages }: MiniwobArgs, task: string): string {

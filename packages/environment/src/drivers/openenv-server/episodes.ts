@@ -76,7 +76,7 @@ export function createSession(environment: Environment, tasks: Tasks, patience: 
     if ('type' in read.data && read.data.type === 'list_tools') return listed(current.episode);
     const action = actionOf(read.data);
     const { episode } = current;
-    // Any error ends the episode: its effects are unknown.
+    // Any error ends the episode, because the effects of the error are unknown.
     current.isOver = true;
     const result = await inTime('step', (signal) => episode.step(action, signal));
     current.isOver = result.done;
@@ -104,8 +104,9 @@ interface Start {
 }
 
 /**
- * Row, seed and facts of a new episode. The row is the request's `task`, else the row at `index`,
- * else the row that the seed selects, else the next row of the split.
+ * Returns the row, seed and facts of a new episode. The row is the first that is available of the
+ * request's `task`, the row at `index`, the row that the seed selects, and the next row of the
+ * split.
  * @throws TaskError for an unknown split or index
  */
 function startOf({ task, split, index, seed, episode_id: id }: Reset, tasks: Tasks): Start {

@@ -1,4 +1,4 @@
-/** HTTP routes of the server; episodes are played over WebSocket. */
+/** HTTP routes of the server. Episodes are played over WebSocket. */
 import { TaskError } from '@trinity-rft/core';
 import { z } from 'zod';
 import type { EnvironmentDefinition } from '../../seam/define.js';

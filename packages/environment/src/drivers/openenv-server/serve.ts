@@ -33,16 +33,19 @@ export interface EnvironmentServerOptions {
   /** @default "127.0.0.1" */
   readonly host?: string;
   /**
-   * Port; 0 picks any free port.
+   * Port to listen on. With 0, any free port is used.
    * @default 0
    */
   readonly port?: number;
   /**
-   * Key that clients send as `Authorization: Bearer`; required unless `host` is local.
+   * Key that clients send as `Authorization: Bearer`. It is required unless `host` is local.
    * @default no key
    */
   readonly apiKey?: string;
-  /** Limit on connections, each with an episode; further ones get CAPACITY_REACHED. @default 256 */
+  /**
+   * Limit on connections, each with an episode. Further connections get CAPACITY_REACHED. @default
+   * 256
+   */
   readonly maxConcurrentEnvs?: number;
   /** Number of tasks in each split, for environments that generate tasks. @default 1000 */
   readonly tasks?: number;
@@ -59,7 +62,7 @@ export interface EnvironmentServerOptions {
 }
 
 export interface EnvironmentServer {
-  /** Address for clients: `http://HOST:PORT` */
+  /** Address for clients, such as `http://HOST:PORT`. */
   readonly url: string;
   /** Ends all episodes and stops the server. */
   close(): Promise<void>;
@@ -67,7 +70,7 @@ export interface EnvironmentServer {
 
 /** Limit on the size of a message, and of all waiting messages of a connection, in bytes. */
 const maxPayload = 16 * 1024 * 1024;
-/** Limit on the waiting messages of a connection; clients normally send one at a time. */
+/** Limit on the waiting messages of a connection. Clients normally send one at a time. */
 const maxWaiting = 64;
 /** Largest request over HTTP, in bytes. */
 const maxBody = 1 << 20;
@@ -77,7 +80,7 @@ const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 
 /**
  * Serves an environment over the OpenEnv protocol until the server is closed.
- * @throws ConfigError if the arguments are wrong, the port is taken, or a key is missing;
+ * @throws ConfigError if the arguments are wrong, the port is in use, or a key is missing, and
  * EnvironmentError
  */
 export async function serveEnvironment(
@@ -102,7 +105,7 @@ export async function serveEnvironment(
       host,
       port,
       limits,
-      // Without a key, a page in the user's browser must not reach it.
+      // Without a key, a page in the user's browser must not reach the server.
       loopbackOnly: apiKey === undefined,
       upgrade: (request) => {
         if (new URL(request.url).pathname !== '/ws') return 404;
@@ -130,7 +133,10 @@ const needsKey = (host: string) =>
     { code: 'SERVE_KEY' },
   );
 
-/** True if the first task's episode has tools. False if the environment generates no tasks. */
+/**
+ * Returns true if the first task's episode has tools. Returns false if the environment generates no
+ * tasks.
+ */
 async function episodesHaveTools(environment: Environment, tasks: Tasks): Promise<boolean> {
   if (tasks.splits.length === 0) return false;
   const { signal } = new AbortController();
@@ -173,7 +179,7 @@ interface Sockets {
   close(): Promise<void>;
 }
 
-/** State of an open connection: the queue of its messages. */
+/** State of an open connection, which is the queue of its messages. */
 interface Waiting {
   last: Promise<void>;
   messages: number;
@@ -183,7 +189,8 @@ interface Waiting {
 async function acceptSockets(options: SocketOptions): Promise<Sockets> {
   const { maxConcurrentEnvs = 256, environment, tasks, signal, logger = silentLogger } = options;
   const patience = { ms: options.timeoutMs ?? 60_000, signal };
-  // Loaded on first use: every run loads this package, but few serve.
+  // Loaded on first use, because every training run loads this package, but few serve an
+  // environment.
   const { WebSocketServer } = await import('ws');
   const acceptor = new WebSocketServer({ noServer: true, maxPayload });
   const sessions = new Map<WebSocket, Waiting>();
@@ -235,7 +242,9 @@ function refuseSession(socket: WebSocket, active: number, most: number): void {
   socket.send(JSON.stringify(reply), () => socket.close());
 }
 
-/** Disconnects clients that do not answer pings: they count towards the connection limit. */
+/**
+ * Disconnects clients that do not answer pings, because they count towards the connection limit.
+ */
 function pingAll(sockets: ReadonlyMap<WebSocket, unknown>): () => void {
   const silent = new WeakSet<WebSocket>();
   const timer = setInterval(() => {
@@ -257,7 +266,7 @@ async function handle(session: Session, socket: WebSocket, text: string): Promis
   else if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(reply));
 }
 
-/** Reply to a message; undefined for the message "close". */
+/** Returns the reply to a message, or undefined for the message "close". */
 async function replyTo(session: Session, text: string): Promise<Reply | undefined> {
   try {
     const message = parse(text);

@@ -6,11 +6,14 @@ export interface Tasks {
   readonly count: number;
   readonly splits: readonly SplitName[];
   /**
-   * Row of a split.
+   * Returns a row of a split.
    * @throws TaskError for an unknown split or index
    */
   row(split: string, index: number): RawTask;
-  /** Index for a reset without an index: from the seed of the reset, or else the next index. */
+  /**
+   * Returns the index for a reset without an index. It comes from the seed of the reset, or is the
+   * next index if there is no seed.
+   */
   place(split: string, seed: number | undefined): number;
 }
 

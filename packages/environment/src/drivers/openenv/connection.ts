@@ -1,18 +1,18 @@
 /**
  * One connection to an OpenEnv server. Answers come in order and carry no id, so only one request
- * is sent at a time, and an answer without a waiting request means that the two sides are out of
- * step.
+ * is sent at a time, and an answer without a waiting request means that answers no longer match
+ * requests.
  */
 import type { EnvironmentError } from '@trinity-rft/core';
 import { broken, type Patience, shorten, within } from '../../waiting/within.js';
 import { type Answer, answerSchema } from './messages.js';
 
 export interface Connection {
-  /** False if the connection failed or is closed, or an answer came without a request. */
+  /** Returns false if the connection failed or is closed, or an answer came without a request. */
   isUsable(): boolean;
   /**
    * Sends a request and returns its answer.
-   * @throws EnvironmentError, CancelledError; after an error, the connection is unusable
+   * @throws EnvironmentError and CancelledError. After an error, the connection is not usable.
    */
   ask(
     message: { readonly type: string; readonly data?: unknown },
@@ -31,7 +31,7 @@ type Waiting = PromiseWithResolvers<Answer>;
 
 /**
  * Opens a connection.
- * @throws EnvironmentError if the server cannot be reached; CancelledError
+ * @throws EnvironmentError if the server cannot be reached, and CancelledError
  */
 export async function connect(address: Address, patience: Patience): Promise<Connection> {
   const { url, headers } = address;
@@ -76,7 +76,7 @@ function overSocket(socket: WebSocket, url: string): Connection {
     }
   });
   socket.addEventListener('close', ({ code }) => fail(closed(url, code)));
-  // Followed by 'close'.
+  // The event 'close' follows and is handled.
   socket.addEventListener('error', () => undefined);
 
   async function ask(message: { readonly type: string }, patience: Patience): Promise<Answer> {
@@ -159,7 +159,7 @@ const outOfStep = (url: string, request: string) =>
     `${url} sent an answer before it was asked "${request}", so answers cannot be told apart. See the server's log, and proxies in between.`,
   );
 
-/** Error for an answer whose type does not match the request. */
+/** Creates the error for an answer whose type does not match the request. */
 export const wrongAnswer = (url: string, request: string, type: string) =>
   broken(
     'ENVIRONMENT_ORDER',

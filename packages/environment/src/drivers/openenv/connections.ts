@@ -1,4 +1,7 @@
-/** Connections to one server: limits their number, and waits while the server has no capacity. */
+/**
+ * Connections to one server. Their number is limited, and new episodes wait while the server has no
+ * capacity.
+ */
 import { systemClock } from '@trinity-rft/core';
 import { createSlots } from '../shared/slots.js';
 import { broken, type Patience, within } from '../../waiting/within.js';
@@ -55,7 +58,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
     return connection;
   };
 
-  /** Sends the first message of an episode; undefined if the server has no capacity. */
+  /** Sends the first message of an episode. Returns undefined if the server has no capacity. */
   async function attempt(message: { readonly type: string }, start: Patience) {
     const connection = await some(start);
     try {

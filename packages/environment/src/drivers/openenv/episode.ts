@@ -28,7 +28,7 @@ export function openenvEpisode(options: EpisodeOptions): Episode {
     connection.ask(message, { ms: args.timeout * 1000, signal });
 
   /**
-   * Checks that the connection is in step: after a missing or extra answer, every later answer
+   * Checks that answers still match requests. After a missing or extra answer, every later answer
    * would belong to another request.
    */
   async function checkOrder(signal: AbortSignal): Promise<void> {
@@ -106,7 +106,7 @@ function resultOf(data: ObservationData, args: OpenenvArgs, form: ActionForm): S
   return { observation: text, reward, done, refused, truncated };
 }
 
-/** Flags that `serveEnvironment` puts into the metadata. */
+/** Returns the flags that `serveEnvironment` puts into the metadata. */
 function flagsOf({ metadata }: ObservationData['observation']) {
   const { refused, truncated } = (metadata ?? {}) as Readonly<Record<string, unknown>>;
   return { refused: refused === true, truncated: truncated === true };
@@ -128,8 +128,8 @@ function toolError(
 }
 
 /**
- * Message for the policy that says why its value was not valid. Other problems, such as a missing
- * field, are not the policy's fault.
+ * Returns a message for the policy that says why its value was not valid. Other problems, such as a
+ * missing field, are not the policy's fault.
  * @throws EnvironmentError for other problems
  */
 function refusalOf(problem: ProblemData, url: string, request: string): StepResult {

@@ -85,26 +85,26 @@ function readRow(row: RawTask): z.infer<typeof rowSchema> {
   );
 }
 
-/** Data of the reset, equal for all runs of a task. */
+/** Returns the data of the reset, which is equal for all rollouts of a task. */
 function resetData({ row, seed }: EpisodeStart, args: OpenenvArgs): Record<string, unknown> {
   const { reset, split, index } = readRow(row);
   return { seed, split, index, ...args.reset, ...reset };
 }
 
-/** The row's prompt, followed by the observation. */
+/** Returns the row's prompt, followed by the observation. */
 function promptOf(row: RawTask, observation: string): string {
   const { prompt } = readRow(row);
   return [prompt, observation].filter((text) => text !== undefined && text !== '').join('\n\n');
 }
 
-/** Instructions that `serveEnvironment` puts into the metadata. */
+/** Returns the instructions that `serveEnvironment` puts into the metadata. */
 function instructionsOf({ metadata }: ObservationData['observation']): string | undefined {
   const { instructions } = (metadata ?? {}) as Readonly<Record<string, unknown>>;
   return typeof instructions === 'string' ? instructions : undefined;
 }
 
 /**
- * First observation of an episode.
+ * Returns the first observation of an episode.
  * @throws EnvironmentError if the answer to the reset is not an observation
  */
 function firstObservation(url: string, { answer }: Begun): ObservationData {

@@ -8,7 +8,7 @@ type Observation = ObservationData['observation'];
 /** Fields that the policy does not see by default. */
 const hidden: ReadonlySet<string> = new Set(['metadata', 'reward', 'done']);
 
-/** Renders a single field as its value, several fields as `name: value`. */
+/** Renders a single field as its value, and several fields as `name: value`. */
 export function renderObservation(
   observation: Observation,
   fields: readonly string[] | undefined,
@@ -31,7 +31,7 @@ interface ToolResult {
   readonly is_error?: unknown;
 }
 
-/** The texts of a tool's result; without texts, its data. */
+/** Returns the texts of a tool's result or, without texts, its data. */
 export function renderResult(result: unknown): string {
   if (typeof result !== 'object' || result === null) return renderValue(result ?? '');
   const { content, data } = result as ToolResult;

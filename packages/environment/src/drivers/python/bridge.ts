@@ -1,4 +1,4 @@
-/** A process that exchanges JSON messages, one per line and one at a time. */
+/** An operating-system process that exchanges JSON messages, one per line and one at a time. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { ConfigError, describeError, type TrinityError } from '@trinity-rft/core';
@@ -14,13 +14,13 @@ export interface BridgeOptions {
 export interface Bridge {
   /** Number of calls in progress or waiting. */
   readonly load: number;
-  /** Error that ended the process; undefined while the process lives. */
+  /** Returns the error that ended the process, or undefined while the process is alive. */
   failure(): TrinityError | undefined;
   /**
    * Calls a method of the process and returns the result. A call cannot be aborted, because the
    * process holds other episodes.
-   * @throws EnvironmentError; ConfigError if the program or a module is missing. A timeout, or an
-   * answer that is malformed or out of order, also ends the process.
+   * @throws EnvironmentError, and ConfigError if the program or a module is missing. A timeout, or
+   * an answer that is malformed or out of order, also ends the process.
    */
   call(method: string, params: object, timeoutMs: number): Promise<unknown>;
   close(): void;
@@ -44,7 +44,7 @@ export function startBridge({ command, args }: BridgeOptions): Bridge {
   const name = [command, ...args].join(' ');
   const child = spawn(command, args, {
     stdio: 'pipe',
-    // A process group of its own: environments start other programs, such as Java.
+    // A separate process group, because environments start other programs, such as Java.
     detached: process.platform !== 'win32',
   });
   const { signal } = new AbortController();
@@ -115,7 +115,10 @@ function kill(child: ChildProcess): void {
 const said = (lastWords: string): string =>
   lastWords.trim() === '' ? '' : ` It wrote last: ${lastWords.trim()}`;
 
-/** A missing program is a ConfigError, because a retry would fail in the same way. */
+/**
+ * Creates the error for a process that could not be started. A missing program is a ConfigError,
+ * because a retry would fail in the same way.
+ */
 function notStarted(name: string, cause: NodeJS.ErrnoException): TrinityError {
   const code = 'ENVIRONMENT_START_FAILED';
   const message = `\`${name}\` cannot be started: ${describeError(cause)}. Name a Python in environment_args.python.`;

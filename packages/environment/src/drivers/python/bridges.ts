@@ -1,4 +1,7 @@
-/** The processes of an environment: started when needed, and restarted after one has ended. */
+/**
+ * The operating-system processes of an environment. They are started when needed, and restarted
+ * after they have ended.
+ */
 import { InvariantError } from '@trinity-rft/core';
 import { startBridge, type Bridge, type BridgeOptions } from './bridge.js';
 
@@ -32,7 +35,7 @@ export function createBridges({ program, processes, params, startMs }: BridgesOp
     const bridge = startBridge(program);
     place.bridge = bridge;
     place.made = bridge.call('make', params, startMs).then(() => bridge);
-    // If its first call fails, the process is ended at once, so that no episode waits for it.
+    // If its first call fails, the process is ended immediately, so that no episode waits for it.
     place.made.catch(() => bridge.close());
     return place.made;
   }

@@ -24,19 +24,23 @@ export const python = defineEnvironment<PythonArgs>({
   tasks: (range) => rowsOfSplit(range, (seed) => ({ seed }), JSON.stringify),
 });
 
-/** Module that a kind needs: built-in kinds are named after their module. */
+/** Returns the module that a kind needs. Built-in kinds have the name of their module. */
 const moduleOf = (kind: string): string => kind.split(':')[0] ?? kind;
 
-/** Path of the Python script that runs environments, in a folder next to `src` and `dist`. */
+/**
+ * Returns the path of the Python script that hosts environments, in a folder next to `src` and
+ * `dist`.
+ */
 export function script(): string {
   const manifest = createRequire(import.meta.url).resolve('@trinity-rft/environment/package.json');
   return path.join(path.dirname(manifest), 'python', 'bridge.py');
 }
 
 /**
- * Opens a Python environment. Starts the first process at once, to report a missing package early.
+ * Opens a Python environment. Starts the first process immediately, to report a missing package
+ * early.
  * @param program command that speaks the protocol of python/bridge.py
- * @throws EnvironmentError; ConfigError if the program or a module is missing
+ * @throws EnvironmentError, and ConfigError if the program or a module is missing
  */
 export async function openBridged(args: PythonArgs, program: BridgeOptions): Promise<Environment> {
   const { kind, name = null, config, processes } = args;
@@ -69,7 +73,10 @@ export async function openBridged(args: PythonArgs, program: BridgeOptions): Pro
   };
 }
 
-/** Seed of an episode: the row's `seed`, which generated rows have, else the seed of the task. */
+/**
+ * Returns the seed of an episode. It is the row's `seed`, which generated rows have, otherwise the
+ * seed of the task.
+ */
 function seedOf({ row, seed }: EpisodeStart): number {
   const own = row['seed'];
   return Number.isSafeInteger(own) ? (own as number) : seed;
@@ -128,7 +135,9 @@ function bridgedEpisode(
   };
 }
 
-/** Frees the episode in the process. Ignores errors, because a dead process has freed it. */
+/**
+ * Frees the episode in the process. Ignores errors, because a process that has ended has freed it.
+ */
 function forget(bridge: Bridge, episode: string): void {
   bridge.call('close', { episode }, closeMs).catch(() => undefined);
 }

@@ -6,7 +6,7 @@ export interface Slots {
   /**
    * Waits for a free slot.
    * @returns a function that frees the slot
-   * @throws the error of `late` on timeout; CancelledError
+   * @throws the error of `late` on timeout, and CancelledError
    */
   take(patience: Patience, late: () => EnvironmentError): Promise<() => void>;
 }

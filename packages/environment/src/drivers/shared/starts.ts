@@ -1,12 +1,17 @@
-/** Checks that all runs of a task start from the same state, because their rewards are compared. */
+/**
+ * Checks that all rollouts of a task start from the same state, because their rewards are compared.
+ */
 import { hash } from 'node:crypto';
 import type { EpisodeStart } from '../../seam/types.js';
 import { broken } from '../../waiting/within.js';
 
-/** Maximum number of remembered starts; the oldest are evicted. */
+/** Maximum number of remembered starts. The oldest starts are forgotten. */
 const remembered = 10_000;
 
-/** @returns a function that throws if an equal start gave a different first observation before */
+/**
+ * Creates a check of starts.
+ * @returns a function that throws if an equal start gave a different first observation before
+ */
 export function createStartCheck(
   who: string,
 ): ({ row, seed }: EpisodeStart, observation: string) => void {

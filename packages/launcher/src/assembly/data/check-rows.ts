@@ -13,15 +13,15 @@ interface RowProblem {
 }
 
 export interface RowFindings {
-  /** Problems that make every run of the task set fail. */
+  /** Problems that make every rollout of the task set fail. */
   readonly problems: readonly RowProblem[];
-  /** Problems that make some runs of the task set fail. */
+  /** Problems that make some rollouts of the task set fail. */
   readonly warnings: readonly RowProblem[];
 }
 
 const defaults = { promptKey: 'prompt', responseKey: 'response' } as const;
 
-/** Finds keys that the configuration names and rows lack. */
+/** Finds columns that the configuration names and rows lack, and rows that cannot be used. */
 export function checkRowKeys(
   rows: readonly RawTask[],
   taskset: TasksetConfig,
@@ -62,8 +62,8 @@ const taskOf = (rawTask: RawTask, row: number, taskset: TasksetConfig): Task =>
   toTask({ row, rawTask }, taskset, { batchId: 0, taskId: row, isEval: taskset.isEval });
 
 /**
- * Message about the first problem of a row: a column that the workflow or the reward function needs
- * and the row lacks, or a row that the workflow cannot read. Empty if there is no problem.
+ * Returns a message about the first problem of a row, or an empty list. A problem is a missing
+ * column that the workflow or the reward function needs, or a row that the workflow cannot read.
  */
 function misfit(task: Task, { workflows, rewardFns }: TaskParts): readonly string[] {
   const { workflow, rewardFn, rawTask, index } = task;
@@ -96,15 +96,15 @@ interface NamedKey {
   /** Name of the key in the YAML file. */
   readonly key: string;
   readonly name: string;
-  /** True if a task cannot run without a value in this column. */
+  /** True if a task cannot be attempted without a value in this column. */
   readonly needed: boolean;
   /** True if a row may leave the column out, because another setting replaces it. */
   readonly optional: boolean;
 }
 
 /**
- * Columns that the configuration names. A column with its default name counts only if the workflow
- * needs it.
+ * Returns the columns that the configuration names. Includes a column with its default name only if
+ * the workflow needs it.
  */
 function namedKeys(taskset: TasksetConfig, parts: TaskParts): readonly NamedKey[] {
   const { format } = taskset;

@@ -1,4 +1,4 @@
-/** The experience store of a stage. */
+/** Opens the experience store of a stage. */
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -21,8 +21,8 @@ import { isWithin, readRunId, runIdOf } from './run-id.js';
 import { reuseOf } from './reuse.js';
 
 /**
- * Identity of the run that owns the database; undefined for a database that moves with the run's
- * folder, and in mode `train`.
+ * Returns the identity of the training run that owns the database. Returns undefined if the
+ * database is inside the folder of the training run, and in mode `train`.
  */
 async function ownerOf(
   { jobDirectory, mode }: StageConfig,
@@ -35,7 +35,10 @@ async function ownerOf(
   return { id, folder: await realpath(jobDirectory), hasBegun, isAt };
 }
 
-/** Opens the store for writing only, because another process trains on it. */
+/**
+ * Opens the store for writing only, because another operating-system process trains on its
+ * experiences.
+ */
 export async function openExperienceWriter(
   stage: StageConfig,
   openRows: Extensions['openRows'],
@@ -46,13 +49,16 @@ export async function openExperienceWriter(
     throw new InvariantError('Only a database can be written by one process and read by another.', {
       code: 'STORE_KIND',
     });
-  // A server adds to an existing store unless the store is known to belong to another run.
+  // A server adds to an existing store, unless the store is known to belong to another training
+  // run.
   const owner = await ownerOf(stage, config.path, true);
   return sqliteExperienceWriter({ path: config.path, owner });
 }
 
 interface StoreOptions extends Pick<Extensions, 'openRows'> {
-  /** True if an earlier process has started the steps of the stage. @default false */
+  /**
+   * True if an earlier operating-system process has started the steps of the stage. @default false
+   */
   readonly hasBegun?: boolean;
   /** Path of the database, instead of the one in the configuration. */
   readonly path?: string;
@@ -70,16 +76,16 @@ export async function openExperienceStore(
     throw new InvariantError('A file of supervised data cannot take experiences.', {
       code: 'STORE_KIND',
     });
-  // The fixed style already bounds how much waits: if the explorer also waited for room while the
-  // trainer waits for the explorer, neither would continue. A product must not wait for training
-  // either.
+  // The fixed style already limits the number of waiting experiences. If the explorer also waited
+  // for room while the trainer waits for the explorer, neither would continue. In mode `serve`,
+  // clients must not wait for training either.
   const unbounded = mode === 'serve' || synchronizer.syncStyle === 'fixed';
-  // The configuration counts explore steps, the store experiences.
+  // The configuration gives the capacity in explore steps, the store in experiences.
   const capacity = unbounded
     ? Infinity
     : config.capacity * buffer.batchSize * algorithm.repeatTimes;
   const file = path ?? config.path;
-  // Experiences in memory also have late rewards on disk.
+  // Late rewards are stored on disk even if the experiences are in memory.
   const lateRewards = lateRewardsBeside(file ?? join(stage.jobDirectory, 'buffer', 'memory'));
   const options = { capacity, reuse: reuseOf(stage, runtime), lateRewards };
   if (config.storage === 'memory' || file === undefined) return memoryExperienceStore(options);

@@ -1,9 +1,9 @@
-/** Deletes experiences that were trained on long ago and that no resume can need. */
+/** Deletes experiences that were trained on long ago and that a resumed stage cannot need. */
 import type { StageConfig } from '@trinity-rft/config';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import { listCheckpoints } from '@trinity-rft/trainer';
 
-/** Returns a function to call after each checkpoint; undefined if everything is kept. */
+/** Returns a function to call after each checkpoint, or undefined if all experiences are kept. */
 export function retention(
   { buffer, jobDirectory }: StageConfig,
   store: ExperienceStore,
@@ -15,7 +15,8 @@ export function retention(
     const { policyVersion = step } = ((await store.explorerState()) ?? {}) as {
       readonly policyVersion?: number;
     };
-    // A resume begins at the newest of these, or at the one before it if that is damaged.
+    // A resumed stage starts from the newest of these checkpoints, or from the one before if the
+    // newest is damaged.
     const usable = (await listCheckpoints(jobDirectory)).filter(
       ({ manifest }) => manifest.step <= policyVersion,
     );

@@ -1,12 +1,12 @@
-/** The rule by which the trainer of a stage uses experiences again. */
+/** Creates the rule by which the trainer of a stage reuses experiences. */
 import { epochs, priorityReplay, type Reuse } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
 import { stalenessBoundOf } from '@trinity-rft/config/internal';
 import type { Runtime } from '@trinity-rft/core';
 
 /**
- * Rule for training on experiences more than once; undefined to use each experience once, in order
- * of arrival.
+ * Returns the rule for training on experiences more than once. Returns undefined if each experience
+ * is used once, in the order of arrival.
  */
 export function reuseOf(
   { mode, buffer, trainer, synchronizer, seed }: StageConfig,
@@ -22,8 +22,8 @@ export function reuseOf(
       ...replay,
       seed,
       capacity,
-      // With a staleness bound the trainer waits for the explorer, which makes its steps repeatable
-      // in the fixed style.
+      // With a staleness bound the trainer waits for the explorer. In the fixed style, its steps
+      // are then repeatable.
       needsNew: mode === 'both' && stalenessBoundOf(synchronizer) !== undefined,
       endsWithoutNew: mode !== 'train' || !isBounded,
       clock,

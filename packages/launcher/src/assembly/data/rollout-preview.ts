@@ -1,4 +1,4 @@
-/** `rollouts.jsonl`: the best and the worst experience of each explore step as text. */
+/** Writes `rollouts.jsonl`: the best and the worst experience of each explore step as text. */
 import path from 'node:path';
 import { experienceJson } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
@@ -7,7 +7,7 @@ import { fileWriter } from '@trinity-rft/monitor';
 
 export type OnExplored = (step: number, experiences: readonly Experience[]) => void;
 
-/** Creates a callback that writes the preview of an explore step; a failure only logs a warning. */
+/** Creates a callback that writes the preview of an explore step. A failure only logs a warning. */
 export function previewWriter({ monitor, log }: StageConfig, logger: Logger): OnExplored {
   const file = path.join(monitor.directory, 'rollouts.jsonl');
   return (step, experiences) => {
@@ -26,7 +26,10 @@ export function previewWriter({ monitor, log }: StageConfig, logger: Logger): On
   };
 }
 
-/** Removes clock times, so that a resumed run writes the same lines as an uninterrupted one. */
+/**
+ * Removes clock times, so that a resumed training run writes the same lines as an uninterrupted
+ * one.
+ */
 function withoutTimes(experience: Experience): Experience {
   const { times: _, ...info } = experience.info;
   return { ...experience, info };

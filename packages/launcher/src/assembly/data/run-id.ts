@@ -1,4 +1,7 @@
-/** `run.id` in a run's folder: the identity of the run in stores outside of it. */
+/**
+ * Reads and creates `run.id` in the folder of a training run. It identifies the training run in
+ * stores outside of the folder.
+ */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -8,7 +11,7 @@ import { CheckpointError, systemClock } from '@trinity-rft/core';
 const fileName = 'run.id';
 const format = /^[\da-f-]{36}$/;
 
-/** Id of the run; undefined if the file is missing or damaged. */
+/** Reads the id of the training run. Returns undefined if the file is missing or damaged. */
 export function readRunId(folder: string): string | undefined {
   try {
     const text = readFileSync(path.join(folder, fileName), 'utf8').trim();
@@ -19,7 +22,8 @@ export function readRunId(folder: string): string | undefined {
 }
 
 /**
- * Returns the id of the run; the first process to call this creates it.
+ * Returns the id of the training run. The first operating-system process that calls this function
+ * creates the id.
  * @throws CheckpointError if the file is damaged
  */
 export async function runIdOf(folder: string): Promise<string> {
@@ -40,7 +44,10 @@ export async function runIdOf(folder: string): Promise<string> {
   );
 }
 
-/** Reads the file after a moment: another process may have created it but not yet written it. */
+/**
+ * Reads the file after 200 ms, because another process may have created the file but not yet
+ * written it.
+ */
 async function again(folder: string): Promise<string | undefined> {
   await systemClock.sleep(200);
   return readRunId(folder);

@@ -1,4 +1,7 @@
-/** `samples.jsonl`: a few rows of each train batch as text, also of supervised and expert data. */
+/**
+ * Writes `samples.jsonl`: a few rows of each train batch as text, including supervised and expert
+ * data.
+ */
 import path from 'node:path';
 import { experienceJson } from '@trinity-rft/buffer/internal';
 import type { ChatFormat } from '@trinity-rft/chat';
@@ -9,7 +12,9 @@ import { fileWriter } from '@trinity-rft/monitor';
 import type { StageModel } from '../models/chat-format.js';
 import { byReward } from './rollout-preview.js';
 
-/** Wraps a source to write a preview of each trained batch; a failure only logs a warning. */
+/**
+ * Wraps a source so that it writes a preview of each trained batch. A failure only logs a warning.
+ */
 export function withPreview(
   source: ExperienceSource,
   { trainer, monitor, log }: StageConfig,
@@ -44,7 +49,10 @@ export function withPreview(
   };
 }
 
-/** The best and the worst rollout, and the first example or pair of a file or an expert. */
+/**
+ * Returns the best and the worst rollout, and the first example or pair of supervised or expert
+ * data.
+ */
 function pick(experiences: readonly Experience[]): readonly Experience[] {
   const given = experiences.filter(({ policyVersion }) => policyVersion < 0);
   const scored = experiences

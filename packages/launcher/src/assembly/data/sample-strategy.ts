@@ -1,4 +1,4 @@
-/** Sample strategies: how the trainer takes experiences from the experience buffer. */
+/** Sample strategies, which decide how the trainer takes experiences from the experience buffer. */
 import { fileExperienceSource, mixedExperienceSource, storedRows } from '@trinity-rft/buffer';
 import type { StageConfig } from '@trinity-rft/config';
 import type { RawTask } from '@trinity-rft/core';
@@ -11,13 +11,14 @@ import type { Reading } from './tasks.js';
 
 export interface Sampling {
   readonly source: ExperienceSource;
-  /** Experiences that a train step may use, and how they are counted. */
+  /**
+   * Returns the filter for the experiences of a train step, and the unit in which they are counted.
+   */
   readonly filter: (step: number) => TakeFilter;
   /** Closes everything except the experience buffer. */
   close(): Promise<void>;
 }
 
-/** @param experiences the experience buffer */
 type OpenStrategy = (
   stage: StageConfig,
   model: StageModel,
@@ -41,7 +42,10 @@ const strategies: Readonly<Record<string, OpenStrategy>> = {
   mix: openMix,
 };
 
-/** @throws TaskError, BufferError when an expert buffer cannot be used */
+/**
+ * Opens the sample strategy that the configuration names.
+ * @throws TaskError, BufferError when an expert buffer cannot be used
+ */
 export function openSampling(
   stage: StageConfig,
   model: StageModel,
@@ -52,8 +56,8 @@ export function openSampling(
 }
 
 /**
- * Requires policy version >= max(step - max_staleness, 0). Weights after step s have version s, so
- * a limit of 1 allows only on-policy experiences.
+ * Returns a filter that requires a policy version of at least max(step - max_staleness, 0). Weights
+ * after train step s have version s, so a `max_staleness` of 1 allows only on-policy experiences.
  */
 function stalenessFilter(stage: StageConfig): Sampling['filter'] {
   const limit = stage.algorithm.sampleStrategy.args['maxStaleness'];
@@ -64,13 +68,16 @@ function stalenessFilter(stage: StageConfig): Sampling['filter'] {
 }
 
 /**
- * Rows of an explore step, if every batch ends with an explore step. Dynamic sampling fills each
- * batch instead, and keeps the remaining rows for the next one.
+ * Returns the number of rows of an explore step, if every batch ends with an explore step. Dynamic
+ * sampling instead fills each batch and keeps the remaining rows for the next batch.
  */
 const endingBatch = ({ buffer: { trainBatch }, explorer }: StageConfig): number | undefined =>
   explorer.dynamicSampling.enable ? undefined : trainBatch.perExploreStep;
 
-/** Filter for a batch of runs or tasks, which ends with the last explore step that it needs. */
+/**
+ * Returns the filter for a batch. If batches end with explore steps, limits the number of explore
+ * steps per batch.
+ */
 function batchOf(stage: StageConfig): TakeFilter {
   const { own, unit } = stage.buffer.trainBatch;
   const perExploreStep = endingBatch(stage);
@@ -80,7 +87,10 @@ function batchOf(stage: StageConfig): TakeFilter {
   };
 }
 
-/** Rows of a train step, experts included; unlimited if a batch takes whole explore steps. */
+/**
+ * Returns the number of rows of a train step, including expert rows; Infinity if a batch takes
+ * whole explore steps.
+ */
 export function batchCount(stage: StageConfig): number {
   const { size, own } = stage.buffer.trainBatch;
   const perExploreStep = endingBatch(stage);

@@ -1,4 +1,4 @@
-/** Experiences of an earlier run, to train on again. */
+/** Opens the experiences of an earlier training run, to train on them again. */
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,8 +8,9 @@ import { fillFile } from '@trinity-rft/core/support';
 import { isWithin } from './run-id.js';
 
 /**
- * Path of the database to open. Training records its steps in the database, so another run's
- * database is copied once into `jobDirectory`; an existing copy is used.
+ * Returns the path of the database to open. Training records its steps in the database, so the
+ * database of another training run is copied into `jobDirectory` first. An existing copy is used
+ * again.
  * @throws BufferError when the copy cannot be made
  */
 export async function ownDatabase(database: string, jobDirectory: string): Promise<string> {
@@ -28,7 +29,10 @@ export async function ownDatabase(database: string, jobDirectory: string): Promi
   }
 }
 
-/** Copies a snapshot of the database, even while another process has it open. */
+/**
+ * Copies a snapshot of the database, even if another operating-system process has the database
+ * open.
+ */
 async function copyDatabase(from: string, to: string): Promise<void> {
   await rm(to, { force: true });
   const database = openSqlite(from);

@@ -1,4 +1,4 @@
-/** Supervised data: rows of files, checked and turned into experiences. */
+/** Reads supervised data: checks rows of files and converts them to experiences. */
 import { readPreferenceRow, readSupervisedRow, readTaskRows } from '@trinity-rft/buffer';
 import { checkRows, readText } from '@trinity-rft/buffer/internal';
 import { encodeConversation, type ChatFormat, type ConversationInput } from '@trinity-rft/chat';
@@ -17,7 +17,10 @@ import type { Reading } from './tasks.js';
 /** `sft`: answers to imitate; `dpo`: pairs of a better and a worse answer; `cpt`: plain texts. */
 export type RowSchema = Exclude<AlgorithmConfig['schema'], 'experience'>;
 
-/** @throws TaskError when the data cannot be read, or a row does not match the schema */
+/**
+ * Reads the rows of a supervised data set and checks their columns.
+ * @throws TaskError when the data cannot be read, or a row does not match the schema
+ */
 export async function readSupervisedRows(
   config: SupervisedBufferConfig,
   schema: RowSchema,
@@ -38,11 +41,11 @@ const readPlainText = (
 
 const readers = { sft: readSupervisedRow, dpo: readPreferenceRow, cpt: readPlainText } as const;
 
-/** Turns a row into an experience, or a pair into two: the chosen answer, then the rejected one. */
+/** Converts a row to one experience, or a pair to two: the chosen answer, then the rejected one. */
 export type RowEncoder = (rawTask: RawTask, row: number) => readonly Experience[];
 
 /**
- * Reads the rows, and returns a function that turns a row into experiences.
+ * Reads the rows, and returns them with a function that converts a row to experiences.
  * @throws TaskError also when a row has more tokens than the model has positions
  */
 export async function openRows(
@@ -60,7 +63,7 @@ export async function openRows(
       if (tokens.length > maxPositions) throw tooLong(config, row, tokens.length, maxPositions);
     return experiences;
   };
-  // A token has at least one byte, so a row with few bytes fits without being encoded.
+  // Each token has at least one byte, so a row with few bytes fits and need not be encoded.
   const mayBeTooLong = (rawTask: RawTask): boolean =>
     Buffer.byteLength(JSON.stringify(rawTask)) + templateBytes > maxPositions;
   checkRows(
@@ -72,8 +75,8 @@ export async function openRows(
 }
 
 /**
- * Estimated bytes of a chat template. With a longer template, a row that is too long may be
- * reported only when it is encoded.
+ * Estimated size of the text that a chat template adds, in bytes. If a template adds more, a row
+ * that is too long may be reported only when the trainer encodes it.
  */
 const templateBytes = 256;
 

@@ -1,4 +1,4 @@
-/** The task sets of a stage: those to explore and those to evaluate. */
+/** Opens and checks the task sets of a stage, for exploration and for evaluation. */
 import type { Environment } from '@trinity-rft/buffer/internal';
 import { createTasksetScheduler, createTaskSource, readTaskRows } from '@trinity-rft/buffer';
 import type { StageConfig, TasksetConfig } from '@trinity-rft/config';
@@ -12,12 +12,15 @@ import { checkRowKeys, type RowFindings } from './check-rows.js';
 export interface StageTasks extends AsyncDisposable {
   readonly feed: TaskFeed;
   readonly evalSets: readonly EvalSet[];
-  /** Number of explore steps until the tasks are used up; with dynamic sampling, the maximum. */
+  /**
+   * Number of explore steps until the tasks are used up. With dynamic sampling, the maximum of this
+   * number.
+   */
   readonly exploreSteps: number;
-  /** True if nothing is left to explore after `state`. */
+  /** Returns true if no task is left to explore after `state`. */
   readonly areUsedUp: (state: ExplorerState) => boolean;
   /**
-   * Finds a task that another process has planned.
+   * Finds a task that another operating-system process has planned.
    * @throws TaskError if these task sets lack the row
    */
   taskAt(planned: LeasedTask): Promise<Task>;
@@ -26,7 +29,7 @@ export interface StageTasks extends AsyncDisposable {
 /** Options for reading rows. */
 export interface Reading {
   readonly signal: AbortSignal;
-  /** Environment variables of the stage, with those of the hub. */
+  /** Environment variables of the stage, including those for the Hugging Face hub. */
   readonly env: Environment;
 }
 
@@ -36,7 +39,7 @@ interface PlacedTaskset {
   readonly place: readonly (string | number)[];
 }
 
-/** All task sets of a stage; those to explore come first. */
+/** Returns all task sets of a stage. The task sets to explore come first. */
 export function tasksetsOf({ buffer }: StageConfig): readonly PlacedTaskset[] {
   const { tasksets, evalTasksets } = buffer.explorerInput;
   const placed = (list: string, sets: readonly TasksetConfig[]): readonly PlacedTaskset[] =>
@@ -45,8 +48,8 @@ export function tasksetsOf({ buffer }: StageConfig): readonly PlacedTaskset[] {
 }
 
 /**
- * Opens the task sets of a stage. Reads every file now, so that a broken one is reported before the
- * first run.
+ * Opens the task sets of a stage. Reads every file immediately, so that a damaged file is reported
+ * before the first rollout.
  * @throws TaskError
  */
 export async function openTasks(
@@ -203,7 +206,7 @@ async function readRows(
   });
 }
 
-/** Rows of a task set and their problems. @throws TaskError when they cannot be read */
+/** Reads the rows of a task set, and checks them. @throws TaskError when they cannot be read */
 export async function readTaskset(
   taskset: TasksetConfig,
   parts: TaskParts,
@@ -216,7 +219,10 @@ export async function readTaskset(
   return { ...checkTasks(rows, taskset, parts), rows };
 }
 
-/** Rows of a task set from its file, database or hub data set. @throws TaskError; CancelledError */
+/**
+ * Reads the rows of a task set from its file, database or hub data set. @throws TaskError;
+ * CancelledError
+ */
 export function storedRows(
   taskset: TasksetConfig,
   { signal, env: environment }: Reading,
@@ -245,7 +251,7 @@ function generatedRows(
   });
 }
 
-/** Every column that the format names. */
+/** Returns every column that the format names. */
 const columnsOf = (format: TasksetConfig['format']): readonly (string | undefined)[] => [
   format.promptKey,
   format.responseKey,
@@ -256,7 +262,10 @@ const columnsOf = (format: TasksetConfig['format']): readonly (string | undefine
   format.rewardFnKey,
 ];
 
-/** Problems of rows of a task set. @throws TaskError when they cannot be used at all */
+/**
+ * Returns the problems of the rows of a task set. @throws TaskError if the selector needs a column
+ * that the rows lack
+ */
 export function checkTasks(
   rows: readonly RawTask[],
   taskset: TasksetConfig,

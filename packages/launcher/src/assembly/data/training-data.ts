@@ -1,4 +1,4 @@
-/** The data of mode `train`: rows of a file, or experiences that are already stored. */
+/** Opens the data of mode `train`: rows of a file, or experiences that are already stored. */
 import { fileExperienceSource } from '@trinity-rft/buffer';
 import { hasHadWriter } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
@@ -21,8 +21,8 @@ export interface TrainingData
 }
 
 /**
- * Opens the data. `train_batch_size` counts pairs if the rows are pairs; both answers of a pair are
- * in the same batch, the chosen one first.
+ * Opens the data. If the rows are pairs, `train_batch_size` counts pairs. Both answers of a pair
+ * are in the same batch, with the chosen answer first.
  */
 export async function openTrainingData(
   stage: StageConfig,
@@ -60,7 +60,8 @@ export async function openTrainingData(
 }
 
 /**
- * Checks and returns the rows that the trainer of a stage reads; undefined if it reads no file.
+ * Reads and checks the rows that the trainer of a stage trains on. Returns undefined if the trainer
+ * reads no file.
  * @throws TaskError
  */
 export async function checkTrainingData(
@@ -73,7 +74,9 @@ export async function checkTrainingData(
   return readSupervisedRows(experienceBuffer, algorithm.schema, reading);
 }
 
-/** Opens the experiences of an earlier run, or those that a running server adds. */
+/**
+ * Opens the experiences of an earlier training run, or the experiences that a running server adds.
+ */
 async function openStored(
   stage: StageConfig,
   model: StageModel,

@@ -1,4 +1,7 @@
-/** Models that workflows can call and that are never trained: judges, critics, users. */
+/**
+ * Opens the auxiliary models, which workflows can call and which are never trained, such as judges
+ * and simulated users.
+ */
 import { tokenByteTable } from '@trinity-rft/chat';
 import type { AuxiliaryModelConfig, AuxiliarySource, StageConfig } from '@trinity-rft/config';
 import type { Runtime } from '@trinity-rft/core';
@@ -18,8 +21,8 @@ import { modelSettings, seedKeyOf } from './model-settings.js';
 
 export interface AuxiliaryModels {
   /**
-   * Models for one attempt by name, in the order of the configuration. `waits` holds the name of
-   * each model that waits for its service.
+   * Returns the models for one attempt by name, in the order of the configuration. A model adds its
+   * name to `waits` while it waits for its service.
    */
   models(key: AttemptKey, waits: Set<string>): ReadonlyMap<string, AgentModel>;
   /** Aborts with the engine's error once a model can no longer sample. */
@@ -68,7 +71,10 @@ export async function openAuxiliaryModels(
   }
 }
 
-/** A model of a service. A call may take as long as a whole attempt. */
+/**
+ * Returns a function that creates models of a remote service. A call may take as long as a whole
+ * attempt.
+ */
 function remoteModel(
   { explorer: { maxTimeoutMs } }: StageConfig,
   { temperature, topP, maxResponseTokens, enableThinking }: AuxiliaryModelConfig,
@@ -101,9 +107,10 @@ interface EmbeddedParts {
 }
 
 /**
- * Opens a model of a folder. It samples from the weights that the engine opens with, as version -1,
- * because no weights are published to the engine. Seeds derive from (run seed, stage, model, batch,
- * task, run, attempt, call), like those of the trained model.
+ * Opens a model of a folder. The model samples from the weights with which the engine was opened.
+ * Its policy version is -1, because no weights are published to the engine. As for the trained
+ * model, seeds are derived from (seed of the training run, stage, model, batch, task, rollout,
+ * attempt, call).
  */
 async function embeddedModel(
   model: AuxiliaryModelConfig,

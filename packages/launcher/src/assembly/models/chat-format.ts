@@ -1,4 +1,4 @@
-/** Tokenizer, chat template and parsers of a model. */
+/** Reads the tokenizer, chat template and parsers of a model. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { createChatFormat, loadTokenizer, type ChatFormat } from '@trinity-rft/chat';
@@ -20,22 +20,22 @@ export interface StageModel {
 }
 
 /**
- * Tokenizer and template of the newest checkpoint, with which its weights were trained, even if the
- * model folder has changed since; those of the model folder if there is no checkpoint, or it has no
- * tokenizer.
+ * Reads tokenizer and template from the newest checkpoint, because its weights were trained with
+ * them and the model folder may have changed since. Reads them from the model folder if there is no
+ * checkpoint, or if the checkpoint has no tokenizer.
  * @throws ConfigError when tokenizer or template cannot be used
  */
 export async function openChatFormat(stage: StageConfig, startModel: string): Promise<ChatFormat> {
   const { rolloutModel } = stage.explorer;
   const newest = (await listCheckpoints(stage.jobDirectory)).at(-1)?.directory;
-  // Some engines leave these files out.
+  // Some engines do not copy the tokenizer files into checkpoints.
   if (newest !== undefined && existsSync(path.join(newest, 'tokenizer.json')))
     return readChatFormat(newest, rolloutModel);
   return explainFolderErrors(modelOfStage(stage), () => readChatFormat(startModel, rolloutModel));
 }
 
 /**
- * Chat format of a model folder.
+ * Reads the chat format of a model folder.
  * @throws ConfigError when its tokenizer or template cannot be used
  */
 export async function readChatFormat(

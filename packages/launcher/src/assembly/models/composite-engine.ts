@@ -1,6 +1,7 @@
 /**
- * An engine of two programs: one trains, the other samples. Weights travel as folders, each with a
- * text and the trainer's log-probabilities of it, by which the sampler proves that it uses them.
+ * An engine that consists of two programs: one trains, the other samples. Weights are transferred
+ * as folders. With each folder goes a text with the trainer's log-probabilities. The sampler must
+ * compute the same log-probabilities, which proves that it uses the weights.
  */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,14 +11,14 @@ import type { DeliveryProbe } from '@trinity-rft/core/store';
 import { scoreProbe } from './probe.js';
 
 export interface CompositeOptions {
-  /** Engine that trains; its own sampler is not used. */
+  /** Engine that trains. Its own sampler is not used. */
   readonly engine: Engine;
   readonly sampler: RemoteSampler;
   /** True if the sampler takes adapters instead of whole models. */
   readonly adapters: boolean;
-  /** Folder of published weights; both programs must see it under this path. */
+  /** Folder for published weights. Both programs must be able to access it under this path. */
   readonly folder: string;
-  /** Tokens of the text that proves which weights are in use. [at least 2] */
+  /** Tokens of the text that proves which weights are in use; at least 2. */
   readonly probe: Int32Array;
 }
 
@@ -27,7 +28,7 @@ interface Published {
   readonly probe: DeliveryProbe;
 }
 
-/** Number of folders kept: sequences in flight may need the second newest. */
+/** Number of folders to keep. Sequences in flight may need the second newest folder. */
 const keptFolders = 2;
 
 export async function compositeEngine(options: CompositeOptions): Promise<Engine> {
@@ -76,7 +77,10 @@ export async function compositeEngine(options: CompositeOptions): Promise<Engine
   };
 }
 
-/** Copies the trainer's methods, bound to the engine's own object, on which they may depend. */
+/**
+ * Copies the trainer's methods. They remain bound to the trainer's object, on whose state they may
+ * depend.
+ */
 const trainerOf = ({ trainer }: Engine): TrainEngine => ({
   forward: (batch, options) => trainer.forward(batch, options),
   forwardBackward: trainer.forwardBackward?.bind(trainer),

@@ -1,4 +1,4 @@
-/** The critic of a stage. */
+/** Opens and checks the critic of a stage. */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { loadTokenizer } from '@trinity-rft/chat';
@@ -13,10 +13,11 @@ import { engineNamed } from './engines.js';
 import { explainFolderErrors, modelOfStage } from './model-folder.js';
 
 /**
- * Opens a critic if the algorithm learns with one. The critic starts from that of the previous
- * stage, else from `model.critic_model_path`, else from the model itself with a new head. If the
- * policy's engine has no value head, another engine trains the critic. Critic and policy never
- * compute at the same time, so each gets all threads and the whole memory budget.
+ * Opens a critic if the algorithm needs one. The critic starts from the critic of the previous
+ * stage. If there is none, it starts from `model.critic_model_path`, or else from the policy's
+ * model with a new head. If the policy's engine has no value head, another engine trains the
+ * critic. Critic and policy never compute at the same time, so each gets all threads and the whole
+ * memory budget.
  * @throws ConfigError when the folder cannot be used
  */
 export async function openCritic(
@@ -35,7 +36,8 @@ export async function openCritic(
   const { threads, memoryBudgetMb, criticModelPath, fromPreviousStage } = stage.model;
   const previous = fromPreviousStage ? await criticIn(startModel) : undefined;
   const chosen = previous === undefined ? criticModelPath : undefined;
-  // A checkpoint of another engine is unusable here, so the critic starts from the policy's model.
+  // The critic's engine cannot load a checkpoint of another engine, so the critic then starts from
+  // `model.model_path`.
   const own = engine.name === stage.engine ? startModel : stage.model.modelPath;
   const modelPath = previous ?? chosen ?? own;
   const given =
@@ -74,7 +76,7 @@ export async function checkCritic(stage: StageConfig, engines: EngineTable): Pro
 const isThere = async (file: string): Promise<boolean> =>
   (await stat(file).catch(() => undefined)) !== undefined;
 
-/** Compares the tokenizers, unless one of the folders has no tokenizer. */
+/** Compares the tokenizers of two folders. Does nothing if one of the folders has no tokenizer. */
 async function checkTokenizer(critic: string, policy: string): Promise<void> {
   const folders = [critic, policy];
   const found = await Promise.all(

@@ -1,4 +1,4 @@
-/** `model.device: auto`: the device on which a stage runs. */
+/** Chooses the device of a stage with `model.device: auto`. */
 import type { StageConfig } from '@trinity-rft/config';
 import type { DeviceChoice, DeviceModel, DeviceQuestion } from '@trinity-rft/core/engine';
 import type { EngineTable } from '../../context/stage-context.js';
@@ -9,14 +9,14 @@ export interface DeviceOptions extends Omit<DeviceQuestion, keyof DeviceModel> {
   readonly engines: EngineTable;
 }
 
-/** Properties of the stage's model that determine how fast a device is. */
+/** Returns the properties of the stage's model that affect the speed of a device. */
 export function deviceModelOf(stage: StageConfig, startModel: string): DeviceModel {
   const { threads, memoryBudgetMb, maxModelLen, lora } = stage.model;
   const quantization = startQuantization(stage);
   return { modelPath: startModel, threads, memoryBudgetMb, maxModelLen, lora, quantization };
 }
 
-/** Asks the stage's engine for a device. Its failures are answers. */
+/** Lets the stage's engine choose a device. */
 export async function chooseDevice(
   stage: StageConfig,
   startModel: string,
@@ -27,7 +27,10 @@ export async function chooseDevice(
   return choice ?? { device: 'cpu', why: `The engine ${engine.name} has one device.` };
 }
 
-/** The stage with a device in place of `auto`, which is reported; the CPU without a measurement. */
+/**
+ * Replaces `model.device: auto` by a device and reports the choice. Without a measurement, the
+ * device is the CPU.
+ */
 export async function withDevice(
   stage: StageConfig,
   startModel: string,

@@ -1,4 +1,4 @@
-/** The HTTP endpoint through which agents reach the models of their runs. */
+/** Opens the HTTP endpoint through which agents access the models of their rollouts. */
 import {
   openEndpointServer,
   type EndpointMount,
@@ -11,8 +11,9 @@ import { ConfigError, type Runtime } from '@trinity-rft/core';
 
 /**
  * Opens the endpoint on a free port of the loopback interface.
- * @param score stores rewards that arrive after their runs; by default they are not accepted
- * @param rewardKey key with which a client may reward any run by its id
+ * @param score stores rewards that arrive after their rollouts. @default such rewards are not
+ * accepted
+ * @param rewardKey key with which a client may reward any rollout by its id
  * @throws ModelError 503 when no port is free
  */
 export async function openEndpoint(
@@ -32,7 +33,8 @@ export async function openEndpoint(
 const rewardKeyVariable = 'TRINITY_REWARD_KEY';
 
 /**
- * Key with which a client may reward every run.
+ * Reads the key with which a client may reward any rollout. Returns undefined if the variable is
+ * not set.
  * @throws ConfigError if the variable holds no valid key
  */
 export function rewardKeyOf(env: Readonly<Record<string, string | undefined>>): string | undefined {
@@ -45,8 +47,8 @@ export function rewardKeyOf(env: Readonly<Record<string, string | undefined>>): 
 }
 
 /**
- * Creates a model that stays mounted until the attempt is over. Only the agent gets the random
- * address of the model.
+ * Creates a model that is mounted at a random address of the endpoint until the attempt is over.
+ * Only the agent of the attempt receives the address.
  */
 export function mountedModel(
   server: EndpointServer,

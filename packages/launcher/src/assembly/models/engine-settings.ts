@@ -1,9 +1,12 @@
-/** Settings for one engine only, from the configuration and the environment. */
+/** Reads the settings that only one engine has from the configuration and the environment. */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Environment } from '@trinity-rft/buffer/internal';
 import { tinkerEngine, type TinkerSettings } from '../../outer/outer.js';
 
-/** Settings of the stage's engine; undefined for engines without a configuration section. */
+/**
+ * Returns the settings of the stage's engine, or undefined for an engine without its own section in
+ * the configuration.
+ */
 export function engineSettings(
   { engine, model, sampler, algorithm, mode, part }: StageConfig,
   env: Environment,
@@ -21,7 +24,7 @@ export function engineSettings(
     seed,
     trainMlp,
     trainAttn,
-    // Samplers take no adapter of the output layer.
+    // Sampling servers do not accept an adapter of the output layer.
     trainUnembed: trainUnembed && sampler === undefined,
   };
 }

@@ -1,4 +1,4 @@
-/** The engine of a stage, with a signal that it failed. */
+/** Opens the engine of a stage, with a signal that aborts when the engine fails. */
 import { tokenByteTable } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
 import { EngineError } from '@trinity-rft/core';
@@ -12,7 +12,10 @@ import { explainFolderErrors, modelOfStage, startQuantization } from './model-fo
 import { openWithSampler, usesSamplingServers } from './samplers.js';
 
 export interface StageEngine extends Engine {
-  /** Aborts with the engine's error once it can no longer sample, which makes every run fail. */
+  /**
+   * Signal that aborts with the engine's error once the engine can no longer sample. Every later
+   * rollout would then fail.
+   */
   readonly failed: AbortSignal;
 }
 
@@ -28,7 +31,8 @@ export async function openEngine(
   reference: boolean,
 ): Promise<StageEngine> {
   const { startModel, format, runtime, signal, env } = model;
-  // A run has chosen already; a command that only opens a model does not measure.
+  // A training run has already chosen its device. A command that only opens a model does not
+  // measure devices.
   const report = (line: string): void => runtime.logger.info(line);
   const stage = await withDevice(given, startModel, { engines, measure: false, report, signal });
   const { threads, memoryBudgetMb, maxModelLen, lora } = stage.model;
@@ -67,7 +71,9 @@ export async function openEngine(
   };
 }
 
-/** Engine of a stage that only samples, with the weights it was opened with: version 0. */
+/**
+ * Opens an engine that only samples. It uses the weights with which it was opened, as version 0.
+ */
 export async function openFrozenEngine(
   stage: StageConfig,
   model: StageModel,
@@ -83,7 +89,7 @@ export async function openFrozenEngine(
   }
 }
 
-/** Samples with the weights that the engine was opened with: version 0. */
+/** Makes the sampler use the weights with which the engine was opened, as version 0. */
 export async function sampleFromStart({ trainer, sampler }: Engine): Promise<void> {
   await trainer.publish(0);
   await sampler.adopt({ kind: 'published' }, 0);
@@ -92,7 +98,7 @@ export async function sampleFromStart({ trainer, sampler }: Engine): Promise<voi
 /** Codes of errors after which the engine is dead, as `EngineFactory` in core defines them. */
 const fatalCodes: ReadonlySet<string> = new Set(['ENGINE_WORKER_DIED', 'ENGINE_CLOSED']);
 
-/** Wraps a sampler to abort `failure` once the engine behind it has died. */
+/** Wraps a sampler so that it aborts `failure` once its engine has died. */
 export function watchSampler(sampler: Sampler, failure: AbortController): Sampler {
   const watch = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
@@ -116,7 +122,7 @@ export function watchSampler(sampler: Sampler, failure: AbortController): Sample
 }
 
 /**
- * Runs `work` to its end. Rejects with the engine's error if `engineFailed` has aborted by then,
+ * Awaits `work`. Rejects with the engine's error if `engineFailed` has aborted before `work` ends,
  * even if `work` only reported that it was stopped.
  */
 export async function unlessEngineFails<T>(

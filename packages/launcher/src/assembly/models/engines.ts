@@ -1,4 +1,4 @@
-/** The engines that configurations can choose. */
+/** The table of engines that configurations can choose. */
 import { ConfigError } from '@trinity-rft/core';
 import type { EngineFactory } from '@trinity-rft/core/engine';
 import { pickRow } from '@trinity-rft/core/support';
@@ -6,12 +6,13 @@ import { onnxEngine } from '@trinity-rft/engine-onnx';
 import { tinkerEngine } from '../../outer/outer.js';
 import type { EngineTable } from '../../context/stage-context.js';
 
-/** The default engine, also for model folders that are used without a configuration. */
+/** The default engine. It also opens model folders that are used without a configuration. */
 export const builtInEngine: EngineFactory = onnxEngine;
 
 /**
- * Table of the embedded engine, the engine for Tinker servers, and those that a program adds.
- * @throws ConfigError when two engines have one name
+ * Returns the embedded engine, the engine for Tinker servers and the engines that a program adds,
+ * by name.
+ * @throws ConfigError when two engines have the same name
  */
 export function engineTable(added: readonly EngineFactory[] = []): EngineTable {
   const table: Record<string, EngineFactory> = {};
@@ -26,6 +27,9 @@ export function engineTable(added: readonly EngineFactory[] = []): EngineTable {
   return table;
 }
 
-/** @param name `engine` of a stage or an auxiliary model in the resolved configuration */
+/**
+ * Returns the engine with a name.
+ * @param name `engine` of a stage or an auxiliary model in the resolved configuration
+ */
 export const engineNamed = (engines: EngineTable, name: string): EngineFactory =>
   pickRow('engine', engines, name);

@@ -1,4 +1,7 @@
-/** A model behind an OpenAI-compatible API that answers instead of the trained model. */
+/**
+ * Supports an external model behind an OpenAI-compatible API, which answers instead of the trained
+ * model.
+ */
 import type { ExternalModelConfig, StageConfig } from '@trinity-rft/config';
 import type { Environment } from '@trinity-rft/buffer/internal';
 import { ConfigError, InvariantError } from '@trinity-rft/core';
@@ -8,18 +11,18 @@ import type { AttemptKey } from '@trinity-rft/explorer';
 import type { AgentModel } from '@trinity-rft/workflow';
 import { createRemoteModel } from '@trinity-rft/workflow';
 
-/** Number of retries: services with a rate limit refuse many calls at first. */
+/** Number of retries per call. Services with a rate limit refuse many calls at first. */
 const maxRetries = 8;
 
-/** The external model for an attempt; undefined if the trained model answers. */
+/** Returns the external model for an attempt, or undefined if the trained model answers. */
 export type ExternalAnswers = (
   key: Pick<AttemptKey, 'task' | 'signal'>,
   waits: Set<string>,
 ) => AgentModel | undefined;
 
 /**
- * Creates the function that returns the external model of an attempt; in mode `both`, the trained
- * model answers evaluations.
+ * Creates the function that returns the external model of an attempt. In mode `both`, the external
+ * model does not answer evaluations; the trained model does.
  * @throws ConfigError when the environment lacks the model's address
  */
 export function externalAnswers(
@@ -62,7 +65,10 @@ const unused = (): Promise<never> =>
     }),
   );
 
-/** Sampler of a stage without weights, in which an external model gives all answers. */
+/**
+ * Returns the sampler of a stage without weights, in which an external model gives all answers. It
+ * must not be called.
+ */
 export function externalSampler({ model }: StageConfig): Sampler {
   return { maxModelLen: model.maxModelLen, policyVersion: 0, sample: unused, adopt: unused };
 }

@@ -1,4 +1,7 @@
-/** Models of a stage outside of a run: for trying workflows, serving a model, scoring its answers. */
+/**
+ * Opens the models of a stage outside of a training run, for trying workflows, serving a model and
+ * scoring answers.
+ */
 import { tokenByteTable, type ChatFormat } from '@trinity-rft/chat';
 import { openTogether } from '@trinity-rft/core/support';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
@@ -43,7 +46,10 @@ interface FrozenModel extends Pick<StageEngine, 'sampler' | 'failed' | 'close'> 
   readonly settings: ReturnType<typeof modelSettings>;
 }
 
-/** @throws ConfigError when the model cannot be used */
+/**
+ * Opens the model that the stage starts from, for sampling only.
+ * @throws ConfigError when the model cannot be used
+ */
 export async function openFrozenModel({
   stage,
   startModel,
@@ -76,8 +82,9 @@ interface FrozenModels {
 }
 
 /**
- * Opens the model and the auxiliary models, with the endpoint through which agents reach them.
- * @param served sampler of a process that has loaded the model. @default the model is opened here
+ * Opens the model and the auxiliary models, and the endpoint through which agents access them.
+ * @param served sampler of an operating-system process that has already loaded the model. @default
+ * opens the model
  * @throws ConfigError when a model cannot be used
  */
 export function openFrozenModels(context: FrozenStage, served?: Sampler): Promise<FrozenModels> {
@@ -108,7 +115,7 @@ interface TrainableModel {
   open(chosen: Partial<EngineOptions>): Promise<Engine>;
 }
 
-/** Model of a stage, which a server opens when a client asks for it. */
+/** Returns the model of a stage, which a server opens when a client requests it. */
 export async function trainableModel({
   stage,
   startModel,
@@ -136,7 +143,7 @@ interface StartWeights {
 }
 
 /**
- * Weights of version 0 of the stage with this index. Downloads nothing.
+ * Returns the weights of version 0 of the stage with this index. Downloads nothing.
  * @throws ConfigError, CheckpointError if they do not exist
  */
 export async function startWeights(

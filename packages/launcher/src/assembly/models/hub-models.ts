@@ -1,4 +1,7 @@
-/** Models that a configuration names by their hub id, and their paths in the cache. */
+/**
+ * Finds and fetches models that a configuration names by hub id, and replaces the ids by paths in
+ * the cache.
+ */
 import path from 'node:path';
 import {
   describeHubModel,
@@ -27,7 +30,7 @@ type ProblemAt = (
   message: string,
 ) => ConfigProblem;
 
-/** Hub models in the order of the stages, each id once. */
+/** Returns the hub models in the order of the stages, each id once. */
 function hubModelsOf({ stages }: ResolvedConfig): readonly NamedModel[] {
   const named = stages.flatMap(modelsOf);
   return named.filter(({ id }, index) => named.findIndex((other) => other.id === id) === index);
@@ -46,11 +49,11 @@ function modelsOf({ stageIndex, model, algorithm, explorer }: StageConfig): Name
   return named.flatMap(({ key, id }) => (isId(id) ? [{ stageIndex, key, id }] : []));
 }
 
-/** True for a hub id: resolved paths are absolute. */
+/** True for a hub id. Paths in a resolved configuration are absolute. */
 const isId = (model: string | undefined): model is string =>
   model !== undefined && !path.isAbsolute(model);
 
-/** Replaces hub ids by paths. Clients still see the hub id as the model's name. */
+/** Replaces hub ids by paths. The hub id remains the name of the model for clients. */
 function withModels<T extends ResolvedConfig>(config: T, paths: ReadonlyMap<string, string>): T {
   if (paths.size === 0) return config;
   const stages = mapStages<StageConfig, StageConfig>(config.stages, (stage, previous) =>
@@ -92,7 +95,7 @@ function stageWithModels(
   };
 }
 
-/** The configuration with the paths of the models that are in the cache. */
+/** Returns the configuration with the paths of the models that are in the cache. */
 export function withCachedModels<T extends ResolvedConfig>(config: T, env: Environment): T {
   const paths = new Map<string, string>();
   for (const { id } of hubModelsOf(config)) {
@@ -103,7 +106,8 @@ export function withCachedModels<T extends ResolvedConfig>(config: T, env: Envir
 }
 
 /**
- * The configuration with the paths of all models, after fetching those that are not in the cache.
+ * Fetches the models that are not in the cache. Returns the configuration with the paths of all
+ * models.
  * @throws ConfigError at the key of a model that cannot be fetched; CancelledError
  */
 export async function withFetchedModels(
@@ -124,15 +128,15 @@ export async function withFetchedModels(
 }
 
 export interface ModelDownloads {
-  /** The configuration with the known facts about the models, for a memory plan. */
+  /** The configuration with paths to the files that are available, for a memory plan. */
   readonly config: ResolvedConfig;
   /** A line for each model that is not in the cache. */
   readonly lines: readonly string[];
 }
 
 /**
- * Asks the hub for the models that a run would fetch first, and fetches their `config.json`. If the
- * hub cannot be asked, the line of the model says so.
+ * Finds the models that a training run would fetch from the hub before its start, and fetches their
+ * `config.json`. If the hub does not answer, the line of the model says so.
  */
 export async function planDownloads(
   config: ResolvedConfig,

@@ -1,4 +1,4 @@
-/** Loads a trainer's checkpoint, and warns if it cannot be checked completely. */
+/** Loads a trainer's checkpoint, and warns if the checkpoint cannot be verified completely. */
 import type { Logger } from '@trinity-rft/core';
 import {
   loadTrainer,

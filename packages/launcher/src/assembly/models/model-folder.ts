@@ -1,4 +1,7 @@
-/** Folders of models: where a stage starts, and the configuration key to blame for a broken one. */
+/**
+ * Finds the model folder that a stage starts from. Errors of such a folder name its configuration
+ * key.
+ */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
@@ -9,7 +12,7 @@ import { isGguf } from '@trinity-rft/chat/gguf';
 import { listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
 
 /**
- * Folder with the weights of version 0 of the stage.
+ * Returns the folder with the weights of version 0 of the stage.
  * @throws ConfigError, CheckpointError if it does not exist
  */
 export async function startModelOf(config: ResolvedConfig, stage: StageConfig): Promise<string> {
@@ -25,7 +28,10 @@ export async function startModelOf(config: ResolvedConfig, stage: StageConfig): 
   return checkpoint.directory;
 }
 
-/** @throws ConfigError naming the folder and what it lacks */
+/**
+ * Returns the model folder or GGUF file of the configuration.
+ * @throws ConfigError naming the folder and the missing file
+ */
 export async function resolveModelFolder({ model }: StageConfig): Promise<string> {
   const { modelPath, isLocal } = model;
   if (isLocal && isGguf(modelPath)) return modelPath;
@@ -55,8 +61,8 @@ export const startQuantization = ({ model }: StageConfig): Quantization | undefi
   model.lora && model.base.quantization;
 
 /**
- * Maximum sequence length by `max_position_embeddings` of the folder's config.json; Infinity if
- * that is missing or unreadable, which the engine reports on opening.
+ * Returns the maximum sequence length, `max_position_embeddings` in config.json. Returns Infinity
+ * if the value is missing or cannot be read; the engine reports this when it opens the folder.
  */
 export function maxPositionsOf(folder: string): number {
   const read = readModelFolder(diskAt(folder), folder);
@@ -69,13 +75,16 @@ export interface GivenFolder {
   readonly folder: string;
 }
 
-/** Model folder of a stage; undefined if the stage starts from a checkpoint of the run. */
+/**
+ * Returns the model folder of a stage and its key, or undefined if the stage starts from a
+ * checkpoint of the previous stage.
+ */
 export const modelOfStage = ({ model }: StageConfig): GivenFolder | undefined =>
   model.fromPreviousStage ? undefined : { key: 'model.model_path', folder: model.modelPath };
 
 /**
- * Runs `work`, which reads a model folder. An error of a folder from the configuration becomes a
- * `ConfigError` that names the key; errors of the run's own checkpoints stay.
+ * Calls `work`, which reads a model folder. Converts errors of a folder from the configuration to a
+ * `ConfigError` that names its key. Does not convert errors of the training run's own checkpoints.
  */
 export async function explainFolderErrors<T>(
   given: GivenFolder | undefined,
@@ -93,7 +102,8 @@ export async function explainFolderErrors<T>(
         code: 'ADAPTER_UNUSABLE',
         cause,
       });
-    // An adapter or the model below it may lie in another folder, which the error names.
+    // An adapter, or the model that it is based on, may be in another folder, which the error
+    // names.
     const isElsewhere =
       cause instanceof CheckpointError &&
       cause.code === 'CHECKPOINT_DAMAGED' &&

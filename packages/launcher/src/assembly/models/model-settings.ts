@@ -1,9 +1,9 @@
-/** Sampling settings of a model. */
+/** Derives the sampling settings of a model from its configuration. */
 import type { RolloutModelConfig } from '@trinity-rft/config';
 import { type Task, taskKey } from '@trinity-rft/core';
 import type { RolloutModelOptions } from '@trinity-rft/model';
 
-/** Options of a rollout model that the configuration determines. */
+/** Returns the options of a rollout model that the configuration determines. */
 export function modelSettings({
   maxPromptTokens,
   maxResponseTokens,
@@ -27,6 +27,9 @@ export function modelSettings({
   } satisfies Partial<RolloutModelOptions>;
 }
 
-/** `batch/task` of a task; in an evaluation, the task set instead of the batch. */
+/**
+ * Returns `batch/task` of a task, for seeds. In an evaluation, the name of the task set replaces
+ * the batch.
+ */
 export const seedKeyOf = ({ isEval, batchId, taskId, index }: Task, run: number): string =>
   taskKey({ batch: isEval ? index.taskset : batchId, task: taskId, run, step: 0, suffix: '' });

@@ -1,4 +1,4 @@
-/** An evaluation of a model that the configuration does not name. */
+/** Adapts a configuration to evaluate a model that it does not name. */
 import path from 'node:path';
 import type { ResolvedConfig } from '@trinity-rft/config';
 import { diskAt, weightsOf } from '@trinity-rft/config/internal';
@@ -6,7 +6,7 @@ import { ConfigError } from '@trinity-rft/core';
 import { builtInEngine } from './engines.js';
 
 /**
- * Configuration of the last stage only, with tokenizer and weights of `model`.
+ * Returns a configuration of the last stage only, with the tokenizer and weights of `model`.
  * @param model Hugging Face folder, such as a checkpoint, or GGUF file
  * @throws ConfigError if the stage does not sample with weights on this machine
  */
@@ -18,7 +18,7 @@ export function withOtherModel<T extends ResolvedConfig>(config: T, model: strin
       { code: 'MODEL_ELSEWHERE' },
     );
   const own = { modelPath: path.resolve(model), isLocal: true, hubId: undefined };
-  // Checkpoints contain the merged adapter, so none is trained on top.
+  // Checkpoints contain merged adapters, so no adapter is added.
   const weights = { ...stage.model, ...own, fromPreviousStage: false, lora: undefined };
   const { canQuantize } = stage.model.base;
   const base = weightsOf(weights, undefined, { disk: diskAt('.'), canQuantize });

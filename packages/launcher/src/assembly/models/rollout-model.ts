@@ -1,4 +1,4 @@
-/** A rollout model for each attempt of a run. */
+/** Creates a model for each attempt at a rollout. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
 import type { Environment } from '@trinity-rft/buffer/internal';
@@ -12,10 +12,10 @@ import { mountedModel } from './endpoint.js';
 import { externalAnswers } from './external-model.js';
 import { modelSettings, seedKeyOf } from './model-settings.js';
 
-/** Model of an attempt, with access to the calls that it recorded. */
+/** Model of an attempt, with access to the calls that the model has recorded. */
 export type RecordedAttempt = AttemptModel & { readonly model: RecordingModel };
 
-/** Parts that all models of a process share. */
+/** Parts that all models of an operating-system process share. */
 export interface ModelParts {
   readonly sampler: Sampler;
   readonly format: ChatFormat;
@@ -26,9 +26,10 @@ export interface ModelParts {
 }
 
 /**
- * Seeds derive from (run seed, stage, batch, task, run, attempt, call), so a repeated attempt
- * samples the same tokens. Seeds of evaluations do not depend on the step, so checkpoints are
- * compared on the same tasks with the same seeds.
+ * Creates the function that returns the model of an attempt. Seeds are derived from (seed of the
+ * training run, stage, batch, task, rollout, attempt, call), so a resumed training run samples the
+ * same tokens. Seeds of evaluations do not depend on the step, so all checkpoints are evaluated
+ * with the same seeds.
  */
 export function modelFactory(
   stage: StageConfig,

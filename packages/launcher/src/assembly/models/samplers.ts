@@ -1,4 +1,4 @@
-/** Samplers that configurations can choose instead of the training engine. */
+/** Opens samplers that configurations can choose instead of the training engine's own sampler. */
 import path from 'node:path';
 import { vocabularySample } from '@trinity-rft/chat/internal';
 import type { SamplerConfig, StageConfig } from '@trinity-rft/config';
@@ -21,17 +21,23 @@ const samplers: Readonly<Record<SamplerConfig['name'], SamplerFactory>> = {
   sglang: sglangSampler,
 };
 
-/** True if the stage samples in another program. */
+/** Returns true if the stage samples in another program. */
 export const usesSamplingServers = ({ sampler, mode, part }: StageConfig): boolean =>
   sampler !== undefined && mode !== 'train' && part !== 'train';
 
-/** True if weights travel as adapters, because the sampler already has the base model. */
+/**
+ * Returns true if weights are transferred as adapters, because the sampler already has the base
+ * model.
+ */
 export const takesAdapters = (
   { model, sampler }: Pick<StageConfig, 'model' | 'sampler'>,
   { fullParameter }: EngineCapabilities,
 ): boolean => model.lora !== undefined || (sampler !== undefined && !fullParameter);
 
-/** An engine that samples on the stage's servers, and trains here unless another process trains. */
+/**
+ * Opens an engine that samples on the stage's servers. Opens the trainer too, unless another
+ * operating-system process trains.
+ */
 export async function openWithSampler(
   stage: StageConfig,
   model: StageModel,
@@ -71,8 +77,8 @@ function openSampler(
     lora: adapters,
     maxModelLen: model.maxModelLen,
     vocabulary: vocabularySample(format.tokenizer),
-    // In other styles nothing is in flight during a weight sync, or sequences must finish on their
-    // weights.
+    // In other styles, no sequence is in flight during a weight sync, or sequences must finish with
+    // their weights.
     inFlight: synchronizer.syncStyle === 'fully_async' ? 'continue' : 'finish',
     tolerance: sampler.tolerance,
     timeoutMs: explorer.maxTimeoutMs,

@@ -1,4 +1,7 @@
-/** Runs the task pipeline of a stage once; a resumed run keeps the tasks that it began with. */
+/**
+ * Executes the task pipeline of a stage once. A resumed training run keeps the tasks that it began
+ * with.
+ */
 import {
   runTaskPipeline,
   type PipelineProgress,
@@ -27,7 +30,7 @@ import {
   type Rows,
 } from './stored-tasks.js';
 
-/** Input for making tasks. */
+/** Everything that the pipeline needs to make tasks. */
 export interface Making extends Reading {
   readonly stage: StageConfig;
   readonly extensions: Extensions;
@@ -37,9 +40,9 @@ export interface Making extends Reading {
 }
 
 /**
- * The stage with the tasks of its pipeline. Makes the tasks unless an earlier process made them and
- * either the settings are the same or the run has begun.
- * @param hasBegun true if an earlier process has started the steps of the stage
+ * Returns the stage with the tasks of its pipeline. Makes the tasks if no earlier process has made
+ * them, or if the settings have changed and the training run has not begun.
+ * @param hasBegun true if an earlier operating-system process has started the steps of the stage
  * @throws TaskError; CancelledError
  */
 export async function withMadeTasks(making: Making, hasBegun: boolean): Promise<StageConfig> {
@@ -60,7 +63,7 @@ export async function withMadeTasks(making: Making, hasBegun: boolean): Promise<
       if (before) say(`The task pipeline has changed: the tasks of "${name}" are made anew.`);
       await make(making, taskPipeline, taskset);
     }
-    // A run that has begun keeps its tasks, whatever has been set since.
+    // A training run that has begun keeps its tasks, even if settings have changed.
     tasksets.push(readingFrom(taskset, tasksFile(folder, name)));
   }
   return taskPipeline === undefined ? stage : withTasksets(stage, tasksets);
@@ -128,7 +131,7 @@ interface Asked {
   readonly answers: Answers;
 }
 
-/** Runs `work` with open auxiliary models. @throws the error that made an engine fail */
+/** Calls `work` with open auxiliary models. @throws the error of an engine that has failed */
 function asking<T>(
   { stage, extensions, runtime, signal: interrupt }: Making,
   asked: Asked,

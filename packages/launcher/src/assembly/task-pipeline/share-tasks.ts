@@ -1,4 +1,4 @@
-/** Shares the tasks of the trainer's process with explorers, through the store of the run. */
+/** Shares the tasks that the trainer's process has made with explorers, through the run store. */
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';
@@ -8,8 +8,9 @@ import { replaceFile } from '@trinity-rft/core/support';
 import { digestOf, pipelineFolder, readingFrom, tasksFile, withTasksets } from './stored-tasks.js';
 
 /**
- * Version under which the store keeps the tasks. The store deletes files with the weights of their
- * version; weights never reach this version, so the tasks are kept as long as the run.
+ * Version under which the store keeps the tasks. The store deletes files of versions before the
+ * newest weights. Weights never reach this version, so the tasks are kept as long as the training
+ * run.
  */
 const ofTheRun = 2 ** 31 - 1;
 
@@ -20,8 +21,7 @@ const pathOf = (name: string): string => `task_pipeline/${name}.jsonl`;
 type SharedTasks = Readonly<Record<string, string>>;
 
 /**
- * Writes the tasks to the store, and then their list, whose presence means that all tasks are
- * there.
+ * Writes the tasks to the store, and then their list. If the list is in the store, all tasks are.
  */
 export async function shareTasks(
   stage: StageConfig,
@@ -38,7 +38,7 @@ export async function shareTasks(
   await store.putWeightFile(member, { version: ofTheRun, path: listPath, bytes });
 }
 
-/** True if the tasks are in the store, where explorers may have read them. */
+/** Returns true if the tasks are in the store, so that explorers may have read them. */
 export const areShared = async (store: RunStore): Promise<boolean> =>
   (await store.getWeightFile(ofTheRun, listPath)) !== undefined;
 
@@ -47,14 +47,15 @@ export interface FetchOptions {
   /** A folder that only this explorer uses. */
   readonly folder: string;
   readonly lookEveryMs: number;
-  /** Runs `work` and reports what this process waits for meanwhile. */
+  /** Calls `work`, and reports that this operating-system process waits until `work` ends. */
   readonly wait: <T>(work: () => Promise<T>) => Promise<T>;
   readonly signal: AbortSignal;
 }
 
 /**
- * The stage of an explorer with the trainer's tasks. Waits until the tasks are made.
- * @throws BufferError when the tasks are not those that the trainer has made; CancelledError
+ * Returns the stage of an explorer with the tasks of the trainer. Waits until the trainer has made
+ * the tasks.
+ * @throws BufferError when the tasks in the store differ from their digests; CancelledError
  */
 export async function withFetchedTasks(
   stage: StageConfig,

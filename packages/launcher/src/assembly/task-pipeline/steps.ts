@@ -1,4 +1,4 @@
-/** The operators of a pipeline, from the configuration, and the rows that they work on. */
+/** Finds the operators of a pipeline by the configuration, and reads their input rows. */
 import type { PipelineResult, PipelineStep, TaskOperatorTable } from '@trinity-rft/buffer/internal';
 import { runTaskPipeline, scoreColumns } from '@trinity-rft/buffer/internal';
 import type { TaskPipelineConfig, TasksetConfig } from '@trinity-rft/config';
@@ -7,7 +7,10 @@ import { readArgs } from '@trinity-rft/core/support';
 import { storedRows, type Reading } from '../data/tasks.js';
 import type { Rows } from './stored-tasks.js';
 
-/** @throws ConfigError for an unknown operator or argument */
+/**
+ * Returns the operators of a pipeline with their arguments.
+ * @throws ConfigError for an unknown operator or argument
+ */
 export function stepsOf(
   { operators }: TaskPipelineConfig,
   taskOperators: TaskOperatorTable,
@@ -23,7 +26,7 @@ export function stepsOf(
   });
 }
 
-/** The columns that hold the texts of a task. */
+/** Returns the columns that hold the texts of a task. */
 export function fieldsOf(
   { targetFields }: TaskPipelineConfig,
   rows: Rows,
@@ -34,7 +37,7 @@ export function fieldsOf(
   return [promptKey, responseKey].filter((key) => rows.some((row) => key in row));
 }
 
-/** Rows that the pipeline starts from. @throws TaskError; CancelledError */
+/** Reads the rows that the pipeline starts from. @throws TaskError; CancelledError */
 export async function readInputs(
   { inputs }: TaskPipelineConfig,
   taskset: TasksetConfig,
@@ -47,7 +50,10 @@ export async function readInputs(
   return parts.flat();
 }
 
-/** @throws TaskError for a column that no task has and no operator makes */
+/**
+ * Checks the columns that `priority_weights` names.
+ * @throws TaskError for a column that no task has and no operator makes
+ */
 export function checkColumns(
   { priorityWeights }: TaskPipelineConfig,
   steps: readonly PipelineStep[],
@@ -65,7 +71,7 @@ export function checkColumns(
   }
 }
 
-/** Result of the pipeline without model calls: it keeps tasks that a model would judge. */
+/** Executes the pipeline without model calls. Keeps all tasks that a model would judge. */
 export async function tryPipeline(
   pipeline: TaskPipelineConfig,
   taskset: TasksetConfig,

@@ -1,4 +1,4 @@
-/** Files of the tasks that a pipeline has made, in the stage's folder. */
+/** Reads and writes the files of tasks that a pipeline has made, in the stage's folder. */
 import { hash } from 'node:crypto';
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,14 +10,14 @@ import { describeDropped } from '@trinity-rft/buffer/internal';
 
 /** Content of `<name>.json`, which is written last. */
 export interface TaskList {
-  /** Sha256 of `<name>.jsonl`. */
+  /** SHA-256 of `<name>.jsonl`. */
   readonly sha256: string;
   /** Digest of the settings from which the tasks were made. */
   readonly settings: string;
   /** Number of tasks before and after the pipeline. */
   readonly read: number;
   readonly kept: number;
-  /** Number of tasks that each operator removed, and why, as text. */
+  /** Text that states the number of tasks that each operator removed, and the reasons. */
   readonly dropped: string;
 }
 
@@ -29,7 +29,7 @@ export const tasksFile = (folder: string, name: string): string =>
 
 const listFile = (folder: string, name: string): string => path.join(folder, `${name}.json`);
 
-/** Digest of the settings from which tasks were made. */
+/** Returns the digest of the settings from which tasks are made. */
 export function settingsDigest(stage: StageConfig, taskset: TasksetConfig): string {
   const { path: file, split, subsetName, table, query, format } = taskset;
   const { operators, inputs, targetFields, priorityWeights, topK } =
@@ -44,7 +44,7 @@ export function settingsDigest(stage: StageConfig, taskset: TasksetConfig): stri
 export const digestOf = (text: string): string => hash('sha256', text, 'hex');
 
 /**
- * List of the tasks; undefined if no tasks are stored yet.
+ * Reads the list of the tasks. Returns undefined if no tasks are stored yet.
  * @throws TaskError if the files were changed after they were written
  */
 export async function readTaskList(folder: string, name: string): Promise<TaskList | undefined> {
@@ -83,7 +83,10 @@ export async function writeTasks(
 const linesOf = (items: readonly object[]): string =>
   items.map((item) => `${JSON.stringify(item)}\n`).join('');
 
-/** Answers of models, stored as they arrive, so that a resumed pipeline asks no question twice. */
+/**
+ * Answers of models to questions of the pipeline. Each answer is stored when it arrives, so that a
+ * resumed pipeline does not repeat questions.
+ */
 export interface Answers {
   get(question: string): string | undefined;
   add(question: string, answer: string): Promise<void>;
@@ -94,7 +97,7 @@ export async function openAnswers(folder: string, name: string): Promise<Answers
   await mkdir(path.dirname(file), { recursive: true });
   const text = await readFile(file, 'utf8').catch(() => '');
   const known = new Map(text.split('\n').flatMap(readAnswer));
-  // A killed process may have left half a line.
+  // A killed process may have written an incomplete line.
   if (text !== '' && !text.endsWith('\n')) await writeFile(file, `${text}\n`);
   return {
     get: (question) => known.get(question),
@@ -110,7 +113,7 @@ function readAnswer(line: string): readonly (readonly [string, string])[] {
   return answer ? [answer] : [];
 }
 
-/** The task set, with its rows read from `file`. */
+/** Returns the task set, with its rows read from `file`. */
 export const readingFrom = (taskset: TasksetConfig, file: string): TasksetConfig => ({
   ...taskset,
   storageType: 'file',
@@ -122,7 +125,7 @@ export const readingFrom = (taskset: TasksetConfig, file: string): TasksetConfig
   query: undefined,
 });
 
-/** The stage with these task sets for training, without its task pipeline. */
+/** Returns the stage with these task sets to explore, without its task pipeline. */
 export const withTasksets = (
   stage: StageConfig,
   tasksets: readonly TasksetConfig[],

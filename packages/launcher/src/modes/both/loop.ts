@@ -1,4 +1,7 @@
-/** Explorer, trainer and synchronizer of a stage, set to the point where it continues. */
+/**
+ * Creates the explorer, trainer and synchronizer of a stage, and sets them to the point where the
+ * stage continues.
+ */
 import type { StageConfig } from '@trinity-rft/config';
 import type { MetricSink, Runtime } from '@trinity-rft/core';
 import { trainStepsOf } from '@trinity-rft/config/internal';
@@ -22,7 +25,7 @@ export interface Loop {
   readonly sink: MetricSink;
   /** Stops explorer and trainer. */
   readonly stop: AbortController;
-  /** Creates another explorer from the same parts, which `stop` does not stop. */
+  /** Creates another explorer from the same parts. `stop` does not stop this explorer. */
   readonly createEvaluator: () => Explorer;
 }
 
@@ -48,7 +51,7 @@ export async function assembleLoop(
     }),
   );
   const { point, state } = await resume(stage, runtime, parts, { synchronizer, progress });
-  // Without a stored explore step, the evaluation before the first one is repeated as well.
+  // If no explore step is stored, the evaluation before the first step is repeated as well.
   const sink = context.openSink({
     explorer: progress.explorer?.step ?? -1,
     trainer: point.trainStep,
@@ -85,7 +88,7 @@ interface ResumeParts {
   readonly progress: Progress;
 }
 
-/** Sets trainer, store and sampler to the point where the run continues. */
+/** Sets trainer, store and sampler to the point where the stage continues. */
 async function resume(
   { synchronizer: settings }: StageConfig,
   { logger }: Runtime,
@@ -106,14 +109,17 @@ async function resume(
   return { point, state };
 }
 
-/** Train steps of the whole stage if every run succeeds; undefined if it depends on calls. */
+/**
+ * Returns the number of train steps of the whole stage, if every rollout succeeds. Returns
+ * undefined if the number depends on model calls or on time.
+ */
 function totalTrainSteps(
   { trainer, buffer }: StageConfig,
   { tasks }: LoopParts,
 ): number | undefined {
   if (trainer.totalSteps !== undefined) return trainer.totalSteps;
   const { experienceBuffer } = buffer.trainerInput;
-  // Replays depend on time.
+  // The number of replays depends on time.
   if (experienceBuffer.storageType !== 'file' && experienceBuffer.replay) return undefined;
   return trainStepsOf(buffer.trainBatch, tasks.exploreSteps);
 }

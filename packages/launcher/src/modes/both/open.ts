@@ -21,28 +21,31 @@ export interface DataParts {
   readonly store: ExperienceStore;
 }
 
-/** Side that makes the runs, and the transport of weights to it. */
+/** The part that makes rollouts, and the transport of weights to this part. */
 interface ExploreSide {
   readonly runs: RunSide;
   readonly transport: StageTransport;
-  /** Aborts with an error once this side can make no more runs. */
+  /** Signal that aborts with an error once no more rollouts can be made. */
   readonly failed: AbortSignal;
 }
 
-/** Opens the side that explores; puts resources to close on `stack`. */
+/** Opens the part that makes rollouts. Adds resources that must be closed to `stack`. */
 export type OpenExploreSide = (
   parts: Pick<DataParts, 'format' | 'store'> & { readonly engine: Engine },
   stack: ResourceStack,
 ) => Promise<ExploreSide>;
 
-/** Replacements for the parts of the loop if other processes explore. */
+/** Replacements for parts of the loop if other operating-system processes explore. */
 export interface RemoteExploration {
   readonly openExploreSide: OpenExploreSide;
-  /** Wraps the experience store so that other processes see acknowledgements. */
+  /**
+   * Wraps the experience store so that other operating-system processes can read the
+   * acknowledgements.
+   */
   readonly share: (store: ExperienceStore) => ExperienceStore;
 }
 
-/** Creates the function that opens the explore side in this process, next to the trainer. */
+/** Creates the function that opens the exploring part in the trainer's operating-system process. */
 const exploreHere =
   ({ stage, runtime, extensions: { engines }, rewardKey, env }: StageContext): OpenExploreSide =>
   async ({ engine, format, store }, stack) => {
@@ -61,11 +64,14 @@ export interface LoopParts extends DataParts, Closable {
   readonly critic: ValueEngine | undefined;
   readonly runs: RunSide;
   readonly transport: StageTransport;
-  /** Aborts with an error once a model can no longer sample, or the exploring side is lost. */
+  /**
+   * Signal that aborts with an error once a model can no longer sample, or no more rollouts can be
+   * made.
+   */
   readonly engineFailed: AbortSignal;
 }
 
-/** Opens the parts. Closing them leaves `data` open. */
+/** Opens the parts. Closing the parts leaves `data` open. */
 export function openParts(
   context: StageContext,
   data: DataParts,

@@ -1,4 +1,4 @@
-/** Progress of an earlier process in the stage. */
+/** Reads the progress that an earlier operating-system process has made in a stage. */
 import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError, type Logger } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
@@ -10,13 +10,14 @@ import { stageResult, type StageResult } from '../../context/stage-context.js';
 export interface Progress {
   /** Complete checkpoints, oldest first. */
   readonly checkpoints: readonly Checkpoint[];
-  /** State that was stored with the last explore step; undefined before the first. */
+  /** State that was stored with the last explore step; undefined if there is no explore step. */
   readonly explorer: ExplorerState | undefined;
 }
 
 /**
- * Reads the progress. If the store has lost its last commits, such as the end of its write-ahead
- * log, newer checkpoints are ignored, and their steps are repeated.
+ * Reads the progress. If the store has lost its last commits, for example with the end of its
+ * write-ahead log, ignores checkpoints that are newer than the store. Their steps are then
+ * repeated.
  */
 export async function readProgress(
   { jobDirectory, buffer }: StageConfig,
@@ -36,7 +37,8 @@ export async function readProgress(
 }
 
 /**
- * Result of a stage that was completed before; undefined if it has become longer since.
+ * Returns the result of a stage that was already completed. Returns undefined if the stage is not
+ * completed, or has become longer since then.
  * @throws CheckpointError when the files of its checkpoint have changed
  */
 export async function earlierResult(
@@ -56,13 +58,17 @@ function isUsedUp(
   { manifest }: Checkpoint,
   explorer: ExplorerState | undefined,
 ): boolean {
-  // The content of a buffer in memory is lost with its process.
+  // The content of a buffer in memory is lost when its process ends.
   if (buffer.trainerInput.experienceBuffer.path === undefined) return true;
   const allTrained = totalSteps !== undefined && manifest.step >= totalSteps;
   return allTrained || (explorer !== undefined && tasks.areUsedUp(explorer));
 }
 
-/** @throws ConfigError if there are weights without the experiences that they were trained on */
+/**
+ * Checks that the stage can be resumed.
+ * @throws ConfigError if there are trained weights, but the experiences that they were trained on
+ * are missing
+ */
 export function assertResumable(
   { jobDirectory, buffer }: StageConfig,
   { checkpoints, explorer }: Progress,

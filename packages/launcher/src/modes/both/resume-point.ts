@@ -1,4 +1,4 @@
-/** Finds the point from which a stopped run continues. */
+/** Finds the point from which a stopped training run continues. */
 import type { SynchronizerConfig } from '@trinity-rft/config';
 import type { ExplorerState } from '@trinity-rft/explorer';
 import type { Checkpoint } from '@trinity-rft/trainer';
@@ -6,13 +6,14 @@ import type { Checkpoint } from '@trinity-rft/trainer';
 export interface ResumeInput {
   /** Complete checkpoints, oldest first. */
   readonly checkpoints: readonly Checkpoint[];
-  /** State that was stored with the last explore step; undefined before the first. */
+  /** State that was stored with the last explore step; undefined if there is no explore step. */
   readonly explorer: ExplorerState | undefined;
   readonly settings: Pick<SynchronizerConfig, 'syncStyle' | 'explorerSyncInterval' | 'syncOffset'>;
   /**
    * First train step that used an experience of the explorer's last `syncOffset` steps; undefined
-   * if there was none. Where the explorer waits for weights, the trainer does not have these yet,
-   * so a run that resumes there loads a checkpoint from before this step.
+   * if there was none. When an explorer waits for weights at a boundary, the trainer has not
+   * received these experiences yet. A training run that resumes at a boundary therefore loads a
+   * checkpoint from before this train step.
    */
   readonly firstTrainStepAfter: number | undefined;
 }
@@ -23,7 +24,7 @@ export interface ResumePoint {
   readonly trainStep: number;
   /** Version of the explorer's last weights, for the synchronizer. */
   readonly explorerVersion: number;
-  /** Explore step after which the next synchronization point is, for the synchronizer. */
+  /** Explore step after which the next synchronization point follows, for the synchronizer. */
   readonly boundary: number;
   /** True if the explorer must wait until the trainer has recreated its last weights. */
   readonly catchUp: boolean;
@@ -32,12 +33,13 @@ export interface ResumePoint {
 /**
  * Finds the point to continue from. In the fixed style, the next explore step must use exactly the
  * weights of an uninterrupted run. After a boundary, these are the explorer's current weights. At a
- * boundary, they are the weights that the trainer has once it has used all experiences that were
+ * boundary, these are the weights that the trainer has after it has used all experiences that were
  * released to it. So the trainer starts from the newest checkpoint that is not past that point, and
- * repeats later steps from the stored experiences. In the other styles, the trainer starts from the
- * newest checkpoint, and repeats later steps with the same batches, hence the same weights; the
- * explorer continues after the last stored explore step, with weights that may differ from those of
- * an uninterrupted run.
+ * repeats later steps from the stored experiences.
+ *
+ * In the other styles, the trainer starts from the newest checkpoint. It repeats later steps with
+ * the same batches, and so gets the same weights. The explorer continues after the last stored
+ * explore step. Its weights may differ from those of an uninterrupted training run.
  */
 export function findResumePoint(input: ResumeInput): ResumePoint {
   const { checkpoints, explorer, settings } = input;
@@ -47,7 +49,7 @@ export function findResumePoint(input: ResumeInput): ResumePoint {
   const lastBoundary = syncOffset + meetings * syncInterval;
   const nextBoundary = lastBoundary + syncInterval;
   if (syncStyle !== 'fixed' || !explorer) {
-    // Without a stored explore step nothing was trained: at most an initial checkpoint exists.
+    // If no explore step is stored, nothing was trained. At most an initial checkpoint exists.
     const checkpoint = checkpoints.at(-1);
     const trainStep = checkpoint?.manifest.step ?? 0;
     const explorerVersion = trainStep;

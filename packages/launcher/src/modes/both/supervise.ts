@@ -1,4 +1,6 @@
-/** Runs explorer and trainer side by side, and handles the end, failure or interrupt of either. */
+/**
+ * Executes explorer and trainer concurrently, and handles the end, failure or interrupt of either.
+ */
 import { describeError, TrinityError, CancelledError } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import { readableThrown } from '@trinity-rft/core/support';
@@ -19,11 +21,14 @@ export interface Supervised extends Pick<
   readonly engineFailed: AbortSignal;
 }
 
-/** Runs both sides. Rejects with the first failure of either, which also stops the other side. */
+/**
+ * Executes explorer and trainer. Rejects with the first failure of either, which also stops the
+ * other.
+ */
 export async function superviseBoth(parts: Supervised): Promise<TrainerResult> {
   const { engineFailed, interrupt } = parts;
   const failure = sharedFailure(parts);
-  // Otherwise, runs that fail because the engine is dead would count as results.
+  // Otherwise, rollouts that fail because the engine is dead would count as results.
   const onEngineFailed = (): void => failure.report(engineFailed.reason);
   engineFailed.addEventListener('abort', onEngineFailed, { once: true });
   const [trained] = await Promise.allSettled([train(parts, failure), explore(parts, failure)]);

@@ -1,4 +1,4 @@
-/** Settings that the processes of a run must share, by their configuration keys. */
+/** Finds the settings that must be equal in all operating-system processes of a training run. */
 import { hash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -17,7 +17,10 @@ const shared: readonly RegExp[] = [
   /^synchronizer\.sync_(?:style|method)$/,
 ];
 
-/** Shared settings of a stage. Files count by content: their paths differ between machines. */
+/**
+ * Returns the shared settings of a stage. Files are compared by content, because their paths differ
+ * between machines.
+ */
 export async function agreementOf(stage: StageConfig): Promise<Agreement> {
   const entries = Object.entries(settingsOf(stage))
     .filter(([key]) => shared.some((pattern) => pattern.test(key)))
@@ -28,7 +31,7 @@ export async function agreementOf(stage: StageConfig): Promise<Agreement> {
   return Object.fromEntries((await Promise.all(entries)).flat());
 }
 
-/** Text by which a setting is compared; undefined if it is not compared. */
+/** Returns the text by which a setting is compared, or undefined if the setting is not compared. */
 async function textOf(key: string, value: unknown): Promise<string | undefined> {
   const isPath = key === 'model.model_path' || /^buffer\..+\.path$/.test(key);
   if (!isPath || typeof value !== 'string') return JSON.stringify(value);
@@ -49,8 +52,9 @@ const modelFiles = [
 const short = (digest: string): string => digest.slice(0, 16);
 
 /**
- * Text for the files of a model besides its weights: explorers get the weights from the trainer,
- * but read tokenizer and configuration from their own copy.
+ * Returns the text by which models are compared. It covers the tokenizer and configuration files,
+ * which explorers read from their own copy. It does not cover the weights, which explorers get from
+ * the trainer.
  */
 async function modelText(folder: string): Promise<string> {
   const files = await Promise.all(

@@ -1,4 +1,7 @@
-/** An explorer without a trainer, which plans explore steps as a trainer that joins later would. */
+/**
+ * Lets an explorer without a trainer plan explore steps, in the same way as a trainer that joins
+ * later.
+ */
 import { ConfigError, WorkflowError, type Runtime } from '@trinity-rft/core';
 import type { Closable } from '@trinity-rft/core/support';
 import type { Agreement, JsonState, MemberInfo, RunStore } from '@trinity-rft/core/store';
@@ -13,7 +16,8 @@ import type { JoinedRun } from './join-run.js';
 interface Alone extends JsonState {
   readonly alone: true;
   /**
-   * State of the task feed before the step, from which a restarted explorer draws the same tasks.
+   * State of the task feed before the step. A restarted explorer draws the same tasks from this
+   * state.
    */
   readonly before: JsonState;
   /** True if no explore step follows. */
@@ -21,7 +25,9 @@ interface Alone extends JsonState {
   readonly agreement: Agreement;
 }
 
-/** The last explore step of a run whose steps were all planned without a trainer. */
+/**
+ * Returns the last explore step of a training run whose steps were all planned without a trainer.
+ */
 async function lastStepAlone(
   store: Pick<RunStore, 'lastPlan'>,
 ): Promise<(Alone & { readonly step: number }) | undefined> {
@@ -30,9 +36,10 @@ async function lastStepAlone(
 }
 
 /**
- * Last explore step that was explored without a trainer, for a process that continues from that
- * step.
- * @throws ConfigError when the settings of this process differ, because it would draw other tasks
+ * Returns the last explore step that was explored without a trainer, for an operating-system
+ * process that continues from that step.
+ * @throws ConfigError when the settings of this process differ, because this process would then
+ * draw other tasks
  */
 export async function exploredAlone(
   store: Pick<RunStore, 'lastPlan'>,
@@ -55,7 +62,9 @@ export async function exploredAlone(
 export interface ExploreAloneOptions {
   readonly stage: StageConfig;
   readonly runtime: Runtime;
-  /** Time in ms without a trainer before the explorer explores alone. @default no limit */
+  /**
+   * Time in ms that the explorer waits for a trainer before it explores alone. @default no limit
+   */
   readonly aloneAfterMs?: number;
   readonly say: (line: string) => void;
   readonly onProgress: (progress: ExploreProgress) => void;
@@ -68,17 +77,17 @@ export interface ExploreAloneOptions {
 
 export interface ExplorerAlone extends Closable {
   /**
-   * True once the explorer has begun to explore alone: it samples with the initial weights until a
-   * trainer publishes weights.
+   * Returns true once the explorer has begun to explore alone. It then samples with the initial
+   * weights until a trainer publishes weights.
    */
   readonly isAlone: () => boolean;
-  /** True if every explore step has its results. */
+  /** Returns true if every explore step has its results. */
   readonly isDone: () => boolean;
-  /** Aborts with the error that stopped the planning. */
+  /** Signal that aborts with the error that stopped the planning. */
   readonly failed: AbortSignal;
 }
 
-/** Starts to plan one explore step at a time, once no trainer has joined for `aloneAfterMs`. */
+/** Starts to plan explore steps, one at a time, if no trainer joins within `aloneAfterMs`. */
 export function exploreAlone(options: ExploreAloneOptions): ExplorerAlone {
   const failure = new AbortController();
   const over = new AbortController();
@@ -106,9 +115,10 @@ export function exploreAlone(options: ExploreAloneOptions): ExplorerAlone {
 }
 
 /**
- * Explores step by step.
- * @returns true if every explore step has its results; false if the run has or needs a trainer
- * @throws WorkflowError when every run of a step failed in all attempts
+ * Plans explore steps and waits for the results of each.
+ * @returns true if every explore step has its results; false if the training run has or needs a
+ * trainer
+ * @throws WorkflowError when every rollout of a step failed in all attempts
  */
 async function planAlone(options: ExploreAloneOptions, onBegin: () => void): Promise<boolean> {
   const { stage, store, joined, tasks, agreement, say, onProgress, signal } = options;
@@ -144,7 +154,7 @@ async function planAlone(options: ExploreAloneOptions, onBegin: () => void): Pro
     let outcomes = await remote.run(drawn, signal);
     for (let attempt = 2; outcomes.every(hasFailed); attempt++) {
       if (attempt > maxAttempts) throw allFailed(step, outcomes);
-      // A new reader explores batches again that were complete before.
+      // A new reader makes failed batches again that were complete when it was opened.
       remote = await open();
       outcomes = await remote.run(drawn, signal);
     }
@@ -155,7 +165,7 @@ async function planAlone(options: ExploreAloneOptions, onBegin: () => void): Pro
   return true;
 }
 
-/** Maximum attempts at an explore step whose runs all fail. */
+/** Maximum number of attempts at an explore step whose rollouts all fail. */
 const maxAttempts = 3;
 
 function allFailed(step: number, outcomes: readonly TaskOutcome[]): WorkflowError {
@@ -172,8 +182,8 @@ function allFailed(step: number, outcomes: readonly TaskOutcome[]): WorkflowErro
 }
 
 /**
- * True once the explorer may explore alone. If a trainer has begun the run, the explorer always
- * waits for a trainer.
+ * Waits until the explorer may explore alone, and returns true. Returns false if a trainer has
+ * joined the training run or was part of it before.
  */
 async function isWithoutTrainer(
   { stage, runtime, aloneAfterMs = Infinity, store, say, signal }: ExploreAloneOptions,
@@ -186,7 +196,7 @@ async function isWithoutTrainer(
     (await store.publishedWeights()) !== undefined ||
     (last === undefined && (await store.lastPlan()) !== undefined);
   const start = clock.now();
-  // A restarted explorer does not wait again.
+  // An explorer that has explored alone before does not wait again after a restart.
   const patienceMs = last ? 0 : aloneAfterMs;
   if (patienceMs > 0 && !(await hasBegun()))
     say(
@@ -212,7 +222,10 @@ async function hasTrainer(store: Pick<RunStore, 'view'>): Promise<boolean> {
   return end !== undefined || members.some(({ role, isAlive }) => role === 'trainer' && isAlive);
 }
 
-/** Reason why the tasks of the stage cannot be planned without training; undefined if they can. */
+/**
+ * Returns the reason why the tasks of the stage cannot be planned without a trainer, or undefined
+ * if they can.
+ */
 export function needsTrainer({ dataProcessor, explorer, buffer }: StageConfig): string | undefined {
   const cause = dataProcessor.taskPipeline
     ? 'data_processor.task_pipeline makes its tasks where the trainer is'

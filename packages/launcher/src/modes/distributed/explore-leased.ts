@@ -1,5 +1,6 @@
 /**
- * An explorer in a run of several processes, which leases tasks and samples with published weights.
+ * Implements an explorer of a training run with several operating-system processes. It leases tasks
+ * and samples with published weights.
  */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Runtime } from '@trinity-rft/core';
@@ -20,8 +21,8 @@ export interface ExploreLeasedOptions
   readonly joined: JoinedRun;
   readonly sampler: Sampler;
   /**
-   * Aborts when this explorer cannot continue: its engine failed, or another process took its
-   * place.
+   * Signal that aborts when this explorer cannot continue, because its engine failed or another
+   * process replaced it.
    */
   readonly lost: AbortSignal;
   /** True if every explore step was explored without a trainer. @default never true */
@@ -29,8 +30,8 @@ export interface ExploreLeasedOptions
 }
 
 /**
- * Explores leased tasks. Resolves with the last train step of the run, once the trainer has ended
- * the run or nothing is left to explore without a trainer.
+ * Makes the rollouts of leased tasks. Resolves with the last train step of the training run, once
+ * the trainer has ended it or nothing is left to explore without a trainer.
  * @throws CancelledError when stopped, SyncError when weights are refused, the reason of `lost`
  */
 export async function exploreLeased(

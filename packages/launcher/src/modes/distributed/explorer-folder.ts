@@ -1,7 +1,10 @@
 import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';
 
-/** Folder for an explorer's log, lock and scratch files, apart from the trainer's files. */
+/**
+ * Returns the folder for an explorer's log, lock and scratch files, separate from the trainer's
+ * files.
+ */
 export const explorerFolder = ({
   jobDirectory,
   explorer,

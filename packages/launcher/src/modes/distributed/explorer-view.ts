@@ -1,6 +1,6 @@
 /**
- * An explorer's view of the run: the number of other workers, its own waits, and the end of the
- * run.
+ * Gives an explorer its view of the training run: the number of explorers, its own waits, and the
+ * end of the training run.
  */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Clock } from '@trinity-rft/core';
@@ -9,15 +9,15 @@ import type { ExploreTasksOptions } from '@trinity-rft/explorer/internal';
 import type { JoinedRun } from './join-run.js';
 
 export interface ExplorerView {
-  /** The store. During a wait, it also reports what this explorer waits for. */
+  /** The store. While no task can be leased, it also reports what this explorer waits for. */
   readonly store: ExploreTasksOptions['store'];
   /**
-   * Maximum number of tasks in progress in this explorer: its share of the concurrency among live
-   * explorers.
+   * Returns the maximum number of tasks in progress in this explorer. The live explorers share the
+   * configured concurrency.
    */
   readonly room: () => Promise<number>;
   readonly ended: () => Promise<boolean>;
-  /** The last train step of the run, once the run has ended. */
+  /** Returns the last train step of the training run, once it has ended. */
   readonly trainStep: () => number;
   /** Ends the current wait, if there is one. */
   readonly close: () => void;
@@ -51,7 +51,7 @@ export function createExplorerView({
   };
   const { name } = joined.member;
   let idle: { readonly what: string; readonly end: () => void } | undefined;
-  /** Begins, continues or ends a wait, which may last for several reads of the store. */
+  /** Begins, continues or ends a wait. A wait may last for several reads of the store. */
   const waitFor = (wait: Pick<Wait, 'what' | 'on'> | undefined): void => {
     if (idle?.what === wait?.what) return;
     idle?.end();
@@ -89,7 +89,7 @@ export function createExplorerView({
   };
 }
 
-/** Wait of the explorer; undefined while it has leased tasks. */
+/** Returns the wait of an explorer, or undefined while the explorer has leased tasks. */
 function waitOf(view: RunView, name: string): Pick<Wait, 'what' | 'on'> | undefined {
   const { leases, members, published } = view;
   if (leases.some(({ explorer }) => explorer === name)) return undefined;

@@ -1,5 +1,6 @@
 /**
- * The explorer's side of the weight sync: fetches, checks and loads weights, and proves their use.
+ * The explorer's part of the weight sync. It fetches, checks and loads weights, and proves that the
+ * sampler uses them.
  */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -18,11 +19,11 @@ export interface FollowOptions {
   readonly store: Pick<RunStore, 'publishedWeights' | 'getWeightFile' | 'reportDelivery' | 'view'>;
   readonly member: Membership;
   readonly sampler: Sampler;
-  /** Name of the run, which is also stored with the weights. */
+  /** Name of the training run, which is also stored with the weights. */
   readonly run: string;
-  /** A folder that only this explorer uses, for files that come through the store. */
+  /** A folder that only this explorer uses, for files that are downloaded from the store. */
   readonly scratch: string;
-  /** True if runs in progress end on the weights that they began with. */
+  /** True if rollouts in progress end with the weights that they began with. */
   readonly waitsForRuns: boolean;
   readonly logger: Logger;
   readonly onTaken: (version: number) => void;
@@ -32,20 +33,21 @@ export interface FollowOptions {
    */
   readonly withoutTrainer?: () => Promise<boolean>;
   /**
-   * Maximum mean difference of log-probabilities, in nats. @default 1e-5, for two machines with one
-   * engine
+   * Maximum mean difference of log-probabilities, in nats. @default 1e-5, for two machines with the
+   * same engine
    */
   readonly tolerance?: number;
   /** True to keep the files of the weights for sampling servers that restart. @default false */
   readonly keepsFiles?: boolean;
 }
 
-/** Allowed difference of log-probabilities between the trainer and this explorer, in nats. */
+/** Maximum mean difference of log-probabilities between the trainer and this explorer, in nats. */
 const probeTolerance = 1e-5;
 
 /**
- * Creates an object whose `follow` loads the newest published weights and proves their use; it
- * throws SyncError if the weights differ from the published ones: this explorer must not sample.
+ * Creates an object whose `follow` loads the newest published weights and proves that the sampler
+ * uses them. `follow` throws SyncError if the weights differ from the published weights, because
+ * this explorer must then not sample.
  */
 export function followWeights(options: FollowOptions): ExplorerWeights {
   const { store, sampler, waitsForRuns, withoutTrainer } = options;
@@ -58,7 +60,7 @@ export function followWeights(options: FollowOptions): ExplorerWeights {
       const newest = await store.publishedWeights();
       if (newest === undefined) return (await withoutTrainer?.()) ?? false;
       if (isProved && newest.version === sampler.policyVersion) return true;
-      // No run begins on weights that are about to change.
+      // Returns false, so that no rollout begins with weights that will change soon.
       if (busy && waitsForRuns) return false;
       isProved = await take(options, newest);
       return isProved;
@@ -66,7 +68,7 @@ export function followWeights(options: FollowOptions): ExplorerWeights {
   };
 }
 
-/** Loads the weights. Resolves with false if the trainer has deleted them meanwhile. */
+/** Loads the weights. Resolves with false if the trainer has deleted them in the meantime. */
 async function take(options: FollowOptions, weights: PublishedWeights): Promise<boolean> {
   const { store, member, logger, onTaken } = options;
   const { version } = weights;
@@ -86,7 +88,10 @@ async function take(options: FollowOptions, weights: PublishedWeights): Promise<
   );
 }
 
-/** True if the trainer has deleted the weights, because it replaced them or the run ended. */
+/**
+ * Returns true if the trainer has deleted the weights, because it replaced them or the training run
+ * ended.
+ */
 async function isDeleted({ store }: FollowOptions, { digest }: PublishedWeights): Promise<boolean> {
   return (
     (await store.publishedWeights())?.digest !== digest || (await store.view()).end !== undefined
@@ -95,7 +100,7 @@ async function isDeleted({ store }: FollowOptions, { digest }: PublishedWeights)
 
 interface Attempt {
   readonly difference?: number;
-  /** Error that prevented reading or loading the weights. */
+  /** Error that occurred while the weights were read or loaded. */
   readonly error?: Error;
   /** Reason for refusing the weights; undefined if they are in use. */
   readonly problem?: string;
@@ -122,7 +127,7 @@ async function removeFetched({ scratch }: FollowOptions, kept: string | undefine
   }
 }
 
-/** Downloads the files. The check that follows reports files that the store lacks. */
+/** Downloads the files. Ignores missing files, which the check after the download reports. */
 async function fetchFiles(
   { store, scratch }: FollowOptions,
   { version }: PublishedWeights,

@@ -1,4 +1,4 @@
-/** Forwards rewards from explorers to the runs that wait for them at the trainer. */
+/** Forwards rewards that explorers have received to the trainer, where rollouts wait for them. */
 import { describeError, type Runtime } from '@trinity-rft/core';
 import type { ExperienceStore, LateRewards, Membership, RunStore } from '@trinity-rft/core/store';
 
@@ -13,7 +13,8 @@ export interface ForwardOptions {
 }
 
 /**
- * Forwards rewards to the waiting runs of `inner` until the store is closed or the signal aborts.
+ * Forwards rewards to the waiting rollouts of `inner` until the store is closed or the signal
+ * aborts.
  */
 export function withForwardedRewards(
   inner: ExperienceStore,
@@ -37,7 +38,7 @@ export function withForwardedRewards(
 async function forwardRewards(lateRewards: LateRewards, options: ForwardOptions): Promise<void> {
   const { store, member, exploreStep, runtime, everyMs, signal } = options;
   const { clock, logger } = runtime;
-  /** Last explore step whose waiting runs are already in `lateRewards`. */
+  /** Last explore step whose waiting rollouts are already in `lateRewards`. */
   let settled = 0;
   let failing = false;
   while (!signal.aborted) {

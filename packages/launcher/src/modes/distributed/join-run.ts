@@ -1,4 +1,7 @@
-/** Membership of this process in a run: sends heartbeats and reports waits. */
+/**
+ * Makes this operating-system process a member of a training run, sends heartbeats and reports
+ * waits.
+ */
 import { hostname } from 'node:os';
 import {
   type Clock,
@@ -20,13 +23,13 @@ import { isProcessAlive, beginWait, waitingFor } from '@trinity-rft/core/support
 
 export interface JoinedRun {
   readonly member: Membership;
-  /** Reports a wait with every heartbeat and in the log. @returns function that ends the wait */
+  /** Reports a wait with every heartbeat, and in the log. @returns function that ends the wait */
   beginWait(wait: Pick<Wait, 'what' | 'on'>): () => void;
   /** Reports a wait until `work` is done. */
   waitFor<T>(wait: Pick<Wait, 'what' | 'on'>, work: () => Promise<T>): Promise<T>;
-  /** Aborts with the reason once another process has taken the place of this one. */
+  /** Signal that aborts with the reason once another process has replaced this one. */
   readonly lost: AbortSignal;
-  /** Stops the heartbeats and leaves the run. */
+  /** Stops the heartbeats and leaves the training run. */
   leave(): Promise<void>;
 }
 
@@ -37,7 +40,9 @@ export interface JoinOptions {
   readonly agreement?: Agreement;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Version of the weights that this process used or made last, and facts for users. */
+  /**
+   * Returns the version of the weights that this process used or made last, and facts for users.
+   */
   readonly state: () => { readonly version: number; readonly facts: JsonState };
   readonly signal: AbortSignal;
 }
@@ -49,7 +54,7 @@ export interface JoinOptions {
 const beatMs = 1000;
 
 /**
- * Joins the run.
+ * Joins the training run.
  * @throws BufferError `MEMBER_ALIVE` naming the process that already has the role, ConfigError when
  * the configuration of another process differs
  */
@@ -94,7 +99,10 @@ export async function joinRun(options: JoinOptions): Promise<JoinedRun> {
   };
 }
 
-/** Reason for a long wait; undefined while a process that can end the wait is working. */
+/**
+ * Returns the reason for a long wait, or undefined while a process that can end the wait is
+ * working.
+ */
 async function causeOf(
   on: string | undefined,
   store: Pick<RunStore, 'view'>,
@@ -117,8 +125,8 @@ const absent: Readonly<Record<'trainer' | 'explorer', string>> = {
 };
 
 /**
- * Time in ms to wait for another process to leave: a dead process keeps its role until its lease
- * expires.
+ * Time in ms to wait for another process to leave, by error code. A dead process keeps its role
+ * until its lease expires.
  */
 const patienceMs = { MEMBER_ALIVE: 60_000, MEMBER_DIFFERS: 20_000 };
 
@@ -152,7 +160,9 @@ async function joinWhenFree(info: MemberInfo, options: JoinOptions): Promise<Mem
   });
 }
 
-/** The process that prevents joining, which may have died without leaving. */
+/**
+ * Returns the process that prevents this process from joining. It may have died without leaving.
+ */
 function rivalOf(error: unknown): Rival | undefined {
   if (!(error instanceof BufferError)) return undefined;
   if (error.code !== 'MEMBER_ALIVE' && error.code !== 'MEMBER_DIFFERS') return undefined;
@@ -169,7 +179,8 @@ const asUserError = (error: unknown): unknown =>
     : error;
 
 /**
- * True if the other process still runs. On another machine, only missing heartbeats show its end.
+ * Returns true if the other process still exists. If it is on another machine, only missing
+ * heartbeats show its end.
  */
 async function isRunning(
   rival: string,
@@ -190,7 +201,10 @@ interface Beating extends JoinOptions {
   readonly left: AbortSignal;
 }
 
-/** Sends heartbeats. If the store is unreachable, logs a warning and retries. */
+/**
+ * Sends heartbeats until the process leaves or is replaced. If the store is unreachable, logs a
+ * warning and retries.
+ */
 async function beat({ store, member, waits, lost, left, clock, logger, state }: Beating) {
   let failing = false;
   while (!left.aborted) {

@@ -1,4 +1,4 @@
-/** The store that the processes of a run share. */
+/** Opens the store that the operating-system processes of a training run share. */
 import { mkdir, realpath } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
@@ -9,14 +9,17 @@ import type { RunClaim } from '@trinity-rft/buffer/run-store';
 import { isWithin, readRunId, runIdOf } from '../../assembly/data/run-id.js';
 import { withoutPassword, writeStorePlace } from '../../watch/store-file.js';
 
-/** Longest time between two reads of the store, in ms; a change triggers a read earlier. */
+/** Longest time between two reads of the store, in ms. A change triggers an earlier read. */
 export const lookEveryMs = 1000;
 
 interface StoreOptions {
-  /** True if an earlier process has started the steps of the stage. @default false */
+  /**
+   * True if an earlier operating-system process has started the steps of the stage. @default false
+   */
   readonly hasBegun?: boolean;
   /**
-   * True to replace an earlier run of this name, which is kept under another name.
+   * True to start over if the store has an earlier training run of this name, which is kept under
+   * another name.
    * @default false
    */
   readonly newRun?: boolean;
@@ -26,7 +29,8 @@ interface StoreOptions {
 
 /**
  * Opens the store.
- * @throws BufferError when it cannot be opened, ConfigError when it holds another run of that name
+ * @throws BufferError when it cannot be opened, ConfigError when it holds another training run of
+ * that name
  */
 export async function openStageStore(
   stage: Pick<StageConfig, 'runStore' | 'jobDirectory' | 'project' | 'group' | 'name'>,
@@ -52,7 +56,8 @@ export async function openStageStore(
     isAt: (folder, id) => readRunId(folder) === id,
     startsOver: newRun,
   };
-  // Imported lazily: most runs have no such store, and its libraries take long to load.
+  // Imported lazily, because most training runs have no such store and its libraries take long to
+  // load.
   const { openRunStore } = await import('@trinity-rft/buffer/run-store');
   const store = await openRunStore({ url, run, claim, onNotice, stop: signal });
   writeStorePlace(jobDirectory, { url, run });

@@ -1,6 +1,6 @@
 /**
- * The trainer's side of the weight sync: files, their digest, and log-probabilities of a fixed
- * text.
+ * The trainer's part of the weight sync. It publishes the files of weights, their digest, and the
+ * log-probabilities of a fixed text.
  */
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -21,17 +21,20 @@ export interface PublishOptions {
   /** Maximum length of the fixed text, in tokens. */
   readonly maxModelLen: number;
   readonly format: ChatFormat;
-  /** Called with the version that explorers must use from now on. */
+  /** Called with the version for which explore steps are planned from now on. */
   readonly onAdopt: (version: number) => void;
 }
 
-/** Transport that publishes weights to explorers, as folders `sync/version_N` or in the store. */
+/**
+ * Creates the transport that publishes weights to explorers, as folders `sync/version_N` or in the
+ * store.
+ */
 export function publishingTransport(options: PublishOptions): StageTransport {
   const { onAdopt } = options;
   return {
     publish: (version, exploredUpTo) => publish(options, { version, exploredUpTo }),
     adopt: async (version) => onAdopt(version),
-    // The files stay until the run has ended, for explorers that join later.
+    // The files remain until the training run has ended, for explorers that join later.
     close: () => Promise.resolve(),
   };
 }
@@ -76,7 +79,7 @@ async function publish(
   await removeOld(options);
 }
 
-/** Number of versions to keep: an explorer may still read the version before the newest. */
+/** Number of versions to keep. An explorer may still read the version before the newest. */
 const keptVersions = 2;
 
 async function removeOld({ stage, store, member }: PublishOptions): Promise<void> {

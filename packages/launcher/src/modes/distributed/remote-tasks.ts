@@ -1,6 +1,6 @@
 /**
- * Delegates explore steps to other processes: plans the tasks, and reads the results when all are
- * done.
+ * Delegates explore steps to other operating-system processes. Plans the tasks, and reads the
+ * results when all tasks are done.
  */
 import { runKey, type Clock, type Task, CancelledError, uid } from '@trinity-rft/core';
 import type { BatchContents, JsonState, PlannedBatch, RunStore } from '@trinity-rft/core/store';
@@ -17,11 +17,14 @@ import type { JoinedRun } from './join-run.js';
 export interface RemoteTasksOptions {
   readonly store: RunStore;
   readonly joined: Pick<JoinedRun, 'member' | 'waitFor'>;
-  /** Version of the weights for which tasks are planned now; see `PlannedBatch`. */
+  /** Returns the version of the weights for which tasks are planned now; see `PlannedBatch`. */
   readonly version: () => number;
   /** State that is stored with each plan. @default `{}` */
   readonly feed?: () => JsonState;
-  /** Ends a step before all its tasks are done. @default waits for every task of a step */
+  /**
+   * Rule by which a step ends before all its tasks are done. @default waits for every task of a
+   * step
+   */
   readonly overRollout?: OverRollout;
   readonly clock: Pick<Clock, 'now'>;
   /** Longest time between two reads of the store, in ms. */
@@ -29,9 +32,15 @@ export interface RemoteTasksOptions {
 }
 
 export interface RemoteTasks {
-  /** Makes other processes run one batch of tasks. @throws CancelledError */
+  /**
+   * Plans one batch of tasks, and waits until other processes have made the rollouts. @throws
+   * CancelledError
+   */
   run(tasks: readonly Task[], signal: AbortSignal): Promise<readonly TaskOutcome[]>;
-  /** Experiences of explore step `step`, as explorers made them. A second call returns none. */
+  /**
+   * Returns the experiences of explore step `step` as explorers stored them. A second call for the
+   * same step returns none.
+   */
   takeCollected(step: number): readonly Collected[];
 }
 
@@ -39,7 +48,7 @@ export interface RemoteTasks {
 export interface Collected {
   readonly uid: string;
   readonly run: string;
-  /** Number of the model call in its run. */
+  /** Number of the model call in its rollout. */
   readonly call: number;
   /** Reason to record if the experience is not trained on, such as `filtered`. */
   readonly reason: string;
@@ -51,11 +60,11 @@ interface Watch extends RemoteTasksOptions {
   readonly complete: Set<string>;
   readonly collected: Map<number, readonly Collected[]>;
   order: number;
-  /** The read of the store in progress, which all waiting batches share. */
+  /** The current read of the store, which all waiting batches share; undefined if there is none. */
   looking: Promise<void> | undefined;
   /**
-   * The plan in progress. Plans are made one by one, because explorers take tasks in the order of
-   * the plans.
+   * Promise of the last plan. Plans are made one by one, because explorers lease tasks in the order
+   * of the plans.
    */
   planning: Promise<unknown>;
 }
@@ -92,8 +101,8 @@ async function look(watch: Watch): Promise<void> {
 interface Attempt {
   readonly signal: AbortSignal;
   /**
-   * Number of the attempt at the batch, from 1. An earlier process's attempt is repeated if all its
-   * runs failed.
+   * Number of the attempt at the batch, from 1. If all rollouts of an earlier process's attempt
+   * failed, the batch is attempted again.
    */
   readonly attempt: number;
 }
@@ -113,7 +122,8 @@ async function runRemotely(
   await untilComplete(watch, batch, signal);
   const contents = await watch.store.readBatch(batch.batch);
   const outcomes = outcomesOf(tasks, contents);
-  // Every run failed before the process stopped; it continues once the cause is fixed.
+  // Every rollout failed before the process stopped. The batch is attempted again, because the user
+  // may have fixed the cause.
   if (watch.before.has(batch.batch) && outcomes.every(hasFailed))
     return runRemotely(watch, tasks, { signal, attempt: attempt + 1 });
   if (!batch.isEval) {
@@ -154,9 +164,10 @@ function plannedBatch(
   { batchId, taskId, isEval }: Task,
   { attempt, version }: { readonly attempt: number; readonly version: number | undefined },
 ): PlannedBatch {
-  // Later tasks of the step, drawn to fill its batch, need a name of their own.
+  // Tasks that were drawn later to fill the batch of the step need another name.
   const drawn = Number(taskId) === 0 ? '' : `+${taskId}`;
-  // An evaluation at the end of a run differs from one of a later version at the same step.
+  // The version is part of the name, because weights of several versions may be evaluated at the
+  // same step.
   const name = isEval ? `${batchId}@${version}` : `${batchId}${drawn}`;
   return {
     batch: attempt === 1 ? name : `${name}#${attempt}`,
@@ -205,7 +216,7 @@ async function untilComplete(
 
 /**
  * Returns a function to call at every read of the store. Once enough tasks are done and the grace
- * period has passed, the function cuts the other tasks off. The grace period pauses while an
+ * period has passed, the function cuts off the remaining tasks. The grace period pauses while an
  * explorer waits for an environment.
  */
 function notWaitingForAll(
@@ -226,7 +237,10 @@ function notWaitingForAll(
   };
 }
 
-/** True if an explorer waits for an environment: a wait on something outside of the run. */
+/**
+ * Returns true if an explorer waits for something outside of the training run, such as an
+ * environment.
+ */
 async function waitsForEnvironment(store: Pick<RunStore, 'view'>): Promise<boolean> {
   const { members } = await store.view();
   return members.some(

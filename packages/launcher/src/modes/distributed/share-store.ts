@@ -1,4 +1,4 @@
-/** The trainer's experience store, which also records acknowledgements for the whole run. */
+/** Wraps the trainer's experience store so that the run store also records acknowledgements. */
 import { runKey, type Experience, BufferError, spansOf, uid } from '@trinity-rft/core';
 import type {
   ExperienceStore,
@@ -22,11 +22,13 @@ export interface ShareOptions {
 interface Shared extends ShareOptions {
   readonly inner: ExperienceStore;
   /**
-   * Facts to record with the next train step; until then they are stored with the explorer's state.
+   * Facts to record with the next train step. Before that step, they are stored with the explorer's
+   * state.
    */
   pending: Pending;
   /**
-   * Train steps made before the process stopped, by number; repeating them gives the same records.
+   * Records of train steps that were made before the process stopped, by number. When these steps
+   * are repeated, they get the same records.
    */
   records: ReadonlyMap<number, TrainRecord>;
 }
@@ -34,7 +36,9 @@ interface Shared extends ShareOptions {
 interface Pending {
   /** Experiences that will not be trained on. */
   readonly discarded: readonly Discarded[];
-  /** Uids of experiences that the pipeline made; explorers have stored nothing under them. */
+  /**
+   * Uids of experiences that the pipeline created. Explorers have stored nothing under these uids.
+   */
   readonly made: readonly string[];
 }
 
@@ -89,7 +93,8 @@ async function put(
 }
 
 /**
- * Experiences that explorers made and the pipeline did not store under their uids, with reasons.
+ * Returns the experiences of explorers that the pipeline did not store under their uids, with
+ * reasons.
  */
 function leftOut(
   collected: readonly Collected[],
@@ -117,7 +122,7 @@ const withoutUids = (
   uids: ReadonlySet<string>,
 ): readonly Discarded[] => discarded.filter((each) => !uids.has(each.uid));
 
-/** Restores the pending records of a stopped process, without those recorded since. */
+/** Restores the pending facts of a stopped process, except those that have been recorded since. */
 async function restore(shared: Shared): Promise<void> {
   const { inner, store, onStored } = shared;
   const state = (await inner.explorerState()) as State | undefined;
@@ -137,7 +142,8 @@ function sharedLease(shared: Shared, lease: Lease): Lease {
         assertSame(before, uidsOf(lease.experiences));
         return lease.acknowledge(trainStep, advantages);
       }
-      // A batch of a replay buffer is repeated only if its own store has recorded it.
+      // A batch of a replay buffer can be repeated only if the experience store has recorded it
+      // first.
       if (lease.reusable) await lease.acknowledge(trainStep, advantages);
       await record(shared, lease, trainStep);
       if (!lease.reusable) await lease.acknowledge(trainStep, advantages);

@@ -1,4 +1,6 @@
-/** The trainer of a run whose explore steps other processes make. */
+/**
+ * Implements the trainer of a training run whose rollouts other operating-system processes make.
+ */
 import { rm } from 'node:fs/promises';
 import type { StageConfig } from '@trinity-rft/config';
 import { InvariantError, type Runtime } from '@trinity-rft/core';
@@ -20,9 +22,9 @@ export interface TrainBesideOptions extends Pick<MemberInfo, 'agreement'> {
 }
 
 /**
- * Joins the run and trains.
- * @throws BufferError `MEMBER_ALIVE` when the run has a trainer, or the reason for losing its place
- * in the run
+ * Joins the training run and trains.
+ * @throws BufferError `MEMBER_ALIVE` when the training run already has a trainer; the reason, when
+ * another process has replaced this trainer
  */
 export async function trainBeside(
   stage: StageConfig,
@@ -48,7 +50,7 @@ export async function trainBeside(
 }
 
 interface Progress {
-  /** Version that explorers use from now on. */
+  /** Version of the weights for which explore steps are planned from now on. */
   version: number;
   /** The last explore step whose experiences are stored. */
   exploreStep: number;

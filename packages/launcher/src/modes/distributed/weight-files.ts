@@ -1,21 +1,23 @@
-/** Files of published weights, and the check that a reader has these files unchanged. */
+/** Lists the files of published weights, and checks that a reader has these files unchanged. */
 import { hash } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { digestFolder, digestOfFile, type CheckpointFile } from '@trinity-rft/core/engine';
 import { tryJson } from '@trinity-rft/core/support';
 
-/** Name of the file that lists the others in a folder of weights. */
+/** Name of the file that lists the other files in a folder of weights. */
 export const listName = 'weights.json';
 
 export interface WeightList {
-  /** Name of the run that made the weights. */
+  /** Name of the training run that made the weights. */
   readonly run: string;
   readonly version: number;
   readonly files: readonly CheckpointFile[];
 }
 
-/** Writes the list of the folder's files; returns its digest, which covers all files. */
+/**
+ * Writes the list of the folder's files. Returns the list and its digest, which covers all files.
+ */
 export async function writeWeightList(
   directory: string,
   identity: Pick<WeightList, 'run' | 'version'>,
@@ -35,7 +37,7 @@ export interface Expected {
   readonly digest: string;
 }
 
-/** First problem of a folder of weights; undefined if the folder is as published. */
+/** Returns the first problem of a folder of weights, or undefined if the folder is as published. */
 export async function problemOfWeights(
   directory: string,
   expected: Expected,

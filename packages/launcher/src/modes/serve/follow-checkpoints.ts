@@ -1,4 +1,4 @@
-/** Follows a trainer in another process: loads its newest checkpoint. */
+/** Follows a trainer in another operating-system process by loading its newest checkpoint. */
 import type { StageConfig } from '@trinity-rft/config';
 import { describeError, type Runtime } from '@trinity-rft/core';
 import type { Engine } from '@trinity-rft/core/engine';
@@ -11,7 +11,7 @@ export interface ServedWeights {
   readonly checkpoint: Checkpoint | undefined;
 }
 
-/** Loads the newest checkpoint into the sampler, or the stage's model if there is none. */
+/** Loads the newest checkpoint into the sampler. If there is none, uses the stage's model. */
 export async function adoptNewest(jobDirectory: string, engine: Engine): Promise<ServedWeights> {
   const newest = (await listCheckpoints(jobDirectory)).at(-1);
   if (newest) return adopt(newest, engine);
@@ -40,7 +40,7 @@ export async function followCheckpoints(
       current = await adopt(newest, engine);
       logger.info(`Serves train step ${current.step}.`);
     } catch (error) {
-      // The trainer may have replaced the checkpoint meanwhile.
+      // The trainer may have replaced the checkpoint in the meantime.
       logger.warn(
         `New weights could not be loaded: ${describeError(error)}. The old ones are used until the next check.`,
       );

@@ -1,4 +1,4 @@
-/** Describes the served model: run, train step, checkpoint and last evaluation. */
+/** Describes the served model: training run, train step, checkpoint and last evaluation. */
 import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';
 import { listCheckpoints } from '@trinity-rft/trainer';
@@ -16,7 +16,7 @@ export const runOf = ({ project, name }: Pick<Stage, 'project' | 'name'>): strin
 export const servedName = (stage: Stage): string =>
   stage.explorer.rolloutModel.name ?? runOf(stage);
 
-/** Line for the user who starts a server. */
+/** Returns a description of the served model for the user who starts a server. */
 export async function describeServed(stage: Stage, step: number): Promise<string> {
   const { jobDirectory, model } = stage;
   const name = `Model: ${servedName(stage)}`;

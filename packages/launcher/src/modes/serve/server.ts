@@ -1,4 +1,4 @@
-/** Server of mode `serve`: opens, runs until the interrupt, and shuts down cleanly. */
+/** Opens the server of mode `serve`, serves until the interrupt, and shuts the server down. */
 import { ModelError } from '@trinity-rft/core';
 import { openEndpointServer, type EndpointServer, type Refusals } from '@trinity-rft/model';
 import { createBodyThread, readBody } from '@trinity-rft/model/internal';
@@ -22,7 +22,9 @@ export interface ServerParts {
   readonly commit: Commit;
   /** More entries for `/metrics`. */
   readonly extraMetrics?: ServeOptions['extraMetrics'];
-  /** Loads new weights until the signal aborts; may end earlier. A rejection ends the server. */
+  /**
+   * Loads new weights until the signal aborts. May resolve earlier. A rejection ends the server.
+   */
   readonly updateWeights: (signal: AbortSignal) => Promise<ServedWeights>;
 }
 
@@ -32,7 +34,7 @@ export async function serveUntilInterrupted(
 ): Promise<StageResult> {
   const { runtime, serve: options = {} } = context;
   const { turns, engine, updateWeights } = parts;
-  // Finishes the commit during which an earlier process ended.
+  // Finishes the commit that an earlier process began but did not finish.
   if (await turns.unfinishedBatch()) await parts.commit();
   const bodies = createBodyThread();
   const parseLongBody: typeof bodies.parse = (body) => bodies.parse(body);
@@ -65,7 +67,8 @@ export async function serveUntilInterrupted(
     await endpoint.close();
     await bodies.close();
     stop.abort();
-    // A failure has rejected the race above, or will reject `await update`.
+    // The error is ignored here: it has rejected the race above, or will reject `await update`
+    // below.
     await update.catch(() => undefined);
   }
   const { step, checkpoint } = await update;

@@ -1,4 +1,4 @@
-/** Handlers that answer a product's clients: one recording model per session. */
+/** Creates handlers that answer a product's clients, with one recording model per session. */
 import { randomBytes } from 'node:crypto';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
@@ -14,14 +14,11 @@ interface Parts {
   readonly sampler: Sampler;
   readonly format: ChatFormat;
   readonly encoder: EncoderThread;
-  /** Number of times that the server was started, so that the seeds of each process differ. */
+  /** Number of times that the server was started. It makes the seeds of each process different. */
   readonly start: number;
 }
 
-/**
- * Creates the handlers. Session ids are random, so that they never repeat those of an earlier
- * process.
- */
+/** Creates the handlers. Ids are random, so that they never equal those of an earlier process. */
 export function sessionHandlers(
   stage: StageConfig,
   runtime: Runtime,
@@ -37,12 +34,12 @@ export function sessionHandlers(
     modelEntry: () => ({ run: runOf(stage), step: sampler.policyVersion }),
     reasoning: reasoningHistory,
     encodeLongText: (text: string) => encoder.encode(text),
-    // A product's clients may set sampling options, as on any other server.
+    // A product's clients may set sampling options, as with any other server.
     clientSampling: 'respect' as const,
     constrainedDecoding: true,
     strictFields: true,
     streamText: 'sampled' as const,
-    // The turn store records instead.
+    // The turn store records the calls instead.
     recordHistory: false,
     runtime: {
       clock,

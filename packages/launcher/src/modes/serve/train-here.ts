@@ -1,6 +1,6 @@
 /**
- * Trains in the process that serves, on one engine, whose sampler changes weights between two
- * calls.
+ * Trains in the operating-system process that serves. One engine trains and samples. Its sampler
+ * changes weights between two calls.
  */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Logger, Runtime } from '@trinity-rft/core';
@@ -47,7 +47,7 @@ export interface TrainHere extends Omit<TrainerParts, 'totalSteps'> {
   readonly signal: AbortSignal;
 }
 
-/** Trains. Sequences in flight finish on the weights that they started with. */
+/** Trains. Sequences in flight finish with the weights that they started with. */
 export function trainHere(
   stage: StageConfig,
   runtime: Runtime,

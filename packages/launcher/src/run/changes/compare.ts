@@ -1,9 +1,12 @@
-/** Compares settings with those that a run was last started with. */
+/** Compares settings with those with which a training run was last started. */
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Settings } from '../../assembly/settings.js';
 
-/** Settings with the folder of their run, so that moving a project changes no setting. */
+/**
+ * Settings with the folder of their training run. The folder is needed so that moving a project
+ * does not count as a change.
+ */
 export interface PlacedSettings {
   readonly jobDirectory: string;
   readonly settings: Settings;
@@ -35,7 +38,10 @@ function fromFolder(folder: string, value: unknown): unknown {
   return typeof value === 'string' && path.isAbsolute(value) ? path.relative(folder, value) : value;
 }
 
-/** Merges the changes of an item's keys into one if the whole item was added or removed. */
+/**
+ * Merges the changes of all keys of a list item into one change if the whole item was added or
+ * removed.
+ */
 function itemsAsOne(
   changes: readonly Change[],
   { before, now }: { readonly before: PlacedSettings; readonly now: PlacedSettings },
@@ -53,7 +59,7 @@ function itemsAsOne(
   return [...new Map(merged.map((change) => [change.key, change])).values()];
 }
 
-/** Removes changes of keys that inherit the same change from a higher section. */
+/** Removes a change of a key if the key inherits the same change from a higher section. */
 function withoutInherited(changes: readonly Change[]): readonly Change[] {
   const parts = (key: string): readonly string[] =>
     key.replace(/\.max_tokens$/, '.max_response_tokens').split('.');

@@ -1,9 +1,15 @@
-/** Keeps the device of a run with `model.device: auto`, because devices compute other numbers. */
+/**
+ * Keeps the device of a training run with `model.device: auto`, because results differ between
+ * devices.
+ */
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { onDevice } from '../../assembly/models/device.js';
 import { readRecord } from './record.js';
 
-/** Replaces `auto` by the recorded device. An explorer chooses for its own machine. */
+/**
+ * Replaces `auto` by the recorded device. Does not change the stages of explorers, which choose the
+ * device of their own machine.
+ */
 export function withRecordedDevices<T extends ResolvedConfig>(config: T): T {
   const { jobDirectory, stages } = config;
   const [first, ...rest] = stages;

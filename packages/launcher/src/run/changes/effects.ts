@@ -1,10 +1,12 @@
-/** Effects of changed settings on a run that has begun. */
+/** Describes the effects of changed settings on a training run that has begun. */
 import type { Mode } from '@trinity-rft/config';
 
 export interface Effect {
   /** Completes the sentence "the setting ...". */
   readonly text: string;
-  /** True if the change is refused, because the continued run would mix two different runs. */
+  /**
+   * True if the change is refused, because the continued training run would mix two different ones.
+   */
   readonly refused: boolean;
 }
 
@@ -144,7 +146,7 @@ const rules: readonly Rule[] = [
   },
 ];
 
-/** Effect of a change of `key`. */
+/** Returns the effect of a change of `key`. */
 export function effectOf(key: string, mode: Mode): Effect {
   const plain = key.replaceAll(/\[\d+\]/g, '');
   const fitting = rules

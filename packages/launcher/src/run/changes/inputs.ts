@@ -1,4 +1,4 @@
-/** Inputs of a stage besides its configuration: digests of files and of rows. */
+/** Computes digests of the inputs of a stage other than its configuration: files and rows. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isGguf } from '@trinity-rft/chat/gguf';
@@ -13,10 +13,16 @@ interface InputDigest {
   readonly stat?: FileStat;
 }
 
-/** Digests by the key of the setting that names the file; `<key>/<file>` for a file in a folder. */
+/**
+ * Digests, keyed by the setting that names the file, or by `<setting>/<file>` for a file in a
+ * folder.
+ */
 export type Inputs = Readonly<Record<string, InputDigest>>;
 
-/** Metadata that changes with every write: programs cannot set the status-change time. */
+/**
+ * Metadata that changes with every write. It includes the status-change time, which programs cannot
+ * set.
+ */
 interface FileStat {
   readonly sizeBytes: number;
   readonly changedMs: number;
@@ -24,7 +30,7 @@ interface FileStat {
 }
 
 export interface InputSources {
-  /** Digests of rows, by the key of the setting that names them. */
+  /** Digests of rows, keyed by the setting that names the rows. */
   readonly rows: Readonly<Record<string, string>>;
   /** Modules of plugins. */
   readonly plugins: readonly string[];
@@ -35,15 +41,15 @@ export interface InputSources {
 }
 
 /**
- * True if a change of the input is refused; false for plugins and files of arguments, which the run
- * itself may write.
+ * Returns true if a change of the input is refused. Returns false for plugins, and for files in
+ * arguments, which the training run itself may write.
  */
 export const isBinding = (key: string): boolean => !/^plugins\/|[_.]args\./.test(key);
 
-/** Keys of model folders; only the files at their top level are read. */
+/** Matches keys of model folders, of which only files at the top level are read. */
 const ofModels =
   /^(?:model\.(?:model_path|critic_model_path|lora_configs\[\d+\]\.path)|explorer\.auxiliary_models\[\d+\]\.model_path)$/;
-/** Keys of arguments for the user's code that may name a file. */
+/** Matches keys of arguments for the user's code that may name a file. */
 const ofUsers = /^(?!monitor\.).*[_.]args\.(?!.*(?:cache|out|log|tmp|save|work|result))/;
 
 export async function inputsOf(stage: StageConfig, sources: InputSources): Promise<Inputs> {
@@ -66,7 +72,10 @@ export async function inputsOf(stage: StageConfig, sources: InputSources): Promi
   return digests;
 }
 
-/** Keys of inputs that differ, including files added to or removed from a folder. */
+/**
+ * Returns the keys of inputs that differ, including files that were added to or removed from a
+ * folder.
+ */
 export function changedInputs(before: Inputs, now: Inputs): readonly string[] {
   const settings = new Set(Object.keys(before).map((key) => key.split('/')[0]));
   const keys = new Set([...Object.keys(before), ...Object.keys(now)]);
@@ -79,7 +88,10 @@ export function changedInputs(before: Inputs, now: Inputs): readonly string[] {
 
 type NamedFile = readonly [key: string, file: string];
 
-/** Files of a model folder. A hub id needs none: its fixed revision identifies them. */
+/**
+ * Returns the files of a model folder. Returns none for a hub id, whose revision identifies the
+ * files.
+ */
 async function filesOfModel(key: string, place: string): Promise<readonly NamedFile[]> {
   if (!path.isAbsolute(place)) return [];
   if (isGguf(place)) return [[key, place]];
@@ -89,7 +101,10 @@ async function filesOfModel(key: string, place: string): Promise<readonly NamedF
     .map(({ name }) => [`${key}/${name}`, path.join(place, name)]);
 }
 
-/** Maximum number of files of a folder, without subfolders; more are data to select from. */
+/**
+ * Maximum number of files in a folder (without subfolders) that counts as an input. A larger folder
+ * is assumed to be a data set of which only parts are read.
+ */
 const mostFiles = 200;
 
 async function filesOfArgument(key: string, place: string): Promise<readonly NamedFile[]> {

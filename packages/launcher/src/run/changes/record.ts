@@ -1,4 +1,7 @@
-/** `settings.json`: the settings that the stages of a run were last started with. */
+/**
+ * Reads and writes `settings.json`, the settings with which the stages of a training run were last
+ * started.
+ */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -18,7 +21,7 @@ export interface SettingsRecord {
 }
 
 /**
- * Reads the record; undefined if there is none.
+ * Reads the record. Returns undefined if there is none.
  * @throws CheckpointError when the file was changed or is damaged
  */
 export function readRecord(jobDirectory: string): SettingsRecord | undefined {
@@ -28,7 +31,7 @@ export function readRecord(jobDirectory: string): SettingsRecord | undefined {
     text = readFileSync(file, 'utf8');
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    // Below a file: the mkdir error is reported later.
+    // ENOTDIR: a parent of the folder is a file. The error of mkdir is reported later.
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw damaged(file, `cannot be read: ${describeError(cause)}`, cause);
   }
@@ -37,7 +40,10 @@ export function readRecord(jobDirectory: string): SettingsRecord | undefined {
   return record;
 }
 
-/** @throws CheckpointError when the file cannot be written */
+/**
+ * Writes the record with its digest.
+ * @throws CheckpointError when the file cannot be written
+ */
 export function writeRecord(record: SettingsRecord): void {
   const file = path.join(record.jobDirectory, fileName);
   const text = JSON.stringify({ ...record, sha256: digestOf(record) }, null, 2);

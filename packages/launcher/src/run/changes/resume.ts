@@ -1,4 +1,7 @@
-/** Describes changes of a configuration for the run that it resumes. */
+/**
+ * Describes how a configuration has changed since the training run that it resumes was last
+ * started.
+ */
 import type { ConfigProblem, ProblemAt, ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { configError, showValue } from '@trinity-rft/config/internal';
 import { changesBetween, type Change } from './compare.js';
@@ -9,16 +12,17 @@ import { settingsOf, type Settings } from '../../assembly/settings.js';
 
 interface Resumed {
   readonly config: ResolvedConfig;
-  /** Index of the current stage; the number of stages if all are done. */
+  /** Index of the current stage, or the number of stages if all are done. */
   readonly latestStage: number;
-  /** True if the folder belongs to a run that was started before. */
+  /** True if the folder belongs to a training run that was started before. */
   readonly hasBegun: boolean;
   readonly problemAt: ProblemAt;
 }
 
 /**
- * One line per setting that has changed since the run was last started, with its effect.
- * @throws ConfigError with the changes that the run cannot continue with
+ * Returns one line for each setting that has changed since the training run was last started, with
+ * the effect of the change.
+ * @throws ConfigError with the changes that prevent the training run from continuing
  */
 export function describeChanges({ config, latestStage, ...more }: Resumed): readonly string[] {
   const { jobDirectory, stages } = config;
@@ -48,8 +52,8 @@ interface ReadAgain extends Pick<Resumed, 'config' | 'problemAt'> {
 }
 
 /**
- * One line per file that has changed since the stage was last started.
- * @throws ConfigError with the files that the run cannot continue with
+ * Returns one line for each file that has changed since the stage was last started.
+ * @throws ConfigError with the changed files that prevent the training run from continuing
  */
 export function describeInputs({ config, stage, ...more }: ReadAgain): readonly string[] {
   const { inputs, isAccepted, problemAt } = more;
@@ -78,8 +82,8 @@ export function describeInputs({ config, stage, ...more }: ReadAgain): readonly 
 const settingOf = (key: string): string => key.split('/')[0] ?? key;
 
 /**
- * True if the settings now name another file or another part of the file: a change of settings, not
- * of contents.
+ * Returns true if the settings now name another file, or another part of the file. This is a change
+ * of settings, not of contents.
  */
 function isChosenAnew(key: string, changed: readonly string[]): boolean {
   const item = settingOf(key).replace(/\.path$/, '');
@@ -99,7 +103,7 @@ function whatChanged(key: string, settings: Settings): string {
   return `the contents of ${[value, ...file].join('/')} have`;
 }
 
-/** True if the stage has been opened before. */
+/** Returns true if the stage was started before. */
 export const isRecorded = (
   { jobDirectory }: ResolvedConfig,
   { stageIndex }: StageConfig,
@@ -123,7 +127,7 @@ export function recordSettings(
   });
 }
 
-/** Inputs of the stage when it was last started. */
+/** Returns the inputs that the stage had when it was last started. */
 export const recordedInputs = (
   { jobDirectory }: ResolvedConfig,
   { stageIndex }: StageConfig,

@@ -1,10 +1,13 @@
-/** Reports when a run ends too early or its event loop is blocked. */
+/**
+ * Reports if the operating-system process of a training run ends too early, or if its event loop is
+ * blocked.
+ */
 import { writeFileSync, writeSync } from 'node:fs';
 import { currentRun } from '@trinity-rft/explorer/internal';
 import { startWatchdog } from './watchdog.js';
 
 export interface GuardOptions {
-  /** File for the text about an early end. */
+  /** File to which a report of an early end is written. */
   readonly failureFile: string;
   /** The longest time that an attempt may take, in ms. */
   readonly maxTimeoutMs: number;
@@ -14,7 +17,8 @@ export interface GuardOptions {
 
 const interrupted = 130;
 /**
- * Time in ms after which a blocked event loop is reported; loading a model may take some seconds.
+ * Time in ms after which a blocked event loop is reported. Loading a model may block it for some
+ * seconds.
  */
 const reportAfterMs = 4000;
 
@@ -32,7 +36,7 @@ export function guardProcess(options: GuardOptions): { stop(): Promise<void> } {
   };
 }
 
-/** Reports an early end, and sets an exit code that signals an error. */
+/** Reports an early end of the process, and sets an exit code that signals an error. */
 function reportExit(code: number, { failureFile, signal }: GuardOptions): void {
   if (code === interrupted && signal.aborted) return;
   const run = currentRun();
@@ -43,7 +47,7 @@ function reportExit(code: number, { failureFile, signal }: GuardOptions): void {
     try {
       write();
     } catch {
-      // The other write may still work, and the exit code shows the failure as well.
+      // Ignored: the other write may still succeed, and the exit code shows the failure as well.
     }
   }
 }

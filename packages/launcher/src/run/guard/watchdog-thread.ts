@@ -1,6 +1,6 @@
 /**
- * The watchdog's thread: notices a blocked event loop of the main thread, and reports where it is
- * stuck. Imports only Node's own modules, to start quickly.
+ * The watchdog's thread. It detects that the event loop of the main thread is blocked, and reports
+ * the code that blocks it. It imports only modules of Node, so that it starts quickly.
  */
 import { writeSync } from 'node:fs';
 import { Session } from 'node:inspector';
@@ -13,13 +13,18 @@ export interface WatchdogTask {
   readonly reportAfterMs: number;
   /** Time in ms that the main thread may be blocked before the process is ended. */
   readonly endAfterMs: number;
-  /** Expression for the main thread: lets signals act as if unhandled, and returns the place. */
+  /**
+   * Expression that the main thread evaluates. It removes the signal handlers, and returns the
+   * place of the blocking code.
+   */
   readonly releaseExpression: string;
 }
 
 const { beats, reportAfterMs, endAfterMs, releaseExpression } = workerData as WatchdogTask;
 const everyMs = 250;
-/** Time in ms to wait for the main thread to pause: native code does not respond. */
+/**
+ * Time in ms to wait until the main thread pauses. A main thread in native code does not respond.
+ */
 const pauseTimeoutMs = 1500;
 
 /** Result of {@link WatchdogTask.releaseExpression}. */
@@ -30,7 +35,8 @@ export interface Place {
 }
 
 let lastBeat = Atomics.load(beats, 0);
-// Counts own ticks instead of the clock: a machine that slept has not been blocked.
+// Counts ticks of this thread instead of the time, because sleep of the machine does not count as
+// blocked.
 let blockedTicks = 0;
 let reported = false;
 
@@ -63,7 +69,7 @@ function report(place: Place | undefined): void {
   );
 }
 
-/** Reports the place of a call that blocked the main thread, once the call has returned. */
+/** Reports the place of a call that blocked the main thread. Called after the call has returned. */
 const returned = (place: Place): void =>
   say(`The call that blocked it was made by ${named(place)}.`);
 
@@ -115,6 +121,6 @@ function say(text: string): void {
   try {
     writeSync(2, `\n${text}\n`);
   } catch {
-    // The output of the process is not read.
+    // Nothing reads the output of the process.
   }
 }

@@ -1,4 +1,4 @@
-/** Notices a blocked event loop from another thread. */
+/** Starts a thread that detects a blocked event loop of the main thread. */
 import { url as debuggerUrl } from 'node:inspector';
 import { isMainThread, Worker } from 'node:worker_threads';
 import { InvariantError } from '@trinity-rft/core';
@@ -11,13 +11,17 @@ export interface Watchdog {
 
 const beatMs = 500;
 const signals = ['SIGINT', 'SIGTERM'] as const;
-/** Name under which the watchdog's thread finds {@link release} after it has paused this thread. */
+/**
+ * Global name under which the watchdog's thread finds {@link release} after it has paused this
+ * thread.
+ */
 const releaseName = 'trinity-rft.release';
 
 /**
- * Reports on standard error when the event loop has been blocked for `reportAfterMs`, with the run
- * and the line of code, and lets the next Ctrl-C end the process. After `endAfterMs` it ends the
- * process itself. Does nothing under a debugger, whose breakpoints block the event loop too.
+ * Starts the watchdog. When the event loop has been blocked for `reportAfterMs`, it reports the
+ * rollout and the line of code on standard error. The next Ctrl-C then ends the operating-system
+ * process. After `endAfterMs`, the watchdog itself ends the process. Does nothing under a debugger,
+ * whose breakpoints block the event loop too.
  */
 export function startWatchdog(times: {
   readonly reportAfterMs: number;
@@ -43,7 +47,7 @@ export function startWatchdog(times: {
     workerData,
   });
   thread.unref();
-  // A run continues without the watchdog.
+  // The training run continues if the watchdog fails.
   thread.on('error', () => undefined);
   return {
     stop: async () => {
@@ -55,7 +59,7 @@ export function startWatchdog(times: {
   };
 }
 
-/** Place in a user's file where the thread was paused, else the innermost place. */
+/** Returns the innermost place outside of Node's own code where the thread was paused. */
 function interruptedCode(): string {
   const frames = (new InvariantError('').stack ?? '').split('\n').map((line) => line.trim());
   const below = frames.slice(frames.findIndex((frame) => frame.startsWith('at eval')) + 1);
@@ -64,8 +68,8 @@ function interruptedCode(): string {
 }
 
 /**
- * Removes and restores the handlers of signals: while the event loop is blocked, they keep a signal
- * from ending the process and are never called.
+ * Creates functions that remove and restore signal handlers. While the event loop is blocked,
+ * handlers are never called, but they prevent a signal from ending the process.
  */
 function signalHold() {
   let removed: (readonly [NodeJS.Signals, NodeJS.SignalsListener])[] = [];

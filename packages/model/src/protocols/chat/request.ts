@@ -1,4 +1,7 @@
-/** Chat completion requests: decides which fields of a client's JSON are used, ignored or rejected. */
+/**
+ * Reads chat completion requests, and decides which fields of a client's JSON are used, ignored or
+ * rejected.
+ */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { EndpointPolicy } from '../shared/endpoint-policy.js';
 import {
@@ -36,7 +39,7 @@ import {
 } from '../shared/request/tool-choice.js';
 import { checkToolResults } from '../shared/request/tool-results.js';
 
-/** Fields of a chat completion request that are used; others are ignored or rejected. */
+/** Fields of a chat completion request that are used. Other fields are ignored or rejected. */
 export interface ChatCompletionRequest extends RequestedSampling, ConstraintRequest {
   /** Messages, including the endpoint's instructions to the model. */
   readonly messages: readonly unknown[];
@@ -84,7 +87,10 @@ const usedFields: ReadonlySet<string> = new Set([
   'modalities',
 ]);
 
-/** @throws ModelError 400 naming the field that is invalid or not supported */
+/**
+ * Reads a chat completion request.
+ * @throws ModelError 400 naming the field that is invalid or not supported
+ */
 export function readRequest(body: unknown, policy: EndpointPolicy): ChatCompletionRequest {
   if (!isObject(body))
     throw invalidRequest('body', `is ${quote(body)}`, 'a chat completion request');
@@ -126,8 +132,8 @@ const unsupported: readonly UnsupportedField[] = [
 ];
 
 /**
- * Checks vLLM's fields for the end of the prompt: the model continues a last assistant message
- * without tool calls, and answers any other message.
+ * Checks vLLM's fields for the end of the prompt. The model continues a last assistant message
+ * without tool calls, and answers any other last message.
  */
 function checkEnding(body: JsonObject, messages: readonly unknown[]): void {
   const last = messages.at(-1);
@@ -151,7 +157,8 @@ const lower = (a: number | undefined, b: number | undefined): number | undefined
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 
 /**
- * Names of tools; tools without a valid name are skipped here and rejected where tools are read.
+ * Returns the names of tools. Skips tools without a valid name, which are rejected when the tools
+ * are read.
  */
 function toolNames(tools: readonly unknown[]): readonly string[] {
   return tools

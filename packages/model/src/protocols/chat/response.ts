@@ -18,8 +18,8 @@ export interface ResponseContext {
   readonly model: string;
   readonly tokenizer: Tokenizer;
   /**
-   * Fields of the request that answers need. The rest is left out, because answers are kept for a
-   * while.
+   * Fields of the request that answers need. Other fields are omitted, because answers are kept in
+   * memory for a while.
    */
   readonly request: Pick<
     ChatCompletionRequest,
@@ -27,11 +27,14 @@ export interface ResponseContext {
   >;
 }
 
-/** Reasoning under both of its names, because some frameworks read only one of them. */
+/** Returns reasoning under both of its names, because some frameworks read only one of them. */
 const reasoningFields = ({ reasoningText }: Pick<TurnSoFar, 'reasoningText'>): object =>
   reasoningText === undefined ? {} : { reasoning: reasoningText, reasoning_content: reasoningText };
 
-/** Text of an answer; null for an answer that only has tool calls, as clients expect. */
+/**
+ * Returns the text of an answer. Returns null for an answer that only has tool calls, as clients
+ * expect.
+ */
 const content = ({ responseText, toolCalls }: TurnSoFar): string | null =>
   responseText === '' && toolCalls.length > 0 ? null : responseText;
 
@@ -72,10 +75,11 @@ interface Sent {
 }
 
 /**
- * Writes for each choice: the role with the reasoning and text so far, more of both as they grow,
- * one chunk per tool call, then the finish reason. Log-probabilities and ids are only known when
- * the answer is finished, and are sent with the rest of the text. Tool calls have a chunk each,
- * because some frameworks lose calls that share a chunk or arrive in pieces.
+ * Creates a writer of chunks. For each choice it writes the role with the reasoning and text so
+ * far, more of both as they grow, one chunk per tool call, and then the finish reason.
+ * Log-probabilities and ids are only known when the answer is finished, and are sent with the rest
+ * of the text. Each tool call has a separate chunk, because some frameworks lose calls that share a
+ * chunk or arrive in pieces.
  */
 export function chunkWriter(context: ResponseContext): ChunkWriter {
   const { id, created, model, request, tokenizer } = context;
@@ -135,7 +139,8 @@ const hasContent = ({ responseText, reasoningText = '', toolCalls }: TurnSoFar):
   responseText !== '' || reasoningText !== '' || toolCalls.length > 0;
 
 /**
- * New text of a turn as a delta; the first delta names the role. Undefined if there is nothing new.
+ * Returns the new text of a turn as a delta. The first delta names the role. Returns undefined if
+ * there is nothing new.
  */
 function deltaOf({ opened, ...before }: Sent, turn: TurnSoFar): ChunkChoice['delta'] | undefined {
   if (!opened) return { role: 'assistant', content: content(turn), ...reasoningFields(turn) };

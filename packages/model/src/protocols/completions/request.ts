@@ -1,4 +1,7 @@
-/** Text completion requests: decides which fields of a client's JSON are used, ignored or rejected. */
+/**
+ * Reads text completion requests, and decides which fields of a client's JSON are used, ignored or
+ * rejected.
+ */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { EndpointPolicy } from '../shared/endpoint-policy.js';
 import {
@@ -19,7 +22,7 @@ import {
 } from '../shared/request/sampling-fields.js';
 import { checkFields } from '../shared/request/strict-fields.js';
 
-/** Fields of a text completion request that are used; others are ignored or rejected. */
+/** Fields of a text completion request that are used. Other fields are ignored or rejected. */
 export interface TextCompletionRequest extends RequestedSampling {
   readonly prompt: string | Int32Array;
   readonly n: number;
@@ -51,7 +54,10 @@ const usedFields: ReadonlySet<string> = new Set([
   'best_of',
 ]);
 
-/** @throws ModelError 400 naming the field that is invalid or not supported */
+/**
+ * Reads a text completion request.
+ * @throws ModelError 400 naming the field that is invalid or not supported
+ */
 export function readRequest(
   body: unknown,
   vocabularySize: number,
@@ -83,7 +89,7 @@ const unsupported: readonly UnsupportedField[] = [
   ],
 ];
 
-/** One prompt: text, a list of one text, token ids, or a list of one list of ids. */
+/** Reads one prompt: a text, a list of one text, token ids, or a list of one list of ids. */
 function readPrompt(value: unknown, vocabularySize: number): string | Int32Array {
   if (!isPresent(value)) throw invalidRequest('prompt', 'is missing', 'text or token ids');
   if (typeof value === 'string') return notEmpty(value);

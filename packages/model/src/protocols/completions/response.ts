@@ -18,8 +18,8 @@ export interface ResponseContext {
   readonly model: string;
   readonly tokenizer: Tokenizer;
   /**
-   * Fields of the request that answers need. The rest is left out, because answers are kept for a
-   * while.
+   * Fields of the request that answers need. Other fields are omitted, because answers are kept in
+   * memory for a while.
    */
   readonly request: Pick<TextCompletionRequest, 'logprobs' | 'includeUsage' | 'returnTokenIds'>;
 }
@@ -34,9 +34,9 @@ export function toCompletion(generation: Generation, context: ResponseContext): 
 }
 
 /**
- * Writes for each choice its text as it grows, then its finish reason; at the end the usage, if
- * requested. Log-probabilities and ids are only known when the answer is finished, and are sent
- * with the rest of the text.
+ * Creates a writer of chunks. For each choice it writes the text as it grows, and then the finish
+ * reason. At the end it writes the usage, if requested. Log-probabilities and ids are only known
+ * when the answer is finished, and are sent with the rest of the text.
  */
 export function chunkWriter(context: ResponseContext): ChunkWriter {
   const { includeUsage, logprobs, returnTokenIds } = context.request;
@@ -112,8 +112,9 @@ function choices(generation: Generation, context: ResponseContext): Choice[] {
 }
 
 /**
- * Converts log-probabilities. Offsets count characters; those of a stop token, and of tokens after
- * a stop string, are beyond the text. The alternatives of a token include the token itself.
+ * Converts log-probabilities. Offsets are numbers of characters. The offsets of a stop token, and
+ * of tokens after a stop string, are beyond the text. The alternatives of a token include the token
+ * itself.
  */
 function toLogprobs(
   {

@@ -3,7 +3,10 @@ import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent, list, type JsonObject } from '../shared/request/fields.js';
 import { openReasoning } from '../shared/sealed-reasoning.js';
 
-/** @throws ModelError 400 naming the message and block */
+/**
+ * Converts the system prompt and the messages of a request.
+ * @throws ModelError 400 naming the message and block
+ */
 export function toChatMessages(body: JsonObject): readonly JsonObject[] {
   const system = isPresent(body['system'])
     ? [{ role: 'system', content: textOf(body['system'], 'system') }]

@@ -17,7 +17,9 @@ export function errorBody(error: unknown): ErrorBody {
 /** Error types whose names differ between OpenAI's API and Anthropic's. */
 const types: Readonly<Record<string, string>> = { server_error: 'api_error' };
 
-/** Response for an error, with the same status and headers as in the other protocols. */
+/**
+ * Creates the response for an error, with the same status and headers as in the other protocols.
+ */
 export function errorResponse(error: unknown): Response {
   const { status, headers } = openAIResponse(error);
   const body = errorBody(error);

@@ -15,8 +15,8 @@ interface Open {
 }
 
 /**
- * Creates a writer of stream events. Thinking and text grow by deltas, one block after the other;
- * tool calls are sent complete, at the end.
+ * Creates a writer of stream events. Thinking and text are sent as deltas, one block after the
+ * other. Tool calls are sent complete, at the end.
  */
 export function eventWriter(head: MessageHead): EventWriter<{ readonly body: MessageBody }> {
   let begun = false;
@@ -114,7 +114,7 @@ const signature = (index: number, thinking: string): Step => ({
 
 const stop = (index: number): Step => ({ type: 'content_block_stop', index });
 
-/** Events for an error after the stream has begun. */
+/** Returns the events for an error after the stream has begun. */
 export const failureEvents = (error: unknown): readonly ServerEvent[] => [
   { event: 'error', data: errorBody(error) },
 ];

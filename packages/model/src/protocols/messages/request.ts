@@ -1,4 +1,7 @@
-/** Requests of Anthropic's Messages API: decides which fields of a client's JSON are used or rejected. */
+/**
+ * Reads requests of Anthropic's Messages API, and decides which fields of a client's JSON are used
+ * or rejected.
+ */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { EndpointPolicy } from '../shared/endpoint-policy.js';
 import {
@@ -47,7 +50,10 @@ export interface MessagesRequest extends RequestedSampling, ConstraintRequest {
   readonly stream: boolean;
 }
 
-/** @throws ModelError 400 naming the field that is invalid or not supported */
+/**
+ * Reads a request.
+ * @throws ModelError 400 naming the field that is invalid or not supported
+ */
 export function readRequest(body: unknown, policy: EndpointPolicy): MessagesRequest {
   if (!isObject(body)) throw invalidRequest('body', `is ${quote(body)}`, 'a Messages request');
   list(body, 'stop_sequences');
@@ -98,7 +104,7 @@ const usedFields: ReadonlySet<string> = new Set([
   'seed',
   'stream',
   'mcp_servers',
-  // Only concerns the prompt caches of Anthropic's servers.
+  // This field only affects the prompt caches of Anthropic's servers.
   'cache_control',
 ]);
 
@@ -131,8 +137,8 @@ function readChoice(
 }
 
 /**
- * Variables of the chat template. Token budgets for thinking are not enforced: `max_tokens` limits
- * thinking and answer together.
+ * Returns the variables of the chat template. Token budgets for thinking are not enforced.
+ * `max_tokens` limits thinking and answer together.
  */
 function templateArgs(body: JsonObject, output: JsonObject): JsonObject | undefined {
   const { type } = object(body, 'thinking');

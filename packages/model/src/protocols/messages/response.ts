@@ -35,7 +35,7 @@ export interface MessageBody {
   };
 }
 
-/** A message without content, for the start of a stream. */
+/** Creates a message without content, for the start of a stream. */
 export const newMessage = ({ id, model }: MessageHead): MessageBody => ({
   id,
   type: 'message',
@@ -47,9 +47,12 @@ export const newMessage = ({ id, model }: MessageHead): MessageBody => ({
   usage: usage(0, 0),
 });
 
-/** Content in the order in which models write it: thinking, text, tool calls. */
+/**
+ * Converts a generation to a message. Its content is in the order in which models write: thinking,
+ * text, tool calls.
+ */
 export function toMessage({ promptIds, choices }: Generation, head: MessageHead): MessageBody {
-  const { response, sequence } = choices[0]!; // This API has no `n`: there is one choice.
+  const { response, sequence } = choices[0]!; // This API has no `n`, so there is one choice.
   const { reasoningText, responseText, toolCalls, finishReason } = response;
   const { stopString } = sequence;
   const reason = stopString === undefined ? stopReasons[finishReason] : 'stop_sequence';
@@ -82,8 +85,8 @@ const thinkingBlock = (thinking: string): Block => ({
 });
 
 /**
- * Block of a tool call. The arguments are always an object, because parsers of tool calls accept
- * nothing else.
+ * Creates the block of a tool call. The arguments are always an object, because parsers of tool
+ * calls accept nothing else.
  */
 const toolBlock = ({ id, function: { name, arguments: args } }: ToolCall): Block => ({
   type: 'tool_use',

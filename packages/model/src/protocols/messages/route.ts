@@ -51,7 +51,7 @@ export async function messages(
   }
 }
 
-/** `POST /v1/messages/count_tokens`: number of tokens of a request's prompt. */
+/** `POST /v1/messages/count_tokens`: counts the tokens of a request's prompt. */
 export async function countTokens(
   request: Request,
   context: RouteContext,

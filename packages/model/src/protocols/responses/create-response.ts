@@ -18,7 +18,7 @@ import {
 } from './response-store.js';
 import { newResponse, toResponse, type ResponseBody } from './response.js';
 
-/** A request, and everything that it refers to. */
+/** A request, and the stored items that it refers to. */
 interface ResolvedRequest {
   readonly parsed: ResponsesRequest;
   readonly previous: StoredResponse | undefined;
@@ -36,7 +36,8 @@ const json = jsonEncoding<Created, ResponseHead>(({ body }) => body);
 const sse = sseAfter(-1);
 
 /**
- * Encoding as a stream of only those events with a higher sequence number than `sequenceNumber`.
+ * Creates the encoding as a stream of the events whose sequence number is greater than
+ * `sequenceNumber`.
  */
 export function sseAfter(sequenceNumber: number): AnswerEncoding<Created, ResponseHead> {
   return sseEncoding<Created, ResponseHead>({

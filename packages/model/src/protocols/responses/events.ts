@@ -26,7 +26,7 @@ export interface ResponseHead {
   readonly sealReasoning: boolean;
 }
 
-/** State that a finished response had before its first token. */
+/** Returns the state that a finished response had before its first token. */
 export function headOf({ body }: { readonly body: ResponseBody }): ResponseHead {
   const { completed_at: _, usage: __, ...rest } = body;
   const beginning = { status: 'in_progress', incomplete_details: null, output: [] } as const;
@@ -45,7 +45,7 @@ interface Place {
 }
 
 /**
- * Creates a writer of stream events. Reasoning and text grow by deltas; tool calls are sent
+ * Creates a writer of stream events. Reasoning and text are sent as deltas. Tool calls are sent
  * complete, at the end of the response.
  */
 export function eventWriter({
@@ -112,8 +112,8 @@ export function eventWriter({
 }
 
 /**
- * Sets absent `completed_at` and `usage` to null, and casts the type: the openai package requires
- * `output_text`, which the package's client adds itself.
+ * Sets absent `completed_at` and `usage` to null. Casts the type, because the openai package's type
+ * requires `output_text`, which the package's client adds itself.
  */
 const asWire = (response: ResponseBody): OpenAI.Responses.Response =>
   ({ completed_at: null, usage: null, ...response }) as unknown as OpenAI.Responses.Response;
@@ -144,7 +144,7 @@ function opening(item: TextItem, place: Place): readonly Step[] {
   ];
 }
 
-/** The item, without its content. */
+/** Returns the item without its content. */
 function emptied(item: OutputItem): OutputItem {
   const status = 'in_progress' as const;
   if (item.type === 'message') return { ...item, status, content: [] };
@@ -211,15 +211,15 @@ function callSteps(item: CallItem, place: Place): readonly Step[] {
   return [
     { type: 'response.output_item.added', output_index, item: emptied(item) },
     { type: 'response.function_call_arguments.delta', ...place, delta: args },
-    // Older clients expect the name here as well.
+    // Older clients expect the name in this event as well.
     { type: 'response.function_call_arguments.done', ...place, ...{ name }, arguments: args },
     { type: 'response.output_item.done', output_index, item },
   ];
 }
 
 /**
- * Events for an error after the stream has begun, in both formats that clients know: fields at the
- * top level, and the same fields under `error`.
+ * Returns the events for an error after the stream has begun. They have both formats that clients
+ * read: fields at the top level, and the same fields under `error`.
  */
 export function failureEvents(error: unknown): readonly ServerEvent[] {
   const body = errorBody(error);

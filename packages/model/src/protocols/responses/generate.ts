@@ -9,8 +9,8 @@ import type { Item } from './items.js';
 import type { ResponsesRequest } from './request.js';
 
 /**
- * Samples the answer to a conversation. The instructions of this request come first; instructions
- * of earlier requests do not carry over.
+ * Samples the answer to a conversation. The instructions of this request come first. Instructions
+ * of earlier requests are not used again.
  * @throws ModelError, CancelledError, EngineError
  */
 export async function generate(
@@ -59,7 +59,7 @@ export async function generate(
   }
 }
 
-/** Names of the fields in the Responses API, keyed by our names. */
+/** Names of fields in the Responses API, keyed by their names in this package. */
 const fieldNames: Readonly<Record<string, string>> = {
   messages: 'input',
   maxTokens: 'max_output_tokens',

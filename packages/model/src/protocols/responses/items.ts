@@ -5,7 +5,7 @@ import { ModelError } from '@trinity-rft/core';
 import { isObject, isPresent, type JsonObject } from '../shared/request/fields.js';
 import { openReasoning } from '../shared/sealed-reasoning.js';
 
-/** An item whose references are resolved. */
+/** An item after its references were resolved. */
 export interface Item {
   /** JSON of the item as it was sent or received. */
   readonly wire: JsonObject;
@@ -14,7 +14,7 @@ export interface Item {
   readonly callIndex?: number;
 }
 
-/** Finds a stored item of this rollout; undefined for an unknown id. */
+/** Finds a stored item of this rollout. Returns undefined for an unknown id. */
 export type FindItem = (id: string) => Item | undefined;
 
 /**
@@ -54,7 +54,7 @@ function readItem(value: unknown, path: string, find: FindItem): Item {
   return { wire: { ...value, type }, message: read(value, path, find) };
 }
 
-/** Type of an item for clients that omit it. */
+/** Infers the type of an item, because some clients omit it. */
 const impliedType = (value: JsonObject): string | undefined =>
   isPresent(value['role'])
     ? 'message'
@@ -107,8 +107,8 @@ function readOutput(item: JsonObject, path: string): NormalMessage {
 }
 
 /**
- * Reads the text of a reasoning item: clients send its content, its summary, its encrypted content,
- * or only its id.
+ * Reads the text of a reasoning item. Clients may send its content, its summary, its encrypted
+ * content, or only its id.
  */
 function readReasoning(item: JsonObject, path: string, find: FindItem): NormalMessage {
   const sealed = isPresent(item['encrypted_content'])
@@ -146,7 +146,7 @@ function string(item: JsonObject, key: string, path: string): string {
   );
 }
 
-/** Normalizes a message by the rules for chat completions; only the paths in errors differ. */
+/** Normalizes a message by the rules for chat completions. Only the paths in errors differ. */
 function normalize(message: JsonObject, path: string, contentField = 'content'): NormalMessage {
   try {
     return normalizeMessages([message])[0]!;
@@ -165,9 +165,9 @@ function normalize(message: JsonObject, path: string, contentField = 'content'):
 }
 
 /**
- * Rejects items that OpenAI's servers reject too: an output without an earlier call, and a repeated
- * call within one turn (a client that sends items of the previous response again). Ids may be
- * reused in later turns.
+ * Rejects items that OpenAI's servers also reject: an output without an earlier call, and a
+ * repeated call within one turn. A client causes the latter when it sends items of the previous
+ * response again. Ids may be reused in later turns.
  * @throws ModelError 400 naming the item
  */
 export function checkCalls(before: readonly Item[], input: readonly Item[]): void {

@@ -1,4 +1,7 @@
-/** Responses requests: decides which fields of a client's JSON are used, ignored or rejected. */
+/**
+ * Reads requests of the Responses API, and decides which fields of a client's JSON are used,
+ * ignored or rejected.
+ */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { EndpointPolicy } from '../shared/endpoint-policy.js';
 import {
@@ -34,7 +37,7 @@ import {
   type ToolChoice,
 } from '../shared/request/tool-choice.js';
 
-/** Fields of a Responses request that are used; all others are ignored or rejected. */
+/** Fields of a request that are used. Other fields are ignored or rejected. */
 export interface ResponsesRequest extends RequestedSampling, ConstraintRequest {
   /** Input items as the client sent them, which are read later. */
   readonly input: string | readonly unknown[];
@@ -57,7 +60,7 @@ export interface ResponsesRequest extends RequestedSampling, ConstraintRequest {
   readonly sealReasoning: boolean;
   /** Value of `text.format`, if it requires JSON. */
   readonly format?: ResponseFormat;
-  /** Request as the client sent it. */
+  /** The request as the client sent it. */
   readonly body: JsonObject;
 }
 
@@ -73,7 +76,7 @@ const usedFields: ReadonlySet<string> = new Set([
   'chat_template_kwargs',
   'include',
   'max_output_tokens',
-  // Concerns hosted tools, which are rejected.
+  // This field only affects hosted tools, which are rejected.
   'max_tool_calls',
   'temperature',
   'top_p',
@@ -89,13 +92,16 @@ const usedFields: ReadonlySet<string> = new Set([
 
 const textFields: ReadonlySet<string> = new Set(['format']);
 
-/** @throws ModelError 400 naming the field that is invalid or not supported */
+/**
+ * Reads a request.
+ * @throws ModelError 400 naming the field that is invalid or not supported
+ */
 export function readRequest(body: unknown, policy: EndpointPolicy): ResponsesRequest {
   if (!isObject(body)) throw invalidRequest('body', 'is not a JSON object', 'a Responses request');
   rejectUnsupported(body, unsupported);
   checkFields(body, usedFields, policy);
   checkFields(object(body, 'text'), textFields, policy, 'text.');
-  // These fields are only checked; the answer repeats them.
+  // These fields are only checked and repeated in the answer.
   for (const field of ['metadata', 'reasoning']) object(body, field);
   const previousResponseId = string(body, 'previous_response_id');
   const tools = (list(body, 'tools') ?? []).map(readTool);
@@ -138,7 +144,10 @@ const unsupported: readonly UnsupportedField[] = [
   ],
 ];
 
-/** @param continues true if there is a previous response, so that the input may be absent */
+/**
+ * Reads the input.
+ * @param continues true if there is a previous response, so that the input may be absent
+ */
 function readInputField(body: JsonObject, continues: boolean): string | readonly unknown[] {
   const { input } = body;
   if (typeof input === 'string' || Array.isArray(input))

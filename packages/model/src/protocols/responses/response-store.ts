@@ -1,4 +1,4 @@
-/** State of the Responses API for one rollout: its responses, and all of their items by id. */
+/** Stores the responses of one rollout, and all of their items by id, for the Responses API. */
 import type { RouteContext } from '../shared/route.js';
 import type { Item } from './items.js';
 import type { ResponseBody } from './response.js';
@@ -7,7 +7,7 @@ export interface StoredResponse {
   /** Index of the recorded call that produced the response. */
   readonly callIndex: number;
   readonly body: ResponseBody;
-  /** The response that this one continues. */
+  /** Response that this response continues. */
   readonly previous?: StoredResponse;
   /** Items of the request. */
   readonly input: readonly Item[];
@@ -19,7 +19,10 @@ export interface ResponseStore {
   add(response: StoredResponse): void;
   get(id: string): StoredResponse | undefined;
   item(id: string): Item | undefined;
-  /** Deletes a response; false for an unknown id. Later responses keep their link to it. */
+  /**
+   * Deletes a response. Returns false for an unknown id. Later responses keep their link to the
+   * deleted response.
+   */
   delete(id: string): boolean;
 }
 
@@ -35,8 +38,8 @@ export function createResponseStore(): ResponseStore {
   return {
     add: (response) => {
       responses.set(response.body.id, response);
-      // An input item may have an id that another process made; ids of our own output have
-      // priority.
+      // An input item may have an id that another process has created. Ids of this endpoint's
+      // output take precedence.
       for (const item of response.input) {
         const id = idOf(item);
         if (id !== undefined && !items.has(id)) items.set(id, item);
@@ -52,7 +55,7 @@ export function createResponseStore(): ResponseStore {
   };
 }
 
-/** All items up to and including `response`, oldest first. */
+/** Returns all items up to and including those of `response`, oldest first. */
 export function conversationOf(response: StoredResponse | undefined): readonly Item[] {
   const parts: (readonly Item[])[] = [];
   for (let at = response; at; at = at.previous) parts.push(at.output, at.input);

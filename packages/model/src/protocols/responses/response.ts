@@ -21,7 +21,7 @@ export type OutputItem =
 
 /** Facts that are known before the first token. */
 export interface ResponseStart {
-  /** Id, which begins with `resp`; ids of items are derived from it. */
+  /** Id, which begins with `resp`. Ids of items are derived from this id. */
   readonly id: string;
   /** Seconds since the epoch. */
   readonly created: number;
@@ -34,11 +34,14 @@ interface ResponseContext extends ResponseStart {
   readonly tokenizer: Tokenizer;
 }
 
-/** Id of an item of a response: its own prefix (`rs`, `msg` or `fc`) replaces `resp`. */
+/**
+ * Returns the id of an item of a response. The prefix of the item (`rs`, `msg` or `fc`) replaces
+ * `resp`.
+ */
 export const itemIdOf = (responseId: string, prefix: string, suffix = ''): string =>
   `${responseId.replace(/^resp/, prefix)}${suffix}`;
 
-/** A response without output, for the start of a stream. */
+/** Creates a response without output, for the start of a stream. */
 export function newResponse({ id, created, model, request }: ResponseStart): ResponseBody {
   return {
     id,
@@ -57,12 +60,15 @@ export function newResponse({ id, created, model, request }: ResponseStart): Res
   };
 }
 
-/** A finished response. Its output is in the order of generation: reasoning, text, tool calls. */
+/**
+ * Creates a finished response. Its output is in the order of generation: reasoning, text, tool
+ * calls.
+ */
 export function toResponse(
   { choices, promptIds }: Generation,
   context: ResponseContext,
 ): ResponseBody {
-  const choice = choices[0]!; // This API has no `n`: there is one choice.
+  const choice = choices[0]!; // This API has no `n`, so there is one choice.
   const { response } = choice;
   const cut = response.finishReason === 'length';
   return {
@@ -127,8 +133,8 @@ function toOutput({ response, sequence }: Choice, context: ResponseContext): rea
 type Logprob = OpenAI.Responses.ResponseOutputText.Logprob;
 
 /**
- * Log-probabilities of all sampled tokens, including reasoning and tool calls, as in chat
- * completions. Empty if they were not requested.
+ * Returns the log-probabilities of all sampled tokens, including reasoning and tool calls, as in
+ * chat completions. Returns none if they were not requested.
  */
 function textLogprobs(
   sequence: SampledSequence,
@@ -153,7 +159,8 @@ export const messageItem = (
 });
 
 /**
- * Item with the reasoning as content and as summary, because some clients read only one of them.
+ * Creates an item with the reasoning as content and as summary, because some clients read only one
+ * of them.
  */
 export function reasoningItem(
   id: string,
@@ -170,7 +177,10 @@ export function reasoningItem(
   };
 }
 
-/** Token usage. `reasoning_tokens` counts the reasoning text, without its tags. */
+/**
+ * Returns the token usage. `reasoning_tokens` is the number of tokens of the reasoning text,
+ * without its tags.
+ */
 function usage(
   input: number,
   { sequence, response }: Choice,

@@ -16,7 +16,7 @@ export const responseRoutes: readonly (readonly [
   ['DELETE', '/v1/responses/*', remove],
 ];
 
-/** Returns a stored response. A stream can be requested again, starting after any event. */
+/** Returns a stored response. A client can request the stream again, starting after any event. */
 function retrieve(
   request: Request,
   { responses, deliveries }: ResponsesContext,

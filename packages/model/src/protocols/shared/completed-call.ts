@@ -28,11 +28,14 @@ export interface CompletionEncodings<Context> {
 export interface ChunkWriter {
   /** Returns chunks for the text that the turns have gained since the last call. */
   update(turns: Turns): readonly object[];
-  /** Returns the chunks for the rest, or for the whole answer if {@link update} was not called. */
+  /**
+   * Returns the chunks for the rest of the answer, or for the whole answer if {@link update} was
+   * not called.
+   */
   end(generation: Generation): readonly object[];
 }
 
-/** Encodings of a completion: JSON, or a stream of chunks followed by `[DONE]`. */
+/** Creates the encodings of a completion: JSON, and a stream of chunks followed by `[DONE]`. */
 export const completionEncodings = <Context>(
   toCompletion: (generation: Generation, context: Context) => object,
   chunkWriter: (context: Context) => ChunkWriter,

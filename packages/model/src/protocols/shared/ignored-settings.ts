@@ -1,4 +1,4 @@
-/** Log messages about client settings that the endpoint ignores. */
+/** Logs messages about client settings that the endpoint ignores. */
 import type { RouteContext } from './route.js';
 
 interface ClientSettings {

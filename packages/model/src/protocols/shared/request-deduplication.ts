@@ -1,6 +1,7 @@
 /**
- * Request deduplication: decides if a request starts a generation, joins a running one, or gets a
- * recorded answer again. Clients retry, and a retry must not become a second sample.
+ * Request deduplication. Decides if a request starts a generation, joins a generation in progress,
+ * or gets a recorded answer again. Clients retry requests, and a retry must not become a second
+ * sample.
  */
 import { CancelledError } from '@trinity-rft/core';
 import type { Counters } from '../../rollout/counters.js';
@@ -8,13 +9,13 @@ import type { PendingAnswer } from './answer/delivery.js';
 import { createLiveAnswer, type LiveAnswer } from './answer/live-answer.js';
 import { trackGenerations, type RunningGenerations } from './running-generations.js';
 
-/** Result of a call in any protocol; deduplication only reads its index. */
+/** Result of a call in any protocol. Deduplication only reads its index. */
 export interface RecordedCall {
   readonly callIndex: number;
 }
 
 interface IncomingRequest {
-  /** Key that is equal for equal requests: consists of the route and the digest of the body. */
+  /** Key that is equal for equal requests. It consists of the route and the digest of the body. */
   readonly key: string;
   /** True if the client marks the request as a retry (`x-stainless-retry-count` above 0). */
   readonly isRetry: boolean;
@@ -25,7 +26,7 @@ interface IncomingRequest {
 /**
  * Starts a generation.
  * @param signal aborts when no client waits for the answer any more, or when the rollout ends
- * @param live for clients that stream the answer
+ * @param live receives the answer as it is generated, for clients that stream it
  */
 type StartGeneration<T, Head> = (signal: AbortSignal, live: LiveAnswer<Head>) => Promise<T>;
 
@@ -43,8 +44,8 @@ export interface RequestDeduplication {
     generate: StartGeneration<T, Head>,
   ): PendingAnswer<T, Head>;
   /**
-   * Forgets delivered answers after a request was temporarily rejected: the next retry may be a
-   * retry of that request, so it must not get an answer that was delivered before.
+   * Forgets delivered answers. Call it after a request was temporarily rejected. The next retry may
+   * be a retry of that request, and must not get an answer that was delivered before.
    */
   forgetDelivered(): void;
 }
@@ -56,7 +57,7 @@ export interface Deliveries {
   markDelivered(callIndex: number): void;
 }
 
-/** Running or finished answer for one key. */
+/** Answer in progress or finished answer for one key. */
 interface Entry {
   readonly key: string;
   readonly result: Promise<RecordedCall>;
@@ -64,7 +65,7 @@ interface Entry {
   /** Controller that aborts the generation; undefined once the generation has finished. */
   generation: AbortController | undefined;
   finished: RecordedCall | undefined;
-  /** Clients that wait for the answer or are receiving it. */
+  /** Number of clients that wait for the answer or are receiving it. */
   clients: number;
   /** True if a client has received the answer. */
   delivered: boolean;
@@ -72,7 +73,7 @@ interface Entry {
 
 interface State {
   /**
-   * The latest call for each key; older equal calls cannot be joined or replayed. Finished entries
+   * The latest call for each key. Older equal calls cannot be joined or replayed. Finished entries
    * are in the order in which they finished.
    */
   readonly entries: Map<string, Entry>;
@@ -81,7 +82,10 @@ interface State {
   readonly counters: Pick<Counters, 'add'>;
 }
 
-/** Maximum number of finished answers kept without clients. Small, because retries follow soon. */
+/**
+ * Maximum number of finished answers that are kept without clients. It is small, because retries
+ * arrive soon.
+ */
 const maxFinished = 16;
 
 export function createRequestDeduplication(
@@ -112,7 +116,7 @@ export function createRequestDeduplication(
   };
 }
 
-/** The answer to join or replay; undefined if the request needs a new sample. */
+/** Returns the answer to join or replay, or undefined if the request needs a new sample. */
 function findAnswer({ entries }: State, { key, isRetry }: IncomingRequest): Entry | undefined {
   const entry = entries.get(key);
   if (!entry || entry.generation?.signal.aborted) return undefined;
@@ -146,7 +150,7 @@ function startAnswer<Head>(
       entry.generation = undefined;
       keepFinished(entries, entry);
     },
-    // A failed call was not recorded, so a retry of it is a new call.
+    // A failed call was not recorded, so its retry is a new call.
     () => {
       running.finish(generation);
       remove(entries, entry);
@@ -164,7 +168,7 @@ function keepFinished(entries: Map<string, Entry>, entry: Entry): void {
     entries.delete(old.key);
 }
 
-/** Removes an entry; returns false if a newer entry has the same key. */
+/** Removes an entry. Returns false if a newer entry has the same key. */
 const remove = (entries: Map<string, Entry>, entry: Entry): boolean =>
   entries.get(entry.key) === entry && entries.delete(entry.key);
 
@@ -192,7 +196,8 @@ function attachClient(
   signal.addEventListener('abort', lost, { once: true });
   if (signal.aborted) lost();
   const result = Promise.race([entry.result, disconnected]);
-  // The caller that awaits the result handles its failure; a body that has ended does not await it.
+  // The caller that awaits the result handles its failure. If the body has ended, nothing awaits
+  // the result.
   result.catch(detach);
   return {
     result,

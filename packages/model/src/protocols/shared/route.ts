@@ -1,4 +1,4 @@
-/** Context and answering code that routes of every protocol share. */
+/** The context of routes, and the code for answers that the routes of all protocols share. */
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { Runtime } from '@trinity-rft/core';
 import type { Counters } from '../../rollout/counters.js';
@@ -32,7 +32,7 @@ export interface RouteContext extends EndpointPolicy {
 }
 
 /**
- * Handles the requests of one path. It may reject: the endpoint turns the error into a response.
+ * Handles the requests of one path. If it rejects, the endpoint converts the error to a response.
  * @param body body of the request, if it has already been read
  */
 export type Route<Context extends RouteContext = RouteContext> = (
@@ -42,8 +42,8 @@ export type Route<Context extends RouteContext = RouteContext> = (
 ) => Promise<Answer>;
 
 /**
- * Answers a valid request: generates once, and delivers the answer each time the request is
- * repeated.
+ * Answers a valid request. Generates once, and delivers the answer again if a client retries the
+ * request.
  * @param digest digest of the request's body
  */
 export function answerRequest<T extends RecordedCall, Head>(
@@ -60,12 +60,15 @@ export function answerRequest<T extends RecordedCall, Head>(
   return deliver(context.deduplication.answer(incoming, generate), encoding, context);
 }
 
-/** Last segment of a request's path: the id in `/v1/models/ID` or `/v1/responses/ID`. */
+/**
+ * Returns the last segment of a request's path, which is the id in `/v1/models/ID` or
+ * `/v1/responses/ID`.
+ */
 export const lastSegment = ({ url }: Request): string =>
   new URL(url).pathname.replace(/\/+$/, '').split('/').at(-1) ?? '';
 
 /**
- * Returns a listener that passes turns to clients that stream; undefined if the text is not
+ * Returns a listener that passes turns to clients that stream, or undefined if the text is not
  * streamed as it is sampled.
  */
 export const turnListener = (

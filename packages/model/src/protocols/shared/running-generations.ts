@@ -1,14 +1,18 @@
-/** Tracks the running generations of a rollout, so that the end of the rollout aborts all of them. */
+/**
+ * Tracks the generations of a rollout that are in progress, so that the end of the rollout aborts
+ * all of them.
+ */
 
 export interface RunningGenerations {
-  /** Starts a generation, which is aborted by the returned controller or when the rollout ends. */
+  /** Starts a generation. The returned controller, or the end of the rollout, aborts it. */
   start(): AbortController;
   finish(generation: AbortController): void;
 }
 
 /**
- * @param rolloutSignal gets a single listener for all generations, because dependent signals are
- * expensive
+ * Creates the tracker.
+ * @param rolloutSignal signal of the rollout. It gets one listener for all generations, because
+ * dependent signals are expensive
  */
 export function trackGenerations(rolloutSignal: AbortSignal | undefined): RunningGenerations {
   const running = new Set<AbortController>();

@@ -1,4 +1,6 @@
-/** Reasoning as `encrypted_content`, for clients that store their conversations themselves. */
+/**
+ * Converts reasoning to `encrypted_content`, for clients that store their conversations themselves.
+ */
 
 /** Prefix of content from this endpoint. The content is not encrypted, because it is not secret. */
 const prefix = 'trinity.';
@@ -8,7 +10,8 @@ export function sealReasoning(reasoning: string): string {
 }
 
 /**
- * Reads reasoning that this endpoint sealed; returns an empty text for content of other servers.
+ * Reads reasoning that this endpoint has sealed. Returns an empty text for content of other
+ * servers.
  */
 export function openReasoning(sealed: string | undefined): string {
   return sealed?.startsWith(prefix)

@@ -54,7 +54,8 @@ export async function fetchAdapter(
 }
 
 /**
- * Copies the adapter from a local folder: TuFT answers with `file:///.../adapter` instead of bytes.
+ * Copies the adapter from a local folder, because TuFT answers with `file:///.../adapter` instead
+ * of bytes.
  */
 async function copyAdapter(folder: string, directory: string): Promise<void> {
   const from = path.join(folder, 'adapter');
@@ -109,12 +110,12 @@ async function nameModules(directory: string, tensors: Tensors): Promise<void> {
   await writeFile(file, `${JSON.stringify({ ...config, target_modules }, null, 2)}\n`);
 }
 
-/** Values of an adapter by tensor name. */
+/** Values of an adapter, keyed by tensor name. */
 export type Tensors = ReadonlyMap<string, Float32Array>;
 
 export interface Adapter {
   readonly tensors: Tensors;
-  /** Smallest number of columns of a `lora_B` matrix; undefined if the file has no such matrix. */
+  /** Smallest number of columns of a `lora_B` matrix. Undefined if the file has no such matrix. */
   readonly rank: number | undefined;
 }
 
@@ -128,7 +129,8 @@ const header = z.record(
 );
 
 /**
- * Reads a safetensors file: 8 bytes with the length of the header, the header as JSON, the values.
+ * Reads a safetensors file. It contains the length of the header in 8 bytes, the header as JSON,
+ * and the values.
  * @throws CheckpointError if a value is not finite
  */
 async function readTensors(directory: string): Promise<Adapter> {
@@ -162,7 +164,9 @@ const decoders: Readonly<Record<string, (bytes: ArrayBufferLike) => Float32Array
   F16: (bytes) => Float32Array.from(new Uint16Array(bytes), numberOfHalf),
 };
 
-/** Values of a tensor. Tensors of other types than those of `decoders` count as empty. */
+/**
+ * Returns the values of a tensor. Tensors of other types than those of `decoders` count as empty.
+ */
 function numbersOf(bytes: Buffer, dtype: string): Float32Array {
   const { length, buffer, byteOffset } = bytes;
   return decoders[dtype]?.(buffer.slice(byteOffset, byteOffset + length)) ?? new Float32Array();

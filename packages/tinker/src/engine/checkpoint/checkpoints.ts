@@ -1,6 +1,6 @@
 /**
- * Checkpoints: weights saved on the server, a folder that describes the weights, and the downloaded
- * adapter.
+ * Checkpoints. A checkpoint consists of weights saved on the server, a folder that describes the
+ * weights, and the downloaded adapter.
  */
 import { CheckpointError, EngineError } from '@trinity-rft/core';
 import type { TrainEngine } from '@trinity-rft/core/engine';
@@ -74,7 +74,9 @@ async function save(
   });
 }
 
-/** Saves and downloads only the adapter, for samplers outside the server; deletes the server's copy. */
+/**
+ * Saves and downloads only the adapter, for samplers outside the server. Deletes the server's copy.
+ */
 async function deliver(
   { trained: { model }, connection, context: { logger } }: CheckpointOptions,
   { directory, name }: Target,
@@ -103,8 +105,8 @@ async function bringAdapterHome(
 }
 
 /**
- * Loads weights into a new model, because the server only accepts a load as a model's first request.
- * Unloads the old model.
+ * Loads weights into a new model, because the server accepts a load only as the first request of a
+ * model. Unloads the old model.
  */
 async function load(options: CheckpointOptions, directory: string): Promise<void> {
   const { context, model, trained, forgets } = options;
@@ -132,7 +134,10 @@ function assertSameModel(
   );
 }
 
-/** @throws CheckpointError if the server does not know the weights */
+/**
+ * Loads the weights of a checkpoint into a model.
+ * @throws CheckpointError if the server does not know the weights
+ */
 export async function loadInto(
   model: RemoteModel,
   record: CheckpointRecord,

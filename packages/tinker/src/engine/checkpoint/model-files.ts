@@ -1,4 +1,4 @@
-/** Files of a model folder that describe the model: all but the weights. */
+/** Files of a model folder that describe the model. These are all files except the weights. */
 import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
@@ -25,7 +25,7 @@ const schema = z.union([sizes, z.object({ text_config: sizes }).transform((c) =>
 
 export interface ModelSizes {
   readonly vocabSize: number;
-  /** Maximum number of positions; infinite if config.json sets no limit. */
+  /** Maximum number of positions. Infinite if config.json sets no limit. */
   readonly maxPositions: number;
 }
 

@@ -1,4 +1,6 @@
-/** `tinker.json` of a checkpoint folder: the addresses of the weights on the server. */
+/**
+ * `tinker.json` of a checkpoint folder, which contains the addresses of the weights on the server.
+ */
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { readStored } from '@trinity-rft/core/engine';
@@ -28,7 +30,8 @@ export async function writeRecord(directory: string, record: CheckpointRecord): 
 }
 
 /**
- * Record of a checkpoint folder; undefined if the folder is not a checkpoint of this engine.
+ * Reads the record of a checkpoint folder. Returns undefined if the folder is not a checkpoint of
+ * this engine.
  * @throws CheckpointError if its record is damaged
  */
 export async function findRecord(directory: string): Promise<CheckpointRecord | undefined> {

@@ -1,6 +1,6 @@
 /**
- * Requests to the server: each has a deadline, is retried while the server is busy or down, and
- * fails with an EngineError on every other answer that is not a success.
+ * Requests to the server. Each request has a deadline and is retried while the server is busy or
+ * down. Every other answer that is not a success is an EngineError.
  */
 import {
   describeError,
@@ -19,30 +19,32 @@ export interface ConnectionOptions {
   /** API key, sent as `x-api-key`. */
   readonly apiKey: string | undefined;
   /**
-   * Time for which requests are retried while the server is down or busy, before the run fails, in ms.
+   * Time for which requests are retried while the server is down or busy, before the training run
+   * fails, in ms.
    */
   readonly patienceMs: number;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
   /** Aborts every request. */
   readonly signal?: AbortSignal;
-  /** Stops retries: a request fails once the server is found to be down. */
+  /** Stops retries. A request then fails as soon as the server is found to be down. */
   readonly stop?: AbortSignal;
 }
 
 export interface Request {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** A path, or a full URL; the API key is sent only to `baseUrl`. */
+  /** A path, or a full URL. The API key is sent only to `baseUrl`. */
   readonly path: string;
   readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Purpose of the request, for errors: "save the weights". */
+  /** Purpose of the request for errors, such as "save the weights". */
   readonly what: string;
   /** @default "submit" */
   readonly place?: ErrorPlace;
   /**
-   * Condition for repeating the request. `always`: the server recognises a repeated request, or
-   * repeating it does no harm. `unsent`: only if the server has not received the request.
+   * Condition for repeating the request. With `always`, the server recognises a repeated request,
+   * or repeating it does no harm. With `unsent`, the request is repeated only if the server has not
+   * received it.
    * @default "always"
    */
   readonly repeat?: 'always' | 'unsent';
@@ -62,15 +64,16 @@ export interface Answer {
 
 export interface Connection {
   /**
-   * Answer with a success or redirect status; `undefined` if a future is not ready.
-   * @throws EngineError if the server refuses or stays unreachable; CancelledError on abort
+   * Sends a request. Returns the answer with a success or redirect status, or `undefined` if a
+   * future is not ready.
+   * @throws EngineError if the server refuses or stays unreachable, and CancelledError on abort
    */
   send(request: Request): Promise<Answer | undefined>;
   /** Returns the counts since the last call, and resets them. */
   takeCounts(): { readonly requests: number; readonly retries: number };
 }
 
-/** Pause before the first retry; it doubles with each attempt, up to `longestPauseMs`. */
+/** Pause before the first retry. It doubles with each attempt, up to `longestPauseMs`. */
 const firstPauseMs = 250;
 const longestPauseMs = 15_000;
 const defaultTimeoutMs = 60_000;
@@ -196,12 +199,16 @@ const cancelled = ({ what, signal }: StoppableRequest): unknown =>
       });
 
 /**
- * True for the timeout of one attempt: the work still runs, or the connection has died silently.
+ * Returns true for the timeout of one attempt. The work may still be in progress, or the connection
+ * may have ended without notice.
  */
 const isTimeout = (cause: unknown): boolean =>
   (cause as { readonly name?: string } | null)?.name === 'TimeoutError';
 
-/** True if the request did not reach a server: nothing listened, or the host is unknown. */
+/**
+ * Returns true if the request did not reach a server, because nothing listened or the host is
+ * unknown.
+ */
 function wasNotSent(cause: unknown): boolean {
   const { code, cause: inner } = (cause ?? {}) as {
     readonly code?: string;
@@ -211,7 +218,7 @@ function wasNotSent(cause: unknown): boolean {
   return inner !== undefined && wasNotSent(inner);
 }
 
-/** Pause that the server asks for. The header holds seconds or a date. */
+/** Returns the pause that the server asks for. The header contains seconds or a date. */
 function retryAfterMs({ headers }: Response, clock: Clock): number | undefined {
   const text = headers.get('retry-after');
   if (text === null) return undefined;

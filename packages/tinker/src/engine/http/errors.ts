@@ -49,7 +49,7 @@ export function answerError({
   );
 }
 
-/** Error for work that the server accepted and that failed later. */
+/** Creates the error for work that the server accepted and that failed later. */
 export function failedError(what: string, { error, category }: FailedResult): EngineError {
   const reason = `The Tinker server could not ${what}: ${error.replace(/\.$/, '')}.`;
   if (isDiskFull(error)) return new EngineError(`${reason} ${advice.full}.`, { code: codes.full });
@@ -57,7 +57,10 @@ export function failedError(what: string, { error, category }: FailedResult): En
   return new EngineError(reason, { code });
 }
 
-/** Error that ends the run. When started again, the run continues from its last checkpoint. */
+/**
+ * Creates an error that ends the training run. When it is started again, the training run continues
+ * from its last checkpoint.
+ */
 export const unreachable = (
   { baseUrl, patienceMs }: { readonly baseUrl: string; readonly patienceMs: number },
   what: string,
@@ -68,7 +71,7 @@ export const unreachable = (
     { code: 'ENGINE_WORKER_DIED', cause },
   );
 
-/** Address without user and password. */
+/** Returns the address without user and password. */
 export function withoutSecrets(address: string): string {
   const url = new URL(address);
   url.username = '';

@@ -5,15 +5,15 @@ import type { Calls } from './calls.js';
 
 export interface BaseModel {
   readonly name: string;
-  /** Maximum context length in tokens; infinite if the server sets no limit. */
+  /** Maximum context length in tokens. Infinite if the server sets no limit. */
   readonly maxContext: number;
   /** True if the server can sample from the model. */
   readonly samples: boolean;
 }
 
 /**
- * The model of the name `wanted`. If the server has a single model, that one is used even if its
- * name differs, as SkyRL names models by a local path; the vocabulary is checked later.
+ * Returns the model of the name `wanted`. If the server has a single model, that model is used even
+ * if its name differs, because SkyRL names models by a local path. The vocabulary is checked later.
  * @throws EngineError listing the models of the server
  */
 export async function chooseBaseModel(

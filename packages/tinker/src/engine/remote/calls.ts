@@ -1,4 +1,4 @@
-/** The verbs of the protocol as functions: submitting work, and waiting for its result. */
+/** The verbs of the protocol as functions, which submit work and wait for its result. */
 import { EngineError, type Clock } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import {
@@ -15,7 +15,7 @@ import type { Answer, Connection, Request } from '../http/connection.js';
 import { failedError } from '../http/errors.js';
 
 export interface CallOptions {
-  /** Purpose of the request, for errors: "save the weights". */
+  /** Purpose of the request for errors, such as "save the weights". */
   readonly what: string;
   readonly repeat?: Request['repeat'];
   readonly patienceMs?: number;
@@ -23,7 +23,7 @@ export interface CallOptions {
 }
 
 export interface Calls {
-  /** Sends a request that is answered at once. */
+  /** Sends a request that is answered immediately. */
   ask<V extends JsonVerb, T>(
     verb: V,
     body: JsonRequest<V>,
@@ -34,9 +34,9 @@ export interface Calls {
   submit<V extends JsonVerb>(verb: V, body: JsonRequest<V>, options: CallOptions): Promise<string>;
   /** Sends a pass through the model. @returns the id of its future */
   submitPass(body: Uint8Array, options: CallOptions): Promise<string>;
-  /** Result of a future, as JSON. */
+  /** Waits for the result of a future, as JSON. */
   result<T>(requestId: string, schema: ZodType<T>, options: CallOptions): Promise<T>;
-  /** Result of a future, as protobuf bytes. */
+  /** Waits for the result of a future, as protobuf bytes. */
   bytes(requestId: string, options: CallOptions): Promise<Uint8Array>;
   get<T>(path: string, schema: ZodType<T>, options: CallOptions): Promise<T>;
 }
@@ -50,8 +50,8 @@ export interface CallsOptions {
 
 const json = { 'content-type': 'application/json', accept: 'application/json' };
 /**
- * Timeout of one poll, in ms. Servers hold a poll open for minutes; a shorter timeout detects a dead
- * connection sooner.
+ * Timeout of one poll, in ms. Servers hold a poll open for minutes. A shorter timeout detects a
+ * dead connection sooner.
  */
 const pollMs = 45_000;
 
@@ -127,7 +127,7 @@ function present(answer: Answer | undefined, { what }: CallOptions): Answer {
   throw unreadable(what, 'nothing');
 }
 
-/** True if the work is not done yet: hosted servers report that with a success status. */
+/** Returns true if the work is not done yet, which hosted servers report with a success status. */
 function isPending(answer: Answer, { what }: CallOptions): boolean {
   if (!answer.contentType.startsWith('application/json')) return false;
   const body = jsonOf(answer, what);

@@ -1,4 +1,4 @@
-/** A model on the server: an adapter over the base model, with its optimizer. */
+/** A model on the server, which is an adapter over the base model, with its optimizer. */
 import { EngineError, type Clock, type Logger } from '@trinity-rft/core';
 import {
   decodeForwardBackwardResult,
@@ -22,7 +22,7 @@ export type AdamParams = Required<NonNullable<JsonRequest<'optim_step'>['adam_pa
 export type Pass = Pick<ForwardBackwardRequest, 'data' | 'lossFn' | 'lossConfig' | 'forwardOnly'>;
 
 /**
- * A model on the server. Requests are sent in the order of the calls; results are awaited
+ * A model on the server. Requests are sent in the order of the calls. Results are awaited
  * concurrently.
  */
 export interface RemoteModel {
@@ -51,8 +51,8 @@ export interface ModelContext {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * Time to wait for a free model slot, in ms, for example while models of a killed run hold all of
-   * them.
+   * Time to wait for a free model slot, in ms, for example while models of a killed training run
+   * occupy all of them.
    */
   readonly placeMs: number;
   /** Ends the wait for a free slot. @default no signal */
@@ -181,6 +181,9 @@ async function requestModel(
   }
 }
 
-/** True if the server has no free slot. SkyRL answers "Maximum number of LoRA adapters (6) reached". */
+/**
+ * Returns true if the server has no free slot. SkyRL answers "Maximum number of LoRA adapters (6)
+ * reached".
+ */
 const isFull = (error: unknown): boolean =>
   error instanceof EngineError && /maximum number/i.test(error.message);

@@ -15,8 +15,8 @@ export interface RemoveOptions {
 }
 
 /**
- * Checks whether the server has saved weights: the status of its refusal, or undefined if it has
- * the weights. The request is not retried, because TuFT answers 500 for unknown weights.
+ * Checks whether the server has saved weights. Returns the status of its refusal, or undefined if
+ * it has the weights. The request is not retried, because TuFT answers 500 for unknown weights.
  */
 export async function statusOf(calls: Calls, address: string): Promise<number | undefined> {
   const options = { what: `find ${address}`, patienceMs: 0 };
@@ -30,7 +30,7 @@ export async function statusOf(calls: Calls, address: string): Promise<number | 
   }
 }
 
-/** Deletes saved weights that are no longer needed; logs a failure. */
+/** Deletes saved weights that are no longer needed. A failure is logged. */
 export async function removeSaved(
   { connection, logger }: RemoveOptions,
   saved: TinkerPath,

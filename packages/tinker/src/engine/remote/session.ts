@@ -35,7 +35,9 @@ export async function openSession(
   };
 }
 
-/** Sends heartbeats. Ignores failures: the next request that needs the session reports them. */
+/**
+ * Sends heartbeats. Ignores failures, because the next request that needs the session reports them.
+ */
 function keepAlive(
   calls: Calls,
   id: string,

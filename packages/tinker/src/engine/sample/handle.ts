@@ -5,7 +5,7 @@ export interface SamplingHandle {
   readonly sessionId: string;
   /** Index of the next request of the session. */
   nextSequence(): number;
-  /** Runs `work`, and keeps the weights until it ends. */
+  /** Calls `work`, and keeps the weights until it ends. */
   use<T>(work: () => Promise<T>): Promise<T>;
   /** Frees the weights as soon as no request uses them. */
   retire(): void;

@@ -21,7 +21,7 @@ export interface SampleRequest {
 
 export interface SampleAnswer {
   readonly sequences: readonly Required<Omit<SampledTokens, 'topLogprobs'>>[];
-  /** Log-probabilities of the prompt's tokens except the first; empty unless requested. */
+  /** Log-probabilities of the prompt's tokens except the first. Empty unless requested. */
   readonly promptLogprobs: Float32Array;
 }
 

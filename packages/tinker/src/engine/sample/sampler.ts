@@ -77,8 +77,8 @@ export function createSampler(options: SamplerOptions): Sampler {
 }
 
 /**
- * Log-probabilities of a row's response. The server must sample at least one token, which is
- * discarded.
+ * Returns the log-probabilities of a row's response. The server must sample at least one token,
+ * which is discarded.
  */
 export async function scoreRow(
   calls: Calls,

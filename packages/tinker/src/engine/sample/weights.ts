@@ -11,9 +11,10 @@ import { removeSaved } from '../remote/saved.js';
 import { holdSampling, type SamplingHandle } from './handle.js';
 
 /**
- * Weights that a sampling session samples. `snapshot`: the weights that were saved. `live`: the
- * current weights of the model that saved them (SkyRL on JAX). On a `live` server, sampling an
- * older save would overwrite the trained weights, so a copy of the model is sampled instead.
+ * Weights that a sampling session uses. With `snapshot`, they are the weights that were saved. With
+ * `live`, they are the current weights of the model that saved them (SkyRL on JAX). On a `live`
+ * server, sampling an older save would overwrite the trained weights, so a copy of the model is
+ * sampled instead.
  */
 export type SamplingWeights = 'snapshot' | 'live';
 

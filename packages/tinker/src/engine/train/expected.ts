@@ -26,8 +26,8 @@ export const lossConfig = ({ name, low = 0, high }: Pick<ExpectedLoss, 'name' | 
     : undefined;
 
 /**
- * True if the server can compute the loss. `linear` needs summed losses: a server that averages
- * divides cross-entropy by its own weights.
+ * Returns true if the server can compute the loss. `linear` needs summed losses, because a server
+ * that averages divides cross-entropy by the weights of the tokens.
  */
 export const canCompute = (
   { name }: ExpectedLoss,
@@ -35,7 +35,8 @@ export const canCompute = (
 ): boolean => (name === 'linear' ? normalisation === 'sum' : losses.has(name));
 
 /**
- * The request that makes the server compute `loss`: each row with its part of the loss's inputs.
+ * Creates the request that makes the server compute `loss`. It contains each row with its part of
+ * the loss's inputs.
  */
 export function expectedPass(
   rows: readonly TokenRow[],

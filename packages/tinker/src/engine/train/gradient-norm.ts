@@ -3,8 +3,8 @@
 import { notFinite } from './rows.js';
 
 /**
- * Gradient norm from the metrics of an update; undefined if the server reports none. SkyRL's key is
- * `skyrl.ai/grad_norm`.
+ * Returns the gradient norm from the metrics of an update, or undefined if the server reports none.
+ * SkyRL's key is `skyrl.ai/grad_norm`.
  * @throws EngineError if the norm is not finite
  */
 export function gradNormOf(metrics: Readonly<Record<string, number>>): number | undefined {
@@ -13,6 +13,6 @@ export function gradNormOf(metrics: Readonly<Record<string, number>>): number | 
   return norm;
 }
 
-/** True for SkyRL 0.4, which has no gradient clipping and drops the setting. */
+/** Returns true for SkyRL 0.4, which has no gradient clipping and ignores the setting. */
 export const ignoresClipping = (metrics: Readonly<Record<string, number>>): boolean =>
   Object.keys(metrics).some((name) => name.startsWith('skyrl.ai/'));

@@ -8,8 +8,9 @@ import type { Datum } from '../../protocol/index.js';
 import { datumOf } from './rows.js';
 
 /**
- * Normalisation of token losses by a server. `sum`: adds them. `mean-per-datum`: divides the losses of
- * a datum by their number, and the gradients of an update by its number of data (SkyRL on JAX).
+ * Normalisation of token losses by a server. With `sum`, the server adds them. With
+ * `mean-per-datum`, it divides the losses of a datum by their number, and the gradients of an
+ * update by its number of data (SkyRL on JAX).
  */
 export type Normalisation = 'sum' | 'mean-per-datum';
 
@@ -85,7 +86,7 @@ function checkGradients({ logprobs }: ForwardPass, gradients: Float32Array): voi
     );
 }
 
-/** Adds up gradients per row; skips rows whose gradients are all 0. */
+/** Adds up gradients per row. Omits rows whose gradients are all 0. */
 function addRows(
   sums: Map<TokenRow, RowGradient>,
   { batch, offsets, logprobs }: ForwardPass,
@@ -149,11 +150,14 @@ export function gradientPass(gathered: Gathered, normalisation: Normalisation): 
   };
 }
 
-/** Relative difference below which gradients count as equal: float32, computed in two places. */
+/**
+ * Relative difference below which gradients count as equal. Two computations in float32 differ by
+ * less.
+ */
 const noise = 1e-5;
 
 /**
- * Rows with the gradients that the server still lacks.
+ * Returns rows with the gradients that the server still lacks.
  * @param worth factor of the gradients that were already sent
  * @param all true to include rows that lack nothing
  */

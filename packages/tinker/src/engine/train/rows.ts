@@ -9,7 +9,10 @@ export interface RowLimits {
   readonly maxModelLen: number;
 }
 
-/** Targets of a row: all its ids but the first. The server predicts each from the ids before it. */
+/**
+ * Returns the targets of a row. They are all ids except the first, and the server predicts each
+ * from the ids before it.
+ */
 const targetsOf = ({ tokens }: TokenRow): Int32Array => tokens.subarray(1);
 
 export const datumOf = (row: TokenRow, inputs: Datum['inputs']): Datum => ({
@@ -18,8 +21,8 @@ export const datumOf = (row: TokenRow, inputs: Datum['inputs']): Datum => ({
 });
 
 /**
- * Problem of a row, as the end of a sentence that begins with the row. Ids beyond the vocabulary
- * are checked here because a server may answer them with NaN.
+ * Returns the problem of a row, as the end of a sentence that begins with the row. Ids beyond the
+ * vocabulary are checked here because a server may answer them with NaN.
  */
 export function faultOf(row: TokenRow, { vocabSize, maxModelLen }: RowLimits): string | undefined {
   const { tokens, promptLength, temperature } = row;
@@ -35,7 +38,10 @@ export function faultOf(row: TokenRow, { vocabSize, maxModelLen }: RowLimits): s
   return undefined;
 }
 
-/** @throws EngineError naming the first row that cannot be scored */
+/**
+ * Checks that all rows can be scored.
+ * @throws EngineError that names the first row that cannot be scored
+ */
 export function checkRows(rows: readonly TokenRow[], limits: RowLimits): void {
   for (const [i, row] of rows.entries()) {
     const fault = faultOf(row, limits);
@@ -44,7 +50,7 @@ export function checkRows(rows: readonly TokenRow[], limits: RowLimits): void {
   }
 }
 
-/** Start of each row's response when all responses are concatenated. [B + 1] */
+/** Returns the start of each row's response when all responses are concatenated. [B + 1] */
 export function offsetsOf(rows: readonly TokenRow[]): Int32Array {
   const offsets = new Int32Array(rows.length + 1);
   for (const [i, { tokens, promptLength }] of rows.entries())
@@ -53,7 +59,7 @@ export function offsetsOf(rows: readonly TokenRow[]): Int32Array {
 }
 
 /**
- * Log-probabilities of the targets of each row.
+ * Returns the log-probabilities of the targets of each row.
  * @throws EngineError if the server returns other lengths, or values that are not finite
  */
 export function logprobsOf(

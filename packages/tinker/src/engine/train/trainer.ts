@@ -30,7 +30,7 @@ export interface TrainerOptions {
   readonly limits: RowLimits;
   readonly traits: LossTraits;
   /**
-   * An adapter with the initial weights, which is never trained; undefined if none was requested.
+   * An adapter with the initial weights, which is never trained. Undefined if none was requested.
    */
   readonly reference: RemoteModel | undefined;
   readonly publish: () => Promise<void>;
@@ -120,7 +120,7 @@ const scoreResponses = async (
     ),
   );
 
-/** Log-probabilities of the responses, without the targets within prompts. */
+/** Returns the log-probabilities of the responses, without the targets within prompts. */
 const responsesOf = (
   rows: readonly TokenRow[],
   scored: readonly Float32Array[],
@@ -156,7 +156,7 @@ export function adamOf({
   };
 }
 
-/** Statistics of a step. The gradient norm is NaN if the server does not report it. */
+/** Returns the statistics of a step. The gradient norm is NaN if the server does not report it. */
 function statsOf(step: number, metrics: Metrics, rows: number): StepStats {
   const gradNorm = gradNormOf(metrics) ?? (rows === 0 ? 0 : Number.NaN);
   return { step, gradNorm, skipped: false };

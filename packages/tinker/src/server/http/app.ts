@@ -44,7 +44,7 @@ export function createApp({ service, apiKey, logger }: AppOptions): Hono {
   return app;
 }
 
-/** HTTP response for an error, in the format of the Tinker API. */
+/** Creates the HTTP response for an error, in the format of the Tinker API. */
 export function refuse(error: unknown): Response {
   const isKnown = error instanceof Refusal || error instanceof ModelError;
   return Response.json({ detail: describeError(error) }, { status: isKnown ? error.status : 500 });

@@ -1,4 +1,4 @@
-/** Helpers for the protocol's routes: reading requests and forming answers. */
+/** Functions of the protocol's routes that read requests and create answers. */
 import type { Context, Hono } from 'hono';
 import { paths, protobufType } from '../../protocol/index.js';
 import { z } from 'zod';
@@ -6,13 +6,13 @@ import { parseJson, readBytes } from '@trinity-rft/http-server';
 import { Refusal } from '../refusals/refusal.js';
 import type { FutureResult } from '../service/futures.js';
 
-/** Largest JSON request in bytes: enough for a prompt of a million tokens. */
+/** Largest JSON request in bytes. It is enough for a prompt of a million tokens. */
 const maxBytes = 16 * 2 ** 20;
 
-/** Lifetime of saved weights: at most ten years; null keeps them for ever. */
+/** Lifetime of saved weights. It is at most ten years, and null keeps them forever. */
 export const ttlSeconds = z.int().min(1).max(315_360_000).nullish();
 
-/** A route with a JSON body; the answer is JSON. */
+/** Adds a route with a JSON body. The answer is JSON. */
 export function jsonRoute<T>(
   app: Hono,
   path: string,
@@ -46,7 +46,7 @@ export async function readRequest<T>(
   throw new Refusal(422, problems.join('; '));
 }
 
-/** The answer to a request whose result is fetched later. */
+/** Creates the answer to a request whose result is fetched later. */
 export const accepted = (requestId: string, more: object = {}): object => ({
   future_id: requestId,
   request_id: requestId,

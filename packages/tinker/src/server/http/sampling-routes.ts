@@ -77,7 +77,7 @@ export function addSamplingRoutes(app: Hono, service: Service): void {
 
 interface Wanted {
   readonly name: string | undefined;
-  /** Number of the sampler to create; undefined: named weights get no sampler. */
+  /** Number of the sampler to create. Undefined for named weights, which get no sampler. */
   readonly seqId: number | undefined;
   readonly ttlSeconds: number | null | undefined;
 }
@@ -108,7 +108,7 @@ interface SamplePlace {
   readonly signal: AbortSignal;
 }
 
-/** The weights to sample: those of a sampler, or those that the request names. */
+/** Returns the weights to sample. They are those of a sampler, or those that the request names. */
 async function placeOf(service: Service, body: SampleRequest): Promise<SamplePlace> {
   if (!body.sampling_session_id)
     return { ...(await weightsOf(service, body)), signal: new AbortController().signal };

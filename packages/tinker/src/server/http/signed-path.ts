@@ -1,5 +1,6 @@
 /**
- * URLs that work without the API key for a while, because programs that download do not send it.
+ * URLs that work without the API key for a limited time, because programs that download do not send
+ * it.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
@@ -9,7 +10,7 @@ export interface SignedPaths {
   isValid(address: URL, now: number): boolean;
 }
 
-/** Signatures become invalid when the process ends. */
+/** Signatures become invalid when the operating-system process ends. */
 export function signedPaths(): SignedPaths {
   const secret = randomBytes(32);
   const signatureOf = (path: string, expires: string): Buffer =>

@@ -225,7 +225,7 @@ async function step(
   });
 }
 
-/** The model that the request names, or a new one with the settings of the checkpoint. */
+/** Returns the model that the request names, or a new model with the settings of the checkpoint. */
 function runToLoad(
   service: Service,
   { baseModel, rank, alpha: scale, targetModules }: Checkpoint,

@@ -1,4 +1,4 @@
-/** Runs a forward and backward pass over a request's data. */
+/** Executes a forward and backward pass over a request's data. */
 import type { TrainEngine, ForwardPass } from '@trinity-rft/core/engine';
 import type { ForwardBackwardRequest, ForwardBackwardResult } from '../../protocol/index.js';
 import { Refusal } from '../refusals/refusal.js';
@@ -69,7 +69,7 @@ export async function forwardBackward(
   };
 }
 
-/** Loss and dLoss/dlogprob of each token, in the layout of the pass. */
+/** Returns the loss and dLoss/dlogprob of each token, in the layout of the pass. */
 function lossesOf(
   { offsets, logprobs }: ForwardPass,
   { rows, loss, settings }: LossWork,

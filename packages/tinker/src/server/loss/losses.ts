@@ -1,6 +1,6 @@
 /**
- * Losses of the Tinker protocol: sums over tokens. p is a token's log-probability under the current
- * weights, q its log-probability when it was sampled, A its advantage, r = exp(p - q).
+ * Losses of the Tinker protocol, which are sums over tokens. p is a token's log-probability under
+ * the current weights, q its log-probability when it was sampled, A its advantage, r = exp(p - q).
  * @see https://tinker-docs.thinkingmachines.ai/tinker/losses
  */
 
@@ -54,8 +54,8 @@ export const lossFunctions: Readonly<Record<string, LossFunction>> = {
   },
   /**
    * -min(s A, clip(s) A), with s = exp(mean of p - q over the marked tokens) for all tokens of a
-   * datum; each token gets the gradient of its own p: GSPO-token with its clip bounds,
-   * arXiv:2507.18071
+   * datum. Each token gets the gradient of the p of that token. This is GSPO-token with its clip
+   * bounds, arXiv:2507.18071.
    */
   gspo: {
     inputs: [...sampled, 'sequence_ratio_mask'],

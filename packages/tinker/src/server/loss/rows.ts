@@ -4,7 +4,7 @@ import type { Datum } from '../../protocol/index.js';
 import { Refusal } from '../refusals/refusal.js';
 import { lossFunctions, type LossFunction } from './losses.js';
 
-/** One datum: its tokens, and the numbers that the loss needs for each target. */
+/** One datum, with its tokens and the numbers that the loss needs for each target. */
 export interface LossRow {
   /** All but the first token are targets. */
   readonly row: TokenRow;
@@ -27,7 +27,7 @@ export function lossRows(
 
 interface Place {
   readonly place: string;
-  /** True if only log-probabilities are requested; then the inputs of the loss may be missing. */
+  /** True if only log-probabilities are requested. The inputs of the loss may then be missing. */
   readonly forwardOnly: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Errors that refuse a request. They are sent at once, or when the client asks for the result of its
- * request.
+ * Errors that refuse a request. They are sent immediately, or when the client asks for the result
+ * of its request.
  */
 
 /** An error that is answered with an HTTP status. Clients do not retry the request. */
@@ -14,7 +14,10 @@ export class Refusal extends Error {
   }
 }
 
-/** @throws Refusal 404 */
+/**
+ * Refuses a request for something that does not exist.
+ * @throws Refusal 404
+ */
 export function notFound(missing: string): never {
   throw new Refusal(
     404,

@@ -13,7 +13,7 @@ const adapterFolder = 'lora_adapter';
 const completeFile = 'checkpoint_complete';
 const files = ['adapter_config.json', 'adapter_model.safetensors', completeFile];
 
-/** Marks the adapter of a checkpoint as complete. No-op if the engine wrote no adapter. */
+/** Marks the adapter of a checkpoint as complete. Does nothing if the engine wrote no adapter. */
 export async function completeAdapter(directory: string): Promise<void> {
   const folder = path.join(directory, adapterFolder);
   if (await isThere(folder)) await writeFile(path.join(folder, completeFile), '');
@@ -24,8 +24,8 @@ const isThere = async (place: string): Promise<boolean> =>
 
 /**
  * Checks that the adapter exists and is unchanged.
- * @throws Refusal 404 if there is no adapter, as after full training; CheckpointError if a file has
- * changed
+ * @throws Refusal 404 if there is no adapter, as after full training, and CheckpointError if a file
+ * has changed
  */
 export async function assertAdapter({ directory, uri }: Checkpoint): Promise<void> {
   const manifest = await readManifest(directory);
@@ -37,7 +37,7 @@ export async function assertAdapter({ directory, uri }: Checkpoint): Promise<voi
   );
 }
 
-/** A gzipped tar of the adapter's files. */
+/** Creates a gzipped tar of the adapter's files. */
 export const archiveOf = ({ directory }: Checkpoint): ReadableStream =>
   Readable.toWeb(
     Readable.from(

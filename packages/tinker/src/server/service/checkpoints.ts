@@ -23,7 +23,7 @@ interface CheckpointInfo {
   readonly kind: WeightsKind;
   readonly name: string;
   readonly baseModel: string;
-  /** Rank of the adapters; 0: all weights were trained. */
+  /** Rank of the adapters. With 0, all weights were trained. */
   readonly rank: number;
   readonly alpha: number;
   readonly targetModules: 'all-linear' | readonly string[];
@@ -33,10 +33,11 @@ interface CheckpointInfo {
 
 /** Properties of saved weights that can be changed. */
 export interface Standing {
-  /** Lifetime in seconds from now; null: kept for ever. @default unchanged */
+  /** Lifetime in seconds from now. With null, the weights are kept forever. @default unchanged */
   readonly ttlSeconds?: number | null;
   /**
-   * Flag that lists show. It has no effect: the key of this server gives access to all weights.
+   * Flag that lists show. It has no effect, because the key of this server gives access to all
+   * weights.
    * @default unchanged
    */
   readonly isPublic?: boolean;
@@ -44,7 +45,7 @@ export interface Standing {
 
 export interface Checkpoint extends CheckpointInfo {
   readonly isPublic: boolean;
-  /** Time of expiry, in ISO 8601; undefined: the weights are kept for ever. */
+  /** Time of expiry, in ISO 8601. Undefined if the weights are kept forever. */
   readonly expiresAt: string | undefined;
   /** The address: `tinker://...` */
   readonly uri: string;
@@ -54,8 +55,8 @@ export interface Checkpoint extends CheckpointInfo {
 
 export interface Checkpoints {
   /**
-   * Has `write` fill a temporary folder, which becomes the checkpoint once it is complete.
-   * @throws Refusal 409 if the name is taken, unless `overwrite` is set
+   * Calls `write` to fill a temporary folder, which becomes the checkpoint when it is complete.
+   * @throws Refusal 409 if the name is in use, unless `overwrite` is set
    */
   save(
     info: CheckpointInfo,
@@ -64,7 +65,7 @@ export interface Checkpoints {
   ): Promise<Checkpoint>;
   /** @throws Refusal 422 if `uri` is not a checkpoint address, 404 if nothing is stored there */
   find(uri: string): Promise<Checkpoint>;
-  /** Saved weights of one run, or of all runs; oldest first. */
+  /** Returns the saved weights of one training run, or of all training runs, oldest first. */
   list(runId?: string): Promise<readonly Checkpoint[]>;
   change(uri: string, standing: Standing): Promise<void>;
   delete(uri: string): Promise<void>;
@@ -83,8 +84,8 @@ const infoSchema = z.object({
 });
 
 /**
- * File with the properties that can be changed, beside the checkpoint's folder, whose files never
- * change.
+ * Returns the file with the properties that can be changed. It is next to the checkpoint's folder,
+ * whose files never change.
  */
 const standingFile = (directory: string): string => `${directory}.standing.json`;
 const standingSchema = z.object({
@@ -98,7 +99,7 @@ const remove = async (directory: string): Promise<void> => {
 };
 
 /**
- * Checkpoints in the folder `root`. Expired weights are deleted at the next look-up.
+ * Opens the checkpoints in the folder `root`. Expired weights are deleted at the next look-up.
  * @param now milliseconds since 1970
  */
 export function checkpointsIn(root: string, now: () => number): Checkpoints {
@@ -182,12 +183,18 @@ export function checkpointsIn(root: string, now: () => number): Checkpoints {
 const uriOf = ({ runId, kind, name }: Place): string =>
   formatTinkerPath({ modelId: runId, kind, name });
 
-/** Folder name of a run. Replaces colons, which not every file system allows. */
+/**
+ * Returns the folder name of a training run. Colons are replaced, because some file systems do not
+ * allow them.
+ */
 export const folderOf = (runId: string): string => runId.replaceAll(':', '_');
 
 const nameOf = /^[\w-][\w.-]{0,99}$/;
 
-/** @throws Refusal 422 if the name cannot name a folder */
+/**
+ * Returns a name that can be the name of a folder.
+ * @throws Refusal 422 if the name cannot be the name of a folder
+ */
 export function assertName(name: string): string {
   if (nameOf.test(name)) return name;
   throw new Refusal(

@@ -7,15 +7,15 @@ export type FutureResult =
   | { readonly kind: 'json'; readonly body: object }
   | { readonly kind: 'protobuf'; readonly bytes: Uint8Array };
 
-/** `pending`: the work has not ended. */
+/** Result of a request. `pending` means that the work has not ended. */
 type FutureState = FutureResult | { readonly kind: 'pending' };
 
 export interface Futures {
   /** Tracks `work` until it ends. @returns the request id */
   add(work: Promise<FutureResult>): string;
   /**
-   * Result of the request, or `pending` after `timeoutMs`. A failure is also a result: the client
-   * gets the error, and does not retry.
+   * Waits for the result of the request. Returns `pending` after `timeoutMs`. A failure is also a
+   * result. The client gets the error, and does not retry.
    * @throws Refusal 404 if the request is unknown, or its result has expired
    */
   result(requestId: string, timeoutMs: number): Promise<FutureState>;
@@ -72,7 +72,7 @@ const failure = (error: unknown): FutureResult => ({
   body: { error: describeError(error), category: isOfClient(error) ? 'user' : 'server' },
 });
 
-/** True if the client's request was at fault, not the server. */
+/** Returns true if the client's request was at fault, not the server. */
 const isOfClient = (error: unknown): boolean =>
   error instanceof Refusal || (TrinityError.is(error) && !lost.has(error.code));
 

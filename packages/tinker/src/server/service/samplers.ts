@@ -1,4 +1,4 @@
-/** Samplers: the weights that clients sample from. */
+/** Samplers, which are the weights that clients sample from. */
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,32 +14,32 @@ export interface SamplerFacts {
   readonly id: string;
   readonly sessionId: string;
   /**
-   * Address of the weights, `tinker://...`; undefined for the base model and for weights without an
+   * Address of the weights, `tinker://...`. Undefined for the base model and for weights without an
    * address.
    */
   readonly uri: string | undefined;
-  /** Folder of the weights; undefined for the base model. */
+  /** Folder of the weights. Undefined for the base model. */
   readonly weights: string | undefined;
 }
 
 export interface Samplers {
   create(sampler: Omit<SamplerFacts, 'id'>, seqId: number): SamplerFacts;
   /**
-   * Saves the weights of a run without an address. The {@link keptSnapshots} newest snapshots of
-   * each run are kept until the run's session ends.
+   * Saves the weights of a training run without an address. The {@link keptSnapshots} newest
+   * snapshots of each training run are kept until its session ends.
    */
   snapshot(run: TrainingRun, engine: Engine, seqId: number): Promise<SamplerFacts>;
   /** @throws Refusal 404 */
   find(id: string): SamplerFacts;
   endOf(session: Session): void;
-  /** Deletes the weights of a run that have no address. */
+  /** Deletes the weights of a training run that have no address. */
   endOfRun(runId: string): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Snapshots kept per run. Two, because a client samples from the newest snapshot while its earlier
- * requests finish with the previous one.
+ * Number of snapshots kept per training run. It is two, because a client samples from the newest
+ * snapshot while its earlier requests finish with the previous one.
  */
 const keptSnapshots = 2;
 

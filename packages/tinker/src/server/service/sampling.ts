@@ -11,10 +11,10 @@ import type { TopTokens } from '../../protocol/index.js';
 import { Refusal } from '../refusals/refusal.js';
 
 export interface SampleWork {
-  /** Model folder; undefined: the base model. */
+  /** Model folder. Undefined for the base model. */
   readonly weights: string | undefined;
   readonly prompt: Int32Array;
-  /** Sampling options. `maxTokens` undefined: as many tokens as fit. */
+  /** Sampling options. If `maxTokens` is undefined, as many tokens are sampled as fit. */
   readonly options: Omit<SamplingOptions, 'maxTokens'> & { readonly maxTokens: number | undefined };
   /** True if the prompt is scored as well. */
   readonly promptLogprobs: boolean;
@@ -24,9 +24,9 @@ export interface SampleWork {
 
 export interface Samples {
   readonly sequences: readonly SampledSequence[];
-  /** Log-probability of each prompt token; NaN for the first. */
+  /** Log-probability of each prompt token. NaN for the first. */
   readonly promptLogprobs: Float32Array | undefined;
-  /** One entry per prompt token; undefined for the first. */
+  /** One entry per prompt token. It is undefined for the first. */
   readonly topPromptLogprobs: readonly (TopTokens | undefined)[] | undefined;
 }
 
@@ -35,10 +35,16 @@ export interface Sampling {
   close(): Promise<void>;
 }
 
-/** @param open loads the model; called at the first request */
+/**
+ * Creates the sampling service.
+ * @param open loads the model, and is called at the first request
+ */
 export function createSampling(open: () => Promise<Engine>): Sampling {
   let opened: Promise<Engine> | undefined;
-  /** Folder of the adopted weights; undefined: the base model; `null`: unknown. */
+  /**
+   * Folder of the weights that the engine uses. It is undefined for the base model, and `null` if
+   * unknown.
+   */
   let current: string | undefined | null = null;
   let version = 0;
   let turn: Promise<unknown> = Promise.resolve();
@@ -56,7 +62,8 @@ export function createSampling(open: () => Promise<Engine>): Sampling {
     sample: async (work, signal) => {
       const { weights, prompt, options } = work;
       signal.throwIfAborted();
-      // Starts within its turn, so that the weights are right. The next turn does not wait for its end.
+      // The sample starts within its turn, so that the weights are right. The next turn does not
+      // wait for its end.
       const begun = turn.then(async () => {
         const { sampler, capabilities } = await adopt(weights);
         assertPossible(work, capabilities);
@@ -87,7 +94,7 @@ async function change(
 ): Promise<void> {
   if (weights !== undefined)
     return sampler.adopt({ kind: 'checkpoint', directory: weights }, version);
-  // This engine is not trained: its weights are those of the base model.
+  // This engine is not trained, so its weights are those of the base model.
   await trainer.publish(version);
   await sampler.adopt({ kind: 'published' }, version);
 }
@@ -104,8 +111,8 @@ function assertPossible(
 }
 
 /**
- * Refusal of a prompt that is too long. Checked before sampling, because the alternatives of a
- * prompt take one sample per position.
+ * Creates the refusal of a prompt that is too long. The length is checked before sampling, because
+ * the alternatives of a prompt take one sample per position.
  */
 const tooLong = ({ length }: Int32Array, { maxModelLen }: Engine['sampler']): Refusal =>
   new Refusal(
@@ -126,7 +133,8 @@ async function scorePrompt(
 }
 
 /**
- * Alternatives at each position, taken from a one-token sample that continues the tokens before it.
+ * Returns the alternatives at each position, which are taken from a one-token sample that continues
+ * the tokens before it.
  */
 async function topOfPrompt(
   sampler: Engine['sampler'],

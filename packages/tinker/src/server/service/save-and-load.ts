@@ -7,7 +7,7 @@ import type { Checkpoint } from './checkpoints.js';
 import type { Service } from './service.js';
 import type { TrainingRun } from './training-run.js';
 
-/** Subfolder of a checkpoint: the same weights with the optimizer's moments. */
+/** Subfolder of a checkpoint with the same weights and the optimizer's moments. */
 const resumeFolder = 'resume';
 
 export interface SaveOptions {
@@ -36,7 +36,10 @@ export function saveCheckpoint(
   return checkpoints.save(info, write, { overwrite, ttlSeconds });
 }
 
-/** @param optimizer false: the optimizer's moments start at 0 */
+/**
+ * Loads saved weights.
+ * @param optimizer if false, the optimizer's moments start at 0
+ */
 export const loadCheckpoint = (
   { trainer }: Engine,
   { kind, directory }: Checkpoint,

@@ -1,4 +1,4 @@
-/** State of the server: sessions, models in training, samplers, results and saved weights. */
+/** State of the server, with sessions, models in training, samplers, results and saved weights. */
 import type { Runtime } from '@trinity-rft/core';
 import type { AdapterOptions, Engine } from '@trinity-rft/core/engine';
 import { notFound, Refusal } from '../refusals/refusal.js';
@@ -13,7 +13,7 @@ import { createTrainingRun, type RunFacts, type TrainingRun } from './training-r
 export interface TinkerModel {
   /** Name that clients use. */
   readonly name: string;
-  /** Loads the model. `lora` undefined: all weights are trained. */
+  /** Loads the model. If `lora` is undefined, all weights are trained. */
   readonly open: (options: {
     readonly lora: AdapterOptions | undefined;
     readonly seed: number;
@@ -27,9 +27,12 @@ export interface ServiceOptions {
   /** Folder for saved weights. */
   readonly directory: string;
   readonly runtime: Pick<Runtime, 'clock' | 'logger'>;
-  /** Models in training at once; each holds its weights in memory. @default 8 */
+  /**
+   * Maximum number of models in training at the same time. Each keeps its weights in memory.
+   * @default 8
+   */
   readonly maxRuns?: number;
-  /** Silence after which a session ends, in ms. @default 300_000 */
+  /** Time without heartbeats after which a session ends, in ms. @default 300_000 */
   readonly sessionTimeoutMs?: number;
 }
 
@@ -47,7 +50,7 @@ export interface Service extends Pick<ServiceOptions, 'model' | 'runtime'> {
   /** @throws Refusal 404 if the model is unknown */
   run(id: string): TrainingRun;
   runs(): readonly TrainingRun[];
-  /** Frees the engine once its requests are done. */
+  /** Frees the engine after its requests are done. */
   unload(id: string): Promise<void>;
   sample(work: SampleWork, signal: AbortSignal): Promise<Samples>;
   close(): Promise<void>;

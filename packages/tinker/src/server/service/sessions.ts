@@ -1,4 +1,6 @@
-/** Sessions of clients. When a client falls silent, its models and samplers are freed. */
+/**
+ * Sessions of clients. When a client sends no more heartbeats, its models and samplers are freed.
+ */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@trinity-rft/core';
 import { Refusal } from '../refusals/refusal.js';
@@ -27,7 +29,7 @@ export interface Sessions {
 
 export interface SessionsOptions {
   readonly clock: Pick<Clock, 'after' | 'now'>;
-  /** Silence after which a session ends, in ms. */
+  /** Time without heartbeats after which a session ends, in ms. */
   readonly timeoutMs: number;
   readonly onEnd: (session: Session) => void;
 }
@@ -38,7 +40,7 @@ interface OpenSession extends Session {
   heardAt: number;
 }
 
-/** Clients send a heartbeat every 10 s; three missed ones end the session. */
+/** Clients send a heartbeat every 10 s. Three missed heartbeats end the session. */
 const missedBeatsMs = 35_000;
 
 export function createSessions({ clock, timeoutMs, onEnd }: SessionsOptions): Sessions {

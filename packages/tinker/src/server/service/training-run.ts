@@ -1,4 +1,4 @@
-/** One model that a client trains: an engine and a queue of requests. */
+/** One model that a client trains, with an engine and a queue of requests. */
 import { createHash } from 'node:crypto';
 import type { Engine } from '@trinity-rft/core/engine';
 import { Refusal } from '../refusals/refusal.js';
@@ -7,10 +7,10 @@ import type { FutureResult, Futures } from './futures.js';
 export interface RunFacts {
   readonly id: string;
   readonly sessionId: string;
-  /** LoRA rank; 0: all weights are trained. */
+  /** LoRA rank. With 0, all weights are trained. */
   readonly rank: number;
   readonly alpha: number;
-  /** Suffixes of module names, or every linear layer but the output. */
+  /** Suffixes of module names, or every linear layer except the output. */
   readonly targetModules: 'all-linear' | readonly string[];
   readonly seed: number;
   readonly userMetadata: Readonly<Record<string, unknown>>;
@@ -18,7 +18,7 @@ export interface RunFacts {
 
 /** A request of a client, with the data that orders requests and identifies repeated ones. */
 interface RunRequest {
-  /** Number of the request; a repeated request has the same number. */
+  /** Number of the request. A repeated request has the same number. */
   readonly seqId: number | undefined;
   /** The complete request, to compare repeated requests. */
   readonly body: Uint8Array | string;
@@ -30,11 +30,11 @@ export interface TrainingRun {
   readonly lastRequestAt: string;
   /**
    * Queues `work` behind earlier requests.
-   * @returns the request id; for a repeated request, that of the original
+   * @returns the request id. For a repeated request, it is the id of the original request.
    * @throws Refusal 409 if a different request had the same `seqId`
    */
   submit(request: RunRequest, work: (engine: Engine) => Promise<FutureResult>): string;
-  /** Waits for the request that is running, refuses those in the queue, and frees the engine. */
+  /** Waits for the request in progress, refuses those in the queue, and frees the engine. */
   close(): Promise<void>;
 }
 

@@ -8,7 +8,10 @@ import { boxedRequest } from '../math/math-eval-workflow.js';
 import { scoreChoice, type Score } from '../../scoring/score-response.js';
 import { OnPolicyDistillWorkflow } from './on-policy-distill-workflow.js';
 
-/** The default reward function is `math_eval_reward`: 1 for a correct answer, else 0. */
+/**
+ * Distills on math problems. The default reward function is `math_eval_reward`: 1 for a correct
+ * answer, else 0.
+ */
 export class OnPolicyDistillMathWorkflow extends OnPolicyDistillWorkflow {
   protected override prompt(): string | undefined {
     const problem = super.prompt();

@@ -9,8 +9,8 @@ import { auxiliaryName, positive } from '../task-args.js';
 import { assertSameVocabulary } from './same-vocabulary.js';
 
 /**
- * `teacher`: name or position of an auxiliary model; `temperature`: temperature at which the
- * teacher scores.
+ * Schema of `workflow_args`. `teacher`: name or position of an auxiliary model. `temperature`:
+ * temperature at which the teacher's log-probabilities are computed.
  */
 export const distillArgs = z.strictObject({
   teacher: auxiliaryName().default(0),
@@ -18,8 +18,8 @@ export const distillArgs = z.strictObject({
 });
 
 /**
- * The loss uses the teacher's log-probabilities. The reward is only reported; it is 0 if there is
- * no reward function.
+ * Samples answers, and adds the teacher's log-probabilities, which the loss uses. The reward is
+ * only reported. It is 0 if there is no reward function.
  *
  * Metrics: `kl_divergence`, the sum over the response tokens of log p(student) - log p(teacher),
  * and the parts of the reward.
@@ -46,7 +46,7 @@ export class OnPolicyDistillWorkflow extends SimpleWorkflow {
     );
   }
 
-  /** Reward and metrics of an answer. */
+  /** Returns the reward of an answer and its parts. */
   protected async score(response: ChatResponse): Promise<Score> {
     return this.rewardFn
       ? scoreChoice(this.rewardFn, this.task, response)

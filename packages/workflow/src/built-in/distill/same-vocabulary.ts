@@ -1,14 +1,17 @@
-/** Checks that a teacher can score the tokens of a student: equal ids must mean equal tokens. */
+/** Checks that a teacher can score the tokens of a student. Equal ids must mean equal tokens. */
 import { ConfigError } from '@trinity-rft/core';
 import type { Vocabulary } from '@trinity-rft/core/internal';
 import type { AgentModel } from '../../definition/types.js';
 
-/** Pairs that have passed the check; cached because it compares every token. */
+/**
+ * Pairs of vocabularies that have passed the check. They are cached, because the check compares
+ * every token.
+ */
 const compatible = new WeakMap<Vocabulary, WeakSet<Vocabulary>>();
 
 /**
- * Checks that the teacher has every token of the student under the same id; the teacher may have
- * more. A remote teacher, whose vocabulary is unknown, is not checked.
+ * Checks that the teacher has every token of the student under the same id. The teacher may have
+ * further tokens. A remote teacher is not checked, because its vocabulary is unknown.
  * @throws ConfigError naming the first token that differs
  */
 export function assertSameVocabulary(

@@ -1,5 +1,5 @@
 /**
- * Calls a judge model with a limited number of attempts and a deadline for each, and returns
+ * Calls a judge model with a limited number of attempts and a deadline for each attempt. Returns
  * failures as data.
  */
 import {
@@ -15,7 +15,7 @@ import type { AgentModel } from '../../definition/types.js';
 export interface JudgeQuestion<T> {
   readonly judge: AgentModel;
   readonly messages: readonly ChatMessage[];
-  /** Parses an answer; undefined if it is not readable. */
+  /** Parses an answer. Returns undefined if the answer cannot be parsed. */
   readonly parse: (answer: string) => T | undefined;
   /** Expected format of the answer, for the reminder: `a JSON object with the key "rating"`. */
   readonly expected: string;
@@ -27,11 +27,11 @@ export interface JudgeQuestion<T> {
   readonly temperature?: number;
   readonly maxTokens?: number;
   readonly clock: Clock;
-  /** Signal of the run. */
+  /** Signal of the rollout. */
   readonly signal: AbortSignal;
 }
 
-/** Value that the judge gave, or the reason for the `failure`. */
+/** Value that the judge gave, or the text of the `failure`. */
 export interface Verdict<T> {
   readonly value: T | undefined;
   /** Number of calls made. */
@@ -40,8 +40,8 @@ export interface Verdict<T> {
 }
 
 /**
- * Asks the judge. A failing judge gives a verdict without a value. Rejects only if `signal` aborts,
- * or with a ConfigError.
+ * Asks the judge. If the judge fails, returns a verdict without a value. Rejects only if `signal`
+ * aborts, or with a ConfigError.
  */
 export async function askJudge<T>(question: JudgeQuestion<T>): Promise<Verdict<T>> {
   const { messages, parse, expected, attempts = 2, signal } = question;
@@ -89,7 +89,7 @@ async function askOnce<T>(
   });
   deadline.catch(() => undefined);
   const call = judge.chat(messages, { temperature, maxTokens, signal: both });
-  // The promise that loses the race may reject later, when it is no longer awaited.
+  // The call may reject after the deadline has won the race, when nothing awaits the call.
   call.catch(() => undefined);
   try {
     const [response] = await Promise.race([call, deadline]);
@@ -102,7 +102,10 @@ async function askOnce<T>(
   }
 }
 
-/** False for failures that would only repeat, such as a prompt that is too long or a wrong key. */
+/**
+ * Returns false for failures that a retry would only repeat, such as a prompt that is too long or a
+ * wrong key.
+ */
 function isTransient(error: unknown): boolean {
   return !(error instanceof ModelError) || error.retryable || error.status >= 500;
 }

@@ -1,4 +1,4 @@
-/** Reads which judge `workflow_args` select, and the limits of its calls. */
+/** Reads the judge that `workflow_args` select, and the limits of its calls. */
 import type { ChatMessage } from '@trinity-rft/core';
 import { auxiliaryModel } from '../../auxiliary/find-auxiliary-model.js';
 import type { AgentModel, WorkflowContext } from '../../definition/types.js';
@@ -7,15 +7,15 @@ import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { auxiliaryName, count, positive } from '../task-args.js';
 import { askJudge, type Verdict } from './ask-judge.js';
 
-/** Limits of a judge's calls: maximum number of calls, and of seconds for one. */
+/** Limits of a judge's calls: maximum number of calls, and maximum number of seconds per call. */
 export const judgeLimits = {
   judge_attempts: count().default(2),
   judge_timeout: positive().default(60),
 };
 
 /**
- * `judge`: name or position of an auxiliary model; `judge_attempts`: maximum number of calls;
- * `judge_timeout`: maximum number of seconds for one call.
+ * Schema of `workflow_args`. `judge`: name or position of an auxiliary model. `judge_attempts`:
+ * maximum number of calls. `judge_timeout`: maximum number of seconds per call.
  */
 export const judgeArgs = z.strictObject({ judge: auxiliaryName().default(0), ...judgeLimits });
 
@@ -31,8 +31,9 @@ export interface JudgeRequest<T> {
 }
 
 /**
- * The auxiliary model that `workflow_args.judge` selects by name or position; by default the first.
- * @throws ConfigError when there is none
+ * Returns the auxiliary model that `workflow_args.judge` selects by name or position; by default
+ * the first.
+ * @throws ConfigError when there is no such model
  */
 export function judgeOf({ task, auxiliaryModels }: WorkflowContext): AgentModel {
   return auxiliaryModel(auxiliaryModels, readWorkflowArgs(judgeArgs, task.workflowArgs).judge);

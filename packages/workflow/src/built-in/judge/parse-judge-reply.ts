@@ -1,8 +1,9 @@
-/** Parses answers of judges: strict about the numbers, lenient about the text around them. */
+/** Parses answers of judges. Numbers must be valid, but may be inside other text. */
 
 /**
- * The last `"rating": n` of the text, in JSON or not; otherwise the last `n/max`. Undefined if
- * there is neither, or if the number is outside [min, max].
+ * Returns the number of the last `"rating": n` in the text, which need not be JSON. If there is
+ * none, returns the number of the last `n/max`. Returns undefined if there is neither, or if the
+ * number is outside [min, max].
  */
 export function parseRating(
   text: string,
@@ -22,9 +23,9 @@ export function parseRating(
 }
 
 /**
- * The list of `count` scores between the last `[` and the last `]`, clipped to [0, 1]. Ignores
- * quotes, spaces and one trailing comma. Undefined if the list has another length or an entry that
- * is not a number.
+ * Returns the list of `count` scores between the last `[` and the last `]`, clipped to [0, 1].
+ * Ignores quotes, spaces and one trailing comma. Returns undefined if the list has another length
+ * or an entry that is not a number.
  */
 export function parseScores(text: string, count: number): readonly number[] | undefined {
   const end = text.lastIndexOf(']');

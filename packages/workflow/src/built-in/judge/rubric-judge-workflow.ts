@@ -1,4 +1,4 @@
-/** `rubric_judge_workflow`: a judge model rates each answer by the rubric in the row. */
+/** `rubric_judge_workflow`: a judge model rates each answer by the rubric in the task's row. */
 import {
   type ChatMessage,
   type ChatResponse,
@@ -23,8 +23,9 @@ interface Criterion {
 const scale = { min: 1, max: 10 };
 
 /**
- * The reward is rating / 10, or 0 if there is no rating; the metric `judge_success` distinguishes
- * the two. The `rubric` of a row is a list of `{ description, weight }`.
+ * Lets a judge rate each answer. The reward is rating / 10, or 0 if there is no rating. The metric
+ * `judge_success` is 0 if there is no rating. The `rubric` of a row is a list of `{ description,
+ * weight }`.
  */
 export class RubricJudgeWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {
@@ -88,7 +89,10 @@ function environment(variable: string, argument: string): string {
   throw invalidArg(argument, variable, 'an environment variable that is set');
 }
 
-/** @throws TaskError if the row has no valid rubric */
+/**
+ * Reads the rubric of a task.
+ * @throws TaskError if the row has no valid rubric
+ */
 export function readRubric({ rawTask, index }: Task): readonly Criterion[] {
   const { rubric } = rawTask;
   const criteria = Array.isArray(rubric) ? rubric.map((item: unknown) => readCriterion(item)) : [];

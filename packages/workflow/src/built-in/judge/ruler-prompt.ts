@@ -1,7 +1,7 @@
-/** The prompt of RULER's judge. */
+/** Creates the prompt of RULER's judge. */
 import type { ChatMessage, ChatResponse } from '@trinity-rft/core';
 
-/** Asks for one list that has a score for each answer. */
+/** Creates messages that ask for one list with a score for each answer. */
 export function rulerPrompt(
   question: string,
   responses: readonly ChatResponse[],

@@ -10,8 +10,8 @@ import { ask, judgeOf } from './judge-settings.js';
 
 /**
  * `ruler_workflow`: the reward is the judge's score in [0, 1], relative to the other answers of the
- * group. Without a valid list of scores, every answer gets 0, so nothing is learned, and the metric
- * `judge_success` is 0.
+ * group. If the judge gives no valid list of scores, every answer gets 0, so that nothing is
+ * learned, and the metric `judge_success` is 0.
  */
 export class RulerWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {
@@ -34,15 +34,15 @@ export class RulerWorkflow extends SimpleWorkflow {
     );
   }
 
-  /** Further metrics of an answer; they do not change its reward. */
+  /** Returns further metrics of an answer, which do not change its reward. */
   protected ownMetrics(_response: ChatResponse): Metrics | Promise<Metrics> {
     return {};
   }
 }
 
 /**
- * `math_ruler_workflow`: like `ruler_workflow`; the metric `gold_reward` is the score of the reward
- * function.
+ * `math_ruler_workflow`: like `ruler_workflow`, with the additional metric `gold_reward`, the score
+ * of the reward function.
  */
 export class MathRulerWorkflow extends RulerWorkflow {
   protected override async ownMetrics(response: ChatResponse): Promise<Metrics> {

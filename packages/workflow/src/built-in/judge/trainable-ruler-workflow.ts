@@ -1,6 +1,6 @@
 /**
- * `math_trainable_ruler_workflow`: RULER in which the trained model is its own judge, and learns to
- * judge as well.
+ * `math_trainable_ruler_workflow`: RULER in which the trained model is also the judge, and learns
+ * to judge.
  */
 import { createExperience, type ChatResponse, type Experience, mean } from '@trinity-rft/core';
 import { createRewardFn } from '../../reward/index.js';
@@ -24,10 +24,10 @@ const goldRange = { min: -0.1, width: 1.2 };
 
 /**
  * For a share of the tasks (`workflow_args.ground_truth_ratio`, 0.2), the reward function
- * (`math_reward`) scores the answers. For this share, as many verdicts as answers are sampled and
- * trained on as a separate group, whose task id ends in `-ruler`; the reward of a verdict is 1 -
- * mean(|score - gold|), or 0 for an invalid list. For the other tasks, the scores of one verdict
- * are the rewards.
+ * (`math_reward`) scores the answers. For these tasks, as many verdicts as answers are sampled. The
+ * verdicts are trained on as a separate group, whose task id ends in `-ruler`. The reward of a
+ * verdict is 1 - mean(|score - gold|), or 0 for an invalid list. For the other tasks, the model
+ * gives one verdict, whose scores are the rewards of the answers.
  */
 export class MathTrainableRulerWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {
@@ -48,7 +48,7 @@ export class MathTrainableRulerWorkflow extends SimpleWorkflow {
     const judged = verdicts.map((verdict, index) =>
       this.#verdictExperience(verdict, index, verdictReward(lists[index], scaled)),
     );
-    // The verdicts come first, because the last experience of a run holds its reward.
+    // The verdicts come first, because the last experience of a rollout holds its reward.
     return [...judged, ...answers];
   }
 

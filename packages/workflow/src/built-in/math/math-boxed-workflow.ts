@@ -13,8 +13,9 @@ const thinkPrompt =
   'Then solve it and put the final answer inside \\boxed{}.';
 
 /**
- * `use_base`: the prompt is plain text without the chat template, for a base model; `with_think`:
- * ask for thoughts and reward them; `format_score_coef`: argument of the default reward function.
+ * Schema of `workflow_args`. `use_base`: send the prompt as plain text without the chat template,
+ * for a base model. `with_think`: ask for thoughts and reward them. `format_score_coef`: argument
+ * of the default reward function.
  */
 export const boxedArgs = z.strictObject({
   use_base: trueOrFalse().default(false),
@@ -23,8 +24,8 @@ export const boxedArgs = z.strictObject({
 });
 
 /**
- * The default reward function is `math_boxed_reward`. The default system prompt asks for a boxed
- * answer, and for thoughts if `with_think` is set.
+ * Solves math problems with boxed answers. The default reward function is `math_boxed_reward`. The
+ * default system prompt asks for a boxed answer, and for thoughts if `with_think` is set.
  */
 export class MathBoxedWorkflow extends SimpleWorkflow {
   protected override systemPrompt(): string {
@@ -44,8 +45,8 @@ export class MathBoxedWorkflow extends SimpleWorkflow {
   }
 
   /**
-   * Completes a plain text with the layout that Trinity-RFT's `math_boxed_workflow` uses for
-   * `use_base`.
+   * Samples completions of a plain text. Its layout is that of Trinity-RFT's `math_boxed_workflow`
+   * with `use_base`.
    */
   async #continueText(): Promise<readonly ChatResponse[]> {
     const system = this.systemPrompt();

@@ -20,8 +20,8 @@ export const mathEvalArgs = z.strictObject({
 /**
  * Reads the problem from `question` of the row, or else from `format.prompt_key`. The default
  * reward function is `math_eval_reward`, with `workflow_args.checker`: `math` (default), or
- * `trinity` to reproduce scores of Trinity-RFT. Samples with `rollout_args`, whereas Trinity-RFT
- * always uses temperature 0.6 and top_p 0.8.
+ * `trinity` to reproduce scores of Trinity-RFT. Uses the sampling settings of `rollout_args`,
+ * whereas Trinity-RFT always uses temperature 0.6 and top_p 0.8.
  */
 export class MathEvalWorkflow extends SimpleWorkflow {
   protected override prompt(): string | undefined {
@@ -40,7 +40,10 @@ export class MathEvalWorkflow extends SimpleWorkflow {
   }
 }
 
-/** @throws TaskError when the row has no problem */
+/**
+ * Checks the row of a task.
+ * @throws TaskError when the row has no problem
+ */
 export function checkMathEvalRow(task: Task): void {
   if (typeof task.rawTask['question'] !== 'string') requirePrompt(task);
 }

@@ -9,8 +9,8 @@ Write the reasoning inside <think> and </think> and the final answer inside <ans
 <answer> final answer </answer>`;
 
 /**
- * The default reward function is `math_reward`. If it is used, the default system prompt is the one
- * above, which asks for the format that `math_reward` rewards.
+ * Solves math problems. The default reward function is `math_reward`. If no other one is
+ * configured, the default system prompt asks for the format that `math_reward` rewards.
  */
 export class MathWorkflow extends SimpleWorkflow {
   #reward: RewardFn | undefined;

@@ -10,7 +10,7 @@ import { chatOptions } from '../task-args.js';
 import { Workflow } from '../../definition/workflow-class.js';
 
 /**
- * Keeps the messages of one conversation. A subclass that overrides `reset` calls
+ * Keeps the messages of one conversation. A subclass that overrides `reset` must call
  * `super.reset(task)`, which starts a new conversation.
  */
 export abstract class MultiTurnWorkflow extends Workflow {
@@ -51,7 +51,7 @@ export abstract class MultiTurnWorkflow extends Workflow {
     return response;
   }
 
-  /** Clears the conversation, before the next run of a group or the next task. */
+  /** Clears the conversation. Call it before the next rollout of a group or the next task. */
   protected forget(): void {
     this.#messages = [];
   }

@@ -1,18 +1,18 @@
-/** Base class of workflows that have one final reward, which all steps receive. */
+/** Base class of workflows in which all steps receive one final reward. */
 import { type Experience, withFields } from '@trinity-rft/core';
 import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { MultiTurnWorkflow } from './multi-turn-workflow.js';
 import { eachStep, stepArgs } from './steps.js';
 
 /**
- * Calls `step` until the run ends (see `eachStep`), then `reward` once. The metric
- * `actual_env_steps` counts the steps.
+ * Calls `step` until the rollout ends (see `eachStep`), then calls `reward` once. The metric
+ * `actual_env_steps` is the number of steps.
  */
 export abstract class RewardPropagationWorkflow extends MultiTurnWorkflow {
   /** Performs step `stepNum`, counted from 0. Returns false after the last step. */
   abstract step(stepNum: number): boolean | Promise<boolean>;
 
-  /** The reward of the whole run, from all its recorded calls. */
+  /** Returns the reward of the whole rollout, computed from all its recorded calls. */
   abstract reward(experiences: readonly Experience[]): number | Promise<number>;
 
   /** Maximum number of steps. @default `workflow_args.max_step_num`, else 100 */

@@ -5,16 +5,17 @@ import { MultiTurnWorkflow } from './multi-turn-workflow.js';
 import { eachStep, stepArgs } from './steps.js';
 
 /**
- * Calls `step` until the run ends (see `eachStep`). After each step, the calls recorded in that
- * step receive the result of `reward`. Their `eid.step` is the number of the step.
+ * Calls `step` until the rollout ends (see `eachStep`). After each step, the calls that were
+ * recorded during the step receive the result of `reward`. Their `eid.step` is the number of the
+ * step.
  */
 export abstract class StepWiseRewardWorkflow extends MultiTurnWorkflow {
   /** Performs step `stepNum`, counted from 0. Returns false after the last step. */
   abstract step(stepNum: number): boolean | Promise<boolean>;
 
   /**
-   * Reward of one step, computed from its recorded calls. Not called for a step without recorded
-   * calls.
+   * Returns the reward of one step, computed from its recorded calls. Not called for a step without
+   * recorded calls.
    */
   abstract reward(experiences: readonly Experience[], stepNum: number): number | Promise<number>;
 

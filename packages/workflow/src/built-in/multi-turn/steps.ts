@@ -1,16 +1,16 @@
-/** Runs made of steps, each of which may call the model several times. */
+/** Performs rollouts step by step. Each step may call the model several times. */
 import { type Experience, withFields } from '@trinity-rft/core';
 import { z } from 'zod';
 import { count } from '../task-args.js';
 
-/** Arguments that step-based workflows read; a subclass may have others. */
+/** Arguments that step-based workflows read. A subclass may have further arguments. */
 export const stepArgs = z.looseObject({ max_step_num: count().default(100) });
 
 export interface Steps {
   readonly maxStepNum: number;
   /** Performs step `stepNum`, counted from 0. Returns false after the last step. */
   readonly step: (stepNum: number) => boolean | Promise<boolean>;
-  /** Returns the calls recorded since the previous call of `extract`. */
+  /** Returns the model calls that were recorded since the previous call of `extract`. */
   readonly extract: () => readonly Experience[];
 }
 
@@ -22,7 +22,7 @@ export interface StepExperiences {
 
 /**
  * Yields the experiences of each step. Ends after the last step, after `maxStepNum` steps, or after
- * a truncated answer, which makes further steps meaningless.
+ * a truncated answer, because further steps would then be meaningless.
  */
 export async function* eachStep({
   maxStepNum,
@@ -32,7 +32,7 @@ export async function* eachStep({
   for (let stepNum = 0; stepNum < maxStepNum; stepNum++) {
     const more = await step(stepNum);
     const experiences = extract();
-    // Without a suffix, the explorer numbers the calls of a step.
+    // The suffix is empty, so that the explorer numbers the calls of a step.
     yield {
       stepNum,
       experiences: experiences.map((experience) =>

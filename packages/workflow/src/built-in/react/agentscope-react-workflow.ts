@@ -1,6 +1,6 @@
 /**
- * `agentscope_react_workflow` and its variants: the ReAct agent of this package, which answers by
- * calling a tool, like AgentScope's agent, or with text, like that of AgentScope 0.
+ * `agentscope_react_workflow` and its variants: the ReAct agent of this package. It answers by
+ * calling a tool, like AgentScope's agent, or with text, like the agent of AgentScope 0.
  */
 import { WorkflowError } from '@trinity-rft/core';
 import { z } from 'zod';
@@ -31,7 +31,7 @@ const generateResponse: Tool = {
   },
   call: ({ result }) => {
     if (typeof result === 'string' || typeof result === 'number') return String(result);
-    // The model reads this message and may call the tool again.
+    // The model reads the message of this error, and may call the tool again.
     throw new WorkflowError(`result is ${JSON.stringify(result)}; expected text.`, {
       code: 'ANSWER_INVALID',
     });
@@ -42,13 +42,15 @@ export const agentscopeReactArgs = reactArgs.extend({
   type: z.literal('gsm8k', 'expected "gsm8k"').default('gsm8k'),
 });
 
-/** Runs the agent, without tools by default. The default reward function is `math_boxed_reward`. */
+/**
+ * Executes the agent, by default without tools. The default reward function is `math_boxed_reward`.
+ */
 export const runAgentscopeReact = (
   context: WorkflowContext,
   args: z.output<typeof agentscopeReactArgs>,
 ): Promise<WorkflowOutput> => answered(context, args, { ...boxed, systemPrompt });
 
-/** Runs the agent with a calculator where Trinity-RFT's workflow executes Python. */
+/** Executes the agent with a calculator. Trinity-RFT's workflow executes Python instead. */
 export const runAgentscopeMath = (
   context: WorkflowContext,
   args: z.output<typeof reactArgs>,
@@ -57,7 +59,9 @@ export const runAgentscopeMath = (
 
 export const agentscopeV0Args = reactArgs.extend({ max_turns: count().default(5) });
 
-/** Runs an agent that answers with text instead of a tool call, like the agents of AgentScope 0. */
+/**
+ * Executes an agent that answers with text instead of a tool call, like the agents of AgentScope 0.
+ */
 export const runAgentscopeV0Math = (
   context: WorkflowContext,
   args: z.output<typeof agentscopeV0Args>,

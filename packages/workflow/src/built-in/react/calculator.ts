@@ -1,4 +1,4 @@
-/** A calculator tool: + - * / and parentheses, parsed by recursive descent. */
+/** A calculator tool for + - * / and parentheses. Expressions are parsed by recursive descent. */
 import { WorkflowError } from '@trinity-rft/core';
 import type { Tool } from './tool.js';
 
@@ -7,7 +7,7 @@ const maxLength = 500;
 
 /**
  * Evaluates an arithmetic expression.
- * @throws WorkflowError that says what is wrong with the expression
+ * @throws WorkflowError that describes the problem of the expression
  */
 export function calculate(expression: string): number {
   if (expression.length > maxLength)

@@ -9,7 +9,7 @@ export interface ReactAgentOptions {
   readonly maxTurns: number;
   readonly systemPrompt?: string;
   /**
-   * Tool that the agent calls to give its answer, which is the tool's result.
+   * Tool that the agent calls to give its answer. The tool's result is the answer.
    * @default the agent answers in plain text
    */
   readonly answerTool?: Tool;
@@ -21,7 +21,7 @@ export interface ReactAnswer {
   readonly turns: number;
   readonly toolCalls: number;
   readonly toolErrors: number;
-  /** True if the agent was still calling tools after `maxTurns`. */
+  /** True if the agent still called tools in its last allowed turn. */
   readonly outOfTurns: boolean;
   /** Number of messages in the conversation, including the last answer. */
   readonly memoryLength: number;
@@ -30,8 +30,8 @@ export interface ReactAnswer {
 type Message = OpenAI.ChatCompletionMessageParam;
 
 /**
- * Asks the model until it answers without a tool call (or by `answerTool`), at most `maxTurns`
- * times. Independent of training.
+ * Calls the model until it answers without a tool call (or by `answerTool`), at most `maxTurns`
+ * times. Does not depend on training.
  */
 export async function runReactAgent(
   question: string,

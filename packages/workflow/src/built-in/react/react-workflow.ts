@@ -1,4 +1,4 @@
-/** `react_workflow`: the ReAct agent with tools; the reward function scores its answer. */
+/** `react_workflow`: the ReAct agent with tools. The reward function scores the agent's answer. */
 import { createRewardFn } from '../../reward/index.js';
 import type { Metrics } from '@trinity-rft/core';
 import { z } from 'zod';
@@ -22,7 +22,10 @@ type ToolName = keyof typeof builtInTools;
 
 const toolNames = Object.keys(builtInTools) as [ToolName, ...ToolName[]];
 
-/** `tools`: names of tools; `max_turns`: maximum number of model calls per run. */
+/**
+ * Schema of `workflow_args`. `tools`: names of tools. `max_turns`: maximum number of model calls
+ * per rollout.
+ */
 export const reactArgs = z.strictObject({
   tools: z
     .array(
@@ -33,7 +36,7 @@ export const reactArgs = z.strictObject({
   max_turns: count().default(10),
 });
 
-/** Settings for tasks that do not have their own. */
+/** Settings for tasks that do not set these values. */
 export interface ReactDefaults {
   /** Names of tools. */
   readonly tools: readonly ToolName[];
@@ -43,7 +46,7 @@ export interface ReactDefaults {
 }
 
 /**
- * Runs the agent on a task and scores its answer.
+ * Executes the agent on a task, and scores its answer.
  * @throws TaskError when the row has no prompt; RewardError
  */
 export async function answerTask(

@@ -1,4 +1,4 @@
-/** Tools of an agent, called with the arguments as the model wrote them. */
+/** Calls tools of an agent with the arguments that the model wrote. */
 import { describeError, type ToolDefinition } from '@trinity-rft/core';
 import { inToolSpan, noteFailure } from '@trinity-rft/monitor/internal';
 

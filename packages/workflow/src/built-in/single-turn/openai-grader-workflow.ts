@@ -1,6 +1,6 @@
 /**
- * `openai_grader_workflow`: rows in the format of OpenAI's reinforcement fine-tuning, scored by its
- * graders.
+ * `openai_grader_workflow`: uses rows in the format of OpenAI's reinforcement fine-tuning, and
+ * scores answers with its graders.
  */
 import {
   RewardError,
@@ -27,7 +27,10 @@ import {
 import { chatOptions, trueOrFalse } from '../task-args.js';
 import { SimpleWorkflow } from './simple-workflow.js';
 
-/** `grader` as in a fine-tuning job; `python_graders` allows graders that run code on this machine. */
+/**
+ * Schema of `workflow_args`. `grader`: a grader as in a fine-tuning job. `python_graders`: true to
+ * allow graders that execute code on this machine.
+ */
 export const openaiGraderArgs = z
   .strictObject({ grader: graderSchema, python_graders: trueOrFalse().default(false) })
   .superRefine(({ grader, python_graders: isAllowed }, context) => {
@@ -45,7 +48,7 @@ const content = z.union(
   'expected text, or parts { type: text, text }',
 );
 
-/** Columns of a row that are sent to the model; all others are for the grader. */
+/** Columns of a row that are sent to the model. All other columns are for the grader. */
 const rowSchema = z.object({
   messages: z
     .array(
@@ -71,9 +74,8 @@ interface Row {
 
 /**
  * Sends `messages` and `tools` of the row, and scores the answer with `workflow_args.grader`, whose
- * `item` is the row. A grader that asks a model uses the auxiliary model of that name. Runs are
- * scored one by one, so that an answer that the grader cannot read fails only its own run, not its
- * group.
+ * `item` is the row. A grader that asks a model uses the auxiliary model of that name. Rollouts are
+ * scored one by one. If the grader fails for one answer, only this rollout fails, not its group.
  */
 export class OpenaiGraderWorkflow extends SimpleWorkflow {
   static override readonly canRepeat = false;
@@ -119,7 +121,10 @@ export class OpenaiGraderWorkflow extends SimpleWorkflow {
     return { text: text ?? '', refusal, usage };
   };
 
-  /** @throws RewardError if the grader fails, which is not a reward of 0 */
+  /**
+   * Scores an answer.
+   * @throws RewardError if the grader fails, because a failure is not a reward of 0
+   */
   private async graded(grader: AnswerGrader, { responseText, toolCalls }: ChatResponse) {
     const { reward, subRewards, message } = await grader.grade({
       item: this.task.rawTask,
@@ -131,7 +136,10 @@ export class OpenaiGraderWorkflow extends SimpleWorkflow {
   }
 }
 
-/** @throws TaskError if the row cannot be sent, or the grader reads a column that the row lacks */
+/**
+ * Checks the row of a task.
+ * @throws TaskError if the row cannot be sent, or the grader reads a column that the row lacks
+ */
 export function checkOpenaiRow(task: Task): void {
   readRow(task);
   const { grader } = readWorkflowArgs(openaiGraderArgs, task.workflowArgs);

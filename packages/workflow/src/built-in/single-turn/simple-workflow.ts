@@ -15,8 +15,8 @@ import { scoreChoice } from '../../scoring/score-response.js';
 import { Workflow } from '../../definition/workflow-class.js';
 
 /**
- * Sends the prompt of the task once per run (one request for all runs of a group) and scores each
- * answer.
+ * Samples one answer to the prompt of the task per rollout, and scores each answer. One request
+ * samples the answers of all rollouts of a group.
  */
 export class SimpleWorkflow extends Workflow {
   static override readonly canReset: boolean = true;
@@ -33,7 +33,7 @@ export class SimpleWorkflow extends Workflow {
     );
   }
 
-  /** Samples one answer for each run of the group. */
+  /** Samples one answer for each rollout of the group. */
   protected respond(): Promise<readonly ChatResponse[]> {
     return this.model.chat(this.messages(), {
       n: this.repeatTimes,
@@ -42,7 +42,7 @@ export class SimpleWorkflow extends Workflow {
     });
   }
 
-  /** Creates the experience of the group's run number `index` from its answer. */
+  /** Creates the experience of the group's rollout number `index` from its answer. */
   protected experienceOf(
     response: ChatResponse,
     index: number,
@@ -72,7 +72,7 @@ export class SimpleWorkflow extends Workflow {
     return taskPrompt(this.task);
   }
 
-  /** The system prompt in the row, else that of the task set. */
+  /** Returns the system prompt in the row, or else the system prompt of the task set. */
   protected systemPrompt(): string | undefined {
     const { systemPromptKey, systemPrompt } = this.task.formatArgs;
     const own = systemPromptKey === undefined ? undefined : this.task.rawTask[systemPromptKey];

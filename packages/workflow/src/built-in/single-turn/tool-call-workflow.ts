@@ -1,4 +1,4 @@
-/** `tool_call_workflow`: scores which tools the model calls next in a conversation. */
+/** `tool_call_workflow`: scores the tool calls with which the model continues a conversation. */
 import {
   taskTruth,
   type ChatMessage,
@@ -17,7 +17,7 @@ declares:
 
 /**
  * Reads rows of Tool-N1 (arXiv:2505.00024): `tools` (function declarations), `conversations`
- * ([{from, value}]), `raw_system`, `answer` (the expected calls); lists may be JSON strings. The
+ * ([{from, value}]), `raw_system`, `answer` (the expected calls). Lists may be JSON strings. The
  * default reward function is `tool_call_reward`. The prompt lists the tools in the format that this
  * reward expects, whichever tool-call format the model's chat template has.
  */
@@ -39,7 +39,10 @@ export class ToolCallWorkflow extends SimpleWorkflow {
   }
 }
 
-/** @throws TaskError if the row cannot be read, or its answers could not be scored */
+/**
+ * Checks the row of a task.
+ * @throws TaskError if the row cannot be read, or its answers could not be scored
+ */
 export function checkToolCallRow(task: Task): void {
   listIn(task, 'tools');
   turnsOf(task);

@@ -1,4 +1,7 @@
-/** Compares answers within a deadline, in a thread that is ended when a comparison takes too long. */
+/**
+ * Creates math checkers, which compare answers within a deadline. A thread makes the comparisons,
+ * and is ended if a comparison takes too long.
+ */
 import { ConfigError } from '@trinity-rft/core';
 import { maxAnswerLength as defaultMaxLength } from '../math/check.js';
 import { ThreadedChecker } from './threaded-checker.js';
@@ -6,7 +9,10 @@ import type { MathCheckerOptions, MathChecker } from './types.js';
 
 const longestDeadlineMs = 3_600_000;
 
-/** @throws ConfigError for a deadline or a length out of range */
+/**
+ * Creates a math checker.
+ * @throws ConfigError for a deadline or a length out of range
+ */
 export function createMathChecker(options: MathCheckerOptions = {}): MathChecker {
   const { deadlineMs = 2_000, maxAnswerLength = defaultMaxLength } = options;
   requireInRange('deadlineMs', deadlineMs, longestDeadlineMs);
@@ -15,8 +21,9 @@ export function createMathChecker(options: MathCheckerOptions = {}): MathChecker
 }
 
 /**
- * The checker of all reward functions that have no other one: one thread per process, started when
- * it is first needed. It need not be closed.
+ * The math checker that reward functions share, unless they are given another one. It has one
+ * thread per operating-system process, which is started when it is first needed. The checker need
+ * not be closed.
  */
 export const sharedMathChecker: MathChecker = createMathChecker();
 

@@ -1,23 +1,23 @@
-/** Makes comparisons that are cheaper than a message to another thread. */
+/** Makes the comparisons that are cheaper than a message to another thread. */
 import { extractAnswer, extractTruth, sameMath } from '../math/check.js';
 import { boxedAnswer } from '../math/marks.js';
 import type { MathPair } from './rules.js';
 
 /**
- * Maximum characters of a text that is handled here; longer texts are sent to the thread. Finding
- * the answer in a text of this length takes a few milliseconds at most.
+ * Maximum number of characters of a text that is compared on the calling thread. Finding the answer
+ * in a text of this length takes a few milliseconds at most.
  */
 const longestText = 1_024;
 
-/** Numbers that can be compared in microseconds. */
+/** Matches numbers that can be compared in microseconds. */
 const plainNumber = /^[+-]?\d{1,15}(?:\.\d{1,15})?$/;
 
 /** A pair of answers, without the text around them. */
 type Undecided = Pick<MathPair, 'response' | 'truth'>;
 
 /**
- * Decides short pairs that are equal texts or plain numbers, and responses without an answer;
- * otherwise returns the pair that remains to be compared.
+ * Decides pairs of short texts if the answers are equal texts or plain numbers, or if the response
+ * has no answer. Otherwise returns the pair that the thread must compare.
  */
 export function decideInline(pair: MathPair): boolean | MathPair {
   const { rule, response, truth } = pair;
@@ -31,8 +31,8 @@ export function decideInline(pair: MathPair): boolean | MathPair {
 }
 
 /**
- * Answers in both texts; `none` for a response without an answer, undefined for rules that find
- * answers in their own way.
+ * Returns the answers in both texts. Returns `none` for a response without an answer, and undefined
+ * for rules that find answers in another way.
  */
 function answersOf({ rule, response, truth }: MathPair): Undecided | 'none' | undefined {
   if (rule === 'same') return { response, truth };

@@ -1,4 +1,6 @@
-/** Rules that decide if an answer is correct: those of this package, and text rules of Trinity-RFT. */
+/**
+ * Rules that decide if an answer is correct: rules of this package, and text rules of Trinity-RFT.
+ */
 import { checkBoxedAnswer, checkMathAnswer, sameMath } from '../math/check.js';
 import { computeScoreV0 } from '../original/boxed.js';
 import { verifyMathAnswer } from '../original/math-equal.js';

@@ -15,12 +15,13 @@ export interface CompareOptions {
 }
 
 /**
- * Memory limits in MB. Comparing answers of limited length takes a fraction of them; a thread that
- * needs more ends, but the process does not.
+ * Memory limits in MB. Comparing answers of limited length takes a fraction of this memory. A
+ * thread that needs more is ended, but the operating-system process is not.
  */
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
 
 /**
+ * Starts the thread.
  * @param onExit called with the cause if the thread ends unexpectedly or cannot be started
  * @throws RewardError if the thread cannot be started
  */

@@ -1,4 +1,6 @@
-/** The math checker: sends comparisons to a thread, and replaces a thread that takes too long. */
+/**
+ * The math checker. It sends comparisons to a thread, and replaces a thread that takes too long.
+ */
 import { describeError, CancelledError, RewardError, type CancelReason } from '@trinity-rft/core';
 import type { Link } from '@trinity-rft/core/worker-link';
 import type {
@@ -12,15 +14,18 @@ import { decideInline } from './inline.js';
 import type { MathPair } from './rules.js';
 import { startCompareThread, type CompareMethods } from './thread.js';
 
-/** A comparison without a verdict so far. Its caller may have stopped waiting. */
+/** A comparison that has no verdict yet. Its caller may no longer wait for the verdict. */
 interface Comparison {
   readonly pair: MathPair;
   settle(outcome: MathVerdict | Error): void;
 }
 
-/** Number of checks per deadline. If the process was suspended, that time counts as only one check. */
+/**
+ * Number of checks per deadline. Time during which the operating-system process is suspended counts
+ * as only one check.
+ */
 const checksPerDeadline = 4;
-/** Longest time between two checks, in milliseconds. */
+/** Maximum time between two checks, in milliseconds. */
 const longestTickMs = 1_000;
 /** Maximum number of milliseconds for the start of a thread. */
 const startMs = 30_000;
@@ -29,15 +34,17 @@ export class ThreadedChecker implements MathChecker {
   readonly #options: Required<MathCheckerOptions>;
   readonly #tickMs: number;
   readonly #listeners = new Set<(givenUp: GivenUp) => void>();
-  /** Open comparisons in the order in which the thread handles them; the first is in progress. */
+  /**
+   * Open comparisons, in the order in which the thread handles them. The first one is in progress.
+   */
   readonly #open = new Set<Comparison>();
   #thread: Link<CompareMethods> | undefined;
   /** True once the thread has loaded its code. */
   #ready = false;
   #timer: NodeJS.Timeout | undefined;
   /**
-   * Comparison that was in progress at the last check (undefined while the thread starts); `#age`
-   * counts for how many checks.
+   * Comparison that was in progress at the last check; undefined while the thread starts. `#age` is
+   * the number of checks since it began.
    */
   #watched: Comparison | undefined;
   #age = 0;
@@ -71,7 +78,8 @@ export class ThreadedChecker implements MathChecker {
 
   #compare(pair: MathPair, signal: AbortSignal | undefined): Promise<MathVerdict> {
     const { promise, resolve, reject } = Promise.withResolvers<MathVerdict>();
-    // The thread continues with an aborted comparison: its time counts, because the others wait.
+    // The thread continues with an aborted comparison. The time of this comparison still counts,
+    // because other comparisons wait for it.
     const onAbort = (): void =>
       reject(cancelled('The comparison was aborted.', 'aborted', signal?.reason));
     signal?.addEventListener('abort', onAbort, { once: true });
@@ -96,7 +104,7 @@ export class ThreadedChecker implements MathChecker {
     try {
       thread = startCompareThread({ maxAnswerLength }, (cause) => this.#threadExited(cause));
     } catch {
-      // `#threadExited` has been called.
+      // Ignored, because `#threadExited` was called with the error.
       return;
     }
     this.#thread = thread;
@@ -113,7 +121,7 @@ export class ThreadedChecker implements MathChecker {
     thread.call('compare', comparison.pair).then(
       (equal) => this.#settle(comparison, { equal }),
       () => {
-        // When the thread has ended, its successor gets the comparison.
+        // If the thread has ended, the next thread receives the comparison.
         if (thread === this.#thread) this.#giveUp(comparison, 'failed');
       },
     );
@@ -132,14 +140,15 @@ export class ThreadedChecker implements MathChecker {
   }
 
   /**
-   * Starts the timer, which runs while comparisons are open: a real timer instead of a `Clock`,
-   * because it bounds the work of a real thread.
+   * Starts the timer, which is active while comparisons are open. It is a real timer instead of a
+   * `Clock`, because it limits the work of a real thread.
    */
   #watch(): void {
     this.#watched = this.#inProgress();
     this.#age = 0;
     this.#timer ??= setInterval(() => {
-      // An answer that has arrived is not late because this thread was busy.
+      // Replies that have arrived are handled first, so that they do not count as late if this
+      // thread was busy.
       this.#thread?.drain();
       setImmediate(() => this.#checkAge());
     }, this.#tickMs).unref();

@@ -2,18 +2,18 @@
 import type { MathPair } from './rules.js';
 
 /**
- * `deadline`: the comparison took too long. `failed`: it threw, or it ended its thread, for example
- * by running out of memory.
+ * Reason why a comparison was given up. `deadline`: the comparison took too long. `failed`: the
+ * comparison threw, or ended its thread, for example because it ran out of memory.
  */
 export type GiveUpReason = 'deadline' | 'failed';
 
 /**
  * Verdict of a comparison. An answer that could not be compared counts as not equal, with a reason,
- * because an answer of a model must not end a run.
+ * because an answer of a model must not end a training run.
  */
 export interface MathVerdict {
   readonly equal: boolean;
-  /** Reason why the comparison was given up; `equal` is then false. */
+  /** Reason why the comparison was given up. `equal` is then false. */
   readonly reason?: GiveUpReason;
 }
 
@@ -26,9 +26,9 @@ export interface GivenUp {
 
 export interface MathCheckerOptions {
   /**
-   * Maximum number of milliseconds for one comparison: above 0 and at most an hour. An overrun is
-   * detected up to a quarter later. Time during which the process itself is suspended (a laptop
-   * that sleeps, a stopped job) does not count.
+   * Maximum number of milliseconds for one comparison: above 0 and at most an hour. An overrun may
+   * be detected up to a quarter of this time later. Time during which the operating-system process
+   * is suspended (a laptop that sleeps, a stopped job) does not count.
    * @default 2_000
    */
   readonly deadlineMs?: number;
@@ -38,17 +38,17 @@ export interface MathCheckerOptions {
 
 export interface MathChecker {
   /**
-   * Compares one pair. Cheap comparisons run on the calling thread; the others queue for a thread
-   * that all callers share, which is started when it is first needed.
-   * @throws CancelledError if the signal aborts or the checker is closed meanwhile; RewardError if
-   * it was closed before, or if the thread does not start
+   * Compares one pair. Cheap comparisons are made on the calling thread. Other comparisons queue
+   * for a thread that all callers share. The thread is started when it is first needed.
+   * @throws CancelledError if the signal aborts or the checker is closed during the comparison;
+   * RewardError if the checker was closed before, or if the thread does not start
    */
   check(pair: MathPair, signal?: AbortSignal): Promise<MathVerdict>;
   /** Calls `listener` for every comparison that is given up. @returns function that removes the listener */
   onGivenUp(listener: (givenUp: GivenUp) => void): () => void;
   /**
-   * Ends the thread; comparisons that still wait are cancelled. An open checker keeps the process
-   * alive only while comparisons are open.
+   * Ends the thread, and cancels open comparisons. A checker that is not closed keeps the
+   * operating-system process alive only while comparisons are open.
    */
   close(): Promise<void>;
 }

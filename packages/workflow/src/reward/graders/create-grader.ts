@@ -1,4 +1,4 @@
-/** Graders of OpenAI's fine-tuning API as functions of an answer and its row. */
+/** Creates graders of OpenAI's fine-tuning API. A grader is a function of an answer and its row. */
 import { ConfigError, isUsableReward, usableReward, type RewardError } from '@trinity-rft/core';
 import { readArgsBy } from '@trinity-rft/core/support';
 import { errorsOf, graderFault, isGraderFault, type GraderErrors } from './fault.js';
@@ -20,8 +20,8 @@ export interface GraderTools {
   /** Calls a model. @default graders that ask a model are refused */
   readonly complete?: CompleteFn;
   /**
-   * True or limits if Python graders may run their code on this machine, with the rights of this
-   * process.
+   * True, or limits, to let Python graders execute their code on this machine, with the permissions
+   * of this operating-system process.
    * @default false
    */
   readonly python?: boolean | PythonLimits;
@@ -33,25 +33,28 @@ export interface GraderInput extends Namespaces {
   readonly signal?: AbortSignal;
 }
 
-/** Result of a grader for one answer, as the API of OpenAI reports it. */
+/** Result of a grader for one answer, in the terms of OpenAI's API. */
 export interface GraderResult {
-  /** Score of the answer; undefined if the grader failed, which is not a score of 0. */
+  /** Score of the answer. Undefined if the grader failed, because a failure is not a score of 0. */
   readonly reward: number | undefined;
-  /** Scores of those parts of `multi` that did not fail. */
+  /** Scores of the parts of `multi` that did not fail. */
   readonly subRewards: Readonly<Record<string, number>>;
   readonly errors: GraderErrors;
-  /** Text of the failures. @default no failures */
+  /** Text that describes the failures. @default no failures */
   readonly message?: string;
-  /** Total usage, keyed by the name of the model. */
+  /** Total token usage, keyed by the name of the model. */
   readonly tokenUsage: Readonly<Record<string, GraderUsage>>;
-  /** Wall-clock duration. */
+  /** Wall-clock duration in seconds. */
   readonly seconds: number;
 }
 
 /** A grader that is ready to score. */
 export interface AnswerGrader {
   readonly spec: GraderSpec;
-  /** Rejects if `signal` aborts, with a ConfigError that `complete` throws, or because of a bug. */
+  /**
+   * Scores an answer. Rejects only if `signal` aborts, with a ConfigError that `complete` throws,
+   * or because of a bug.
+   */
   grade(input: GraderInput): Promise<GraderResult>;
 }
 
@@ -174,7 +177,10 @@ const checks: Readonly<Record<Operation, (input: string, reference: string) => b
   ilike: (input, reference) => input.toLowerCase().includes(reference.toLowerCase()),
 };
 
-/** @throws ConfigError if a tool is missing */
+/**
+ * Creates the score function of a grader.
+ * @throws ConfigError if a tool is missing
+ */
 function scoreOf(spec: PartSpec, tools: GraderTools): Score {
   switch (spec.type) {
     case 'string_check':

@@ -7,7 +7,7 @@ import { didYouMean } from '@trinity-rft/core/support';
 
 type Values = Readonly<Record<string, number>>;
 
-/** Computes the reward from scores, keyed by grader; the result may be infinite or NaN. */
+/** Computes the reward from scores, keyed by grader. The result may be infinite or NaN. */
 export type Formula = (scores: Values) => number;
 
 const ofOne = { abs: Math.abs, floor: Math.floor, ceil: Math.ceil, exp: Math.exp, sqrt: Math.sqrt, log: Math.log }; // prettier-ignore

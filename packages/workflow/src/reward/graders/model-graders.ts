@@ -1,4 +1,7 @@
-/** `score_model` and `label_model`: another model reads the answer and returns a number or a label. */
+/**
+ * `score_model` and `label_model`: graders in which another model reads the answer and returns a
+ * number or a label.
+ */
 import { ConfigError, describeError } from '@trinity-rft/core';
 import { redactText, tryJson } from '@trinity-rft/core/support';
 import { graderFault } from './fault.js';
@@ -43,8 +46,8 @@ export interface GraderModelAnswer {
 }
 
 /**
- * Calls the model of this name. Errors count as failures of the grader, except a ConfigError, which
- * is rethrown.
+ * Calls the model of this name. Its errors count as failures of the grader, except a ConfigError,
+ * which is rethrown.
  */
 export type CompleteFn = (
   model: string,
@@ -60,7 +63,7 @@ export interface ModelCall {
 
 type Ask = (call: ModelCall) => Promise<number>;
 
-/** Creates a grader that returns the model's number; one outside of `range` is a failure. */
+/** Creates a grader that returns the model's number. A number outside of `range` is a failure. */
 export function scoreModelGrader(spec: ScoreModel, complete: CompleteFn): Ask {
   const [low, high] = spec.range;
   const description = `A number from ${low} to ${high}.`;
@@ -72,7 +75,7 @@ export function scoreModelGrader(spec: ScoreModel, complete: CompleteFn): Ask {
   };
 }
 
-/** Creates a grader that returns 1 for a passing label, else 0; an unknown label is a failure. */
+/** Creates a grader that returns 1 for a passing label, else 0. An unknown label is a failure. */
 export function labelModelGrader(spec: LabelModel, complete: CompleteFn): Ask {
   const ask = questionOf(spec, { type: 'string', enum: spec.labels }, complete);
   return async (call) => {
@@ -83,7 +86,7 @@ export function labelModelGrader(spec: LabelModel, complete: CompleteFn): Ask {
   };
 }
 
-/** Field for reasoning, as in OpenAI's service: prompts may refer to it. */
+/** Field for reasoning, as in OpenAI's service. Prompts may refer to this field. */
 const steps = {
   type: 'array',
   items: {

@@ -1,6 +1,6 @@
 /**
- * `python`: runs a function `grade(sample, item)` in a separate process. Guards against mistakes;
- * it is not a sandbox.
+ * `python`: a grader that calls a function `grade(sample, item)` in a separate operating-system
+ * process. The process protects against mistakes, but is not a sandbox.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { killGroup } from '@trinity-rft/core/support';
 import { graderFault } from './fault.js';
 import type { Namespaces } from './template.js';
 
-/** Limits of one call; the defaults for time and memory are those of OpenAI's service. */
+/** Limits of one call. The defaults for time and memory are those of OpenAI's service. */
 export interface PythonLimits {
   /** Python interpreter. @default "python3" */
   readonly program?: string;
@@ -24,10 +24,13 @@ interface Script {
   readonly source: string;
 }
 
-/** Maximum number of bytes of output, standard output and standard error together. */
+/** Maximum number of bytes of standard output and standard error together. */
 const mostOutput = 1024 * 1024;
 
-/** Redirects prints of the code to standard error, so that standard output contains only the result. */
+/**
+ * Python program that calls the code. It redirects printed text to standard error, so that standard
+ * output contains only the result.
+ */
 const runner = `import json, math, os, sys
 given = json.load(sys.stdin.buffer)
 result = os.dup(1)
@@ -46,7 +49,10 @@ if not math.isfinite(value):
     raise ValueError(f"grade returned {value}")
 os.write(result, json.dumps(value).encode())`;
 
-/** @throws RewardError if the code raises or exceeds a limit; the reason of `signal` if it aborts */
+/**
+ * Scores an answer with Python code.
+ * @throws RewardError if the code raises or exceeds a limit; the reason of `signal` if it aborts
+ */
 export async function gradeInPython(
   script: Script,
   values: Namespaces,
@@ -64,9 +70,9 @@ export async function gradeInPython(
   const child: ChildProcess = spawn(program, ['-I', '-c', runner], {
     stdio: 'pipe',
     cwd: tmpdir(),
-    // Excludes keys and addresses that this process has in its environment.
+    // Excludes API keys and addresses in the environment of this process.
     env: { PATH: process.env['PATH'], SystemRoot: process.env['SystemRoot'] },
-    // A process group of its own, so that its child processes end with it.
+    // A separate process group, so that the grader's child processes end with it.
     detached: process.platform !== 'win32',
   });
   const { promise, resolve, reject } = Promise.withResolvers<number | string>();
@@ -83,7 +89,7 @@ export async function gradeInPython(
         : failed(`took more than ${timeoutMs / 1000} s and was killed.`),
     );
   stop.addEventListener('abort', onStop, { once: true });
-  // It may end before it has read its input.
+  // The process may end before it has read its input.
   child.stdin?.on('error', () => undefined).end(inputOf(script, values, memoryMiB));
   try {
     const end = await promise;
@@ -93,7 +99,7 @@ export async function gradeInPython(
   } finally {
     stop.removeEventListener('abort', onStop);
     killGroup(child, 'SIGKILL');
-    // A process that left the group may keep its end open.
+    // A process that left the group may keep its end of a pipe open.
     for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe?.destroy();
   }
 }
@@ -106,7 +112,9 @@ const inputOf = ({ source }: Script, { sample, item }: Namespaces, memoryMiB: nu
     memory: memoryMiB * 1024 * 1024,
   });
 
-/** Collects both outputs. @returns function that reads what was collected */
+/**
+ * Collects standard output and standard error. @returns function that returns the collected output
+ */
 function readOutput(child: ChildProcess, onTooMuch: () => void) {
   const chunks = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
   let size = 0;

@@ -1,18 +1,18 @@
-/** An answer of the model in the format that graders read. */
+/** Converts an answer of the model to the format that graders read. */
 import type { ToolCall } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 
 /** The namespace `sample` of templates, and the argument `sample` of Python graders. */
 export interface GraderSample {
   readonly output_text: string;
-  /** The text parsed as JSON. @default the text is not JSON */
+  /** The value of the text as JSON. @default the text is not JSON */
   readonly output_json?: unknown;
   readonly output_tools: readonly ToolCall[];
   /** Choices of a chat completion. @default not available */
   readonly choices?: readonly unknown[];
 }
 
-/** Creates the sample of an answer; `output_json` is set if the text is JSON. */
+/** Creates the sample of an answer. `output_json` is set if the text is JSON. */
 export function graderSample(text: string, toolCalls: readonly ToolCall[] = []): GraderSample {
   const calls = toolCalls.length > 0;
   const message = {

@@ -7,7 +7,7 @@ import { parseTemplate, type Namespaces } from './template.js';
 
 const text = () => z.string('expected text').min(1, 'expected text that is not empty');
 
-/** Reports errors that `parse` throws. */
+/** Creates a check that reports errors of `parse`. */
 const readBy =
   (parse: (value: string) => unknown) =>
   (value: string, context: z.RefinementCtx<string>): void => {
@@ -136,12 +136,12 @@ const parts = z.record(z.string(), part, 'expected graders by name');
 
 const onePart = part.transform((one) => ({ [one.name]: one }));
 
-/** Graders by name, or a single grader, which is then found under its own name. */
+/** Graders by name, or a single grader, which is converted to an entry under its own name. */
 const namedParts = z.unknown().transform((given, context): z.output<typeof parts> => {
   const isOne = typeof (given as { readonly type?: unknown } | null)?.type === 'string';
   const read = (isOne ? onePart : parts).safeParse(given);
   if (read.success) return read.data;
-  // Not a union, whose problems would have no place.
+  // Not a zod union, because the problems of a union have no path.
   for (const issue of read.error.issues)
     context.issues.push({ ...issue, input: given } as z.core.$ZodRawIssue);
   return z.NEVER;
@@ -179,22 +179,22 @@ export type GraderSpec = z.output<typeof graderSchema>;
 /** A grader that can be used alone or within `multi`. */
 export type PartSpec = z.output<typeof part>;
 
-/** The grader itself, or the parts of `multi`. */
+/** Returns the grader itself, or the parts of `multi`. */
 const partsOfGrader = (spec: GraderSpec): readonly PartSpec[] =>
   spec.type === 'multi' ? Object.values(spec.graders) : [spec];
 
-/** Distinct names of the models that the grader asks. */
+/** Returns the distinct names of the models that the grader asks. */
 export const modelsOfGrader = (spec: GraderSpec): readonly string[] => [
   ...new Set(partsOfGrader(spec).flatMap((one) => ('model' in one ? [one.model] : []))),
 ];
 
-/** True if the grader runs Python code. */
+/** Returns true if the grader executes Python code. */
 export const needsPython = (spec: GraderSpec): boolean =>
   partsOfGrader(spec).some(({ type }) => type === 'python');
 
 /**
- * Detects before the first answer that a row lacks a value that a template reads.
- * @throws RewardError that names the value
+ * Checks, before the first answer, that a row has the values that templates read.
+ * @throws RewardError that names a missing value
  */
 export function checkGraderRow(spec: GraderSpec, item: Namespaces['item']): void {
   const templates = JSON.stringify(partsOfGrader(spec).filter(({ type }) => type !== 'python'));

@@ -1,10 +1,16 @@
-/** Similarities of two texts, from 0 to 1; equal texts have 1. All except `bleu` are symmetric. */
+/**
+ * Similarities of two texts, from 0 to 1. Equal texts have similarity 1. All similarities except
+ * `bleu` are symmetric.
+ */
 import { graderFault } from './fault.js';
 
 type Similarity = (input: string, reference: string) => number;
 type Sequence = readonly string[];
 
-/** Maximum number of characters in a text: the longest common subsequence of longer texts takes seconds. */
+/**
+ * Maximum number of characters in a text. The longest common subsequence of longer texts would take
+ * seconds.
+ */
 const longest = 50_000;
 /** Longest sequence, in tokens, that BLEU and GLEU count. */
 const mostTokens = 4;
@@ -30,7 +36,10 @@ export type SimilarityName = keyof typeof similarities;
 
 export const similarityNames = Object.keys(similarities) as readonly SimilarityName[];
 
-/** @throws RewardError for a text of more than 50,000 characters */
+/**
+ * Computes a similarity by its name.
+ * @throws RewardError for a text of more than 50,000 characters
+ */
 export function similarity(name: SimilarityName, input: string, reference: string): number {
   const length = Math.max(input.length, reference.length);
   if (length > longest)
@@ -41,17 +50,20 @@ export function similarity(name: SimilarityName, input: string, reference: strin
   return similarities[name](input, reference);
 }
 
-/** Characters of scripts without spaces, each of which counts as a word. */
+/** Pattern for characters of scripts without spaces. Each such character counts as a word. */
 const alone = String.raw`[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]`;
 const wordForm = new RegExp(String.raw`${alone}|[[\p{L}\p{N}\p{M}]--${alone}]+`, 'gv');
 const tokenForm = new RegExp(String.raw`${alone}|[[\p{L}\p{N}\p{M}_]--${alone}]+|\S`, 'gv');
 
-/** Words in lower case without punctuation, like those of the package rouge-score, but for all scripts. */
+/**
+ * Splits a text into lower-case words without punctuation, like the package rouge-score, but for
+ * all scripts.
+ */
 const words = (text: string): Sequence => text.toLowerCase().match(wordForm) ?? [];
-/** Words and punctuation marks. */
+/** Splits a text into words and punctuation marks. */
 const tokens = (text: string): Sequence => text.match(tokenForm) ?? [];
 
-/** Number of occurrences of each sequence of `n` tokens. */
+/** Counts the occurrences of each sequence of `n` tokens. */
 function grams(list: Sequence, n: number): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (let at = 0; at + n <= list.length; at++) {
@@ -61,7 +73,10 @@ function grams(list: Sequence, n: number): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** Number of common sequences of `n` tokens; for each, the smaller of its two counts. */
+/**
+ * Counts the common sequences of `n` tokens. Each sequence counts as often as in the list that has
+ * fewer of it.
+ */
 function matches(a: Sequence, b: Sequence, n: number): number {
   const other = grams(b, n);
   return [...grams(a, n)].reduce(
@@ -75,7 +90,8 @@ const gramCount = ({ length }: Sequence, n: number): number => Math.max(0, lengt
 const isSame = (a: Sequence, b: Sequence): boolean => a.join('\n') === b.join('\n');
 
 /**
- * F1 of sequences of `n` words; for lists that are too short, 1 if they are equal, else 0.
+ * Creates the F1 score of sequences of `n` words. For lists that are too short, it is 1 if they are
+ * equal, else 0.
  * @see Lin 2004, section 2
  */
 function rouge(n: number): Similarity {
@@ -87,9 +103,9 @@ function rouge(n: number): Similarity {
 }
 
 /**
- * BLEU of one sentence: brevity penalty times the geometric mean of the clipped precisions for
- * sequences of 1 to 4 tokens, or fewer for a shorter input. The k-th precision that is 0 counts as
- * 1 / (2^k count), as in `sentence_bleu` of sacreBLEU.
+ * Computes BLEU of one sentence: the brevity penalty times the geometric mean of the clipped
+ * precisions for sequences of 1 to 4 tokens, or fewer for a shorter input. The k-th precision that
+ * is 0 counts as 1 / (2^k count), as in `sentence_bleu` of sacreBLEU.
  * @see Papineni et al. 2002, BLEU; Chen and Cherry 2014, smoothing 3
  */
 function bleu(input: Sequence, reference: Sequence): number {
@@ -107,7 +123,7 @@ function bleu(input: Sequence, reference: Sequence): number {
 }
 
 /**
- * The smaller of precision and recall over all sequences of 1 to 4 tokens.
+ * Computes the smaller of precision and recall over all sequences of 1 to 4 tokens.
  * @see Wu et al. 2016, Google's Neural Machine Translation System, section 4
  */
 function gleu(input: Sequence, reference: Sequence): number {
@@ -123,8 +139,8 @@ function commonShare(a: Sequence, b: Sequence): number {
 }
 
 /**
- * Length of the longest common subsequence, computed with bit vectors: the number of zeros in the
- * last one.
+ * Computes the length of the longest common subsequence with bit vectors. The length is the number
+ * of zeros in the last vector.
  * @see Hyyrö 2004
  */
 function commonLength(a: Sequence, b: Sequence): number {

@@ -21,9 +21,9 @@ const pathForm = /^(?<root>item|sample)(?<rest>(?:\.[\p{L}\p{N}_$-]+|\[\d+\])+)$
 
 /**
  * Parses a template that can be filled for many answers. Texts are inserted unchanged, other values
- * as JSON; inserted text is not expanded again.
- * @throws ConfigError for a variable that is not a path into `item` or `sample`, or that is not
- * closed
+ * as JSON. Variables in inserted text are not replaced.
+ * @throws ConfigError for a variable that is not a path into `item` or `sample`, or that has no
+ * `}}`
  */
 export function parseTemplate(text: string): Template {
   const [start = '', ...others] = text.split('{{');

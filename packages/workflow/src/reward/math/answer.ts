@@ -1,6 +1,6 @@
 /**
- * Structure of an answer: quantities in lists, tuples, sets, intervals, matrices, equations and
- * inequalities.
+ * Parses the structure of an answer: quantities in lists, tuples, sets, intervals, matrices,
+ * equations and inequalities.
  */
 import { variablesOf } from './expression.js';
 import { tokenize, type Token } from './lexer.js';
@@ -8,7 +8,10 @@ import { readQuantity, type Quantity } from './quantity.js';
 
 export type Answer = Quantity | Group | Equation | Inequality | PlainText;
 
-/** A `list` has no brackets. Bracketed groups are named by their brackets: `(,)`, `[,)` and so on. */
+/**
+ * Shape of a group. A `list` has no brackets. Other shapes have the name of their brackets: `(,)`,
+ * `[,)` and so on.
+ */
 type GroupShape = 'list' | 'set' | 'union' | 'ratio' | 'matrix' | 'row' | `${string},${string}`;
 
 export interface Group {
@@ -17,14 +20,17 @@ export interface Group {
   readonly items: readonly Answer[];
 }
 
-/** Two or more sides, joined by equals signs. `name`: the first side, if it is a variable or `f(x)`. */
+/**
+ * Two or more sides, joined by equals signs. `name` is the first side, if that side is a variable
+ * or `f(x)`.
+ */
 export interface Equation {
   readonly kind: 'equation';
   readonly name: string | undefined;
   readonly sides: readonly Answer[];
 }
 
-/** Sides and the signs between them. */
+/** An inequality: its sides and the signs between them. */
 export interface Inequality {
   readonly kind: 'inequality';
   readonly signs: readonly string[];
@@ -38,8 +44,8 @@ interface PlainText {
 }
 
 /**
- * Possible meanings of an answer, the most likely one first: `100,200` is a number, or a list of
- * two. Never empty.
+ * Returns the possible meanings of an answer, the most likely one first. `100,200` is a number, or
+ * a list of two numbers. The result is never empty.
  * @param text at most `maxAnswerLength` characters
  */
 export function readAnswer(text: string): readonly [Answer, ...Answer[]] {
@@ -49,7 +55,7 @@ export function readAnswer(text: string): readonly [Answer, ...Answer[]] {
   return same ? [read(grouped)] : [read(grouped), read(apart)];
 }
 
-/** True if every part of the answer could be read. */
+/** Returns true if every part of the answer could be parsed. */
 export function isMath(answer: Answer): boolean {
   switch (answer.kind) {
     case 'text':
@@ -64,7 +70,7 @@ export function isMath(answer: Answer): boolean {
   }
 }
 
-/** Readers in order of precedence, starting with the weakest binding. */
+/** Readers in order of precedence. The reader of the weakest binding comes first. */
 const readers: readonly ((tokens: readonly Token[]) => Answer | undefined)[] = [
   readNamedSet,
   readList,
@@ -105,7 +111,7 @@ function readList(tokens: readonly Token[]): Answer | undefined {
   return items.length > 0 ? group('list', items.map(read)) : undefined;
 }
 
-/** Reads `1 \pm 2` as the list of both values. */
+/** Reads `1 \pm 2` as a list of two values. */
 function readBothSigns(tokens: readonly Token[]): Answer | undefined {
   if (!tokens.some(({ text }) => text === '\\pm' || text === '\\mp')) return undefined;
   const choose = (plusOrMinus: string, minusOrPlus: string): readonly Token[] =>
@@ -187,8 +193,8 @@ function readRelation(tokens: readonly Token[]): Answer | undefined {
 }
 
 /**
- * Name of a side that is a variable, `f(x)`, `f^{-1}(x)`, `y'`, a tuple of variables, or two or
- * more points with the marks around them: `|AB|`, `\angle ABC`.
+ * Returns the name of a side that is a variable, `f(x)`, `f^{-1}(x)`, `y'`, a tuple of variables,
+ * or two or more points with the marks around them: `|AB|`, `\angle ABC`.
  */
 function nameOf(side: readonly Token[]): string | undefined {
   const shape = side
@@ -205,7 +211,7 @@ function nameOf(side: readonly Token[]): string | undefined {
 
 const notNames = new Set(['\\pi', '\\angle', '\\triangle', '\\overline']);
 
-/** True for words before an equals sign: `Total area = 5`. */
+/** Returns true for words before an equals sign, as in `Total area = 5`. */
 const isLabel = (side: readonly Token[]): boolean =>
   side.every(({ kind }) => kind === 'word' || kind === 'symbol') &&
   side.some(({ kind, text }) => kind === 'word' && text.length > 3);
@@ -217,7 +223,10 @@ const mirrored: Readonly<Record<string, string>> = {
   '\\le': '\\ge',
 };
 
-/** Reads an inequality, turned so that values increase; an interval if numbers bound one variable. */
+/**
+ * Reads an inequality. Reverses it if needed, so that values increase. Returns an interval if
+ * numbers bound one variable.
+ */
 function readInequality(
   givenSigns: readonly string[],
   givenSides: readonly (readonly Token[])[],
@@ -261,7 +270,10 @@ function intervalOf(signs: readonly string[], sides: readonly Answer[]): Group |
 
 const infinity = (sign: string): Answer => readAnswer(`${sign}\\infty`)[0];
 
-/** Merges lists that are inside a list or set; a list of one becomes its item. */
+/**
+ * Creates a group. Merges lists that are inside a list or set. Replaces a list of one item by the
+ * item.
+ */
 function group(shape: GroupShape, items: readonly Answer[]): Answer {
   const isFlat = shape === 'list' || shape === 'set';
   const flat = isFlat
@@ -278,7 +290,7 @@ function group(shape: GroupShape, items: readonly Answer[]): Answer {
 const openers = new Set(['(', '[', '{', '\\{', '\\begin{matrix}']);
 const closers = new Set([')', ']', '}', '\\}', '\\end{matrix}']);
 
-/** Tokens outside of all brackets, with their indices. */
+/** Returns the tokens outside of all brackets, with their indices. */
 function topLevel(tokens: readonly Token[]): readonly (readonly [number, Token])[] {
   const found: (readonly [number, Token])[] = [];
   let depth = 0;
@@ -290,7 +302,7 @@ function topLevel(tokens: readonly Token[]): readonly (readonly [number, Token])
   return found;
 }
 
-/** Index of the bracket that closes the first one; -1 if there is none. */
+/** Returns the index of the bracket that closes the first token, or -1 if there is none. */
 function closing(tokens: readonly Token[]): number {
   let depth = 0;
   return tokens.findIndex(({ text }) => {
@@ -299,7 +311,10 @@ function closing(tokens: readonly Token[]): number {
   });
 }
 
-/** Parts between separators outside of all brackets; a single part if there is no separator. */
+/**
+ * Returns the parts between separators outside of all brackets. Returns a single part if there is
+ * no separator.
+ */
 function splitAt(
   tokens: readonly Token[],
   isSeparator: (token: Token) => boolean,

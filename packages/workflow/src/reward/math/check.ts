@@ -1,4 +1,4 @@
-/** The math checker: decides if a response gives the reference answer. */
+/** The math checker, which decides if a response gives the reference answer. */
 import {
   announcedAnswer,
   boxedAnswer,
@@ -13,14 +13,14 @@ import { sameAnswer } from './same.js';
 import { functionNames, numberWords } from './vocabulary.js';
 
 /**
- * Default limit on the characters of an answer. Longer answers are compared as plain text, which
- * bounds the work that a response can cause.
+ * Default maximum number of characters of an answer. Longer answers are compared as plain text,
+ * which limits the time that a response can cost.
  */
 export const maxAnswerLength = 1_000;
 
 /**
- * True if the final answer of `response`, wherever it is, equals that of `truth`. With the default
- * `limit`, does not throw, and takes time linear in the length of both.
+ * Returns true if the final answer of `response`, wherever it is, equals the answer of `truth`.
+ * With the default `limit`, does not throw, and takes linear time in the lengths of both texts.
  */
 export function checkMathAnswer(response: string, truth: string, limit = maxAnswerLength): boolean {
   const answer = extractAnswer(response);
@@ -38,10 +38,11 @@ export function checkBoxedAnswer(
 }
 
 /**
- * The final answer of a response, as written: the last one of the first kind that occurs, in this
+ * Returns the final answer of a response, as written. Looks for these kinds of answers in this
  * order: `\boxed{..}`, `<answer>..</answer>`, `#### ..`, "answer is ..", a text that is nothing but
- * an answer, the formula that ends the text, the last number. Text after the last `</think>` takes
- * precedence over the thought. Undefined if there is no answer; never an empty text.
+ * an answer, the formula that ends the text, the last number. Returns the last answer of the first
+ * kind that occurs. Text after the last `</think>` takes precedence over the thought. Returns
+ * undefined if there is no answer, and never an empty text.
  */
 export function extractAnswer(response: string): string | undefined {
   const thought = response.lastIndexOf('</think>');
@@ -49,7 +50,10 @@ export function extractAnswer(response: string): string | undefined {
   return answerIn(final) || answerIn(response) || undefined;
 }
 
-/** The reference answer: marked as in a response, like the `#### 72` of GSM8K, or the whole text. */
+/**
+ * Returns the reference answer in `truth`. It may be marked as in a response, like the `#### 72` of
+ * GSM8K. Otherwise the whole text is the answer.
+ */
 export function extractTruth(truth: string): string {
   return markedAnswer(truth) || truth.trim();
 }
@@ -67,7 +71,7 @@ function markedAnswer(text: string): string | undefined {
   );
 }
 
-/** An unmarked text that is nothing but an answer: a formula, or a few words. */
+/** Returns an unmarked text if it is nothing but an answer: a formula, or a few words. */
 function bareAnswer(text: string): string | undefined {
   const trimmed = text.trim();
   if (trimmed.length > maxAnswerLength) return undefined;
@@ -77,8 +81,8 @@ function bareAnswer(text: string): string | undefined {
 }
 
 /**
- * The formula that ends a text: `So we get \frac{1}{2}.` For an equation, the part after the last
- * equals sign.
+ * Returns the formula that ends a text, as in `So we get \frac{1}{2}.` Returns the part after the
+ * last equals sign of an equation.
  */
 function lastFormula(text: string): string | undefined {
   const end = text
@@ -92,8 +96,8 @@ function lastFormula(text: string): string | undefined {
 }
 
 /**
- * The answer within a marked text: the whole text, or, if it is prose, its first (0) or last (-1)
- * formula or number.
+ * Returns the answer within a marked text. This is the whole text, or, if the text is prose, its
+ * first (0) or last (-1) formula or number.
  */
 function settle(text: string | undefined, place: 0 | -1): string | undefined {
   if (!text || readsAsMath(text)) return text;
@@ -107,30 +111,33 @@ function settle(text: string | undefined, place: 0 | -1): string | undefined {
 const readsAsMath = (text: string): boolean =>
   text.length <= maxAnswerLength && !beginsAsProse(text) && isMath(readAnswer(text)[0]);
 
-/** True for `So we get 5`, which is not a product of letters. */
+/** Returns true for a text such as `So we get 5`, which is not a product of letters. */
 function beginsAsProse(text: string): boolean {
   const word = /^\s*([A-Za-z][a-z]{1,2})\s/.exec(text)?.[1]?.toLowerCase();
   return word !== undefined && !functionNames.has(word) && !numberWords.has(word);
 }
 
 /**
- * True if two answers, without the text around them, mean the same. Answers longer than `limit`
- * characters are compared as texts. Does not throw up to `maxAnswerLength`; with a higher limit it
- * may take long or overflow the stack, so call it in a thread with a deadline, as
- * `createMathChecker` does.
+ * Returns true if two answers, without the text around them, mean the same. Answers longer than
+ * `limit` characters are compared as texts. With a limit of at most `maxAnswerLength`, does not
+ * throw. With a higher limit, the call may take long or overflow the stack. Make such calls in a
+ * thread with a deadline, as `createMathChecker` does.
  */
 export function sameMath(a: string, b: string, limit = maxAnswerLength): boolean {
   if (a.trim() === b.trim()) return true;
   if (a.length > limit || b.length > limit) return false;
   const [left, right] = [keyOf(a), keyOf(b)];
   if (left === right) return true;
-  // As products of variables, `on` would be `no`.
+  // Two words must be equal as texts. As products of variables, `on` would equal `no`.
   if (isWord(left) && isWord(right)) return false;
   const readings = readAnswer(b);
   return readAnswer(a).some((answer) => readings.some((reading) => sameAnswer(answer, reading)));
 }
 
-/** Normalizes the spelling, not the value, of an answer: tokens separated by spaces. Idempotent. */
+/**
+ * Normalizes the spelling, but not the value, of an answer. The result is its tokens, separated by
+ * spaces. Idempotent.
+ */
 export function normalizeAnswer(text: string): string {
   return tokenize(text)
     .map((token) => token.text)
@@ -138,8 +145,8 @@ export function normalizeAnswer(text: string): string {
 }
 
 /**
- * Normalizes case where it does not matter: in words and in the letter of a choice, `(b)` is `B`,
- * but not in formulas.
+ * Normalizes the case of words and of the letter of a choice, so that `(b)` equals `B`. Keeps the
+ * case in formulas.
  */
 function keyOf(text: string): string {
   const key = normalizeAnswer(text).replace(/^\( (\S+) \)$/, '$1');

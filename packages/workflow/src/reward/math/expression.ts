@@ -1,4 +1,4 @@
-/** Expressions, which the parser builds from tokens, and their values. */
+/** Expressions, which the parser creates from tokens, and the computation of their values. */
 import { absolute, ceil, factorial, floor } from './functions.js';
 import {
   add,
@@ -22,7 +22,7 @@ export type Expression =
       readonly operator: Operator;
       readonly operands: readonly Expression[];
     }
-  /** Text that the parser could not read; it has no value. */
+  /** Text that the parser could not read. It has no value. */
   | { readonly kind: 'invalid' };
 
 /** Values of the variables. */
@@ -52,7 +52,10 @@ const operators = {
   arctan: onFloat(Math.atan, (x) => 1 / (1 + x * x)),
 } satisfies Record<string, (a: MaybeNum, b: MaybeNum) => MaybeNum>;
 
-/** Applies a function to a float; the error of the result is that of the argument times the slope. */
+/**
+ * Converts a function of numbers to one of floats with errors. The error of the result is the error
+ * of the argument times the slope.
+ */
 function onFloat(
   value: (x: number) => number,
   slope: (x: number) => number,
@@ -76,7 +79,10 @@ export const apply = (operator: Operator, ...operands: readonly Expression[]): E
   operands,
 });
 
-/** Value of an expression; undefined if there is no value, as for 1/0. The parser bounds depth. */
+/**
+ * Computes the value of an expression. Returns undefined if there is no value, as for 1/0. The
+ * recursion is safe, because the parser limits the depth of expressions.
+ */
 export function evaluate(expression: Expression, assignment: Assignment): MaybeNum {
   switch (expression.kind) {
     case 'number':
@@ -94,7 +100,7 @@ export function evaluate(expression: Expression, assignment: Assignment): MaybeN
   }
 }
 
-/** Distinct variables of an expression. */
+/** Returns the distinct variables of an expression. */
 export function variablesOf(expression: Expression, found: Set<string> = new Set()): Set<string> {
   if (expression.kind === 'symbol' && !constants.has(expression.name)) found.add(expression.name);
   if (expression.kind === 'apply')
@@ -102,7 +108,7 @@ export function variablesOf(expression: Expression, found: Set<string> = new Set
   return found;
 }
 
-/** True if the trees are equal, even if they have no value. */
+/** Returns true if the trees are equal, even if they have no value. */
 export function sameTree(a: Expression, b: Expression): boolean {
   if (a.kind === 'apply' && b.kind === 'apply') {
     return (
@@ -114,26 +120,27 @@ export function sameTree(a: Expression, b: Expression): boolean {
   return a.kind === 'symbol' && b.kind === 'symbol' && a.name === b.name;
 }
 
-/** True if every part could be read, even if it has no value, such as 1/0. */
+/** Returns true if every part could be parsed, even a part without a value, such as 1/0. */
 export function isReadable(expression: Expression): boolean {
   if (expression.kind === 'apply') return expression.operands.every(isReadable);
   return expression.kind !== 'invalid';
 }
 
-/** One prime per variable; expressions with more variables are not compared. */
+/** One prime number per variable. Expressions with more variables are not compared. */
 const primes = [
   7919, 6389, 5003, 4001, 3299, 2711, 2203, 1811, 1511, 1259, 1049, 863, 719, 607, 499, 421,
 ] as const;
 /**
- * Divisors of the primes: they give variables of about 8 to 0.4, 5 to 0.2, -0.8 to -0.04, and large
- * ones.
+ * Divisors of the primes. The quotients give variables values of about 8 to 0.4, 5 to 0.2, and -0.8
+ * to -0.04, and large values.
  */
 const divisors = [991n, 1777n, -9973n, 1n] as const;
 
 /**
- * Points at which expressions are compared; at each point, all variables have different values.
- * Empty for more than 16 variables. Polynomials of moderate degree that agree at all points are
- * equal (the idea of Schwartz 1980 and Zippel 1979, with fixed points that no answer anticipates).
+ * Returns the points at which expressions are compared. At each point, all variables have different
+ * values. Returns none for more than 16 variables. Polynomials of moderate degree that agree at all
+ * points are equal. This is the idea of Schwartz (1980) and Zippel (1979), with fixed points that
+ * no answer anticipates.
  */
 export function testPoints(variables: ReadonlySet<string>): readonly Assignment[] {
   if (variables.size === 0) return [new Map()];

@@ -7,8 +7,8 @@ export function absolute(a: MaybeNum): MaybeNum {
 }
 
 /**
- * Rounds down. Undefined for a float that is so close to a whole number that the result depends on
- * the float's error.
+ * Rounds down. Returns undefined for a float that is so close to an integer that the result depends
+ * on the float's error.
  */
 export function floor(a: MaybeNum): MaybeNum {
   if (a?.kind === 'exact') {
@@ -24,12 +24,12 @@ export const ceil = (a: MaybeNum): MaybeNum => negateOf(floor(negateOf(a)));
 
 const negateOf = (a: MaybeNum): MaybeNum => a && negate(a);
 
-/** Largest argument whose factorial fits into the bits of a fraction. */
+/** Largest argument for which the factorial is computed exactly. */
 const largestFactorial = 500n;
 
 /**
- * Factorial: exact for whole numbers up to 500; the gamma function of a + 1 for other numbers above
- * -1.
+ * Computes the factorial. It is exact for integers up to 500, and the gamma function of a + 1 for
+ * other numbers above -1.
  */
 export function factorial(a: MaybeNum): MaybeNum {
   if (a?.kind === 'exact' && a.numerator % a.denominator === 0n) {
@@ -46,7 +46,10 @@ export function factorial(a: MaybeNum): MaybeNum {
   );
 }
 
-/** Cache of the factorials computed so far, because a hostile answer may repeat one many times. */
+/**
+ * Cache of computed factorials. It is needed because a hostile answer may repeat one factorial many
+ * times.
+ */
 const factorials: bigint[] = [1n];
 
 function wholeFactorial(n: number): bigint {
@@ -61,8 +64,8 @@ const lanczos = [
 ] as const;
 
 /**
- * Gamma function for x > 0, accurate to about 1e-14. Source: Lanczos 1964, doi:10.1137/0701008, g =
- * 7 with nine terms.
+ * Computes the gamma function for x > 0, accurate to about 1e-14. Source: Lanczos 1964,
+ * doi:10.1137/0701008, g = 7 with nine terms.
  */
 function gamma(x: number): number {
   const z = x - 1;

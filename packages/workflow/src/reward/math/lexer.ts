@@ -1,6 +1,6 @@
 /**
- * Splits an answer, LaTeX or plain, into tokens. Works in one pass: a rule looks ahead only over
- * what it then consumes.
+ * Splits an answer, in LaTeX or plain text, into tokens. Works in one pass. A rule looks ahead only
+ * over text that it then consumes.
  */
 import {
   characterTexts,
@@ -19,15 +19,18 @@ export interface Token {
    */
   readonly kind: 'number' | 'symbol' | 'word' | 'command' | 'mark';
   readonly text: string;
-  /** True after white space or inside of \text{..}: `5 m` is five metres, `5m` may be five times m. */
+  /**
+   * True after white space or inside of \text{..}. `5 m` is five metres, but `5m` may be five times
+   * m.
+   */
   readonly apart: boolean;
 }
 
 /**
- * Tokens of an answer, without style: dollars, spacing, fonts, sizes, thousands separators, and
- * marks around the whole.
- * @param grouping true if a comma before three digits separates thousands; between brackets only if
- * nothing else is possible
+ * Returns the tokens of an answer. Drops dollars, spacing, fonts, sizes, thousands separators, and
+ * marks around the whole answer.
+ * @param grouping true if a comma before three digits separates thousands. Between brackets, it
+ * does so only if it cannot separate items
  */
 export function tokenize(text: string, grouping = true): readonly Token[] {
   const scanner = new Scanner(foldCharacters(text), grouping);
@@ -35,14 +38,14 @@ export function tokenize(text: string, grouping = true): readonly Token[] {
   return trimMarks(scanner.tokens);
 }
 
-/** Consumes the token at the scanner's position; false if the rule does not match there. */
+/** Consumes the token at the scanner's position. Returns false if the rule does not match there. */
 type Rule = (scanner: Scanner) => boolean;
 
 class Scanner {
   readonly tokens: Token[] = [];
   /**
-   * For each open brace, true if it belongs to a wrapper like \text, whose closing brace is dropped
-   * too.
+   * For each open brace, true if the brace belongs to a wrapper such as \text. Its closing brace is
+   * then dropped too.
    */
   readonly braces: boolean[] = [];
   readonly grouping: boolean;
@@ -60,7 +63,7 @@ class Scanner {
     return this.#at >= this.#source.length;
   }
 
-  /** Matches a sticky pattern at the current position, and moves behind the match. */
+  /** Matches a sticky pattern at the current position, and moves to the end of the match. */
   take(pattern: RegExp): RegExpExecArray | null {
     pattern.lastIndex = this.#at;
     const match = pattern.exec(this.#source);
@@ -93,7 +96,10 @@ const grouped = new RegExp(
   String.raw`\d{1,3}(?:(?:,|${separator})\d{3}(?!\d))+${fraction}|${plain}`,
   'uy',
 );
-/** (1,000,2) cannot be three numbers, because no number begins with a zero. */
+/**
+ * Matches a number in brackets. The comma in (1,000,2) separates thousands, because no number
+ * begins with a zero.
+ */
 const groupedInBrackets = new RegExp(
   String.raw`\d{1,3}(?:,\d{3}(?!\d))*,0\d\d(?!\d)(?:,\d{3}(?!\d))*${fraction}|${plain}`,
   'uy',
@@ -103,7 +109,7 @@ const subscript = /_(?:\{([^{}]*)\}|([A-Za-z0-9]))/y;
 const relations: Readonly<Record<string, string>> = { '<=': '\\le', '>=': '\\ge', '!=': '\\ne' };
 
 const rules: readonly Rule[] = [
-  // White space, spacing commands, and signs that only set style.
+  // White space, spacing commands, and signs that only affect style.
   (scanner) =>
     scanner.take(/(?:\s|\\[,;:! ()[\]$"'`]|[~$€£¥`"“”])+/y) !== null && scanner.separate(),
   takeNumber,
@@ -126,7 +132,7 @@ const rules: readonly Rule[] = [
     const relation = scanner.take(/<=|>=|!=/y);
     return relation !== null && scanner.push('command', relations[relation[0]]!);
   },
-  // Any other backslash has no meaning.
+  // Any other backslash is dropped.
   (scanner) => scanner.take(/\\/y) !== null,
   takeMark,
 ];
@@ -148,7 +154,7 @@ const ordinalEnding = new RegExp(
   'uy',
 );
 
-/** Drops the ending of `14th` and `14^{\text{th}}`. */
+/** Drops the ending of an ordinal number such as `14th` or `14^{\text{th}}`. */
 function takeOrdinal(scanner: Scanner): boolean {
   const before = scanner.tokens.at(-1);
   return before?.kind === 'number' && !scanner.apart && scanner.take(ordinalEnding) !== null;
@@ -163,13 +169,16 @@ function takeName(scanner: Scanner, name: string | undefined): boolean {
     : scanner.push('symbol', name + takeSubscript(scanner));
 }
 
-/** Consumes a subscript and returns it in a uniform spelling, `_{12}`; empty if there is none. */
+/**
+ * Consumes a subscript and returns it in a uniform spelling, `_{12}`. Returns an empty text if
+ * there is none.
+ */
 function takeSubscript(scanner: Scanner): string {
   const match = scanner.take(subscript);
   return match ? `_{${(match[1] ?? match[2] ?? '').replace(/\s/g, '')}}` : '';
 }
 
-/** Matches the ends of matrices, with any delimiter; determinants are different. */
+/** Consumes the beginning or end of a matrix, with any delimiter except that of a determinant. */
 function takeMatrixEnd(scanner: Scanner): boolean {
   const match = scanner.take(
     /\\(begin|end)\{(?:[pbB]?(?:small)?matrix|array)\}(?:\{[clr| ]{1,40}\})?/y,
@@ -188,7 +197,7 @@ function takeCommand(scanner: Scanner): boolean {
   if (token === '') return scanner.separate();
   if (token !== undefined)
     return scanner.push(token.length > 2 && token.startsWith('\\') ? 'command' : 'mark', token);
-  // Some data sets omit the space after the command: \quadx is a space and an x.
+  // Some data sets omit the space after the command. \quadx means a space and an x.
   const glued = /^q?quad(.+)/.exec(name)?.[1];
   if (glued !== undefined) return scanner.separate() && takeName(scanner, glued);
   return scanner.push(
@@ -210,8 +219,8 @@ const unraised = (character: string): string =>
   '0123456789-+'.charAt(superscripts.indexOf(character));
 
 /**
- * Replaces every spelling of a character by one; Unicode compatibility forms (full width, styled
- * letters) become plain characters.
+ * Replaces all spellings of a character by one spelling. Unicode compatibility forms (full width,
+ * styled letters) become plain characters.
  */
 function foldCharacters(text: string): string {
   let folded = '';
@@ -222,13 +231,13 @@ function foldCharacters(text: string): string {
 
 function foldCompatible(character: string): string {
   const folded = character.normalize('NFKC');
-  // A few characters stand for whole phrases; they would make the text much longer.
+  // A few characters are replaced by whole phrases, which would make the text much longer.
   if (folded.length > 4) return character;
   // A fraction in one character is a separate number: 2⅙ is not 21/6.
   return folded.includes('\u2044') ? ` ${folded.replace('\u2044', '/')}` : folded;
 }
 
-/** True for `5!` and `(n+1)!`, but not for `Yes!`. */
+/** Returns true for `5!` and `(n+1)!`, but not for `Yes!`. */
 function isFactorial(tokens: readonly Token[], at: number): boolean {
   const before = tokens.slice(0, at).findLast(({ text }) => text !== '!');
   return (
@@ -239,8 +248,8 @@ function isFactorial(tokens: readonly Token[], at: number): boolean {
 }
 
 /**
- * Drops marks at both ends that belong to the sentence, the line or Markdown: `= 5`, `**5**`, `5.`,
- * `5\\\\`.
+ * Drops marks at both ends that belong to the sentence, the line or Markdown, as in `= 5`, `**5**`,
+ * `5.`, `5\\\\`.
  */
 function trimMarks(tokens: readonly Token[]): readonly Token[] {
   const isLoose = (token: Token | undefined): boolean =>

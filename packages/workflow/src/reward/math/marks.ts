@@ -1,4 +1,7 @@
-/** Finds answers in texts of models and data sets. Every search takes time linear in the text's length. */
+/**
+ * Finds answers in texts of models and data sets. Every search takes linear time in the length of
+ * the text.
+ */
 
 /** A box and its position in the text. */
 interface Box {
@@ -10,8 +13,9 @@ interface Box {
 }
 
 /**
- * Content of the last `\boxed{..}`, `\fbox{..}` or `\boxed 7`, trimmed. Boxes that are separated
- * only by "and", commas or a name and an equals sign form one list. Undefined if no box is closed.
+ * Returns the trimmed content of the last `\boxed{..}`, `\fbox{..}` or `\boxed 7`. Boxes that are
+ * separated only by "and", commas, or a name and an equals sign form one list. Returns undefined if
+ * no box is closed.
  */
 export function boxedAnswer(text: string): string | undefined {
   const [last, ...earlier] = findBoxes(text).toReversed();
@@ -27,12 +31,15 @@ export function boxedAnswer(text: string): string | undefined {
 }
 
 /**
- * Boxes that are not inside other boxes, in order of their ends. Works in one pass: a stack matches
- * the braces.
+ * Finds boxes that are not inside other boxes, in order of their ends. Works in one pass, with a
+ * stack that matches the braces.
  */
 function findBoxes(text: string): readonly Box[] {
   const boxes: Box[] = [];
-  /** For each open brace: the index of its content, and the index of its box command, if it has one. */
+  /**
+   * For each open brace: the index of its content, and the index of its box command, if there is
+   * one.
+   */
   const open: { readonly content: number; readonly box: number | undefined }[] = [];
   const mark = /\\(?:boxed|fbox)[ \t]{0,8}(\{)?|\\[^]|[{}]/g;
   for (let match = mark.exec(text); match !== null; match = mark.exec(text)) {
@@ -57,7 +64,9 @@ function closeBrace(
   boxes.push({ start: brace.box, end: at + 1, content: text.slice(brace.content, at) });
 }
 
-/** Box without braces, `\boxed 7$`: extends to the next dollar or white space. */
+/**
+ * Returns a box without braces, such as `\boxed 7$`, which ends at the next dollar or white space.
+ */
 function openBox(text: string, start: number, from: number): Box {
   const length = text.slice(from, from + 64).search(/[\s$]/);
   const end = length < 0 ? Math.min(text.length, from + 64) : from + length;
@@ -70,20 +79,20 @@ const connector =
 const isConnector = (between: string): boolean =>
   between.length <= 80 && between.replace(connector, '') === '';
 
-/** The content of the last `<answer>..</answer>`. */
+/** Returns the content of the last `<answer>..</answer>`. */
 export function taggedAnswer(text: string): string | undefined {
   const close = text.lastIndexOf('</answer>');
   const open = close < 0 ? -1 : text.lastIndexOf('<answer>', close);
   return open < 0 ? undefined : text.slice(open + '<answer>'.length, close).trim();
 }
 
-/** The first line after the last `####`, with which GSM8K ends its solutions. */
+/** Returns the first line after the last `####`, which marks the answer in solutions of GSM8K. */
 export function hashedAnswer(text: string): string | undefined {
   const at = text.lastIndexOf('####');
   return at < 0 ? undefined : firstLine(text.slice(at + '####'.length));
 }
 
-/** The sentence after the last "answer is", "answer:" or 答案是. */
+/** Returns the sentence after the last "answer is", "answer:" or 答案是. */
 export function announcedAnswer(text: string): string | undefined {
   let end = -1;
   for (const match of text.matchAll(/\banswer[ \t*_]{0,8}(?:is\b|:)|答案(?:是|为)?/gi))
@@ -94,7 +103,7 @@ export function announcedAnswer(text: string): string | undefined {
   return sentence < 0 ? line : line.slice(0, sentence);
 }
 
-/** First line that contains more than Markdown marks. */
+/** Returns the first line that contains more than Markdown marks. */
 function firstLine(text: string): string {
   const start = text.search(/[^\s*_:：]/);
   if (start < 0) return '';
@@ -102,7 +111,7 @@ function firstLine(text: string): string {
   return (end < 0 ? text.slice(start) : text.slice(start, end)).trim();
 }
 
-/** The formulas between dollars or `\(` and `\)`. */
+/** Returns the formulas between dollars or between `\(` and `\)`. */
 export function formulas(text: string): readonly string[] {
   return [...text.matchAll(/\$([^$]{1,1000})\$|\\\(((?:[^\\]|\\[^()]){1,1000})\\\)/g)].map(
     (match) => (match[1] ?? match[2] ?? '').trim(),
@@ -113,8 +122,8 @@ const number =
   /\\[dt]?frac\{-?\d+\}\{-?\d+\}|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:\/\d+(?![\d.]))?\\?%?|\.\d+/g;
 
 /**
- * The first (0) or last (-1) number in prose, without thousands separators: a decimal, fraction or
- * percentage. Its sign is included unless it is a subtraction.
+ * Returns the first (0) or last (-1) number in prose, without thousands separators. The number may
+ * be a decimal, a fraction or a percentage. A minus sign is included unless it is a subtraction.
  */
 export function numberIn(text: string, place: 0 | -1): string | undefined {
   let chosen: RegExpExecArray | undefined;

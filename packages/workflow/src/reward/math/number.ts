@@ -1,8 +1,8 @@
 /** Numbers of known precision: exact fractions, and floats with an error bound. */
 
 /**
- * `numerator / denominator`, denominator > 0, not reduced: comparison multiplies crosswise, so
- * a gcd would gain nothing.
+ * A fraction `numerator / denominator` with denominator > 0. It is not reduced, because comparisons
+ * multiply crosswise and do not need the gcd.
  */
 export interface Exact {
   readonly kind: 'exact';
@@ -11,8 +11,8 @@ export interface Exact {
 }
 
 /**
- * A float and its error bound: the largest difference, to first order, from the true value. Both
- * are finite.
+ * A float and its error bound, which is the largest difference, to first order, from the true
+ * value. Both are finite.
  */
 export interface Approximate {
   readonly kind: 'approximate';
@@ -23,17 +23,20 @@ export interface Approximate {
 export type Num = Exact | Approximate;
 
 /**
- * A number; undefined if there is no value, or none that can be computed at bounded cost: 1/0, the
- * root of -1, 9^9^9^9.
+ * A number. Undefined if there is no value, or if the value cannot be computed at bounded cost:
+ * 1/0, the root of -1, 9^9^9^9.
  */
 export type MaybeNum = Num | undefined;
 
-/** Fractions of more bits become floats, which bounds the cost of one operation. */
+/**
+ * Maximum number of bits of a fraction. Larger fractions become floats, which limits the cost of
+ * one operation.
+ */
 const maxBits = 4096;
 /** Largest magnitude that a fraction of `maxBits` can have, in decimal digits. */
 const maxDigits = 1233;
 const limit = 1n << BigInt(maxBits);
-/** Relative error of two roundings of a float. */
+/** Maximum relative error of two roundings of a float. */
 const epsilon = 2 ** -51;
 
 export const exact = (numerator: bigint, denominator = 1n): Exact => ({
@@ -42,7 +45,7 @@ export const exact = (numerator: bigint, denominator = 1n): Exact => ({
   denominator,
 });
 
-/** A float with its error bound; undefined if either is not finite. */
+/** Creates a float with its error bound. Returns undefined if either is not finite. */
 export function approximate(value: number, error: number): MaybeNum {
   const total = error + Math.abs(value) * epsilon;
   return Number.isFinite(value) && Number.isFinite(total)
@@ -50,7 +53,10 @@ export function approximate(value: number, error: number): MaybeNum {
     : undefined;
 }
 
-/** @param digits without sign: `12`, `1.5`, `.5`, `1.5e-3`, `0.1\overline{6}` */
+/**
+ * Parses a number.
+ * @param digits text of the number, without sign: `12`, `1.5`, `.5`, `1.5e-3`, `0.1\overline{6}`
+ */
 export function parseNumber(digits: string): MaybeNum {
   const match = /^(\d*)(?:\.(\d*)(?:\\overline\{(\d+)\})?)?(?:[eE]([+-]?\d{1,4}))?$/.exec(digits);
   if (match === null) return undefined;
@@ -70,11 +76,11 @@ export function parseNumber(digits: string): MaybeNum {
   return multiply(period, power(exact(10n), exact(BigInt(exponent))));
 }
 
-/** The nearest float and its error. */
+/** Converts a number to the nearest float and its error. */
 export function toApproximate(number: MaybeNum): Approximate | undefined {
   if (number?.kind !== 'exact') return number;
   const value = toFloat(number);
-  // Too small for a float is not zero.
+  // A number that is too small for a float is not zero.
   if (value === 0 && number.numerator !== 0n) return undefined;
   return approximate(value, 0) as Approximate | undefined;
 }
@@ -82,7 +88,7 @@ export function toApproximate(number: MaybeNum): Approximate | undefined {
 function toFloat({ numerator, denominator }: Exact): number {
   const magnitude = numerator < 0n ? -numerator : numerator;
   if (magnitude === 0n) return 0;
-  // 64 bits of quotient are left, whatever the sizes.
+  // The shift gives the quotient about 64 bits, whatever the sizes.
   const shift = bitLength(denominator) - bitLength(magnitude) + 64;
   const quotient =
     shift >= 0
@@ -94,7 +100,7 @@ function toFloat({ numerator, denominator }: Exact): number {
 
 const bitLength = (value: bigint): number => value.toString(16).length * 4;
 
-/** Keeps a fraction exact as long as it is small. */
+/** Returns an exact fraction if it is small enough, and a float otherwise. */
 function bounded(numerator: bigint, denominator: bigint): MaybeNum {
   if (denominator === 0n) return undefined;
   const number = denominator < 0n ? exact(-numerator, -denominator) : exact(numerator, denominator);
@@ -158,8 +164,8 @@ export function negate(a: MaybeNum): MaybeNum {
 }
 
 /**
- * `base ^ exponent`: exact for roots of squares, and for whole exponents as long as the result is
- * small.
+ * Computes `base ^ exponent`. The result is exact for roots of squares, and for integer exponents
+ * if the result is small.
  */
 export function power(base: MaybeNum, exponent: MaybeNum): MaybeNum {
   if (base?.kind === 'exact' && exponent?.kind === 'exact') {
@@ -193,7 +199,7 @@ function floatPower(base: Approximate | undefined, exponent: Approximate | undef
   return approximate(value, Math.abs(value) * (relative + 4 * epsilon));
 }
 
-/** Square root of a number; undefined for negative numbers. */
+/** Computes the square root of a number. Returns undefined for negative numbers. */
 export function squareRoot(a: MaybeNum): MaybeNum {
   if (a?.kind === 'exact') {
     const root = exactRoot(a);
@@ -205,7 +211,9 @@ export function squareRoot(a: MaybeNum): MaybeNum {
   return approximate(value, radicand.error / value);
 }
 
-/** The root of a fraction, if it is a fraction; n/d = n*d / d^2, so no gcd is needed. */
+/**
+ * Returns the root of a fraction, if the root is a fraction. n/d = n*d / d^2, so no gcd is needed.
+ */
 function exactRoot({ numerator, denominator }: Exact): Exact | undefined {
   if (numerator < 0n) return undefined;
   const square = numerator * denominator;
@@ -214,23 +222,26 @@ function exactRoot({ numerator, denominator }: Exact): Exact | undefined {
   return root * root === square ? exact(root, denominator) : undefined;
 }
 
-/** Converts to a float if the number is whole and a float can represent it. */
+/** Returns the number as a float, if it is an integer that a float can represent. */
 function asInteger({ numerator, denominator }: Exact): number | undefined {
   if (numerator % denominator !== 0n) return undefined;
   const whole = Number(numerator / denominator);
   return Number.isSafeInteger(whole) ? whole : undefined;
 }
 
-/** True if the decimal expansion of the fraction ends. */
+/** Returns true if the decimal expansion of the fraction is finite. */
 export function isFiniteDecimal({ numerator, denominator }: Exact): boolean {
-  // d divides a power of ten once n has taken its share; no denominator has more than maxBits
-  // factors of 2 or 5.
+  // The expansion is finite if d divides n times a power of ten. No denominator has more than
+  // maxBits factors of 2 or 5.
   return (
     (numerator * 10n ** BigInt(Math.min(maxBits, bitLength(denominator)))) % denominator === 0n
   );
 }
 
-/** Compares fractions exactly; floats are equal if their errors are small and explain the difference. */
+/**
+ * Compares two numbers. Fractions are compared exactly. Floats are equal if their errors are small
+ * and explain the difference.
+ */
 export function sameNumber(a: Num, b: Num): boolean {
   if (a.kind === 'exact' && b.kind === 'exact')
     return a.numerator * b.denominator === b.numerator * a.denominator;

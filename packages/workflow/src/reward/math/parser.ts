@@ -1,4 +1,4 @@
-/** Parses tokens to an expression. Parts that it cannot read become `invalid`; it does not throw. */
+/** Parses tokens to an expression. Parts that cannot be parsed become `invalid`. Does not throw. */
 import {
   apply,
   invalid,
@@ -15,7 +15,7 @@ import { functionNames, symbolCommands } from './vocabulary.js';
  */
 const maxDepth = 100;
 
-/** Parses all tokens as one expression; undefined if they are not one. */
+/** Parses all tokens as one expression. Returns undefined if they are not one expression. */
 export function parseExpression(tokens: readonly Token[]): Expression | undefined {
   const parser = new Parser(tokens);
   const expression = parser.sum();
@@ -34,24 +34,24 @@ const roundings: Readonly<Record<string, readonly [close: string, operator: Oper
   '\\lfloor': ['\\rfloor', 'floor'],
   '\\lceil': ['\\rceil', 'ceil'],
 };
-/** Functions that `\sin^{-1}` and the like denote. */
+/** Functions that `\sin^{-1}` and similar notations denote. */
 const inverses: Readonly<Record<string, Operator>> = {
   sin: 'arcsin',
   cos: 'arccos',
   tan: 'arctan',
 };
-/** Functions that are the reciprocal of another. */
+/** Functions that are the reciprocal of another function. */
 const reciprocals: Readonly<Record<string, Operator>> = { sec: 'cos', csc: 'sin', cot: 'tan' };
 
 class Parser {
   readonly #tokens: Token[];
   #at = 0;
   #depth = 0;
-  /** Number of open absolute values: within one, a bar closes it. */
+  /** Number of open absolute values. Within an absolute value, a bar closes it. */
   #bars = 0;
   /**
-   * Number of functions around the current position: within a function, degrees measure an angle;
-   * otherwise they are a unit.
+   * Number of functions around the current position. Within a function, degrees measure an angle.
+   * Otherwise, degrees are a unit.
    */
   #functions = 0;
 
@@ -95,7 +95,7 @@ class Parser {
     return this.#raised(this.#operand());
   }
 
-  /** Powers are right-associative; a sign in an exponent needs no braces. */
+  /** Parses powers, which are right-associative. A sign in an exponent needs no braces. */
   #raised(base: Expression): Expression {
     if (!this.#take('^')) return base;
     const negative = this.#take('-');
@@ -103,7 +103,7 @@ class Parser {
     return apply('power', base, negative ? apply('negate', exponent) : exponent);
   }
 
-  /** A primary expression, or a number of several tokens. */
+  /** Parses a primary expression, or a number that consists of several tokens. */
   #operand(): Expression {
     const token = this.#tokens[this.#at];
     if (token?.kind !== 'number' || !/^\d+$/.test(token.text)) return this.#primary();
@@ -114,7 +114,7 @@ class Parser {
     );
   }
 
-  /** Consumes the groups of `10 000`. */
+  /** Consumes the groups of digits after the first in a number such as `10 000`. */
   #spacedThousands(): string {
     let groups = '';
     for (;;) {
@@ -127,8 +127,8 @@ class Parser {
   }
 
   /**
-   * `7 3/4`, `7\frac34`: a whole number is added to a proper fraction of two plain numbers that
-   * follows it; before any other fraction it is a factor.
+   * Parses a mixed number such as `7 3/4` or `7\frac34`. If a proper fraction of two plain numbers
+   * follows an integer, the two are added. If another fraction follows, the integer is a factor.
    */
   #mixedNumber(whole: Expression): Expression {
     const [first, second, third] = this.#tokens.slice(this.#at, this.#at + 3);
@@ -143,11 +143,11 @@ class Parser {
     return apply(isProper(fraction) ? 'add' : 'multiply', whole, fraction);
   }
 
-  /** Limits the depth: every recursion passes through here. */
+  /** Parses a primary expression, and limits the depth. Every recursion calls this method. */
   #primary(): Expression {
     const token = this.#tokens[this.#at];
     if (token === undefined || this.#depth >= maxDepth) {
-      // Nothing more is read: callers that loop over factors must see the end.
+      // Moves to the end, so that callers that loop over factors stop.
       this.#at = this.#tokens.length;
       return invalid;
     }
@@ -158,7 +158,7 @@ class Parser {
     return expression;
   }
 
-  /** Parses `n!`, and within functions `30°`. */
+  /** Parses `n!`, and `30°` within functions. */
   #postfixed(operand: Expression): Expression {
     let expression = operand;
     while (this.#take('!')) expression = apply('factorial', expression);
@@ -172,7 +172,7 @@ class Parser {
     if (kind === 'word') return lettersOf(text);
     if (kind === 'command') return this.#command(text);
     if (kind === 'mark') return this.#bracketed(text);
-    // 101_{2}: digits in another base are a name.
+    // Digits in another base, such as 101_{2}, are a symbol.
     return text.includes('_') ? { kind: 'symbol', name: text } : numeral(text);
   }
 
@@ -199,7 +199,9 @@ class Parser {
     return functionNames.has(name) ? this.#function(name) : invalid;
   }
 
-  /** Argument of \frac: braces, or, as in TeX, the next single character. */
+  /**
+   * Parses an argument of \frac: an expression in braces, or, as in TeX, the next single character.
+   */
   #argument(): Expression {
     const token = this.#tokens[this.#at];
     if (token?.kind !== 'number' || !/^\d\d+$/.test(token.text)) return this.#primary();
@@ -236,7 +238,10 @@ class Parser {
     return exponent ? apply('power', call, exponent) : call;
   }
 
-  /** `\sin 2x` is the sine of 2x, `\sin(2)x` is x times the sine of 2. */
+  /**
+   * Parses the argument of a function. `\sin 2x` is the sine of 2x, but `\sin(2)x` is x times the
+   * sine of 2.
+   */
   #functionArgument(): Expression {
     const start = this.#tokens[this.#at]?.text ?? '';
     let argument = this.#raised(this.#primary());
@@ -253,7 +258,10 @@ class Parser {
     return true;
   }
 
-  /** True if the next token can be a factor of the preceding expression without a multiplication sign. */
+  /**
+   * Returns true if the next token can be multiplied with the preceding expression without a
+   * multiplication sign.
+   */
   #startsFactor(): boolean {
     const token = this.#tokens[this.#at];
     if (token === undefined || token.kind === 'number') return false;
@@ -270,7 +278,7 @@ class Parser {
 /** One degree, in radians. */
 const degree = apply('divide', { kind: 'symbol', name: '\\pi' }, numeral('180'));
 
-/** Binomial coefficient: n over k. */
+/** Creates the binomial coefficient n over k. */
 function binomial(n: Expression, k: Expression): Expression {
   const rest = apply('factorial', apply('add', n, apply('negate', k)));
   return apply('divide', apply('factorial', n), apply('multiply', apply('factorial', k), rest));
@@ -293,7 +301,7 @@ function isProper(fraction: Expression): boolean {
   );
 }
 
-/** Multiplies two or three adjacent letters as variables; a longer word is invalid. */
+/** Multiplies two or three adjacent letters as variables. A longer word is invalid. */
 function lettersOf(word: string): Expression {
   if (!/^[A-Za-z]{2,3}$/.test(word)) return invalid;
   return [...word]

@@ -1,8 +1,11 @@
-/** Parses arithmetic as in Python: no LaTeX, no implied products. */
+/** Parses arithmetic as Python does, without LaTeX and without implied products. */
 import { apply, evaluate, numeral, type Expression, type Operator } from './expression.js';
 import { toApproximate } from './number.js';
 
-/** Maximum length and depth of an expression; longer or deeper ones are not parsed. */
+/**
+ * Maximum length (in characters) and depth of an expression. Longer or deeper expressions are not
+ * parsed.
+ */
 const maxLength = 1_000;
 const maxDepth = 50;
 
@@ -26,8 +29,8 @@ const constants: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Parses Python's arithmetic; undefined if the text is anything else. Both `^` and `**` are powers.
- * Numbers have no leading zeros.
+ * Parses Python's arithmetic. Returns undefined if the text is anything else. Both `^` and `**` are
+ * powers. Numbers have no leading zeros.
  */
 export function readPython(text: string): Expression | undefined {
   if (text.length > maxLength) return undefined;
@@ -37,14 +40,18 @@ export function readPython(text: string): Expression | undefined {
 }
 
 /**
- * Value of arithmetic in Python; undefined if there is no value, as for a division by zero.
+ * Computes arithmetic in Python's notation. Returns undefined if there is no value, as for a
+ * division by zero.
  */
 export function pythonValue(text: string): number | undefined {
   const expression = readPython(text);
   return expression && toApproximate(evaluate(expression, new Map()))?.value;
 }
 
-/** Recursive descent over Python's grammar of arithmetic; undefined if the text does not follow it. */
+/**
+ * A recursive descent parser for Python's grammar of arithmetic. Its methods return undefined if
+ * the text does not follow the grammar.
+ */
 class Reader {
   readonly #text: string;
   #at = 0;
@@ -85,7 +92,7 @@ class Reader {
     return left;
   }
 
-  /** Limits the depth: every nesting passes through here. */
+  /** Parses signs and a power, and limits the depth. Every nesting calls this method. */
   #signed(): Expression | undefined {
     if (this.#depth >= maxDepth) return undefined;
     this.#depth++;

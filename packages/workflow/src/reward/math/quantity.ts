@@ -1,4 +1,4 @@
-/** Quantities: an expression with a unit, a percent sign or a remark after it. */
+/** Parses quantities: an expression that may be followed by a unit, a percent sign or a remark. */
 import { apply, numeral, variablesOf, type Expression } from './expression.js';
 import type { Token } from './lexer.js';
 import { parseExpression } from './parser.js';
@@ -8,15 +8,15 @@ export interface Quantity {
   readonly kind: 'quantity';
   readonly expression: Expression;
   /**
-   * A known unit in its standard spelling; undefined if there is none, or if the words are not a
-   * unit: `5 apples`.
+   * A known unit in its standard spelling. Undefined if there is no unit, or if the words are not a
+   * unit, as in `5 apples`.
    */
   readonly unit: string | undefined;
-  /** True after a percent sign: `50%` may mean 50 or a half. */
+  /** True if a percent sign follows. `50%` may mean 50 or a half. */
   readonly percent: boolean;
 }
 
-/** Reads a quantity; undefined if the tokens are not a quantity. */
+/** Parses a quantity. Returns undefined if the tokens are not a quantity. */
 export function readQuantity(tokens: readonly Token[]): Quantity | undefined {
   const counted = withNumerals(tokens);
   const start = counted.findIndex((token, index) => isUnitStart(token, counted[index - 1]));
@@ -39,7 +39,7 @@ function readPlain(tokens: readonly Token[]): Quantity | undefined {
   return expression && { kind: 'quantity', expression, unit: undefined, percent };
 }
 
-/** Reads a number with a unit. Only numbers have units: in `2x + 5 m` the m is a variable. */
+/** Parses a number with a unit. Only numbers have units. In `2x + 5 m`, the m is a variable. */
 function readMeasured(amount: readonly Token[], suffix: readonly Token[]): Quantity | undefined {
   const quantity = readPlain(amount);
   if (!quantity || variablesOf(quantity.expression).size > 0 || !isRemark(suffix)) return undefined;
@@ -58,7 +58,10 @@ function readMeasured(amount: readonly Token[], suffix: readonly Token[]): Quant
   };
 }
 
-/** True where a unit or word can start: only after a number, and not if it is a product of variables. */
+/**
+ * Returns true if a unit or word can start at this token. It must follow a number, and must not be
+ * a product of variables.
+ */
 function isUnitStart({ kind, text, apart }: Token, previous: Token | undefined): boolean {
   if (
     previous === undefined ||
@@ -74,8 +77,8 @@ function isUnitStart({ kind, text, apart }: Token, previous: Token | undefined):
 }
 
 /**
- * True for words, and for the marks of composed units: `km/h`, `cm^2`, `m s^{-1}`. False if there
- * is another number, in digits or words, because that would be another answer.
+ * Returns true for words, and for the marks of composed units: `km/h`, `cm^2`, `m s^{-1}`. Returns
+ * false if there is another number, in digits or words, which would be another answer.
  */
 function isRemark(tokens: readonly Token[]): boolean {
   return tokens.every(({ kind, text }, index) => {
@@ -99,8 +102,8 @@ const textBefore = (tokens: readonly Token[], index: number, count: number): str
     .join('');
 
 /**
- * The unit in its standard spelling: `sq cm` and `cm^2` are the same. Undefined if a word is not a
- * unit.
+ * Returns the unit in its standard spelling, which is equal for `sq cm` and `cm^2`. Returns
+ * undefined if a word is not a unit.
  */
 function unitOf(tokens: readonly Token[]): string | undefined {
   const parts: string[] = [];
@@ -123,7 +126,7 @@ function unitOf(tokens: readonly Token[]): string | undefined {
 
 const unitMark = (text: string): string => (text === '°' ? 'degree' : text);
 
-/** Replaces leading number words by digits: `twenty-two apples`, `five`. */
+/** Replaces leading number words by digits, as in `twenty-two apples` or `five`. */
 function withNumerals(tokens: readonly Token[]): readonly Token[] {
   const [first, second, third] = tokens;
   const value = wordValue(first);

@@ -14,7 +14,7 @@ import { divide, exact, isFiniteDecimal, sameNumber, toApproximate, type Num } f
 import type { Quantity } from './quantity.js';
 import { unitRatio } from './units.js';
 
-/** Equality of values, not of spellings. Symmetric. */
+/** Compares the values of answers, not their spellings. Symmetric. */
 export function sameAnswer(a: Answer, b: Answer): boolean {
   if (a.kind === 'equation' && b.kind === 'equation') return sameEquation(a, b);
   if (a.kind === 'equation') return sameAsValueOf(a, b);
@@ -27,15 +27,15 @@ export function sameAnswer(a: Answer, b: Answer): boolean {
   return a.kind === 'text' && b.kind === 'text' && a.text === b.text;
 }
 
-/** True for `\{5\}` and `5`. */
+/** Returns true for `\{5\}` and `5`. */
 const isSetOf = (group: Group, item: Answer): boolean =>
   group.shape === 'set' &&
   group.items.length === 1 &&
   group.items.every((only) => sameAnswer(only, item));
 
 /**
- * True if the value equals that of the equation: `x = 5` is 5, and `6 + 30 = 36` is 36; `2x + 3y =
- * 6` has no value.
+ * Returns true if an answer equals the value of an equation. `x = 5` has the value 5, and `6 + 30 =
+ * 36` has the value 36. `2x + 3y = 6` has no value.
  */
 function sameAsValueOf(equation: Equation, value: Answer): boolean {
   const isValue =
@@ -49,8 +49,8 @@ function sameAsValueOf(equation: Equation, value: Answer): boolean {
 const lastSide = ({ sides }: Equation): Answer => sides.at(-1) ?? { kind: 'text', text: '' };
 
 /**
- * True if both equations give the same variable the same value, or if the differences of their
- * sides are 0 for the same values.
+ * Returns true if both equations give the same variable the same value, or if the differences of
+ * their sides are 0 for the same values of the variables.
  */
 function sameEquation(a: Equation, b: Equation): boolean {
   if (a.name !== undefined && a.name === b.name) return sameAnswer(lastSide(a), lastSide(b));
@@ -66,8 +66,8 @@ function differenceOf({ sides }: Equation): Expression | undefined {
 }
 
 /**
- * True if one expression is a nonzero constant times the other: their quotient is the same at all
- * points.
+ * Returns true if one expression is a nonzero constant times the other. Their quotient is then the
+ * same at all points.
  */
 function areProportional(a: Expression, b: Expression): boolean {
   const quotients = testPoints(new Set([...variablesOf(a), ...variablesOf(b)]))
@@ -90,7 +90,10 @@ function sameInequality(a: Inequality, b: Inequality): boolean {
   );
 }
 
-/** Number of items above which order counts, because the search for equal items is quadratic. */
+/**
+ * Maximum number of items that are compared in any order, because the search for equal items is
+ * quadratic. Longer lists are compared in order.
+ */
 const maxUnordered = 32;
 
 /**
@@ -114,7 +117,7 @@ function sameGroup(a: Group, b: Group): boolean {
   });
 }
 
-/** Distinct items of a set: `\{1, 2, 2\}` is `\{1, 2\}`. */
+/** Returns the distinct items of a set. `\{1, 2, 2\}` equals `\{1, 2\}`. */
 const distinct = (items: readonly Answer[]): readonly Answer[] =>
   items.length > maxUnordered
     ? items
@@ -133,7 +136,10 @@ function sameInOrder(a: readonly Answer[], b: readonly Answer[]): boolean {
 const isListLike = ({ shape }: Group): boolean =>
   shape === 'list' || shape === 'set' || shape === 'union' || shape.includes(',');
 
-/** A tuple, or a matrix of one row or column as a tuple; undefined for other groups. */
+/**
+ * Returns a tuple unchanged, and a matrix of one row or column as a tuple. Returns undefined for
+ * other groups.
+ */
 function vectorOf(group: Group): Group | undefined {
   if (group.shape === '(,)') return group;
   const rows = group.items.flatMap((row) =>
@@ -146,8 +152,8 @@ function vectorOf(group: Group): Group | undefined {
 }
 
 /**
- * Compares quantities. Units must be the same if both are known. A percent sign on one side only
- * means a factor of 1 or 1/100.
+ * Compares quantities. Units must be the same if both are known. If only one side has a percent
+ * sign, it means a factor of 1 or 1/100.
  */
 function sameQuantity(a: Quantity, b: Quantity): boolean {
   if (a.unit !== undefined && b.unit !== undefined && a.unit !== b.unit) {
@@ -165,7 +171,7 @@ function sameQuantity(a: Quantity, b: Quantity): boolean {
   return sameExpression(apply('multiply', part.expression, hundredth), whole.expression);
 }
 
-/** True if `a` times the ratio of the units equals `b`: `100 cm` and `1 m`. */
+/** Returns true if `a` times the ratio of the units equals `b`, as for `100 cm` and `1 m`. */
 function isMultiple(
   a: Quantity,
   b: Quantity,
@@ -176,8 +182,8 @@ function isMultiple(
 }
 
 /**
- * True if the expressions are equal at all points where both have a value. If there are variables,
- * at least two such points are required.
+ * Returns true if the expressions are equal at all points where both have a value. If there are
+ * variables, at least two such points are required.
  */
 export function sameExpression(a: Expression, b: Expression): boolean {
   if (sameTree(a, b)) return true;
@@ -203,8 +209,8 @@ function valuesAt(
 }
 
 /**
- * True for a decimal of six or more significant digits that approximates a number without a finite
- * decimal, if the two differ by less than the last digit.
+ * Returns true if `rounded` is a decimal of six or more significant digits, `value` has no finite
+ * decimal expansion, and the two differ by less than one unit of the last digit.
  */
 function rounds(expression: Expression, rounded: Num, value: Num): boolean {
   const literal =

@@ -1,7 +1,7 @@
-/** Conversion of units. */
+/** Converts units. */
 
 /**
- * For each dimension, the size of its units in terms of the smallest one, keyed by the names of
+ * For each dimension, the sizes of its units relative to the smallest unit, keyed by the names of
  * `unitNames`.
  */
 const dimensions: readonly Readonly<Record<string, number>>[] = [
@@ -16,8 +16,8 @@ const dimensions: readonly Readonly<Record<string, number>>[] = [
 ];
 
 /**
- * Number of units `to` in one unit `from`, as numerator and denominator; undefined if they measure
- * different things.
+ * Returns the numerator and denominator by which an amount in `from` is multiplied to convert it to
+ * `to`. Returns undefined if the units have different dimensions.
  */
 export function unitRatio(from: string, to: string): readonly [bigint, bigint] | undefined {
   const dimension = dimensions.find(

@@ -1,8 +1,10 @@
-/** Words and LaTeX commands that the math checker knows. */
+/** Words and LaTeX commands that the math checker recognises. */
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
-/** Tokens that replace LaTeX commands. Empty if the command only sets space or size. */
+/**
+ * Tokens that replace LaTeX commands. The token is empty if the command only affects space or size.
+ */
 export const commandTokens: ReadonlyMap<string, string> = new Map([
   ...words(
     'left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle limits newline quad qquad boxed fbox',
@@ -26,7 +28,7 @@ export const commandTokens: ReadonlyMap<string, string> = new Map([
   ['rangle', ')'],
 ]);
 
-/** Commands around text or for fonts, of which only the content of the braces counts. */
+/** Commands for text and fonts. Only the content of their braces counts. */
 export const wrapperCommands: ReadonlySet<string> = new Set(
   words(
     'text textbf textit textrm textsf texttt mathrm mathbf mathit mathsf mathbb mathcal rm bf it mbox hbox operatorname boldsymbol bm',
@@ -38,7 +40,7 @@ export const functionNames: ReadonlySet<string> = new Set(
   words('sin cos tan cot sec csc arcsin arccos arctan ln log exp'),
 );
 
-/** Other names that mean the same with and without a backslash. */
+/** Other names that have the same meaning with and without a backslash. */
 export const plainCommands: ReadonlyMap<string, string> = new Map([
   ['sqrt', '\\sqrt'],
   ['pi', '\\pi'],
@@ -57,7 +59,7 @@ export const symbolCommands: ReadonlySet<string> = new Set(
 export const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺';
 
 /**
- * Replacements of characters. Vulgar fractions are split before Unicode's normalization, which
+ * Replacements of characters. Vulgar fractions are replaced before Unicode's normalization, which
  * would join them to a preceding number.
  */
 export const characterTexts: ReadonlyMap<string, string> = new Map([
@@ -73,7 +75,7 @@ export const characterTexts: ReadonlyMap<string, string> = new Map([
   ...words('− – — ‐ ‑').map((character) => [character, '-'] as const),
   ...words('× ⋅ · ∙ ∗').map((character) => [character, '*'] as const),
   ...words('÷ ⁄ ∕').map((character) => [character, '/'] as const),
-  // Thin spaces between groups of three digits.
+  // Thin spaces, which separate groups of three digits.
   ...['\u00a0', '\u2009', '\u202f'].map((character) => [character, '\\,'] as const),
   ['π', '\\pi '],
   ['√', '\\sqrt '],
@@ -95,7 +97,9 @@ export const characterTexts: ReadonlyMap<string, string> = new Map([
   ['。', '.'],
 ]);
 
-/** Each row lists all spellings of one unit; the first is its name. */
+/**
+ * Spellings of units. Each line lists all spellings of one unit. The first spelling is its name.
+ */
 const unitRows = `
 mm millimeter millimeters millimetre millimetres
 cm centimeter centimeters centimetre centimetres
@@ -158,7 +162,7 @@ export const scaleWords: ReadonlyMap<string, bigint> = new Map([
   ['dozen', 12n],
 ]);
 
-/** Words that turn the preceding number into another one. */
+/** Words that change the preceding number, as in `2 thirds`. */
 export const fractionWords: ReadonlySet<string> = new Set(
   words(
     'half halves third thirds quarter quarters fourth fourths fifth fifths sixth sixths seventh sevenths eighth eighths ninth ninths tenth tenths hundredth hundredths thousandth thousandths',

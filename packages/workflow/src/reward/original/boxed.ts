@@ -1,13 +1,14 @@
 /**
- * Extracts the box of an answer, and compares boxes like Trinity-RFT's `last_boxed_only_string`,
- * `is_equiv`, `compute_score_v0`.
+ * Extracts the box of an answer, and compares boxes, like Trinity-RFT's `last_boxed_only_string`,
+ * `is_equiv` and `compute_score_v0`.
  */
 import { stripString } from './strip-string.js';
 
 /**
- * `last_boxed_only_string`: the last box, including its command. If the text contains `\boxed `
- * (with a space), the last such box up to a dollar sign; otherwise the last `\boxed`, or `\fbox` if
- * there is none, with balanced braces. Null if there is no box or it is not closed.
+ * `last_boxed_only_string`: returns the last box, including its command. If the text contains
+ * `\boxed ` (with a space), returns the last such box up to a dollar sign. Otherwise returns the
+ * last `\boxed` with balanced braces, or the last `\fbox` if there is no `\boxed`. Returns null if
+ * there is no box, or if the box is not closed.
  */
 export function lastBoxedOnlyString(text: string): string | null {
   const blank = text.lastIndexOf('\\boxed ');
@@ -18,7 +19,10 @@ export function lastBoxedOnlyString(text: string): string | null {
   return end < 0 ? null : text.slice(start, end);
 }
 
-/** Index after the brace that closes the first one at or after `from`; -1 if there is none. */
+/**
+ * Returns the index after the brace that closes the first open brace at or after `from`, or -1 if
+ * there is none.
+ */
 export function balancedEnd(text: string, from: number): number {
   let depth = 0;
   for (let at = from; at < text.length; at++) {
@@ -28,7 +32,10 @@ export function balancedEnd(text: string, from: number): number {
   return -1;
 }
 
-/** Content of a box that {@link lastBoxedOnlyString} returned; undefined for an `\fbox`. */
+/**
+ * Returns the content of a box that {@link lastBoxedOnlyString} returned. Returns undefined for an
+ * `\fbox`.
+ */
 function contentOf(box: string): string | undefined {
   if (box.startsWith('\\boxed ')) return box.slice('\\boxed '.length);
   return box.startsWith('\\boxed{') && box.endsWith('}')
@@ -36,15 +43,18 @@ function contentOf(box: string): string | undefined {
     : undefined;
 }
 
-/** `is_equiv`: true for texts that are equal after {@link stripString}, and for two nulls. */
+/**
+ * `is_equiv`: returns true for texts that are equal after {@link stripString}, and for two nulls.
+ */
 export function isEquiv(a: string | null, b: string | null): boolean {
   if (a === null || b === null) return a === b;
   return stripString(a) === stripString(b);
 }
 
 /**
- * `compute_score_v0` of `math_boxed_reward`: 1 if the content of the last box in `solution` equals,
- * as text, that of the last box in `truth` (or all of `truth` if it has no box); else 0.
+ * `compute_score_v0` of `math_boxed_reward`: compares the content of the last box in `solution`
+ * with the last box in `truth`, or with all of `truth` if it has no box. Returns 1 if they are
+ * equal by {@link isEquiv}, else 0.
  */
 export function computeScoreV0(solution: string, truth: string): number {
   const box = lastBoxedOnlyString(solution);

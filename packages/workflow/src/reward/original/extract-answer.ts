@@ -3,9 +3,10 @@ import { balancedEnd } from './boxed.js';
 import { stripString } from './strip-string.js';
 
 /**
- * Extracts the answer: the content of the last "boxed" or else the line after "the answer is" or
- * 答案是, both normalized by {@link stripString}; else the last number, without its commas. Null if
- * there is no answer, if it is empty, and if the response is not a string. Takes linear time.
+ * Extracts the answer. This is the content of the last "boxed", or else the line after "the answer
+ * is" or 答案是. Both are normalized by {@link stripString}. If there is neither, the answer is the
+ * last number, without its commas. Returns null if there is no answer, if the answer is empty, or
+ * if the response is not a string. Takes linear time.
  */
 export function extractAnswer(response: unknown): string | null {
   if (typeof response !== 'string') return null;
@@ -20,8 +21,8 @@ export function extractAnswer(response: unknown): string | null {
 }
 
 /**
- * Content of the last box; undefined if there is none. An unclosed box extends to a dollar sign or
- * a closing brace.
+ * Returns the content of the last box, or undefined if there is none. A box that is not closed ends
+ * at a dollar sign or a closing brace.
  */
 function boxedPart(text: string): string | undefined {
   const at = text.lastIndexOf('boxed');
@@ -45,8 +46,8 @@ function announcedPart(text: string): string | undefined {
 const colon = /\s*:?\s*/y;
 
 /**
- * The line after white space, a colon and white space. If nothing else follows, the line is the
- * last of these characters that is not a line break.
+ * Returns the line that follows white space, a colon and white space. If nothing follows, returns
+ * the last of these characters that is not a line break.
  */
 function lineAfter(text: string, from: number): string | undefined {
   colon.lastIndex = from;

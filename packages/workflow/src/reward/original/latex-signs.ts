@@ -1,6 +1,9 @@
 /** Plain text of LaTeX commands that have no arguments. */
 
-/** Spelling of Trinity-RFT's DAPO grader, which later looks for `pi`, `inf`, `U` and `*`. */
+/**
+ * Signs in the spelling of Trinity-RFT's DAPO grader, which later looks for `pi`, `inf`, `U` and
+ * `*`.
+ */
 const named =
   "pi pi infty inf cup U cdot * times * div ÷ pm ± mp ∓ le ≤ leq ≤ ge ≥ geq ≥ ne ≠ neq ≠ approx ≈ in ∈ cap ∩ to → rightarrow → Rightarrow ⇒ ldots … dots … cdots ⋯ circ ∘ angle ∠ emptyset ∅ lfloor ⌊ rfloor ⌋ lceil ⌈ rceil ⌉ prime ' sin sin cos cos tan tan log log ln ln exp exp";
 const greek =
@@ -31,7 +34,7 @@ function pairs(text: string): readonly (readonly [string, string])[] {
   );
 }
 
-/** The letter that `\mathbf` shows for a plain letter. */
+/** Returns the letter that `\mathbf` shows for a plain letter. */
 export const boldLetter = (letter: string): string => {
   const start = /[A-Z]/.test(letter) ? 0x1d400 - 65 : /[a-z]/.test(letter) ? 0x1d41a - 97 : 0;
   return String.fromCodePoint(start + (letter.codePointAt(0) ?? 0));

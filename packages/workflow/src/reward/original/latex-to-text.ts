@@ -1,16 +1,17 @@
 /**
- * Converts LaTeX to plain text, as far as answers use it, in the spelling that Trinity-RFT's DAPO
- * grader expects.
+ * Converts the LaTeX that answers use to plain text, in the spelling that Trinity-RFT's DAPO grader
+ * expects.
  */
 import { balancedEnd } from './boxed.js';
 import { boldLetter, latexEscapes, latexSigns } from './latex-signs.js';
 
-/** Maximum nesting of LaTeX; deeper nesting is dropped. */
+/** Maximum nesting of LaTeX. Deeper nesting is dropped. */
 const maxDepth = 50;
 
 /**
- * `\frac{a}{b}` becomes `a/b`, `\sqrt{a}` becomes `sqrt(a)`, a matrix becomes `[ 1 2; 3 4 ]`, signs
- * become letters, and braces, fonts and surrounding white space are dropped.
+ * Converts LaTeX to text. `\frac{a}{b}` becomes `a/b`, `\sqrt{a}` becomes `sqrt(a)`, and a matrix
+ * becomes `[ 1 2; 3 4 ]`. Commands of signs are replaced by the signs. Braces, fonts and
+ * surrounding white space are dropped.
  */
 export function latexToText(latex: string): string {
   return convert(
@@ -53,7 +54,7 @@ const plainSigns: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Text of a command.
+ * Converts a command to text.
  * @param from index after the command's name
  */
 function command(latex: string, name: string, from: number, depth: number): Part {
@@ -69,7 +70,7 @@ function command(latex: string, name: string, from: number, depth: number): Part
   return { content: `${inner}/${convert(second.content, depth)}`, end: second.end };
 }
 
-/** A matrix or an array in brackets; for other environments, just their content. */
+/** Converts a matrix or an array to text in brackets, and other environments to their content. */
 function environment(latex: string, from: number, depth: number): Part {
   const name = argument(latex, from);
   const start = name.content === 'array' ? argument(latex, name.end).end : name.end;
@@ -91,7 +92,7 @@ function environment(latex: string, from: number, depth: number): Part {
 
 /**
  * Consumes an argument: the content of braces, or a single character or command. Skips an optional
- * argument in brackets before it.
+ * argument in brackets that precedes it.
  */
 function argument(latex: string, from: number): Part {
   const skipped = /\s*(?:\[[^\]]*\])?\s*/y;

@@ -5,19 +5,22 @@ import { extractAnswer } from './extract-answer.js';
 import { isClose, pythonFloat } from './python.js';
 import { symbolicEqual } from './sympify.js';
 
-/** Maximum characters of an answer; longer answers are only compared as texts. */
+/** Maximum number of characters of an answer. Longer answers are only compared as texts. */
 const maxLength = 1_000;
 
-/** `verify_math_answer`: compares, by {@link mathEqual}, the answers that {@link extractAnswer} finds. */
+/**
+ * `verify_math_answer`: compares the answers that {@link extractAnswer} finds, by
+ * {@link mathEqual}.
+ */
 export function verifyMathAnswer(response: string, truth: string): boolean {
   return mathEqual(extractAnswer(response), extractAnswer(truth));
 }
 
 /**
- * `math_equal` of two answers after `stripString`: true for equal texts; numbers with a relative
- * difference of at most 1e-4, also if one is a hundred times the other; intervals and matrices with
- * equal cells; equal equations; otherwise for expressions that are equal as sympy reads them,
- * which excludes LaTeX.
+ * `math_equal`: compares two answers after `stripString`. Returns true for equal texts, and for
+ * numbers with a relative difference of at most 1e-4, even if one is a hundred times the other.
+ * Also returns true for intervals and matrices with equal cells, and for equal equations. Other
+ * expressions must be equal as sympy reads them, which excludes LaTeX.
  */
 export function mathEqual(answer: string | null, truth: string | null): boolean {
   if (answer === null || truth === null) return false;
@@ -29,7 +32,7 @@ export function mathEqual(answer: string | null, truth: string | null): boolean 
   );
 }
 
-/** Compares numbers; undefined if one of the texts is not a number. */
+/** Compares numbers. Returns undefined if one of the texts is not a number. */
 function sameDigits(answer: string, truth: string): boolean | undefined {
   const given = pythonFloat(answer.replaceAll(',', ''));
   const expected = pythonFloat(truth.replaceAll(',', ''));
@@ -68,7 +71,7 @@ const matrixRows = (text: string): readonly (readonly string[])[] =>
     .split('\\\\')
     .map((row) => row.split('&'));
 
-/** Compares only as many items as the shorter list has. */
+/** Compares the items of two lists. Ignores items beyond the end of the shorter list. */
 function allEqual(a: readonly string[], b: readonly string[]): boolean {
   return a.every((item, index) => {
     const other = b[index];
@@ -88,7 +91,7 @@ function sameEquation(answer: string, truth: string): boolean {
 
 type Sides = readonly [left: string, right: string];
 
-/** Both sides of an equation; undefined unless there is exactly one equals sign. */
+/** Returns both sides of an equation, or undefined unless there is exactly one equals sign. */
 function equationSides(text: string): Sides | undefined {
   const [left, right, ...more] = text.split('=').map((side) => side.trim());
   return left === undefined || right === undefined || more.length > 0 ? undefined : [left, right];

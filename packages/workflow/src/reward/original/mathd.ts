@@ -1,14 +1,17 @@
-/** Normalization of Hendrycks' MATH: the first of two spellings that Trinity-RFT's DAPO grader compares. */
+/**
+ * Normalizes answers like Hendrycks' MATH. This is the first of two spellings that Trinity-RFT's
+ * DAPO grader compares.
+ */
 import { fixFractions } from './strip-string.js';
 
 /**
- * Normalizes an answer of MATH, so that equal answers mostly become equal texts. Text with
- * unreadable LaTeX is unchanged.
+ * Normalizes an answer of MATH, so that equal answers usually become equal texts. Returns text with
+ * LaTeX that cannot be parsed unchanged.
  */
 export function mathdNormalize(answer: string): string {
   const trimmed = answer.trim();
   const text = /^\\text\{(.+)\}$/.exec(trimmed)?.[1]?.trim() ?? trimmed;
-  // A unit in \text{ ..} ends the answer; an answer with two of them is not known.
+  // A unit in \text{ ..} ends the answer. An answer with two such units is unchanged.
   const [amount = '', ...units] = withoutStyle(text).split('\\text{ ');
   if (units.length > 1) return text;
   const plain = amount

@@ -1,5 +1,5 @@
 /**
- * Trinity-RFT's grader of `math_dapo_reward` (after PRIME): its parts, under their original names,
+ * Trinity-RFT's grader of `math_dapo_reward` (after PRIME): its parts, with their original names,
  * and the score.
  */
 import { balancedEnd } from './boxed.js';
@@ -9,8 +9,8 @@ import { mathdNormalize } from './mathd.js';
 import { pythonFloat, wholeDigits } from './python.js';
 
 /**
- * Maximum characters of an answer. Longer answers are only compared as texts: no real answer is
- * that long, and the limit bounds the work.
+ * Maximum number of characters of an answer. Longer answers are only compared as texts. No real
+ * answer is that long, and the limit bounds the time.
  */
 const maxLength = 1_000;
 
@@ -20,8 +20,8 @@ const units =
     .map((unit) => new RegExp(String.raw`${unit}(?:es)?s? *(?:\^[0-9]+)?`, 'g'));
 
 /**
- * `_normalize`: drops the text wrapper, style signs and units; writes numbers in digits, mixed
- * numbers as sums, and everything in lower case.
+ * `_normalize`: drops the text wrapper, style signs and units. Writes numbers in digits, mixed
+ * numbers as sums, and all letters in lower case.
  */
 export function normalizeDapo(answer: string): string {
   let text = /^\\text\{(.+?)\}$/.exec(answer)?.[1] ?? answer;
@@ -55,8 +55,8 @@ function withoutThousands(text: string): string {
 }
 
 /**
- * `split_tuple`: the items inside one pair of brackets that contains no others; otherwise the whole
- * text as one item, and no item for an empty text.
+ * `split_tuple`: returns the items inside one pair of brackets that contains no other brackets.
+ * Returns the whole text as one item if there is no such pair, and no item for an empty text.
  */
 export function splitTuple(text: string): readonly string[] {
   const plain = withoutThousands(text);
@@ -68,14 +68,14 @@ export function splitTuple(text: string): readonly string[] {
     .map((item) => item.trim());
 }
 
-/** `_is_frac`: true for a fraction of whole numbers whose denominator is not 0. */
+/** `_is_frac`: returns true for a fraction of integers whose denominator is not 0. */
 export function isFraction(text: string): boolean {
   return /^-?[0-9]+[^\n]?\/0*[1-9][0-9]*[^\n]?$/.test(text);
 }
 
 /**
- * `should_allow_eval`: true if the text has at most two letters besides sqrt and frac, and no
- * braced, chained or long exponents.
+ * `should_allow_eval`: returns true if the text has at most two different letters apart from sqrt
+ * and frac, and no braced, chained or long exponents.
  */
 export function shouldAllowEval(text: string): boolean {
   const letters = new Set(text.replaceAll('sqrt', '').replaceAll('frac', '').match(/\p{L}/gu));
@@ -83,10 +83,10 @@ export function shouldAllowEval(text: string): boolean {
 }
 
 /**
- * Scores a response: 1 if its answer equals the truth in one of the two spellings or by {@link
- * mathEqual}, else 0. The answer is the last box after the last `</think>`, or all of that text.
- * {@link mathEqual} replaces PRIME's comparison, which Trinity-RFT tries last. As in Trinity-RFT, a
- * text with `\pi` is only compared as text.
+ * Scores a response. Returns 1 if its answer equals the truth in one of the two spellings or by
+ * {@link mathEqual}, else 0. The answer is the last box after the last `</think>`, or all text
+ * after that tag if there is no box. {@link mathEqual} replaces PRIME's comparison, which
+ * Trinity-RFT tries last. As in Trinity-RFT, a text with `\pi` is only compared as text.
  */
 export function naiveDapoScore(response: string, truth: string): number {
   const final = response.split('</think>').at(-1) ?? '';
@@ -107,7 +107,7 @@ function gradeSpelling(answer: string, truth: string): boolean {
   if (given.length === 0 || given.length !== expected.length) return false;
   if (expected.length > 1 && (answer[0] !== truth[0] || answer.at(-1) !== truth.at(-1)))
     return false;
-  // Equal fractions are right as texts; Trinity-RFT's symbolic comparison is left out.
+  // Fractions must be equal as texts. Trinity-RFT's symbolic comparison is not implemented.
   return given.every((item, index) => item === expected[index] && isFraction(item));
 }
 

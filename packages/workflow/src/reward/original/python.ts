@@ -8,7 +8,7 @@ const special: ReadonlyMap<string, number> = new Map([
   ['nan', NaN],
 ]);
 
-/** Python's `float(text)`; undefined if it would raise ValueError. */
+/** Python's `float(text)`. Returns undefined if Python would raise ValueError. */
 export function pythonFloat(text: string): number | undefined {
   const trimmed = text.trim();
   if (decimal.test(trimmed)) return Number(trimmed.replaceAll('_', ''));
@@ -24,8 +24,8 @@ export function isClose(a: number, b: number, tolerance: number): boolean {
 }
 
 /**
- * Digits of a float that is at most 1e-7 from a whole number, as `str(int(round(x)))` writes them;
- * otherwise undefined.
+ * Returns the digits of a float that is at most 1e-7 from an integer, as `str(int(round(x)))`
+ * writes them. Returns undefined for other floats.
  */
 export function wholeDigits(value: number): string | undefined {
   if (!Number.isFinite(value) || Math.abs(value - Math.round(value)) > 1e-7) return undefined;

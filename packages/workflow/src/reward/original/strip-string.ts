@@ -1,14 +1,14 @@
 /**
- * `strip_string`: the normal spelling in which Trinity-RFT (after Qwen2.5-Math) compares answers as
- * texts.
+ * `strip_string`: converts answers to the spelling in which Trinity-RFT (after Qwen2.5-Math)
+ * compares them as texts.
  */
 import { trimEnd } from './python.js';
 import { eraseUnits } from './units.js';
 import { wordNumber } from './word-number.js';
 
 /**
- * Maximum characters of a text. Longer texts are unchanged: no real answer is that long, and the
- * limit bounds the work.
+ * Maximum number of characters of a text. Longer texts are unchanged. No real answer is that long,
+ * and the limit bounds the time.
  */
 const maxLength = 1_000;
 
@@ -16,7 +16,7 @@ const latexRules: readonly (readonly [string | RegExp, string])[] = [
   ['\\!', ''],
   ['\\$', ''],
   ['$', ''],
-  // The percent sign goes first, so the backslash of \% stays.
+  // Only the percent sign is removed, so the backslash of \% remains.
   ['%', ''],
   [/\\begin\{array\}\{.*?\}/g, '\\begin{pmatrix}'],
   ['\\end{array}', '\\end{pmatrix}'],
@@ -40,7 +40,7 @@ const latexRules: readonly (readonly [string | RegExp, string])[] = [
 const numberRules: readonly (readonly [string | RegExp, string])[] = [
   [/^[a-zA-Z]\s*=\s*/, ''],
   ['infinity', '\\infty'],
-  // Also inside of \infty, which becomes \\inftyty, as in Trinity-RFT.
+  // Also replaces `inf` inside of \infty, which becomes \\inftyty, as in Trinity-RFT.
   ['inf', '\\infty'],
   [/(?<=\d)\.0+(\D|$)/g, '$1'],
   [' .', ' 0.'],
@@ -50,9 +50,9 @@ const numberRules: readonly (readonly [string | RegExp, string])[] = [
 ];
 
 /**
- * Normalizes an answer; null for null and for texts that become empty. Removes single letters as if
- * they were units, replaces a text that has number words by the number that the words form, and
- * removes outer brackets.
+ * Normalizes an answer. Returns null for null and for texts that become empty. Removes single
+ * letters as if they were units, and removes outer brackets. If the text has number words, replaces
+ * the whole text by the number that the words form.
  */
 export function stripString(text: string | null): string | null {
   if (text === null) return null;
@@ -77,8 +77,8 @@ function rewrite(text: string, rules: readonly (readonly [string | RegExp, strin
 }
 
 /**
- * Rewrites `\frac12` as `\frac{1}{2}`; the whole text is unchanged if a `\frac` has fewer than two
- * characters after it.
+ * Rewrites `\frac12` as `\frac{1}{2}`. Returns the whole text unchanged if fewer than two
+ * characters follow a `\frac`.
  */
 export function fixFractions(text: string): string {
   const [start = '', ...parts] = text.split('\\frac');
@@ -96,7 +96,7 @@ export function fixFractions(text: string): string {
   );
 }
 
-/** Rewrites `1/2` as `\frac{1}{2}` if both sides are whole numbers or contain a root. */
+/** Rewrites `1/2` as `\frac{1}{2}` if both sides are integers or contain a root. */
 function fixSlash(text: string): string {
   const sides = text.split('/');
   const fits =

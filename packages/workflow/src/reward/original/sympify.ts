@@ -1,6 +1,6 @@
 /**
- * The part of sympy's `sympify` that the comparisons of Trinity-RFT need: Python expressions
- * without implied products.
+ * Implements the part of sympy's `sympify` that the comparisons of Trinity-RFT need: Python
+ * expressions without implied products.
  */
 import { evaluate, variablesOf } from '../math/expression.js';
 import { toApproximate } from '../math/number.js';
@@ -9,9 +9,9 @@ import { sameExpression } from '../math/same.js';
 import { isClose } from './python.js';
 
 /**
- * True if the expressions are equal at all test points or, without variables, have a relative
- * difference of at most 1e-4. Texts that cannot be parsed are only equal if they are the same text,
- * apart from doubled backslashes.
+ * Returns true if the expressions are equal at all test points. Expressions without variables may
+ * have a relative difference of up to 1e-4. Texts that cannot be parsed are equal only if they are
+ * the same text, apart from doubled backslashes.
  */
 export function symbolicEqual(a: string, b: string): boolean {
   const [left, right] = [readPython(a), readPython(b)];

@@ -1,6 +1,6 @@
 /**
- * Words that Trinity-RFT treats as units, from MathQA, including single letters. They are regular
- * expressions, because some contain a dot.
+ * Words that Trinity-RFT treats as units. They are from MathQA, and include single letters. As in
+ * Trinity-RFT, each word is a regular expression, so that a dot matches any character.
  */
 
 const units =
@@ -15,8 +15,8 @@ const units =
 /** Pattern for a unit and its neighbouring characters, which are kept. */
 interface UnitPattern {
   /**
-   * Texts without this literal need no search; undefined for units with a dot, which matches any
-   * character.
+   * Literal text of the unit. Texts without it need no search. Undefined for units with a dot,
+   * which matches any character.
    */
   readonly literal: string | undefined;
   readonly pattern: RegExp;
@@ -33,12 +33,13 @@ function unitPatterns(): readonly UnitPattern[] {
   }));
 }
 
-// Created on first use: that takes forty milliseconds, and few runs compare answers of this kind.
+// Created on first use, because this takes forty milliseconds and few training runs need the
+// patterns.
 let patterns: readonly UnitPattern[] | undefined;
 
 /**
- * Removes units between non-word characters, in two rounds; a removal that would leave no text is
- * skipped. `a/b` becomes `/b`.
+ * Removes units between non-word characters, in two rounds. Skips a removal that would leave no
+ * text. `a/b` becomes `/b`.
  */
 export function eraseUnits(text: string): string {
   patterns ??= unitPatterns();

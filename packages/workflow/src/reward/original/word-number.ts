@@ -1,4 +1,4 @@
-/** English number words, as Trinity-RFT reads them with the package word2number. */
+/** Parses English number words, as Trinity-RFT does with the package word2number. */
 
 const ones =
   'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen';
@@ -15,9 +15,9 @@ const scales: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * The number that the number words of a text form; other words are ignored ("about twenty two
- * apples" is 22). Undefined if there are no number words, or if a scale word is repeated or follows
- * a smaller one. A text of digits is that number.
+ * Returns the number that the number words of a text form. Ignores other words ("about twenty two
+ * apples" is 22). Returns undefined if there are no number words, or if a scale word is repeated or
+ * follows a smaller one. A text of digits gives its number.
  */
 export function wordNumber(text: string): string | undefined {
   if (/^\d+$/.test(text)) return BigInt(text).toString();

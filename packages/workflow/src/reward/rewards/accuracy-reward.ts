@@ -1,10 +1,10 @@
-/** `accuracy_reward`: 1 if the answer is mathematically the expected one. */
+/** `accuracy_reward`: 1 if the answer is mathematically equal to the reference answer. */
 import { rewardKind } from './shared/reward-kind.js';
 import { accuracyCoef } from './shared/arguments.js';
 
 /**
- * Rewards by the rule `answer` of the checker. `accuracy_reward` of Trinity-RFT 0.5.2 swaps gold and
- * response; here they are not swapped.
+ * Rewards by the rule `answer` of the checker. `accuracy_reward` of Trinity-RFT 0.5.2 swaps the
+ * reference answer and the response. This function does not.
  */
 export const accuracyReward = rewardKind('accuracy_reward', {
   summary: 'Is the answer, wherever it is, mathematically the expected one?',

@@ -1,4 +1,4 @@
-/** `countdown_reward`: an expression over all the given numbers that reaches the target. */
+/** `countdown_reward`: rewards an expression over all given numbers that reaches the target. */
 import { booleanArg, numberArg, type RewardInput, RewardError } from '@trinity-rft/core';
 import { rewardKind } from './shared/reward-kind.js';
 import { pythonValue } from '../math/python-expression.js';
@@ -10,10 +10,11 @@ interface Puzzle {
 }
 
 /**
- * Scores the last `<answer>..</answer>` of the last line: `score` if its value is within 1e-5 of
- * the target, `format_score` if it is another value, 0 if there is no answer. The truth is JSON,
- * `{"target": 98, "numbers": [44, 19, 35]}`; each number must be used exactly once.
- * `countdown_reward` of Trinity-RFT 0.5.2 (after TinyZero), with our evaluator instead of Python's.
+ * Scores the last `<answer>..</answer>` of the last line. The reward is `score` if the value is
+ * within 1e-5 of the target, `format_score` for any other answer, and 0 if there is no answer. The
+ * truth is JSON: `{"target": 98, "numbers": [44, 19, 35]}`. Each number must be used exactly once.
+ * Source: `countdown_reward` of Trinity-RFT 0.5.2 (after TinyZero), which evaluates expressions
+ * with Python.
  */
 export const countdownReward = rewardKind('countdown_reward', {
   summary: 'Does the expression use every number of the puzzle once and reach its target?',

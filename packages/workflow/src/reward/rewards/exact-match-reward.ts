@@ -1,10 +1,10 @@
-/** `exact_match_reward`: 1 if the response is, as text, the expected answer. */
+/** `exact_match_reward`: 1 if the response equals the reference answer as text. */
 import { booleanArg } from '@trinity-rft/core';
 import { rewardKind } from './shared/reward-kind.js';
 import { requireTruth } from './shared/inputs.js';
 import { accuracyCoef } from './shared/arguments.js';
 
-/** Compares texts, ignoring white space around them. */
+/** Compares texts. Ignores white space around the texts. */
 export const exactMatchReward = rewardKind('exact_match_reward', {
   summary: 'Is the whole response, as text, the expected answer?',
   parts: { accuracy: '1 when it is, else 0' },

@@ -1,4 +1,4 @@
-/** `format_reward`: rewards a response that has the layout of thought and answer. */
+/** `format_reward`: rewards a response that consists of a thought and an answer. */
 import { choiceArg } from '@trinity-rft/core';
 import { wholeResponse } from './shared/inputs.js';
 import { rewardKind } from './shared/reward-kind.js';
@@ -6,8 +6,8 @@ import { hasLooseLayout, hasStrictLayout } from './shared/layout.js';
 import { formatScoreCoef, signed } from './shared/arguments.js';
 
 /**
- * Uses {@link hasStrictLayout} or {@link hasLooseLayout}. Needs no truth. `format_reward` of
- * Trinity-RFT 0.5.2.
+ * Uses {@link hasStrictLayout} or {@link hasLooseLayout}. Needs no reference answer. Source:
+ * `format_reward` of Trinity-RFT 0.5.2.
  */
 export const formatReward = rewardKind('format_reward', {
   summary: 'Does the response keep to the layout of thought and answer?',

@@ -6,9 +6,10 @@ import { requireTokens } from './shared/inputs.js';
 import { accuracyCoef, checkerArg, overlongArgs } from './shared/arguments.js';
 
 /**
- * Accuracy by rule `answer` or `trinity_dapo` of the checker, and {@link overlongPenalty}. Source:
- * DAPO, arXiv:2503.14476, section 3.4; `math_dapo_reward` of Trinity-RFT 0.5.2, in which a wrong
- * answer gives 0 (-1 in the paper and in later versions).
+ * The sum of the accuracy by the rule `answer` or `trinity_dapo` of the checker, and of
+ * {@link overlongPenalty}. A wrong answer gives 0, as in Trinity-RFT 0.5.2; it gives -1 in the
+ * paper and in later versions. Source: DAPO, arXiv:2503.14476, section 3.4; `math_dapo_reward` of
+ * Trinity-RFT 0.5.2.
  */
 export const mathDapoReward = rewardKind('math_dapo_reward', {
   summary: "DAPO's reward: accuracy of the answer, and a penalty for overlong responses.",

@@ -3,8 +3,8 @@ import { rewardKind } from './shared/reward-kind.js';
 import { accuracyCoef, checkerArg } from './shared/arguments.js';
 
 /**
- * Rewards by rule `answer` of the checker, or by `trinity_eval` (after Qwen2.5-Math) with `checker:
- * trinity`.
+ * Rewards by the rule `answer` of the checker. With `checker: trinity`, rewards by the rule
+ * `trinity_eval` (after Qwen2.5-Math).
  */
 export const mathEvalReward = rewardKind('math_eval_reward', {
   summary:

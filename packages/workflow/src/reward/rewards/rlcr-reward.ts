@@ -26,10 +26,11 @@ const weightsArg: Arg<Partial<Weights>> = {
 };
 
 /**
- * Sum of weighted parts. `format`: 1 for the layout. Only if the layout is right, `accuracy`: 1 for
- * a correct answer, and `brier`: 1 - (accuracy - confidence)^2. `mean_confidence`: the confidence.
- * `confidence_one_or_zero`: 1 for a confidence below 0.01 or above 0.99. Source: RLCR,
- * arXiv:2507.16806; weights of Trinity-RFT's `rlcr_reward` (2026).
+ * The weighted sum of five parts. `format` is 1 for the correct layout. `accuracy` is 1 for a
+ * correct answer, and `brier` is 1 - (accuracy - confidence)^2; both are 0 if the layout is wrong.
+ * `mean_confidence` is the confidence. `confidence_one_or_zero` is 1 for a confidence below 0.01 or
+ * above 0.99. Source: RLCR, arXiv:2507.16806, with the weights of Trinity-RFT's `rlcr_reward`
+ * (2026).
  */
 export const rlcrReward = rewardKind('rlcr_reward', {
   summary:

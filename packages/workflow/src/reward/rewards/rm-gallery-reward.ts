@@ -1,4 +1,4 @@
-/** `rm_gallery_reward`: of RM-Gallery's rewards, supports `math_verify_reward` only. */
+/** `rm_gallery_reward`: supports only `math_verify_reward` of RM-Gallery's rewards. */
 import { ConfigError, stringArg } from '@trinity-rft/core';
 import { rewardKind } from './shared/reward-kind.js';
 
@@ -11,7 +11,7 @@ const refusal =
   'model behind an HTTP address write a reward function that fetches its score: ' +
   'defineReward({ name, score }) in a module of --plugin-dir.';
 
-/** Accuracy by rule `answer` of the checker. `math_verify_reward` of RM-Gallery. */
+/** Rewards by the rule `answer` of the checker, like `math_verify_reward` of RM-Gallery. */
 export const rmGalleryReward = rewardKind(name, {
   summary:
     'The name of a reward of RM-Gallery; math_verify_reward: is the answer the expected one?',

@@ -2,11 +2,17 @@
 import { RewardError } from '@trinity-rft/core';
 import { pickRow, tryJson } from '@trinity-rft/core/support';
 
-/** https://www.promptfoo.dev/docs/configuration/expected-outputs/ */
+/**
+ * An assertion of promptfoo.
+ * @see https://www.promptfoo.dev/docs/configuration/expected-outputs/
+ */
 export interface Assertion {
-  /** `contains`, `regex`, ...; with the prefix `not-`, as in `not-contains`, the assertion is negated. */
+  /**
+   * Type such as `contains` or `regex`. The prefix `not-`, as in `not-contains`, negates the
+   * assertion.
+   */
   readonly type: string;
-  /** Expected value; `{{column}}` is replaced by that column of the task. */
+  /** Expected value. `{{column}}` is replaced by the value of this column of the task. */
   readonly value?: unknown;
   /** Largest edit distance of `levenshtein`. @default 5 */
   readonly threshold?: number;
@@ -42,7 +48,7 @@ const mostOpenings = 50;
 /** Maximum number of characters in a text that the edit distance compares. */
 const longestCompared = 5000;
 
-/** True for one assertion, or a list of them. */
+/** Returns true for one assertion, or a list of assertions. */
 export function isAssertions(value: unknown): value is Assertion | readonly Assertion[] {
   const [first]: readonly unknown[] = Array.isArray(value) ? value : [value];
   const { type } = (first ?? {}) as { readonly type?: unknown };
@@ -55,7 +61,7 @@ interface AssertionArguments {
 }
 
 /**
- * Creates a scorer whose score is the weighted mean of the assertions, as in promptfoo; its reason
+ * Creates a scorer. The score is the weighted mean of the assertions, as in promptfoo. The reason
  * names the assertions that do not hold.
  * @throws ConfigError for an unknown type, such as one that asks a model or runs code; RewardError
  * if the weights add up to 0 or less
@@ -83,9 +89,9 @@ export function assertionScorer(given: Assertion | readonly Assertion[]) {
 }
 
 /**
- * A scorer of the assertions in the column `assert` of a task, as `trinity import --from promptfoo`
- * keeps them. Assertions that ask a model, run code or measure time and cost are left out, and
- * named in the reason.
+ * Scores an answer by the assertions in the column `assert` of the task, which `trinity import
+ * --from promptfoo` writes. Skips assertions that ask a model, execute code, or measure time or
+ * cost, and names them in the reason.
  * @throws RewardError for a task without an assertion that can be checked
  */
 export function taskAssertions({ output, metadata = {} }: AssertionArguments) {
@@ -116,7 +122,7 @@ const negatedIf =
   (...args) =>
     holds(...args) !== isNot;
 
-/** Replaces `{{column}}` by that column of the task. */
+/** Replaces each `{{column}}` by the value of this column of the task. */
 function filled(value: unknown, row: Readonly<Record<string, unknown>>): unknown {
   if (Array.isArray(value)) return value.map((item) => filled(item, row));
   if (typeof value !== 'string') return value;
@@ -128,7 +134,7 @@ function filled(value: unknown, row: Readonly<Record<string, unknown>>): unknown
 const sameJson = (output: string, value: unknown): boolean =>
   JSON.stringify(tryJson(output)) === JSON.stringify(value);
 
-/** True if the text contains valid JSON between matching brackets. */
+/** Returns true if the text contains valid JSON between matching brackets. */
 function holdsJson(output: string): boolean {
   for (const { index } of [...output.matchAll(/[{[]/g)].slice(0, mostOpenings)) {
     const end = endOfBrackets(output, index);
@@ -137,7 +143,10 @@ function holdsJson(output: string): boolean {
   return false;
 }
 
-/** Index after the bracket that closes the one at `begin`; brackets within strings do not count. */
+/**
+ * Returns the index after the bracket that closes the bracket at `begin`. Ignores brackets within
+ * strings.
+ */
 function endOfBrackets(text: string, begin: number): number | undefined {
   let depth = 0;
   let isText = false;
@@ -151,7 +160,7 @@ function endOfBrackets(text: string, begin: number): number | undefined {
   return undefined;
 }
 
-/** Edit distance: number of characters inserted, deleted or replaced. */
+/** Computes the edit distance: the number of characters that are inserted, deleted or replaced. */
 function distance(a: string, b: string): number {
   const [from, to] = [a.slice(0, longestCompared), b.slice(0, longestCompared)];
   let above = Array.from({ length: to.length + 1 }, (_, i) => i);

@@ -1,4 +1,4 @@
-/** Turns scorers of evaluation libraries into reward functions. */
+/** Converts scorers of evaluation libraries to reward functions. */
 import {
   RewardError,
   type ReasonedReward,
@@ -9,9 +9,9 @@ import { assertionScorer, isAssertions, type Assertion } from './assertions.js';
 import { readScores } from './read-scores.js';
 
 /**
- * A function of autoevals, Braintrust, evalite, openevals, LangSmith or Langfuse; an object that
- * contains it (evalite's `{ scorer }`, vitest-evals' judge `{ assess }`); or assertions of
- * promptfoo.
+ * A scorer: a function of autoevals, Braintrust, evalite, openevals, LangSmith or Langfuse, an
+ * object that contains such a function (evalite's `{ scorer }`, vitest-evals' judge `{ assess }`),
+ * or assertions of promptfoo.
  */
 export type Scorer =
   // oxlint-disable-next-line typescript/no-explicit-any -- each library types its own argument
@@ -24,7 +24,9 @@ export type Scorer =
   | readonly Assertion[];
 
 export interface FromScorerOptions {
-  /** Name of the metric for scores that have none. @default the scorer's own name, else `score` */
+  /**
+   * Name of the metric for scores that have no name. @default the scorer's own name, else `score`
+   */
   readonly name?: string;
   /**
    * Creates the argument of the scorer, if it needs other columns of the task, or an answer that is
@@ -35,8 +37,9 @@ export interface FromScorerOptions {
 }
 
 /**
- * Argument that has the names of all libraries: `input`, `output`, `expected`; `inputs`, `outputs`,
- * `referenceOutputs`, `reference_outputs`; `expectedOutput`; and the task's row as `metadata`.
+ * Creates an argument with the field names of all libraries: `input`, `output`, `expected`;
+ * `inputs`, `outputs`, `referenceOutputs`, `reference_outputs`; `expectedOutput`. `metadata` is the
+ * task's row.
  */
 export function scorerArguments({ prompt, response, truth, rawTask }: RewardInput) {
   const [input, output, expected] = [prompt ?? '', response, truth];
@@ -55,11 +58,11 @@ export function scorerArguments({ prompt, response, truth, rawTask }: RewardInpu
 
 /**
  * Creates a reward function that calls the scorer. Each score becomes a part of the reward under
- * its name, with true as 1 and false as 0; explanations are stored as reasons. The reward is the sum
- * of all scores.
- * @throws RewardError (when it is called) if the scorer throws, reports an error, or returns neither
- * a number nor a boolean, or two scores with the same name: the run has then failed, which is not a
- * reward of 0
+ * its name. True counts as 1, and false as 0. Explanations are stored as reasons. The reward is the
+ * sum of all scores.
+ * @throws RewardError (when it is called) if the scorer throws, reports an error, or returns
+ * neither a number nor a boolean, or two scores with the same name. The rollout then fails instead
+ * of getting a reward of 0
  */
 export function fromScorer(scorer: Scorer, options: FromScorerOptions = {}): RewardFn {
   const { call, name } = callable(scorer);

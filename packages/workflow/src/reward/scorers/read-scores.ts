@@ -7,13 +7,14 @@ type Fields = Readonly<Record<string, unknown>>;
 const scoreKeys = ['score', 'value', 'pass'] as const;
 const nameKeys = ['name', 'key'] as const;
 /**
- * Fields in which libraries return an explanation, searched in the result, then in its `metadata`.
+ * Fields in which libraries return an explanation. They are first looked up in the result, then in
+ * its `metadata`.
  */
 const reasonKeys = ['comment', 'reason', 'explanation', 'rationale'] as const;
 
 /**
  * Reads a scorer's result.
- * @param title name of a score that has none
+ * @param title name of a score without a name
  * @throws RewardError if a scorer reports an error or returns no number, or if two scores have the
  * same name
  */

@@ -30,7 +30,7 @@ export function drawPuzzle({ count, maxValue, maxTarget }: PuzzleOptions, seed: 
   }
 }
 
-/** An expression that reaches the target, if there is one. */
+/** Returns an expression that reaches the target, if there is one. */
 export function solve({ numbers, target }: Puzzle): string | undefined {
   return search(numbers.map(term), target);
 }

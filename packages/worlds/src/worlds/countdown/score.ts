@@ -7,8 +7,9 @@ export interface Puzzle {
 }
 
 /**
- * Score of an answer: 1 if an expression that uses each number once reaches the target; 0.05 for
- * any other expression, 0.01 for other text. As in Reasoning Gym 0.1.25, `countdown`.
+ * Returns the score of an answer. It is 1 if an expression that uses each number once reaches the
+ * target, 0.05 for any other expression, and 0.01 for other text. As in Reasoning Gym 0.1.25,
+ * `countdown`.
  */
 export function scoreCountdown(answer: string, { numbers, target }: Puzzle): number {
   const value = pythonValue(answer);

@@ -16,7 +16,10 @@ interface Email {
 
 export interface Mailbox {
   readonly emails: readonly Email[];
-  /** Searches messages with all of the words, sent no later than `until`; newest first, at most ten. */
+  /**
+   * Searches messages with all of the words, sent no later than `until`. Returns at most ten,
+   * newest first.
+   */
   search(words: readonly string[], until: string): readonly Email[];
   find(messageId: string): Email | undefined;
   close(): void;

@@ -1,7 +1,7 @@
-/** Lakes: a square of ice and holes, a start and a goal. */
+/** Lakes. A lake is a square of ice and holes with a start and a goal. */
 import { type Random, createRandom } from '@trinity-rft/core';
 
-/** Cells are numbered row by row; the start is ice. */
+/** A lake. Cells are numbered row by row, and the start is ice. */
 export interface Lake {
   readonly size: number;
   readonly holes: ReadonlySet<number>;
@@ -53,7 +53,7 @@ export function readLake(rows: readonly string[]): Lake | undefined {
   return { size, holes, start: cells.indexOf('S'), goal: cells.indexOf('G') };
 }
 
-/** The cell after a step; unchanged at the edge. */
+/** Returns the cell after a step, or the same cell at the edge. */
 export function move({ size }: Lake, cell: number, direction: Direction): number {
   const column = cell % size;
   if (direction === 'left') return column === 0 ? cell : cell - 1;
@@ -62,7 +62,10 @@ export function move({ size }: Lake, cell: number, direction: Direction): number
   return next < 0 || next >= size * size ? cell : next;
 }
 
-/** A shortest path from a cell to the goal, by breadth-first search; undefined if there is none. */
+/**
+ * Returns a shortest path from a cell to the goal, by breadth-first search, or undefined if there
+ * is none.
+ */
 export function shortestPath(lake: Lake, from = lake.start): readonly Direction[] | undefined {
   const paths = new Map<number, readonly Direction[]>([[from, []]]);
   for (const [cell, path] of paths) {

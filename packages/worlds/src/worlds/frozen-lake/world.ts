@@ -10,8 +10,8 @@ The reward is 1 at the goal and 0 in a hole. Plan the shortest way.
 Think, then end every answer with one step in triple backticks, such as \`\`\`Up\`\`\`.`;
 
 /**
- * World of one walk over a lake.
- * @param slipSeed seed of random slips; undefined if the ice is not slippery
+ * Creates the world of one walk over a lake.
+ * @param slipSeed seed of random slips, or undefined if the ice is not slippery
  */
 export function walk(lake: Lake, slipSeed: number | undefined): World {
   let cell = lake.start;
@@ -40,7 +40,10 @@ function arrive(lake: Lake, cell: number) {
   return { observation: draw(lake, cell), reward: 0, done: false };
 }
 
-/** Reads a direction or its number as in Trinity-RFT: left 1, down 2, right 3, up 4. */
+/**
+ * Reads a direction or its number. The numbers are those of Trinity-RFT: left 1, down 2, right 3,
+ * up 4.
+ */
 function readStep(action: Action): Direction | undefined {
   if (action.type !== 'text') return undefined;
   const word = action.text.trim().toLowerCase();

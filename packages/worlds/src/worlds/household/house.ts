@@ -111,16 +111,19 @@ function placed(
   );
 }
 
-/** Receptacles that cannot be closed, for the lamp; all of them if each can be closed. */
+/**
+ * Returns the receptacles that cannot be closed, for the lamp. Returns all of them if each can be
+ * closed.
+ */
 const surfaces = (receptacles: readonly string[]): readonly string[] => {
   const open = receptacles.filter((name) => !openable.has(kindOf(name)));
   return open.length === 0 ? receptacles : open;
 };
 
-/** Kind in a name: `kindOf('mug 2')` is `mug`. */
+/** Returns the kind in a name. For example, `kindOf('mug 2')` is `mug`. */
 export const kindOf = (name: string): string => name.replace(/ \d+$/, '');
 
-/** Sentence that states the goal to the policy. */
+/** Returns the sentence that states the goal to the policy. */
 export function sayGoal({ type, object, target }: Goal): string {
   if (type === 'place') return `put some ${object} in ${target}.`;
   if (type === 'two') return `put two ${object} in ${target}.`;

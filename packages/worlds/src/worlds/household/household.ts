@@ -4,10 +4,10 @@ import { type House, kindOf } from './house.js';
 import { openable, type Treatment, treatments } from './rooms.js';
 
 export interface Household {
-  /** Observation after the command; undefined if it has no effect. */
+  /** Executes a command. Returns the observation after it, or undefined if it has no effect. */
   act(command: Command): string | undefined;
   isDone(): boolean;
-  /** Key of the house's state; equal for equal states. */
+  /** Returns the key of the house's state, which is equal for equal states. */
   key(): string;
 }
 
@@ -142,7 +142,7 @@ export function createHousehold(house: House): Household {
 const isClean = (state: string): boolean => state === 'clean';
 const isTemperature = (state: string): boolean => state === 'hot' || state === 'cool';
 
-/** Names as a list in words: `a mug 1, and a pan 2`. */
+/** Returns names as a list in words, such as `a mug 1, and a pan 2`. */
 const listed = (names: readonly string[]): string => {
   const all = names.map((name) => `a ${name}`);
   const last = all.at(-1);

@@ -88,7 +88,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
 };
 
-/** Kinds of receptacles that can be opened; they start closed. */
+/** Kinds of receptacles that can be opened. They start closed. */
 export const openable = new Set(words('cabinet drawer fridge microwave safe'));
 
 /** Appliances, and the kinds of objects that each changes, keyed by treatment. */

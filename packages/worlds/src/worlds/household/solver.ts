@@ -2,7 +2,10 @@
 import { type House, kindOf } from './house.js';
 import { openable, type Treatment, treatments } from './rooms.js';
 
-/** Names of the solvers: `planner` knows where every object is; `search` opens one place after the other. */
+/**
+ * Names of the solvers. `planner` knows where every object is. `search` opens one place after the
+ * other.
+ */
 export const experts = ['planner', 'search'] as const;
 
 export function planOf(house: House, expert: (typeof experts)[number]): readonly string[] {
@@ -39,7 +42,7 @@ type Visit = (place: string) => readonly string[];
 
 /**
  * Wraps `visit` so that it visits the places in the room's order up to the wanted one, each of them
- * once. Leaves out places of the target's kind, where the wanted objects never are.
+ * once. Omits places of the target's kind, where the wanted objects never are.
  */
 function searching({ receptacles, goal }: House, visit: Visit): Visit {
   const unseen = receptacles.filter((name) => kindOf(name) !== goal.target);

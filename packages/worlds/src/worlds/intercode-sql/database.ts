@@ -76,7 +76,10 @@ function fill(database: DatabaseSync, random: Random): void {
 
 const mostRows = 200;
 
-/** Reason to refuse a query that might never end, because node:sqlite cannot interrupt it. */
+/**
+ * Returns the reason to refuse a query that might never end, because node:sqlite cannot interrupt
+ * it.
+ */
 function refusalOf(sql: string): string | undefined {
   const tables =
     sql.match(/\b(?:authors|books|customers|sales|sqlite_\w+|pragma_\w+)\b(?!\.)/gi) ?? [];

@@ -55,8 +55,8 @@ export const intercodeSql = defineEnvironment({
 });
 
 /**
- * Draws a question whose answer is not empty: its rows contain something other than nulls and
- * zeros.
+ * Draws a question whose answer is not empty. The rows of the answer contain something other than
+ * nulls and zeros.
  */
 function answered(database: ReadOnlyDatabase, level: number, seed: number): Question {
   for (let attempt = 0; ; attempt++) {
@@ -66,7 +66,7 @@ function answered(database: ReadOnlyDatabase, level: number, seed: number): Ques
   }
 }
 
-/** Text that is equal for equal rows, regardless of their order and column names. */
+/** Returns a text that is equal for equal rows, regardless of their order and column names. */
 const rowSet = (rows: readonly Readonly<Record<string, unknown>>[]): string =>
   JSON.stringify(rows.map((row) => JSON.stringify(Object.values(row))).toSorted());
 

@@ -1,4 +1,7 @@
-/** Medical consultations, generated from a seed: the patient was asked about some topics; the others are missing. */
+/**
+ * Medical consultations, generated from a seed. The patient was asked about some topics, and the
+ * other topics are missing.
+ */
 import { createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
 
@@ -72,7 +75,10 @@ export interface Case {
   readonly info_truth: readonly string[];
 }
 
-/** @param size number of relevant topics in a case */
+/**
+ * Draws a case.
+ * @param size number of relevant topics in a case
+ */
 export function drawCase(size: number, seed: number): Case {
   const random = createRandom(seed);
   const relevant = random.shuffle(topics).slice(0, size);
@@ -98,7 +104,7 @@ export function drawCase(size: number, seed: number): Case {
 export const questionAbout = (name: string | undefined): string =>
   topics.find((topic) => topic.name === name)?.ask ?? '';
 
-/** Topics that a question asks about. */
+/** Returns the topics that a question asks about. */
 export const topicsOf = (question: string): readonly string[] =>
   topics
     .filter(({ words }) => words.some((word) => question.toLowerCase().includes(word)))

@@ -87,7 +87,8 @@ const transcriptOf = ({ messages }: Pick<Row, 'messages'>): string =>
     .join('\n');
 
 /**
- * Scores from 0 to 1: the decision to stop or continue, and the content and format of a question.
+ * Scores from 0 to 1 for the decision to stop or continue, and for the content and format of a
+ * question.
  */
 interface Parts extends QuestionScores {
   readonly decision: number;
@@ -134,8 +135,8 @@ async function scoresOf(
 }
 
 /**
- * Checks that a row can be graded without a judge: grading words are known only for the topics of
- * generated cases.
+ * Checks that a row can be graded without a judge, because grading words are known only for the
+ * topics of generated cases.
  */
 function assertWordsKnow({ decision_truth: decision, info_truth: missing }: Row): void {
   const other = missing.find((topic) => questionAbout(topic) === '');

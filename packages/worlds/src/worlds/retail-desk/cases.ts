@@ -1,4 +1,4 @@
-/** Cases: what a customer wants, and the state in which the shop should end. */
+/** Cases. A case is a customer's wish and the state in which the shop should end. */
 import { type Random, createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
 import {
@@ -54,7 +54,10 @@ function drawWish(kind: (typeof kinds)[number], random: Random): Wish {
   return kind === 'move' ? { kind, address: drawAddress(random) } : { kind };
 }
 
-/** State of the shop after the wish is granted; unchanged if it must be denied. */
+/**
+ * Returns the state of the shop after the wish is granted. The state is unchanged if the wish must
+ * be denied.
+ */
 export function goalOf({ state, order, wish, isAllowed }: RetailCase): ShopState {
   const goal = copyOf(state);
   const found = goal.orders.find(({ id }) => id === order.id);

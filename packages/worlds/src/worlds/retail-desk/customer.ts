@@ -1,4 +1,7 @@
-/** The customer of a case: states the wish, confirms, and leaves once it is granted or denied. */
+/**
+ * The customer of a case. The customer states the wish, confirms it, and leaves after it is granted
+ * or denied.
+ */
 import type { RetailCase } from './cases.js';
 import { sayWish } from './cases.js';
 
@@ -10,7 +13,7 @@ export interface Reply {
 
 const stay = (text: string): Reply => ({ text, isEnd: false });
 
-/** Answers by keywords in the clerk's message; equal messages get equal answers. */
+/** Answers by keywords in the clerk's message. Equal messages get equal answers. */
 export function reply(words: string, given: RetailCase, isGranted: boolean): Reply {
   const { customer, wish } = given;
   const said = words.toLowerCase();

@@ -130,7 +130,7 @@ function deskWorld(given: RetailCase): World {
   });
 }
 
-/** The solver's actions: asks, confirms, makes the change, and reports it. */
+/** Returns the solver's actions. The solver asks, confirms, makes the change, and reports it. */
 function stepsOf({ customer, order, wish, isAllowed }: RetailCase): readonly Action[] {
   const find = [
     textAction('May I have your name and zip code?'),

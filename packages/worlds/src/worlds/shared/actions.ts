@@ -1,6 +1,6 @@
 import type { Action, Solver, StepResult } from '@trinity-rft/environment';
 
-/** A solver that plays a fixed list of actions. */
+/** Creates a solver that plays a fixed list of actions. */
 export function playing(actions: readonly Action[]): Solver {
   let turn = 0;
   return () => actions[turn++];
@@ -8,7 +8,9 @@ export function playing(actions: readonly Action[]): Solver {
 
 export const textAction = (text: string): Action => ({ type: 'text', text });
 
-/** A refused action: the state is unchanged, and the policy gets the reason. */
+/**
+ * Creates the result of a refused action. The state is unchanged, and the policy gets the reason.
+ */
 export const refuse = (observation: string): StepResult => ({
   observation,
   reward: 0,

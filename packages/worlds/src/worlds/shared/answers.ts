@@ -1,6 +1,8 @@
 /** Compares an answer with the expected one by its words. */
 
-/** True if the words and numbers of `expected` occur in `text` in this order without gaps. */
+/**
+ * Returns true if the words and numbers of `expected` occur in `text` in this order without gaps.
+ */
 export function saysAnswer(text: string, expected: string): boolean {
   const words = (value: string) =>
     ` ${(value.toLowerCase().match(/[\p{L}\p{N}]+(?:[.:][\p{N}]+)*/gu) ?? []).join(' ')} `;

@@ -13,7 +13,7 @@ export interface FullText {
   close(): void;
 }
 
-/** Indexes documents; words are compared by their stems. */
+/** Indexes documents. Words are compared by their stems. */
 export function fullText(documents: readonly Document[]): FullText {
   const database = openSqlite(':memory:');
   database.exec("CREATE VIRTUAL TABLE docs USING fts5(id UNINDEXED, text, tokenize = 'porter')");

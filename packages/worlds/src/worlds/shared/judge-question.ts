@@ -1,8 +1,8 @@
-/** Builds questions for the judge of a run. */
+/** Builds questions for the judge of a training run. */
 import type { JudgeQuestion } from '@trinity-rft/environment';
 
 interface QuestionOptions<T> {
-  /** Instructions for the judge: what to judge, and how. */
+  /** Instructions for the judge, which say what to judge and how. */
   readonly rules: string;
   readonly material: Readonly<Record<string, string>>;
   readonly parse: (answer: string) => T | undefined;
@@ -26,7 +26,10 @@ export function judgeQuestion<T>(options: QuestionOptions<T>): JudgeQuestion<T> 
   };
 }
 
-/** True if the last of the two words in the answer is `yes`; undefined if it contains neither. */
+/**
+ * Returns true if the last of the two words in the answer is `yes`. Returns undefined if the answer
+ * contains neither.
+ */
 export function lastOf(answer: string, yes: string, no: string): boolean | undefined {
   const found = [...answer.matchAll(new RegExp(`\\b(${yes}|${no})\\b`, 'gi'))].at(-1)?.[1];
   return found === undefined ? undefined : found.toLowerCase() === yes.toLowerCase();

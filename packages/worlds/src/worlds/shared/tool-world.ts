@@ -15,7 +15,7 @@ export interface ToolOptions<Args> {
   readonly name: string;
   readonly description: string;
   readonly args: z.ZodType<Args>;
-  /** Runs the tool. A text becomes an observation without reward. */
+  /** Executes the tool. A string that it returns becomes an observation without reward. */
   readonly run: (args: Args) => string | Result;
 }
 
@@ -33,10 +33,10 @@ export function tool<Args>({ name, description, args: schema, run }: ToolOptions
   };
 }
 
-/** A step with an observation and no reward. */
+/** Creates a step with an observation and no reward. */
 export const seen = (observation: string): StepResult => ({ observation, reward: 0, done: false });
 
-/** The last step of an episode. */
+/** Creates the last step of an episode. */
 export const end = (reward: number, observation = 'Done.'): StepResult => ({
   observation,
   reward,

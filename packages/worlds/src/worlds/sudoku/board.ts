@@ -61,7 +61,7 @@ export function solutionsOf(board: Board, most: number, random?: Random): Board[
   return found;
 }
 
-/** The digits used in each row, column and block, as bit sets. */
+/** Returns the digits used in each row, column and block, as bit sets. */
 interface TakenDigits {
   at(row: number, column: number): number;
   toggle(row: number, column: number, digit: number): void;
@@ -118,7 +118,7 @@ function bitCount(bits: number): number {
   return count;
 }
 
-/** Digits of the other cells in the same row, column and block. */
+/** Returns the digits of the other cells in the same row, column and block. */
 function* peersOf(board: Board, row: number, column: number): Generator<number> {
   const size = board.length;
   const side = Math.sqrt(size);
@@ -132,7 +132,7 @@ function* peersOf(board: Board, row: number, column: number): Generator<number> 
   }
 }
 
-/** True if no digit occurs twice in a row, column or block. */
+/** Returns true if no digit occurs twice in a row, column or block. */
 export const isConsistent = (board: Board): boolean =>
   board.every((cells, row) =>
     cells.every(

@@ -66,7 +66,10 @@ export const sudoku = defineEnvironment({
   solver: ({ row }, args) => playing(solutionTo(puzzleOf(row), args)),
 });
 
-/** Rows of Trinity-RFT contain the solution; for other rows it is computed. */
+/**
+ * Returns the puzzle of a row. Rows of Trinity-RFT contain the solution. For other rows it is
+ * computed.
+ */
 function puzzleOf(row: RawTask): Puzzle {
   const { puzzle, solution } = readRow(rowSchema, row, 'sudoku');
   return { puzzle, solution: solution ?? solutionsOf(puzzle, 1)[0] ?? puzzle };

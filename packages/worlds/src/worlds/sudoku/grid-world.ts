@@ -22,7 +22,7 @@ Think, then write all ${size} rows as digits with a space between, inside <answe
   };
 }
 
-/** Digits of each non-empty line, without borders and blanks. */
+/** Returns the digits of each non-empty line, without borders and blanks. */
 const digits = (text: string): string =>
   text
     .split('\n')

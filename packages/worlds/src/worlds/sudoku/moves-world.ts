@@ -9,8 +9,8 @@ interface Move {
 }
 
 /**
- * World of one puzzle. An unreadable move, or a move that breaks a rule, ends the episode with -1;
- * the solution ends the episode with 1.
+ * Creates the world of one puzzle. A move that cannot be read or breaks a rule ends the episode
+ * with -1. The solution ends it with 1.
  */
 export function movesWorld({ puzzle, solution }: Puzzle, maxMoves: number): World {
   let board: Board = puzzle;
@@ -48,7 +48,7 @@ function readMoves(text: string, size: number, most: number): readonly Move[] | 
   return isWhole ? moves : undefined;
 }
 
-/** Board after the moves; undefined if one of the cells is not empty. */
+/** Returns the board after the moves, or undefined if one of the cells is not empty. */
 function filled(board: Board, moves: readonly Move[]): Board | undefined {
   const next = board.map((row) => [...row]);
   for (const { row, column, digit } of moves) {

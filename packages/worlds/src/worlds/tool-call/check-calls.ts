@@ -22,13 +22,13 @@ interface Parameter {
 }
 
 /**
- * One expected call: its name, and the accepted values of each argument. The value `''` marks an
- * optional argument.
+ * One expected call, with its name and the accepted values of each argument. The value `''` marks
+ * an optional argument.
  */
 export type Answer = Readonly<Record<string, Possible>>;
 type Possible = Readonly<Record<string, readonly unknown[]>>;
 
-/** True if the calls are exactly those expected, in any order. */
+/** Returns true if the calls are exactly those expected, in any order. */
 export function areRightCalls(
   functions: readonly BfclFunction[],
   calls: readonly Call[],
@@ -103,13 +103,13 @@ function kindOf(value: unknown): Kind | undefined {
     : undefined;
 }
 
-/** True if a value has the type. Integers also count as floats. */
+/** Returns true if a value has the type. Integers also count as floats. */
 const isOf = (value: unknown, kind: Kind): boolean =>
   kindOf(value) === kind || (kind === 'float' && kindOf(value) === 'integer');
 
 /**
- * True if a value has the described type, or the type of the first expected value, which differs
- * from the described type if it is the name of a variable.
+ * Returns true if a value has the described type, or the type of the first expected value, which
+ * differs from the described type if it is the name of a variable.
  */
 function hasType(
   value: unknown,
@@ -128,7 +128,7 @@ function hasType(
   return named !== undefined && kindOf(named) === kindOf(value);
 }
 
-/** Normalises text: spaces, case and light punctuation do not count. */
+/** Normalises text, so that spaces, case and light punctuation do not count. */
 const standard = (value: unknown): unknown =>
   typeof value === 'string'
     ? value
@@ -137,7 +137,7 @@ const standard = (value: unknown): unknown =>
         .replaceAll("'", '"')
     : unsigned(value);
 
-/** Turns -0 into 0. */
+/** Converts -0 to 0. */
 const unsigned = (value: unknown): unknown => (value === 0 ? 0 : value);
 
 const isSameList = (value: unknown, possible: unknown): boolean =>
@@ -149,7 +149,9 @@ const isRightDictList = (value: unknown, possible: unknown): boolean =>
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** True if each key has one of its accepted values. Keys that accept `''` may be missing. */
+/**
+ * Returns true if each key has one of its accepted values. Keys that accept `''` may be missing.
+ */
 function isRightDict(value: unknown, possible: unknown): boolean {
   if (kindOf(value) !== 'dict' || kindOf(possible) !== 'dict') return false;
   const [given, wanted] = [value as Readonly<Record<string, unknown>>, possible as Possible];

@@ -73,7 +73,7 @@ const generated = (range: TaskRange, level: number): readonly RawTask[] =>
     ({ question }) => String(question),
   );
 
-/** Records calls without running them. The episode ends after the expected number of calls. */
+/** Records calls without executing them. The episode ends after the expected number of calls. */
 function callWorld({ question, functions, answers }: ToolCallRow): World {
   const names = new Map(functions.map(({ name }) => [toolName(name), name]));
   const calls: Call[] = [];
@@ -99,7 +99,7 @@ function callWorld({ question, functions, answers }: ToolCallRow): World {
   };
 }
 
-/** Tool name without dots, which model servers do not accept. */
+/** Returns the tool name without dots, which model servers do not accept. */
 const toolName = (name: string): string => name.replaceAll('.', '_');
 
 const toolOf = ({
@@ -134,7 +134,7 @@ function jsonSchema(value: unknown): unknown {
   );
 }
 
-/** Expected calls with the first accepted value of each required argument. */
+/** Returns the expected calls with the first accepted value of each required argument. */
 function rightCalls(row: RawTask): readonly Action[] {
   return readRow(rowSchema, row, 'tool_call').answers.flatMap((answer) =>
     Object.entries(answer).map(([name, values]): Action => {
@@ -146,7 +146,7 @@ function rightCalls(row: RawTask): readonly Action[] {
 }
 
 /**
- * Picks the first accepted value of each key; in objects, every value is a list of accepted values.
+ * Picks the first accepted value of each key. In objects, every value is a list of accepted values.
  */
 function firstOf(value: unknown): unknown {
   if (Array.isArray(value))

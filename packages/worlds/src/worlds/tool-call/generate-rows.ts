@@ -11,6 +11,7 @@ interface Asked {
 }
 
 /**
+ * Generates a row.
  * @param level 1: one tool and one call; 2: one call with four tools; 3: two calls with four tools
  */
 export function drawRow(level: number, seed: number): ToolCallRow {

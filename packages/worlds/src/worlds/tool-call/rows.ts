@@ -21,8 +21,8 @@ export function rowsOfLevel(level: number): readonly ToolCallRow[] {
 }
 
 /**
- * Reads the half megabyte of rows. Not called on import, because every run loads this module and
- * few runs need the rows.
+ * Reads the half megabyte of rows. Not called on import, because every training run loads this
+ * module and few need the rows.
  */
 function readRows(): readonly ToolCallRow[] {
   const manifest = createRequire(import.meta.url).resolve('@trinity-rft/worlds/package.json');

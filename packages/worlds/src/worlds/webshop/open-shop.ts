@@ -1,4 +1,4 @@
-/** Opens the shop behind the pages, from WebShop's files or generated. */
+/** Opens the shop behind the pages, which is read from WebShop's files or generated. */
 import { catalogueNouns } from './catalogue/vocabulary.js';
 import { generateProducts } from './catalogue/products.js';
 import { likelyNouns } from './files/nouns.js';
@@ -18,7 +18,7 @@ export interface ShopOptions {
 }
 
 export interface OpenShop extends Shop {
-  /** Goals of the files, indexed by session number; empty if generated. */
+  /** Goals of the files, indexed by session number. Empty if the shop is generated. */
   readonly goals: readonly Goal[];
 }
 

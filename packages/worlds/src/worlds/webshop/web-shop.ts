@@ -12,7 +12,7 @@ export interface WebShopOptions {
   readonly numProducts?: number;
   /** Folder with WebShop's files. @default a generated catalogue, whose scores differ */
   readonly dataPath?: string;
-  /** True to use the goals that people wrote; only with `dataPath`. @default true */
+  /** True to use the goals that people wrote. Only with `dataPath`. @default true */
   readonly humanGoals?: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface WebShop {
 
 export interface WebShopStep {
   readonly observation: string;
-  /** Reward of the purchase, from 0 to 1; 0 before a purchase. */
+  /** Reward of the purchase, from 0 to 1. It is 0 before a purchase. */
   readonly reward: number;
   readonly done: boolean;
 }

@@ -3,8 +3,8 @@ import type { RequestBody } from '../request/body.js';
 import { allPieces, bodyStream, type DeliveryListener } from './body-stream.js';
 
 /**
- * A complete answer, which our own server writes in one piece. `toResponse` converts it to a
- * Response for other callers, which costs more than the rest of a call.
+ * A complete answer, which the endpoint server writes in one piece. For other callers, `toResponse`
+ * converts the answer to a Response. This conversion takes more time than the rest of a call.
  */
 export interface WholeAnswer extends DeliveryListener {
   readonly status: 200;

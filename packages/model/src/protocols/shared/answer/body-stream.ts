@@ -15,7 +15,7 @@ interface Pieces {
   readonly last: boolean;
 }
 
-/** Resolves to the next pieces of the answer, or to undefined when a heartbeat is due. */
+/** Returns a promise of the next pieces of the answer, or of undefined when a heartbeat is due. */
 export type NextPieces = (stopped: AbortSignal) => Promise<Pieces | undefined>;
 
 /** Returns all pieces at once. */
@@ -25,9 +25,10 @@ export const allPieces =
     Promise.resolve({ pieces, last: true });
 
 /**
- * Calls `next` until it returns the last pieces, and sends a heartbeat each time it returns none.
- * Produces nothing before the client reads. The answer counts as delivered when the client has read
- * the last piece; if the stream is cancelled, the client has disconnected.
+ * Creates the body of a response. Calls `next` until it returns the last pieces, and sends a
+ * heartbeat each time `next` returns none. Produces nothing before the client reads. The answer
+ * counts as delivered when the client has read the last piece. If the stream is cancelled, the
+ * client has disconnected.
  */
 export function bodyStream(
   next: NextPieces,

@@ -1,4 +1,4 @@
-/** Delivers an answer when it is ready, complete or in pieces, with heartbeats until then. */
+/** Delivers an answer, complete or in pieces. Sends heartbeats until the answer is ready. */
 import type { Clock } from '@trinity-rft/core';
 import type { Answer } from './answer.js';
 import { allPieces, bodyStream, type DeliveryListener, type NextPieces } from './body-stream.js';
@@ -9,13 +9,17 @@ import type { LiveAnswer } from './live-answer.js';
 export interface PendingAnswer<T, Head = never> extends DeliveryListener {
   /** The part of the answer that is already certain. */
   readonly live: LiveAnswer<Head>;
-  /** The finished answer; rejects with a CancelledError as soon as the client has disconnected. */
+  /**
+   * Promise of the finished answer. Rejects with a CancelledError as soon as the client has
+   * disconnected.
+   */
   readonly result: Promise<T>;
 }
 
 export interface Heartbeat {
   /**
-   * Milliseconds before the first heartbeat. Until then the status of the answer can still change.
+   * Milliseconds before the first heartbeat. Before the first heartbeat, the status of the answer
+   * can still change.
    * @default 200_000
    */
   readonly afterMs: number;
@@ -25,7 +29,7 @@ export interface Heartbeat {
 
 export interface HeartbeatOptions {
   /**
-   * Heartbeats while an answer takes long; the defaults are below the 300 s after which Node's
+   * Heartbeats for answers that take long. The defaults are below the 300 s after which Node's
    * fetch times out.
    */
   readonly heartbeat?: Partial<Heartbeat>;
@@ -36,9 +40,9 @@ export interface DeliveryOptions extends HeartbeatOptions {
 }
 
 /**
- * Waits for the answer, or for its beginning if the client reads it as it is generated. A failure
- * before anything was sent is thrown, so that it gets its own status; a later failure is written
- * into the body.
+ * Waits for the answer, or for its beginning if the client streams it. Throws a failure that occurs
+ * before anything was sent, so that the response has the status of the error. Writes a later
+ * failure into the body.
  */
 export async function deliver<T, Head>(
   pending: PendingAnswer<T, Head>,
@@ -74,8 +78,8 @@ function ready<T, Head>(
 }
 
 /**
- * Creates a response with `transfer-encoding`: servers then write each piece before they read the
- * next, and so notice a client that disconnects in between.
+ * Creates a response with `transfer-encoding`. Servers then write each piece before they read the
+ * next, and so detect a client that disconnects in between.
  */
 const inPieces = (
   { contentType }: { readonly contentType: string },
@@ -89,7 +93,7 @@ const inPieces = (
     },
   });
 
-/** The finished answer, or the notice that its turns have changed more than `seen` times. */
+/** The finished answer, or the notice that its turns have changed since the last check. */
 type News<T> = { readonly answer: T } | 'changed';
 
 function nextNews<T, Head>(
@@ -140,7 +144,7 @@ function livePieces<T, Head>(
   };
 }
 
-/** Resolves to the news, or to `late` if they take longer than `ms` or `stopped` aborts. */
+/** Resolves to the news, or to `late` if `news` takes longer than `ms` or `stopped` aborts. */
 async function withinTime<T>(
   news: Promise<T>,
   ms: number,

@@ -12,7 +12,7 @@ export interface AnswerEncoding<T, Head = never> {
   /** Text that clients ignore, sent to keep the connection open. */
   readonly heartbeat: string;
   /**
-   * Splits an answer into one or more pieces; a client that has read the last piece has the whole
+   * Splits an answer into one or more pieces. A client that has read the last piece has the whole
    * answer.
    */
   readonly pieces: (answer: T) => readonly string[];
@@ -25,14 +25,15 @@ export interface AnswerEncoding<T, Head = never> {
 export type Turns = readonly (TurnSoFar | undefined)[];
 
 export interface LiveWriter<T> {
-  /** Writes the text that the turns have gained; may be empty. */
+  /** Returns the text that the turns have gained since the last call; may be empty. */
   update(turns: Turns): string;
-  /** Writes the rest of the answer, split like `AnswerEncoding.pieces`. */
+  /** Returns the rest of the answer, split like `AnswerEncoding.pieces`. */
   end(answer: T): readonly string[];
 }
 
 /**
- * Encoding as one JSON document. The heartbeat is white space, which JSON allows before a document.
+ * Creates the encoding as one JSON document. The heartbeat is white space, which JSON allows before
+ * a document.
  */
 export function jsonEncoding<T, Head = never>(
   document: (answer: T) => object,
@@ -65,7 +66,7 @@ export interface EventStream<T, Head> {
   readonly headOf: (answer: T) => Head;
   readonly writer: (head: Head) => EventWriter<T>;
   /**
-   * Makes the events for an error.
+   * Returns the events for an error.
    * @default an `error` event with OpenAI's error body, then `[DONE]`
    */
   readonly failure?: (error: unknown) => readonly ServerEvent[];
@@ -93,7 +94,10 @@ export function sseEncoding<T, Head>({
   };
 }
 
-/** Separates the last event from the rest: a client that reads it has received the whole stream. */
+/**
+ * Separates the last event from the rest. A client that has read the last event has received the
+ * whole stream.
+ */
 function splitLast(events: readonly string[]): readonly string[] {
   return events.length > 1 ? [events.slice(0, -1).join(''), ...events.slice(-1)] : events;
 }

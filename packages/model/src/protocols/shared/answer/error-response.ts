@@ -24,8 +24,9 @@ export function errorBody(error: unknown): ErrorBody {
 }
 
 /**
- * Response for an error: body, status and headers. Sets `Allow` for 405, `Retry-After` for 429, and
- * `x-should-retry: false` if a retry cannot succeed (some clients retry after a conflict).
+ * Creates the response for an error. Sets the header `Allow` for 405, `Retry-After` for 429, and
+ * `x-should-retry: false` if a retry cannot succeed. Some clients would otherwise retry after a
+ * conflict.
  */
 export function errorResponse(error: unknown): Response {
   const { status } = classify(error);
@@ -55,8 +56,8 @@ const typeOfStatus: Readonly<Record<number, string>> = {
 };
 
 /**
- * Status and type of an error. Only faults of the server get 5xx, because clients retry after 5xx.
- * 499 appears only in logs.
+ * Returns the status and type of an error. Only faults of the server have a status of 5xx, because
+ * clients retry after 5xx. 499 appears only in logs.
  */
 function classify(error: unknown): ErrorClass {
   if (error instanceof ModelError) {

@@ -6,9 +6,9 @@ import type { TurnSoFar } from '../../../rollout/generate.js';
  * @typeParam Head facts that are known before the first token: id, time, settings of the request
  */
 export interface LiveAnswer<Head> {
-  /** Facts known before the first token; undefined until the generation has begun. */
+  /** Facts that are known before the first token; undefined until the generation has begun. */
   readonly head: Head | undefined;
-  /** Turn of each choice, as far as it is certain; later values only add to it. */
+  /** The part of each choice's turn that is certain. Later values only add to this part. */
   readonly turns: readonly (TurnSoFar | undefined)[];
   /** Number of times the turns have changed. */
   readonly changes: number;

@@ -1,4 +1,4 @@
-/** Token fields of answers: usage and log-probabilities. */
+/** Creates the token fields of answers: usage and log-probabilities. */
 import { type Tokenizer } from '@trinity-rft/chat';
 import { tokenByteTable } from '@trinity-rft/chat';
 import type { ChatResponse } from '@trinity-rft/core';
@@ -28,7 +28,7 @@ interface LogprobsContent {
 }
 
 /**
- * Log-probabilities of every sampled token.
+ * Returns the log-probability of every sampled token.
  * @param top number of alternatives to show for each token
  */
 export function toLogprobs(

@@ -1,4 +1,4 @@
-/** Reads request bodies: JSON within limits. */
+/** Reads request bodies, which are JSON, within limits. */
 import { hash } from 'node:crypto';
 import { invalidRequest } from '@trinity-rft/chat/internal';
 import type { Clock, ModelError } from '@trinity-rft/core';
@@ -7,7 +7,7 @@ import { keepToolSources, toolSources, type ToolSource } from './tool-sources.js
 
 export interface RequestBody {
   readonly value: unknown;
-  /** Digest, which is equal for equal bytes. */
+  /** Digest of the body, which is equal for equal bytes. */
   readonly digest: string;
 }
 
@@ -33,8 +33,8 @@ export interface ParsedBody extends RequestBody {
 export interface ReadBodyOptions extends BodyLimits {
   readonly runtime: { readonly clock: Clock };
   /**
-   * Calls {@link parseBody} in another thread for a body of more than a quarter of a megabyte,
-   * which would block all other calls.
+   * Calls {@link parseBody} in another thread. Used for a body of more than a quarter of a
+   * megabyte, which would block all other calls.
    * @default all bodies are parsed in this thread
    */
   readonly parseLongBody?: (body: BodyText) => Promise<ParsedBody>;
@@ -43,7 +43,10 @@ export interface ReadBodyOptions extends BodyLimits {
 /** Size in bytes of a body that takes two or three milliseconds to parse. */
 const longBody = 262_144;
 
-/** @param expected content of the body, for error messages. @throws ModelError 400, 408, 413 or 415 */
+/**
+ * Reads and parses a body. @param expected content of the body, for error messages. @throws
+ * ModelError 400, 408, 413 or 415
+ */
 export async function readBody(
   request: Request,
   options: ReadBodyOptions,

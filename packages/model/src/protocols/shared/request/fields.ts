@@ -1,5 +1,5 @@
 /**
- * Reads fields of a client's JSON by type; null counts as absent. All functions throw a ModelError
+ * Reads fields of a client's JSON by type. Null counts as absent. All functions throw a ModelError
  * 400 that names the field.
  */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
@@ -49,7 +49,7 @@ export function string(body: JsonObject, field: string): string | undefined {
   return value;
 }
 
-/** Reads a boolean; false if the field is absent. */
+/** Reads a boolean. Returns false if the field is absent. */
 export function flag(body: JsonObject, field: string): boolean {
   const value = body[field];
   if (!isPresent(value)) return false;
@@ -58,7 +58,7 @@ export function flag(body: JsonObject, field: string): boolean {
   return value;
 }
 
-/** Reads an object; `{}` if the field is absent. */
+/** Reads an object. Returns `{}` if the field is absent. */
 export function object(body: JsonObject, field: string): JsonObject {
   const value = body[field];
   if (!isPresent(value)) return {};
@@ -66,7 +66,10 @@ export function object(body: JsonObject, field: string): JsonObject {
   return value;
 }
 
-/** Limits on stop strings, because each one is searched for after every token. */
+/**
+ * Maximum number and length of stop strings. The limits are needed because each string is searched
+ * for after every token.
+ */
 const [maxStops, maxStopLength] = [128, 1000];
 
 /** Reads one string or a list of strings. */
@@ -88,14 +91,20 @@ export function stopStrings(body: JsonObject, field: string): readonly string[] 
   });
 }
 
-/** A field for a feature that this endpoint does not have, and the value to send instead. */
+/**
+ * A field for a feature that this endpoint does not have, with a test that the feature is used, and
+ * the value to send instead.
+ */
 export type UnsupportedField = readonly [
   field: string,
   isUsed: (value: unknown) => boolean,
   expected: string,
 ];
 
-/** @throws ModelError 400 for the first field that is used */
+/**
+ * Rejects fields that are not supported.
+ * @throws ModelError 400 for the first field that is used
+ */
 export function rejectUnsupported(body: JsonObject, fields: readonly UnsupportedField[]): void {
   for (const [field, isUsed, expected] of fields)
     if (isUsed(body[field]))
@@ -107,7 +116,7 @@ export const outputIsNotText = (modalities: unknown): boolean =>
 
 /**
  * Renames the field in a request error to its name in this API.
- * @param names names in this API, keyed by our names
+ * @param names names in this API, keyed by the names in this package
  */
 export function withFieldNames(error: unknown, names: Readonly<Record<string, string>>): unknown {
   if (!(error instanceof ModelError)) return error;

@@ -3,8 +3,8 @@ import { isObject } from './fields.js';
 
 /**
  * Appends the instructions to the leading system (or developer) message, or inserts a system
- * message. Equal requests give equal text, so a conversation that requests the same format in each
- * turn can continue on its recorded tokens. Other messages are unchanged.
+ * message. Does not change other messages. Equal requests get equal text, so that a conversation
+ * that requests the same format in each turn can continue from its recorded tokens.
  */
 export function withInstructions(
   messages: readonly unknown[],
@@ -22,7 +22,8 @@ export function withInstructions(
 function appended(content: unknown, text: string): unknown {
   if (content === undefined || content === null || content === '') return text;
   if (typeof content === 'string') return `${content}\n\n${text}`;
-  // Parts are joined by line breaks. Content of any other type is rejected later, with its path.
+  // A list of parts gets another part that begins with a line break. Content of any other type is
+  // rejected later, with its path.
   return Array.isArray(content)
     ? [...(content as readonly unknown[]), { type: 'text', text: `\n${text}` }]
     : content;

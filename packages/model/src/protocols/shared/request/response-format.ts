@@ -1,4 +1,7 @@
-/** `response_format` and `text.format`: reads them, describes them to the model and enforces them. */
+/**
+ * Reads `response_format` and `text.format`, describes them to the model, and creates the
+ * constraints that enforce them.
+ */
 import { type ResponseConstraint } from '@trinity-rft/chat';
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent, type JsonObject } from './fields.js';
@@ -14,7 +17,7 @@ export interface ResponseFormat {
 
 /**
  * Reads the format of chat completions (`{ type, json_schema: { name, schema } }`) and of responses
- * (`{ type, name, schema }`). Undefined for an absent format and for `text`.
+ * (`{ type, name, schema }`). Returns undefined for an absent format and for `text`.
  * @param param path of the field, for errors
  * @throws ModelError 400
  */
@@ -43,9 +46,9 @@ export function readResponseFormat(value: unknown, param: string): ResponseForma
 }
 
 /**
- * Describes the format to the model; equal formats give equal text. By default decoding is not
- * constrained, because that would change the distribution that log-probabilities belong to. The
- * reward should check that the model followed the format.
+ * Describes the format to the model. Equal formats give equal text. By default, decoding is not
+ * constrained, because constraints would change the distribution that log-probabilities belong to.
+ * The reward should check that the model has followed the format.
  * @param tools true if the model may call tools instead
  */
 export function formatInstruction(format: ResponseFormat, tools: boolean): string {
@@ -58,7 +61,7 @@ export function formatInstruction(format: ResponseFormat, tools: boolean): strin
   return `${opening} one JSON value that follows the JSON Schema${title}${purpose} below ${only}\n${JSON.stringify(schema)}`;
 }
 
-/** Constraint without the tools, which are part of the request anyway. */
+/** Constraint on the response, without the tools, which are another part of the request. */
 type RequestedConstraint = Omit<ResponseConstraint, 'tools'>;
 
 /** Constraints that a request puts on the response, and the fields that set them. */
@@ -68,7 +71,10 @@ export interface ConstraintRequest {
   readonly constraint?: RequestedConstraint;
 }
 
-/** @param fields names of the fields for tool calls and for the format */
+/**
+ * Reads the constraint of a request.
+ * @param fields names of the fields for tool calls and for the format
+ */
 export function readConstraint(
   choice: ToolChoice,
   format: ResponseFormat | undefined,

@@ -1,10 +1,10 @@
-/** Sampling settings of a client's request. */
+/** Reads the sampling settings of a client's request. */
 import type { CallSampling } from '../../../rollout/sampling.js';
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { integer, isPresent, number, type JsonObject } from './fields.js';
 
 export interface RequestedSampling {
-  /** Sampling options of the request, under our names for them. */
+  /** Sampling options of the request, under the names of this package. */
   readonly sampling: Pick<CallSampling, 'temperature' | 'topP' | 'topK' | 'seed'>;
   /** Names of all sampling settings in the request. */
   readonly samplingFields: readonly string[];
@@ -40,7 +40,10 @@ function within(
   throw invalidRequest(field, `is ${quote(value)}`, `a number ${range}`);
 }
 
-/** `top_p: 0` keeps only the most likely token; `top_k: 0` and -1 keep all. */
+/**
+ * Reads top-p and top-k. `top_p: 0` keeps only the most likely token. `top_k: 0` and -1 keep all
+ * tokens.
+ */
 function readCuts(body: JsonObject): Pick<CallSampling, 'topP' | 'topK'> {
   const topP = within(body, 'top_p', [0, 1]);
   const topK = integer(body, 'top_k', -1);

@@ -1,11 +1,14 @@
 /**
- * Fields that an endpoint knows. With `strictFields` all others are rejected, as OpenAI's servers
- * do, because a setting that changes the answer must not be ignored.
+ * Checks that an endpoint supports all fields of a request. With `strictFields`, other fields are
+ * rejected, as by OpenAI's servers, because a setting that changes the answer must not be ignored.
  */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent, type JsonObject, type UnsupportedField } from './fields.js';
 
-/** Fields that identify the caller or help a server to save work; no answer depends on them. */
+/**
+ * Fields that identify the caller, or that help a server to save work. No answer depends on these
+ * fields.
+ */
 const withoutEffect = [
   'metadata',
   'model',
@@ -35,6 +38,7 @@ const neutral: readonly UnsupportedField[] = [
 ];
 
 /**
+ * Checks the fields of a request, if `strictFields` is true.
  * @param used fields of the protocol that are used or rejected elsewhere
  * @param prefix prefix of field names in errors, such as `text.`
  * @throws ModelError 400 for the first field that would be ignored

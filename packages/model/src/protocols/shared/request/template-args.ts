@@ -1,14 +1,17 @@
-/** `chat_template_kwargs` and the reasoning effort: variables of the chat template. */
+/**
+ * Reads `chat_template_kwargs` and the reasoning effort, which become variables of the chat
+ * template.
+ */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isPresent, object, type JsonObject } from './fields.js';
 
-/** Variables that only the endpoint sets. */
+/** Variables that only the endpoint may set. */
 const reserved = ['messages', 'tools', 'add_generation_prompt'];
 
 /**
  * Reads the variables that the request sets, and adds `reasoning_effort`, which templates may
- * print; the effort `none` also turns thinking off if the template supports that. Undefined if the
- * request sets no variables.
+ * print. The effort `none` also turns thinking off, if the template supports this. Returns
+ * undefined if the request sets no variables.
  * @param effort value of the effort, and the path of its field
  * @throws ModelError 400
  */

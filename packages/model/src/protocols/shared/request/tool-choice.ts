@@ -1,4 +1,4 @@
-/** `tool_choice`: `none` is enforced; a forced call becomes an instruction to the model. */
+/** Reads `tool_choice`. `none` is enforced. A forced call becomes an instruction to the model. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { flag, isObject, isPresent, type JsonObject } from './fields.js';
 
@@ -8,7 +8,7 @@ export interface FunctionTool {
   readonly function: JsonObject & { readonly name: string };
 }
 
-/** `{ name }` forces a call of that function. */
+/** Choice of tools. `{ name }` forces a call of the function with this name. */
 export type ToolChoice = 'none' | 'auto' | 'required' | { readonly name: string };
 
 /**
@@ -47,9 +47,9 @@ export function readToolChoice(
 }
 
 /**
- * Instruction to the model; undefined if the model may choose freely. If an agent forces a call in
- * one turn but not in the next, its system message changes, so that the next turn cannot continue
- * from recorded tokens (`fork/history_edited`).
+ * Returns the instruction to the model, or undefined if the model may choose freely. If an agent
+ * forces a call in one turn but not in the next, the system message changes. The next turn can then
+ * not continue from recorded tokens (`fork/history_edited`).
  * @param oneCall true if the client allows no parallel calls
  */
 export function toolChoiceInstruction(choice: ToolChoice, oneCall: boolean): string | undefined {
@@ -61,7 +61,7 @@ export function toolChoiceInstruction(choice: ToolChoice, oneCall: boolean): str
     : `You must call the function ${choice.name}.`;
 }
 
-/** True for `parallel_tool_calls: false`, if there are tools. @throws ModelError 400 */
+/** Returns true for `parallel_tool_calls: false`, if there are tools. @throws ModelError 400 */
 export function wantsOneCall(body: JsonObject, tools: readonly unknown[]): boolean {
   const inParallel = !isPresent(body['parallel_tool_calls']) || flag(body, 'parallel_tool_calls');
   return tools.length > 0 && !inParallel;

@@ -6,9 +6,9 @@ import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent } from './fields.js';
 
 /**
- * Checks the ids of tool messages. An id may be reused in later messages (examples in prompts do
- * that), but not within one message, where a result could belong to either call. Results without an
- * id are accepted, because older agents send them.
+ * Checks the ids of tool messages. An id may be reused in later messages, as in examples in
+ * prompts. It may not be reused within one message, because a result could then belong to either
+ * call. Results without an id are accepted, because older agents send them.
  * @throws ModelError 400 naming the message
  */
 export function checkToolResults(messages: readonly unknown[]): void {

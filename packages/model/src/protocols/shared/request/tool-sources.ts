@@ -14,7 +14,8 @@ export interface ToolSource {
 }
 
 /**
- * Schemas of all tools of a body, if JavaScript may write any of them differently; otherwise none.
+ * Returns the schemas of all tools of a body, if JavaScript may write one of them differently.
+ * Otherwise returns none.
  */
 export function toolSources(body: unknown, text: string): readonly ToolSource[] {
   const tools: unknown = isObject(body) ? body['tools'] : undefined;
@@ -26,7 +27,10 @@ export function toolSources(body: unknown, text: string): readonly ToolSource[] 
   );
 }
 
-/** Schemas of one tool in the format of chat completions (inside `function`), Responses or Messages. */
+/**
+ * Returns the schemas of one tool, in the format of chat completions (inside `function`), Responses
+ * or Messages.
+ */
 function schemasOf(text: string, at: number, tool: ToolSource['at']): readonly ToolSource[] {
   const outer = memberSpans(text, at);
   const inner = outer.get('function');

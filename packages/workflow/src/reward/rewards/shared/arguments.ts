@@ -5,7 +5,7 @@ export const accuracyCoef = numberArg(1, undefined, 'Value of part accuracy for 
 
 export const formatScoreCoef = numberArg(0.1, { min: 0 }, 'Size of part format_score.');
 
-/** Selects the checker that decides. */
+/** Selects the checker that compares answers. */
 export const checkerArg = choiceArg(
   ['math', 'trinity'],
   'math',
@@ -27,5 +27,5 @@ export const overlongArgs = {
   penalty_factor: numberArg(1, { min: 0 }, 'f: size of the whole penalty.'),
 };
 
-/** `coef` or -`coef`, but not a negative zero. */
+/** Returns `coef` or -`coef`, but never a negative zero. */
 export const signed = (isPositive: boolean, coef: number): number => (isPositive ? coef : 0 - coef);

@@ -1,4 +1,4 @@
-/** The layout of RLCR: thought, answer, analysis, confidence. */
+/** Parses the layout of RLCR: thought, answer, analysis, confidence. */
 import { pythonFloat } from '../../original/python.js';
 
 const chain = [
@@ -14,9 +14,10 @@ const chain = [
 const tagPattern = /<\/?(?:think|answer|analysis|confidence)>/g;
 
 /**
- * Answer and confidence of a response that ends with the four parts in order, with only white space
- * between and after them. Other parts may come before; no part may contain another. Undefined if
- * the layout differs, or if the confidence is not a number in [0, 1].
+ * Returns the answer and the confidence of a response that ends with the four parts in order. Only
+ * white space may be between and after these parts. Other parts may precede them. No part may
+ * contain another. Returns undefined if the layout differs, or if the confidence is not a number in
+ * [0, 1].
  */
 export function readRlcrLayout(
   response: string,
@@ -36,7 +37,7 @@ export function readRlcrLayout(
   return confidence === undefined ? undefined : { answer, confidence };
 }
 
-/** True if every part is closed before the next one opens. */
+/** Returns true if every part is closed before the next one opens. */
 const areClosed = (tags: readonly string[]): boolean =>
   tags.length % 2 === 0 &&
   tags.every((tag, index) =>
@@ -44,8 +45,8 @@ const areClosed = (tags: readonly string[]): boolean =>
   );
 
 /**
- * Confidence between the last `<confidence>` and the last `</confidence>`, whatever the rest of the
- * layout; undefined if it is not a number in [0, 1].
+ * Returns the confidence between the last `<confidence>` and the last `</confidence>`, regardless
+ * of the rest of the layout. Returns undefined if it is not a number in [0, 1].
  */
 export function readConfidence(response: string): number | undefined {
   const open = response.lastIndexOf('<confidence>');

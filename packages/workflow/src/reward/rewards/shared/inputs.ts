@@ -2,8 +2,9 @@
 import { type RewardInput, RewardError } from '@trinity-rft/core';
 
 /**
- * @throws RewardError if the task has no reference answer: that is a mistake in the data, not in
- * the response
+ * Returns the reference answer.
+ * @throws RewardError if the task has no reference answer, because this is a mistake in the data
+ * and not in the response
  */
 export function requireTruth(owner: string, { truth, rawTask }: RewardInput): string {
   // Programs that call reward functions directly may pass numbers and objects instead of texts.
@@ -19,7 +20,10 @@ export function requireTruth(owner: string, { truth, rawTask }: RewardInput): st
   );
 }
 
-/** @throws RewardError if the workflow does not report the number of tokens of the response */
+/**
+ * Returns the number of tokens of the response.
+ * @throws RewardError if the workflow does not report the number of tokens of the response
+ */
 export function requireTokens(owner: string, { responseTokens }: RewardInput): number {
   if (responseTokens !== undefined) return responseTokens;
   throw new RewardError(
@@ -30,7 +34,7 @@ export function requireTokens(owner: string, { responseTokens }: RewardInput): n
   );
 }
 
-/** The response, including reasoning that a reasoning parser removed from it. */
+/** Returns the response, including reasoning that a reasoning parser has removed from it. */
 export function wholeResponse({
   response,
   reasoning,

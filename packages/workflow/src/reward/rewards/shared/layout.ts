@@ -1,10 +1,14 @@
-/** Checks the layout of thought and answer. Every check reads the response a fixed number of times. */
+/** Checks the layout of thought and answer. Every check takes linear time. */
 
 /**
- * True if `<think>`, `</think>`, `<answer>`, `</answer>` each occur once, on separate lines, from
- * the first character on; further lines may follow. Stricter than Trinity-RFT's default pattern of
- * format_reward, `^<think>\n.*?\n</think>\n<answer>\n.*?\n</answer>$`, which also accepts repeated
- * layouts.
+ * Returns true if `<think>`, `</think>`, `<answer>` and `</answer>` each occur once, on separate
+ * lines, and the response begins with `<think>`. Further lines may follow. Stricter than
+ * Trinity-RFT's default pattern of format_reward, `^<think>
+ * .*?
+ * </think>
+ * <answer>
+ * .*?
+ * </answer>$`, which also accepts repeated layouts.
  */
 export function hasStrictLayout(response: string): boolean {
   const open = '<think>\n';
@@ -17,8 +21,8 @@ export function hasStrictLayout(response: string): boolean {
 }
 
 /**
- * True for one thought, white space and one answer, in this order, with any text before and further
- * lines after. Stricter than Trinity-RFT's pattern of math_reward,
+ * Returns true for one thought, white space and one answer, in this order. Any text may precede
+ * them, and further lines may follow. Stricter than Trinity-RFT's pattern of math_reward,
  * `.*?<think>.*?</think>\s*<answer>.*?</answer>\s*$`, which also accepts repeated layouts.
  */
 export function hasLooseLayout(response: string): boolean {
@@ -34,7 +38,7 @@ export function hasLooseLayout(response: string): boolean {
   );
 }
 
-/** True if there is exactly one `<think>` and one `</think>`, in this order. */
+/** Returns true if there is exactly one `<think>` and one `</think>`, in this order. */
 export function hasOneThought(response: string): boolean {
   return (
     hasOnce(response, '<think>') &&
@@ -43,7 +47,7 @@ export function hasOneThought(response: string): boolean {
   );
 }
 
-/** True if no tag is repeated: a second answer would be a second guess. */
+/** Returns true if each tag occurs exactly once. A second answer would be a second guess. */
 const hasEachTagOnce = (response: string): boolean =>
   ['<think>', '</think>', '<answer>', '</answer>'].every((tag) => hasOnce(response, tag));
 

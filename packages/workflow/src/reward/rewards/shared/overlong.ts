@@ -11,8 +11,8 @@ export interface OverlongOptions {
 }
 
 /**
- * Soft overlong punishment: 0 up to L - c tokens, then falling linearly to -f at L, -f beyond.
- * Source: DAPO, arXiv:2503.14476, equation 13.
+ * Computes the soft overlong punishment. It is 0 up to L - c tokens, decreases linearly to -f at L
+ * tokens, and is -f beyond. Source: DAPO, arXiv:2503.14476, equation 13.
  */
 export function overlongPenalty(
   tokens: number,
@@ -31,7 +31,10 @@ interface GivenLengths {
   readonly penalty_factor: number | undefined;
 }
 
-/** @throws ConfigError if a length is missing, or if the penalty would start before the first token */
+/**
+ * Reads the options from the arguments of a reward function.
+ * @throws ConfigError if a length is missing, or if the penalty would start before the first token
+ */
 export function readOverlong(owner: string, given: GivenLengths): OverlongOptions {
   const {
     max_response_length: maxResponseLength,

@@ -1,4 +1,4 @@
-/** Declaration of a built-in reward function: description, arguments and result. */
+/** Declares built-in reward functions: description, arguments and result. */
 import type { ArgSpec, ArgValues, RewardFn, RewardInput } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/support';
 import { sharedMathChecker } from '../../checker/checker.js';
@@ -10,7 +10,7 @@ import { requireTruth } from './inputs.js';
 export interface RewardTools {
   /**
    * Compares answers within a deadline.
-   * @default the shared checker of the process
+   * @default the shared checker of the operating-system process
    */
   readonly mathChecker?: MathChecker;
 }
@@ -30,8 +30,8 @@ export interface RewardKind {
 }
 
 /**
- * True if the answer in the response is that in the truth. An answer that cannot be compared in time
- * is wrong.
+ * Returns true if the answer in the response equals the reference answer. An answer that cannot be
+ * compared in time is wrong.
  * @throws RewardError as {@link requireTruth}
  */
 type IsRight = (rule: MathRule, input: RewardInput) => Promise<boolean>;

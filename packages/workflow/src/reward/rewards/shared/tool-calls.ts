@@ -11,8 +11,8 @@ const open = '<tool_call>';
 const close = '</tool_call>';
 
 /**
- * Calls of all `<tool_call>..</tool_call>` after the thought, in order; undefined if there is no
- * such tag, or if a tag is not closed or its content cannot be parsed.
+ * Returns the calls of all `<tool_call>..</tool_call>` after the thought, in order. Returns
+ * undefined if there is no such tag, or if a tag is not closed or its content cannot be parsed.
  */
 export function callsIn(response: string): readonly Call[] | undefined {
   const thought = response.indexOf('</think>');
@@ -30,7 +30,7 @@ export function callsIn(response: string): readonly Call[] | undefined {
   return found;
 }
 
-/** Index of the first closing tag that is not part of a JSON string. */
+/** Returns the index of the first closing tag that is not part of a JSON string. */
 function closeAfter(text: string, from: number): number | undefined {
   const marks = /\\.|"|<\/tool_call>/gs;
   marks.lastIndex = from;
@@ -43,8 +43,8 @@ function closeAfter(text: string, from: number): number | undefined {
 }
 
 /**
- * Parses a list of calls, or one call; either may also be JSON within a JSON string. Undefined for
- * anything else.
+ * Parses a list of calls, or one call. Either may also be JSON within a JSON string. Returns
+ * undefined for anything else.
  */
 export function readCalls(json: string): readonly Call[] | undefined {
   try {
@@ -58,7 +58,7 @@ export function readCalls(json: string): readonly Call[] | undefined {
     const calls = items.map(readCall);
     return calls.every((call) => call !== undefined) ? calls : undefined;
   } catch {
-    // Not JSON, or nested deeper than the stack: not a call.
+    // The text is not JSON, or is nested too deeply to parse.
     return undefined;
   }
 }
@@ -73,8 +73,8 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Parses JSON. Long numbers stay exact, so that ids that are almost equal remain different, and
- * become objects, so that a number differs from its text.
+ * Parses JSON. Keeps long integers exact, so that almost equal ids remain different. Converts them
+ * to objects, so that a number differs from a string of the same digits.
  */
 const parseJson = (text: string): unknown =>
   parseJsonExactly(text.trim(), (digits) => ({ digits }));
@@ -82,7 +82,8 @@ const parseJson = (text: string): unknown =>
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (!isObject(value)) return value;
-  // As pairs: an object would move keys like "10" to the front, and lose __proto__.
+  // Entries are pairs, because an object would move keys such as "10" to the front, and lose
+  // __proto__.
   return {
     sorted: Object.keys(value)
       .toSorted()
@@ -90,7 +91,7 @@ function sortKeys(value: unknown): unknown {
   };
 }
 
-/** True if both lists have the same calls the same number of times, in any order. */
+/** Returns true if both lists have the same calls the same number of times, in any order. */
 export function sameCalls(a: readonly Call[], b: readonly Call[]): boolean {
   return (
     keysOf(a, ({ name, args }) => `${name} ${args}`) ===
@@ -98,7 +99,7 @@ export function sameCalls(a: readonly Call[], b: readonly Call[]): boolean {
   );
 }
 
-/** True if both lists have the same tools the same number of times, in any order. */
+/** Returns true if both lists have the same tools the same number of times, in any order. */
 export function sameNames(a: readonly Call[], b: readonly Call[]): boolean {
   return keysOf(a, ({ name }) => name) === keysOf(b, ({ name }) => name);
 }

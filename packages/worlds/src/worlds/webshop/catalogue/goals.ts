@@ -1,4 +1,4 @@
-/** Goals of the generated shop's customers: each describes one product. */
+/** Goals of the generated shop's customers. Each goal describes one product. */
 import { type Random, createRandom } from '@trinity-rft/core';
 import { priceLimit } from '../shop/price-limit.js';
 import type { Goal, Product } from '../shop/product.js';
@@ -47,7 +47,7 @@ function say({ product, attributes, options, priceUpper }: Wish, random: Random)
   return `${opening} ${thing}${choice}, and price lower than ${priceUpper.toFixed(2)} dollars`;
 }
 
-/** The words of the title between the first attribute and `with`, which name the item. */
+/** Returns the words of the title between the first attribute and `with`, which name the item. */
 function itemOf({ title, attributes }: Product): string {
   const [head = ''] = title.toLowerCase().split(' with ');
   const first = attributes[0] ?? '';

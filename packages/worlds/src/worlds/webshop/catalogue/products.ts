@@ -39,7 +39,7 @@ const noDepartment = (): never => {
   throw new RangeError('There are no departments.');
 };
 
-/** Title with the first two attributes; the product's pages show the others. */
+/** Returns a title with the first two attributes. The product's pages show the others. */
 function titleOf({ items }: Department, attributes: readonly string[], random: Random): string {
   const pick = (all: readonly string[]) => all[random.integer(all.length)] ?? '';
   const [first = '', second = ''] = attributes;

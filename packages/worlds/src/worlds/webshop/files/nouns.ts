@@ -1,4 +1,7 @@
-/** Guesses the nouns of titles that people wrote: all words except a list of other words. */
+/**
+ * Guesses the nouns of titles that people wrote. All words count as nouns, except a list of other
+ * words.
+ */
 
 const others = new Set(
   `a an and at by for from in into is it its of on or that the this to up with without your our you all any as be

@@ -2,7 +2,10 @@
 
 const size = 624;
 
-/** A stream of 32-bit numbers, as after Python's `random.seed(seed)`. MT19937, seeded by array. */
+/**
+ * Creates a stream of 32-bit numbers, as after Python's `random.seed(seed)`. The generator is
+ * MT19937, seeded by array.
+ */
 function mersenneTwister(seed: number): () => number {
   const state = seededState(seed);
   let at = size;
@@ -54,7 +57,7 @@ function twist(state: Uint32Array): void {
 }
 
 /**
- * A copy in the order that `random.seed(seed); random.shuffle(items)` gives.
+ * Returns a copy in the order that `random.seed(seed); random.shuffle(items)` gives.
  * @param seed below 2 ** 32
  */
 export function pythonShuffle<T>(items: readonly T[], seed: number): T[] {

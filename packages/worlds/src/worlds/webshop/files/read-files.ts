@@ -66,7 +66,7 @@ type Reviews = z.infer<typeof reviewsSchema>[number];
 
 /**
  * Reads `items_shuffle*.json`, `items_ins_v2*.json` and, if present, `reviews.json`. If
- * `humanGoals` is set, the goals come from `items_human_ins.json`; otherwise they are synthetic.
+ * `humanGoals` is set, the goals come from `items_human_ins.json`. Otherwise they are synthetic.
  * @throws ConfigError if a required file is missing or not in WebShop's format
  */
 export async function readShopFiles(folder: string, humanGoals: boolean): Promise<ShopFiles> {
@@ -160,7 +160,10 @@ function optionsOf({ customization_options: given }: RawProduct): Product['optio
   );
 }
 
-/** Price of a product; for a price range, a price in the range that depends only on the product. */
+/**
+ * Returns the price of a product. For a price range, it is a price in the range that depends only
+ * on the product.
+ */
 function priceOf({ asin, pricing }: RawProduct): Pick<Product, 'price' | 'priceTag'> {
   const [least = 100, most] = (pricing ?? '')
     .split('$')
@@ -190,7 +193,7 @@ function goalsOfPeople(products: readonly Product[], said: z.infer<typeof humanS
   );
 }
 
-/** One goal for each combination of options. */
+/** Creates one goal for each combination of options. */
 function syntheticGoals(
   products: readonly Product[],
   attributes: z.infer<typeof attributesSchema>,

@@ -99,7 +99,7 @@ function contentOf(product: Product, page: SubPage): readonly string[] {
   return product.reviews.flatMap(({ title, score, body }) => [`"${title}"`, score, body]);
 }
 
-/** Renders a page with marks around clickable parts; the chosen options come first. */
+/** Renders a page with marks around clickable parts. The chosen options come first. */
 export function richText(parts: readonly Part[]): string {
   const clicked = parts.flatMap((part) =>
     part.kind === 'option' && part.chosen ? [`You have clicked ${part.text}.`] : [],
@@ -121,7 +121,7 @@ function richLine(part: Part): string {
 export const plainText = (parts: readonly Part[]): string =>
   parts.map((part) => part.text).join(' [SEP] ');
 
-/** Arguments that `click[...]` accepts on the page, in lower case. */
+/** Returns the arguments that `click[...]` accepts on the page, in lower case. */
 export const clickablesOf = (parts: readonly Part[]): readonly string[] => [
   ...new Set(
     [

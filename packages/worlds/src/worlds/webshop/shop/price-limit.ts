@@ -4,8 +4,8 @@ import type { Random } from '@trinity-rft/core';
 const noLimit = 1_000_000;
 
 /**
- * Price limit of a goal: draws two of the next four multiples of ten above the price (up to 990)
- * and returns the larger one. Returns {@link noLimit} if there are fewer than two.
+ * Draws the price limit of a goal. Draws two of the next four multiples of ten above the price (up
+ * to 990) and returns the larger one. Returns {@link noLimit} if there are fewer than two.
  */
 export function priceLimit(price: number, random: Random): number {
   const next = Array.from({ length: 99 }, (_, index) => 10 * (index + 1)).filter((p) => p > price);

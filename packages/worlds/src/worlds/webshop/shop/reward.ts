@@ -13,9 +13,9 @@ export interface Purchase {
 }
 
 /**
- * Reward of a purchase, from 0 to 1: typeReward * matched / total. `matched` counts the matching
- * attributes and options, and a price within the limit; `total` is the number of attributes and
- * options plus 1.
+ * Returns the reward of a purchase, from 0 to 1. It is typeReward * matched / total. `matched`
+ * counts the matching attributes and options, and a price within the limit. `total` is the number
+ * of attributes and options plus 1.
  */
 export function purchaseReward({ product, options }: Purchase, goal: Goal, nouns: Nouns): number {
   const wanted = wantedOptions(goal);
@@ -30,7 +30,10 @@ export function purchaseReward({ product, options }: Purchase, goal: Goal, nouns
 
 const isAlike = (a: string, b: string): boolean => tokenSetRatio(a, b) > 85;
 
-/** Texts to compare with the chosen values. A name and its value are joined, as in WebShop. */
+/**
+ * Returns the texts to compare with the chosen values. A name and its value are joined, as in
+ * WebShop.
+ */
 const wantedOptions = ({ goalOptions }: Goal): readonly string[] =>
   Array.isArray(goalOptions)
     ? goalOptions.map(colorOf)
@@ -43,8 +46,8 @@ function hasAttribute(product: Product, attribute: string): boolean {
 }
 
 /**
- * Factor for the kind of product: 1 for the same or a very similar kind, 0.5 or 0.1 for less
- * similar kinds, 0 if the titles share no noun.
+ * Returns the factor for the kind of product. It is 1 for the same or a very similar kind, 0.5 or
+ * 0.1 for less similar kinds, and 0 if the titles share no noun.
  */
 function typeReward(product: Product, goal: Goal, nouns: Nouns): number {
   const overlap = titleOverlap(nouns(product.title), nouns(goal.name));

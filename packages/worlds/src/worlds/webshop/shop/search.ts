@@ -1,4 +1,4 @@
-/** Full-text search with Lucene's scoring: BM25 with k1 0.9 and b 0.4. */
+/** Full-text search with Lucene's scoring, BM25 with k1 0.9 and b 0.4. */
 import type { Product } from './product.js';
 
 export interface SearchIndex {
@@ -56,7 +56,7 @@ const stopWords = new Set(
   ),
 );
 
-/** Words in lower case, without stop words and plural endings. */
+/** Returns the words in lower case, without stop words and plural endings. */
 const termsOf = (text: string): readonly string[] =>
   (text.toLowerCase().match(/[a-z0-9]+/g) ?? [])
     .filter((word) => !stopWords.has(word))

@@ -1,4 +1,4 @@
-/** One visit to the shop: the current page, and the effects of actions. */
+/** One visit to the shop, with the current page and the effects of actions. */
 import {
   buttons,
   clickablesOf,
@@ -28,10 +28,13 @@ export interface Visit {
   hasSearchBar(): boolean;
   /**
    * Acts on the page.
-   * @returns the reward of a purchase, which ends the visit; otherwise undefined
+   * @returns the reward of a purchase, which ends the visit, otherwise undefined
    */
   act(action: ShopAction): number | undefined;
-  /** Key of the visit's state: equal if the same page is shown with the same options chosen. */
+  /**
+   * Returns the key of the visit's state, which is equal if the same page is shown with the same
+   * options chosen.
+   */
   key(): string;
 }
 
@@ -50,14 +53,14 @@ interface Item {
 const resultCount = 50;
 const pageSize = 10;
 
-/** Parses `search[red shoes]` and `click[buy now]`; the result is in lower case. */
+/** Parses `search[red shoes]` and `click[buy now]`. The result is in lower case. */
 export function readShopAction(text: string): ShopAction | undefined {
   const [, name, argument] = /^\s*(\w+)\[(.+)\]\s*$/s.exec(text) ?? [];
   if (name === undefined || argument === undefined) return undefined;
   return { name: name.toLowerCase(), argument: argument.trim().toLowerCase() };
 }
 
-/** True if the action is possible on the current page. */
+/** Returns true if the action is possible on the current page. */
 export const isPossible = (visit: Visit, { name, argument }: ShopAction): boolean =>
   name === 'search'
     ? visit.hasSearchBar() && argument !== ''
@@ -66,7 +69,7 @@ export const isPossible = (visit: Visit, { name, argument }: ShopAction): boolea
 export function visitShop({ products, index, nouns }: Shop, goal: Goal): Visit {
   let place: Place = { at: 'start' };
   const seen = new Set<string>();
-  /** Current page; built when first needed. */
+  /** Current page. It is built when first needed. */
   let shown: readonly Part[] | undefined;
 
   const pageParts = (): readonly Part[] => {

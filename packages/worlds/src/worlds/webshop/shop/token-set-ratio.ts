@@ -1,6 +1,9 @@
 /** Similarity of two texts regardless of word order: `token_set_ratio` of thefuzz 0.22. */
 
-/** Similarity from 0 to 100, rounded; 100 if one text contains all words of the other. */
+/**
+ * Returns the similarity from 0 to 100, rounded. It is 100 if one text contains all words of the
+ * other.
+ */
 export function tokenSetRatio(a: string, b: string): number {
   const [first, second] = [wordsOf(a), wordsOf(b)];
   if (first.size === 0 || second.size === 0) return 0;
@@ -20,7 +23,7 @@ export function tokenSetRatio(a: string, b: string): number {
   return roundHalfEven(Math.max(...ratios));
 }
 
-/** Sorted unique words, without the characters that thefuzz drops. */
+/** Returns the sorted unique words, without the characters that thefuzz drops. */
 const wordsOf = (text: string): ReadonlySet<string> =>
   new Set(
     text
@@ -33,7 +36,10 @@ const wordsOf = (text: string): ReadonlySet<string> =>
 
 const ratio = (distance: number, length: number): number => 100 - (100 * distance) / length;
 
-/** Number of insertions and deletions: the lengths minus twice the longest common subsequence. */
+/**
+ * Returns the number of insertions and deletions. It is the sum of the lengths minus twice the
+ * longest common subsequence.
+ */
 function editDistance(a: string, b: string): number {
   let previous = new Uint16Array(b.length + 1);
   for (const letter of a) {
