@@ -23,7 +23,7 @@ export function createMetrics(models: ServedModels): {
   const duration = registry.histogram('trinity_request_seconds', 'Time until the answer was sent.');
   const first = registry.histogram('trinity_first_token_seconds', 'Time until the first token.');
   registry.gauge('trinity_requests_in_flight', 'Requests in progress.', () =>
-    models.names.map((model) => [{ model }, models.inFlight.get(model) ?? 0]),
+    models.names.map((model) => [{ model }, models.inFlight(model)]),
   );
   registry.gauge('trinity_model_step', 'Train step of the weights in use.', () =>
     models.names.flatMap((model) => {

@@ -35,26 +35,6 @@ it('keeps two models in memory, whatever is asked at once', async () => {
   }
 });
 
-it('counts the requests to weights that were replaced or removed', async () => {
-  const ends: (() => void)[] = [];
-  const begin = (name: string): Promise<void> =>
-    served.use(name, async (_, ended) => void ends.push(ended));
-  for (const name of ['a', 'a', 'b']) await begin(name);
-  served.add('a', practice);
-  served.remove('b');
-  expect([...served.inFlight]).toEqual([
-    ['a', 2],
-    ['b', 1],
-  ]);
-  await begin('a');
-  expect(served.inFlight.get('a')).toBe(3);
-  for (const end of ends) {
-    end();
-    end();
-  }
-  expect(served.inFlight.size).toBe(0);
-});
-
 it('refuses a model for which there is no room within half a minute', async () => {
   for (const name of ['a', 'b']) await served.use(name, () => Promise.resolve());
   vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });

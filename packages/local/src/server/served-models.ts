@@ -28,11 +28,8 @@ export interface ServedModels {
    * loaded, the failure is recorded and the old weights stay.
    */
   reload(): Promise<void>;
-  /**
-   * Number of requests in progress by model name, also of removed models and of weights that a
-   * reload has replaced. Names without requests are left out.
-   */
-  readonly inFlight: ReadonlyMap<string, number>;
+  /** Number of requests in progress with the model's current weights. */
+  inFlight(name: string): number;
   /** Errors of reloads, by model name. Contains only models whose last reload failed. */
   readonly failures: ReadonlyMap<string, string>;
   close(): Promise<void>;
@@ -167,7 +164,7 @@ async function openModels(
           entry.failure = why;
         });
     },
-    inFlight: load.inFlight,
+    inFlight: (name) => find(name).weights?.users ?? 0,
     get failures() {
       return new Map(
         [...served].flatMap(([name, { failure }]) => (failure ? [[name, failure]] : [])),
@@ -191,19 +188,12 @@ interface Weights {
 
 interface WeightsLoader {
   (name: string, place: string): Promise<Weights>;
-  readonly inFlight: ReadonlyMap<string, number>;
   /** Closes all models in memory. */
   close(): Promise<void>;
 }
 
 function weightsLoader({ threads, gpu }: ServedModelsOptions): WeightsLoader {
   const all = new Set<LocalModel>();
-  const inFlight = new Map<string, number>();
-  const count = (name: string, change: 1 | -1): void => {
-    const requests = (inFlight.get(name) ?? 0) + change;
-    if (requests > 0) inFlight.set(name, requests);
-    else inFlight.delete(name);
-  };
   const load = async (name: string, place: string): Promise<Weights> => {
     const { model: path, adapter } = partsOf(place);
     const model = await loadModel(path, { name, threads, gpu, adapter, watch: counted });
@@ -221,13 +211,10 @@ function weightsLoader({ threads, gpu }: ServedModelsOptions): WeightsLoader {
       hold: () => {
         if (!all.has(model)) return undefined;
         users++;
-        count(name, 1);
         let isHeld = true;
         return () => {
-          if (!isHeld) return;
+          if (isHeld) users--;
           isHeld = false;
-          users--;
-          count(name, -1);
           closeUnused();
         };
       },
@@ -241,7 +228,7 @@ function weightsLoader({ threads, gpu }: ServedModelsOptions): WeightsLoader {
     for (const model of all) await model.close();
     all.clear();
   };
-  return Object.assign(load, { inFlight, close });
+  return Object.assign(load, { close });
 }
 
 /**

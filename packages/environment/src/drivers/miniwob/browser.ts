@@ -51,13 +51,8 @@ export function browserOf(named: string | undefined): BrowserHandle {
   return {
     page: async () => {
       const context = await (await running()).newContext();
-      try {
-        await context.setOffline(true);
-        return await context.newPage();
-      } catch (error) {
-        await context.close().catch(() => undefined);
-        throw error;
-      }
+      await context.setOffline(true);
+      return context.newPage();
     },
     close: async () => {
       const browser = await launched?.catch(() => undefined);

@@ -50,10 +50,8 @@ export function createSession(environment: Environment, tasks: Tasks, patience: 
     within(patience, () => tooLate(what, patience.ms), work);
 
   const end = async (): Promise<void> => {
-    const ended = current;
-    // Before `close`, which may fail: the next reset must not close the same episode again.
+    await current?.episode.close();
     current = undefined;
-    await ended?.episode.close();
   };
 
   async function reset(data: unknown): Promise<Reply> {

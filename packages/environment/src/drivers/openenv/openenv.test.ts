@@ -1,7 +1,6 @@
 /** Tests the client with our own server, and with servers that violate the protocol. */
 import { silentLogger, EnvironmentError } from '@trinity-rft/core';
-import { WebSocket, WebSocketServer } from 'ws';
-import { once } from 'node:events';
+import { type WebSocket, WebSocketServer } from 'ws';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -73,38 +72,6 @@ describe('against our own server', () => {
     const rows = [0, 1, 2].map((index) => ({ split: 'train', index }));
     const results = await checkEnvironment(openenv, { args, rows });
     expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
-  });
-
-  it('begins the next episode of a connection after one that failed to close', async () => {
-    const fails = (): Promise<void> => Promise.reject(new Error('stuck'));
-    /** Becomes true once the server has opened, which plays an episode as well. */
-    let isNext = false;
-    const definition: EnvironmentDefinition = {
-      ...corridor,
-      open: async (...args) => {
-        const environment = await corridor.open(...args);
-        return {
-          ...environment,
-          reset: async (...start) => {
-            const episode = await environment.reset(...start);
-            if (!isNext) return episode;
-            isNext = false;
-            return { ...episode, close: fails };
-          },
-        };
-      },
-    };
-    const socket = new WebSocket((await served(definition)).replace(/^http/, 'ws') + '/ws');
-    closing.push(async () => socket.close());
-    await once(socket, 'open');
-    isNext = true;
-    const types: unknown[] = [];
-    for (let i = 0; i < 3; i++) {
-      socket.send('{"type":"reset","data":{"index":1}}');
-      const [data] = (await once(socket, 'message')) as [Buffer];
-      types.push((JSON.parse(String(data)) as { type: unknown }).type);
-    }
-    expect(types).toEqual(['observation', 'error', 'observation']);
   });
 
   it('opens many episodes at once, and waits where the server has no more places', async () => {

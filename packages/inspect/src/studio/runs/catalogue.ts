@@ -42,10 +42,6 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
   let isClosed = false;
   const oneAtATime = createQueue();
 
-  /**
-   * Updates `runs`. Calls must not overlap: an older search would remove the runs that only the
-   * newer one has found.
-   */
   const find = async (): Promise<void> => {
     const { places, left } =
       typeof root === 'string' ? await findRuns(root) : { places: root, left: 0 };
@@ -106,11 +102,10 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
 
   return {
     run: (id) => runs.get(id),
-    summaries: () =>
-      oneAtATime(async () => {
-        await find();
-        return summaries();
-      }),
+    summaries: async () => {
+      await find();
+      return summaries();
+    },
     follow: (onChange) => {
       let isOver = false;
       const begin = (): void => {
