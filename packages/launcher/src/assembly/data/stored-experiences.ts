@@ -31,7 +31,7 @@ export async function ownDatabase(database: string, jobDirectory: string): Promi
 /** Copies a snapshot of the database, even while another process has it open. */
 async function copyDatabase(from: string, to: string): Promise<void> {
   await rm(to, { force: true });
-  const database = openSqlite(from);
+  const database = openSqlite(from, { readOnly: true });
   try {
     database.prepare('VACUUM INTO ?').run(to);
   } finally {
