@@ -49,7 +49,7 @@ export function createSession(environment: Environment, tasks: Tasks, patience: 
   const inTime = <T>(
     what: string,
     work: (signal: AbortSignal) => Promise<T>,
-    { signal } = patience,
+    { signal }: Pick<Patience, 'signal'> = patience,
   ): Promise<T> => within({ ...patience, signal }, () => tooLate(what, patience.ms), work);
 
   // Closes the episode of a server that stops as well. An episode is closed once, even if that fails.
