@@ -31,9 +31,12 @@ export async function readBytes(
   const stopTimer = deadline?.clock.after(deadline.ms, () => reject(tooSlow(deadline.ms)));
   try {
     // With a content length, the HTTP server enforces it, and reading at once is faster.
-    return await (length === null
+    const bytes = await (length === null
       ? readChunks(request, maxBytes, late)
       : Promise.race([readWhole(request), late]));
+    // The length of a request without a socket may be anything.
+    if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes);
+    return bytes;
   } catch (error) {
     throw error instanceof ModelError ? error : clientGone(error);
   } finally {
