@@ -21,8 +21,6 @@ export interface Logger {
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  /** A logger that adds these fields to each line. */
-  child(fields: Readonly<Record<string, unknown>>): Logger;
 }
 
 export interface Runtime {
@@ -84,7 +82,6 @@ export const silentLogger: Logger = {
   info: () => undefined,
   warn: () => undefined,
   error: () => undefined,
-  child: () => silentLogger,
 };
 
 export interface RuntimeOptions {

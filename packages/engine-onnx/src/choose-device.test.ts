@@ -104,7 +104,7 @@ describe('the choice of a device', () => {
     ['fault=crash', 'The process that checks the GPU ended by itself (SIGKILL).'],
     ['fault=hang', 'The process that checks the GPU was stopped after 1.5 s.'],
   ])('is the CPU with the reason: %s', async (query, why) => {
-    const chosen = await choose(query, {}, query === 'fault=hang' ? { deadlineMs: 1500 } : {});
+    const chosen = await choose(query, {}, query === 'fault=hang' ? { findMs: 1500 } : {});
     expect(chosen).toEqual({ device: 'cpu', why: expect.stringContaining(why), lines: [] });
   });
 

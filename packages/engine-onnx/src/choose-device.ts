@@ -14,6 +14,8 @@ import { quantizedOptions } from './quantized/options.js';
 /** Settings of a check. Only tests override the defaults. */
 export interface CheckSettings extends Pick<CheckRequest, 'cache' | 'size'> {
   readonly deadlineMs: number;
+  /** Timeout for finding the GPU in ms: a driver that hangs there has no key to store that under. */
+  readonly findMs: number;
   /** URL of the module that runs graphs on the GPU; throws if it is not installed. */
   readonly module: () => string;
 }
@@ -22,6 +24,7 @@ const defaults = (): CheckSettings => ({
   cache: resultsFolder(),
   size: { answers: 8, promptTokens: 32, answerTokens: 32 },
   deadlineMs: 600_000,
+  findMs: 120_000,
   module: gpuModule,
 });
 
@@ -85,7 +88,7 @@ interface Asked extends Pick<CheckRequest, 'use'>, Pick<DeviceQuestion, 'report'
 async function check(
   given: DeviceModel | undefined,
   { use, ...asked }: Asked,
-  { cache, size, deadlineMs, module }: CheckSettings,
+  { cache, size, deadlineMs, findMs, module }: CheckSettings,
 ): Promise<CheckOutcome | undefined> {
   const runtime = module();
   const model = given && onnxOptions(given);
@@ -95,7 +98,7 @@ async function check(
   let key: CheckKey | undefined;
   const begins = (of: CheckKey): void => void (key = of);
   try {
-    return await checkInChild(request, { ...asked, program, deadlineMs, begins });
+    return await checkInChild(request, { ...asked, program, deadlineMs, findMs, begins });
   } catch (error) {
     if (key !== undefined && isEndedEarly(error))
       await writeStored({ folder: cache, key, report: asked.report }, { failure: error.message });

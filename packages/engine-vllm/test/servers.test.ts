@@ -184,6 +184,32 @@ describe('a delivery that fails', () => {
     expect((await sampler.sample(prompt, options))[0]).toMatchObject({ policyVersion: 2 });
   });
 
+  it('because no server answers ends soon, and a server that answers gets the weights', async () => {
+    const [dead, alive] = [await startServer(), await startServer()];
+    const clock = manualClock();
+    const sampler = await openSampler([dead, alive], { clock });
+    dead.freeze();
+    const adopt = async (version: number): Promise<unknown> => {
+      const before = dead.requests.length;
+      const directory = await checkpoint(version);
+      const adopted = sampler
+        .adopt({ kind: 'checkpoint', directory }, version)
+        .catch((error: unknown) => error);
+      await until(() => dead.requests.length > before);
+      await clock.advance(15_000);
+      return adopted;
+    };
+    expect(await adopt(1)).toBeUndefined();
+    expect((await sampler.sample(prompt, options))[0]).toMatchObject({ policyVersion: 1 });
+    await alive.kill();
+    const refused = sampler.adopt({ kind: 'checkpoint', directory: await checkpoint(2) }, 2);
+    await expect(refused).rejects.toMatchObject({ code: 'DELIVERY_REFUSED' });
+    expect(await adopt(3)).toMatchObject({
+      code: 'DELIVERY_REFUSED',
+      message: expect.stringContaining('/health did not answer within 15 s'),
+    });
+  });
+
   it('because the sampler is closed leaves no server paused', async () => {
     const loaded = Promise.withResolvers<void>();
     const server = await startServer({

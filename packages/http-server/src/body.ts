@@ -32,9 +32,12 @@ export async function readBytes(
   try {
     // The HTTP server enforces a content length. Reading the whole body at once is then safe, and
     // faster.
-    return await (length === null
+    const bytes = await (length === null
       ? readChunks(request, maxBytes, late)
       : Promise.race([readWhole(request), late]));
+    // The length of a request without a socket may be anything.
+    if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes);
+    return bytes;
   } catch (error) {
     throw error instanceof ModelError ? error : clientGone(error);
   } finally {

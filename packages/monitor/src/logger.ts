@@ -27,8 +27,8 @@ export interface LoggerOptions {
 
 /**
  * Creates a logger with lines such as `WARN 2026-01-02T03:04:05.678Z message key=value`, in UTC.
- * Further lines of a message are indented. A child's fields come before those of the call. Values
- * of fields with names such as key, token, password or secret are redacted, except for numbers and
+ * Further lines of a message are indented. Values of
+ * fields with names such as key, token, password or secret are redacted, except for numbers and
  * booleans. Never throws.
  */
 export function createLogger(options: LoggerOptions): Logger {
@@ -66,24 +66,11 @@ export function createLogger(options: LoggerOptions): Logger {
     if (isFor(minConsoleLevel)) toConsole(`${level === 'warn' ? 'warning' : level}: ${text}`);
   };
 
-  return loggerWith({}, emit);
-}
-
-function loggerWith(
-  inherited: Fields,
-  emit: (level: LogLevel, message: string, fields: Fields) => void,
-): Logger {
   const at =
     (level: LogLevel): Logger['info'] =>
-    (message, fields) =>
-      emit(level, message, { ...inherited, ...fields });
-  return {
-    debug: at('debug'),
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
-    child: (fields) => loggerWith({ ...inherited, ...fields }, emit),
-  };
+    (message, fields = {}) =>
+      emit(level, message, fields);
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
 function formatFields(fields: Fields): string {

@@ -111,6 +111,19 @@ describe('a reward that comes later', () => {
     rewards = lateRewardsBeside(path.join(folder, 'none', 'store.db'));
   });
 
+  it('is listed as missing while another connection writes, and where the file is still empty', () => {
+    const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
+    const other = new DatabaseSync(path.join(folder, 'late_rewards.db'));
+    expect(lateRewardsBeside(path.join(folder, 'store.db')).waiting()).toEqual([]);
+    other.close();
+    rewards.add([group(1, 0, 0.5)]);
+    rewards.commit(1, ['1/0']);
+    const writer = new DatabaseSync(path.join(folder, 'buffer/late_rewards.db'));
+    writer.exec('BEGIN IMMEDIATE');
+    expect(rewards.waiting()).toEqual([{ run: '1/0/0', deadline: 1000 }]);
+    writer.close();
+  });
+
   it('completes its group, and only that one', () => {
     rewards.add([group(1, 0), group(1, 1, 0.5)]);
     rewards.commit(1, ['1/0', '1/1']);

@@ -79,8 +79,10 @@ function scoreRun(path: string, run: string, reward: number): RewardReceipt {
 
 function waitingRuns(path: string): ReturnType<LateRewards['waiting']> {
   if (!existsSync(path)) return [];
-  const { database } = open(path);
+  let database: DatabaseSync | undefined;
   try {
+    database = openSqlite(path, { readOnly: true, timeout });
+    if (isEmpty(database, path)) return [];
     return database
       .prepare(
         `SELECT run, deadline FROM pending_run
@@ -89,8 +91,10 @@ function waitingRuns(path: string): ReturnType<LateRewards['waiting']> {
       )
       .all()
       .map(({ run, deadline }) => ({ run: String(run), deadline: Number(deadline) }));
+  } catch (cause) {
+    throw notOpened(path, cause);
   } finally {
-    database.close();
+    database?.close();
   }
 }
 
@@ -101,6 +105,8 @@ interface LateFile {
   readonly tables: CheckedTables;
 }
 
+/** Time in ms for which a connection waits for another one's lock. */
+const timeout = 10_000;
 const tables = ['pending_run', 'pending_experience', 'score'];
 
 /**
@@ -112,7 +118,7 @@ function open(path: string, expected?: 'whole'): LateFile {
   let database: DatabaseSync | undefined;
   try {
     mkdirSync(dirname(path), { recursive: true });
-    database = openSqlite(path, { timeout: 10_000 });
+    database = openSqlite(path, { timeout });
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
     prepareSchema(database, path);
     const file = { database, tables: checkedTables(database, { path, tables, upgrade }) };
@@ -120,22 +126,30 @@ function open(path: string, expected?: 'whole'): LateFile {
     return file;
   } catch (cause) {
     database?.close();
-    if (TrinityError.is(cause)) throw cause;
-    throw new BufferError(
-      `${path}, where runs wait for rewards, cannot be opened: ${describeError(cause)}. Expected a file that this process may read and write, as it was stored. Restore it from a copy.`,
-      { code: 'BUFFER_OPEN', cause },
-    );
+    throw notOpened(path, cause);
   }
 }
 
+const notOpened = (path: string, cause: unknown): TrinityError =>
+  TrinityError.is(cause)
+    ? cause
+    : new BufferError(
+        `${path}, where runs wait for rewards, cannot be opened: ${describeError(cause)}. Expected a file that this process may read and write, as it was stored. Restore it from a copy.`,
+        { code: 'BUFFER_OPEN', cause },
+      );
+
 function prepareSchema(database: DatabaseSync, path: string): void {
   inTransaction(database, () => {
-    const id = Number(database.prepare('PRAGMA application_id').get()?.['application_id']);
-    if (id === 0) database.exec(schema);
-    else if (id !== applicationId)
-      throw new BufferError(`${path} is a database of another program. Move it away.`, {
-        code: 'BUFFER_FOREIGN',
-      });
+    if (isEmpty(database, path)) database.exec(schema);
+  });
+}
+
+/** @throws BufferError if the file belongs to another program */
+function isEmpty(database: DatabaseSync, path: string): boolean {
+  const id = Number(database.prepare('PRAGMA application_id').get()?.['application_id']);
+  if (id === 0 || id === applicationId) return id === 0;
+  throw new BufferError(`${path} is a database of another program. Move it away.`, {
+    code: 'BUFFER_FOREIGN',
   });
 }
 

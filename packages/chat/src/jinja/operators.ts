@@ -84,8 +84,9 @@ function modulo(a: Value, b: Value): Value {
 }
 
 function power(a: Value, b: Value): Value {
-  const result = arithmetic('**', a, b, (x, y) => x ** y);
-  return typeof result === 'number' && !Number.isInteger(result) ? new Float(result) : result;
+  const divides = (numeric(b) ?? 0) < 0;
+  const result = arithmetic('**', divides ? nonZero(a) : a, b, (x, y) => x ** y);
+  return divides && typeof result === 'number' ? new Float(result) : result;
 }
 
 /**

@@ -28,6 +28,8 @@ export interface ChildOptions {
   /** Program that answers a {@link CheckRequest} with {@link CheckMessage}s. */
   readonly program: URL;
   readonly deadlineMs: number;
+  /** Time in ms after which {@link ChildOptions.begins} must have been called. */
+  readonly findMs: number;
   readonly report: (line: string) => void;
   /** Called with the key of the result just before the GPU starts to compute. */
   readonly begins: (key: CheckKey) => void;
@@ -65,24 +67,26 @@ export async function checkInChild(
 
 function answerOf(
   child: ChildProcess,
-  { deadlineMs, report, begins, signal }: ChildOptions,
+  { deadlineMs, findMs, report, begins, signal }: ChildOptions,
 ): Promise<CheckOutcome | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<CheckOutcome | undefined>();
+  const stopAfter = (ms: number): (() => void) =>
+    systemClock.after(ms, () => reject(ended(`was stopped after ${ms / 1000} s`)));
+  const cancels = [stopAfter(deadlineMs), stopAfter(findMs)] as const;
   child.on('message', (message: CheckMessage) => {
     if (message.kind === 'line') report(message.line);
-    else if (message.kind === 'begins') begins(message.key);
-    else if (message.kind === 'done') resolve(message.report);
+    else if (message.kind === 'begins') {
+      cancels[1]();
+      begins(message.key);
+    } else if (message.kind === 'done') resolve(message.report);
     else reject(reviveError(message.error, EngineError));
   });
   child.on('error', (cause) => reject(ended('could not be started', cause)));
   child.on('exit', (code, by) => reject(ended(`ended by itself (${by ?? `exit code ${code}`})`)));
   const onAbort = (): void => reject(signal?.reason as Error);
   signal?.addEventListener('abort', onAbort, { once: true });
-  const cancel = systemClock.after(deadlineMs, () =>
-    reject(ended(`was stopped after ${deadlineMs / 1000} s`)),
-  );
   return promise.finally(() => {
-    cancel();
+    for (const cancel of cancels) cancel();
     signal?.removeEventListener('abort', onAbort);
   });
 }

@@ -57,6 +57,8 @@ const preferredLead = 4;
 const mostBroken = 3;
 const busyMs = 500;
 const deliveryPatienceMs = 30 * 60_000;
+/** Time for an answer to /health, because a connection can stay open after the server is gone. */
+const healthMs = 15_000;
 const returnAfterMs = { first: 500, longest: 15_000 };
 
 export function createPool(options: PoolOptions): Pool {
@@ -88,6 +90,16 @@ export function createPool(options: PoolOptions): Pool {
       use.end();
     }
     return score(replica, signal);
+  };
+  /** @throws ServerFault if the server does not answer */
+  const assertAnswers = async ({ server }: Replica, signal: AbortSignal): Promise<void> => {
+    const silent = new AbortController();
+    const cancel = clock.after(healthMs, () => silent.abort(unanswered(server.url)));
+    try {
+      await server.health(AbortSignal.any([signal, silent.signal]));
+    } finally {
+      cancel();
+    }
   };
   /** Delivers `weights`, verifies that the server uses them, and puts it into service. */
   const bring = async (replica: Replica, signal: AbortSignal): Promise<void> => {
@@ -133,7 +145,7 @@ export function createPool(options: PoolOptions): Pool {
       delay = Math.min(delay * 2, returnAfterMs.longest);
       try {
         const patience = AbortSignal.any([closing.signal, AbortSignal.timeout(deliveryPatienceMs)]);
-        await replica.server.health(patience);
+        await assertAnswers(replica, patience);
         await exclusively(async () => {
           if (replica.problem !== undefined) await bring(replica, patience);
         });
@@ -221,17 +233,20 @@ export function createPool(options: PoolOptions): Pool {
         stopDeadline();
       }
     },
-    deliver: (next) =>
-      exclusively(async () => {
+    deliver: (next) => {
+      const what = `the ${nameOf(replicas)} servers to take the weights of version ${next.version}`;
+      const work = async (): Promise<void> => {
         const before = { weights, expected };
         weights = next;
         expected = next.probe?.logprobs;
         const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(deliveryPatienceMs)]);
         const serving = replicas.filter(({ problem }) => problem === undefined);
         const receivers = serving.length > 0 ? serving : replicas;
-        const what = `the ${nameOf(replicas)} servers to take the weights of version ${next.version}`;
-        const ends = await waitingFor(options, { what, cause: () => undefined }, () =>
-          Promise.allSettled(receivers.map((replica) => bring(replica, signal))),
+        const ends = await Promise.allSettled(
+          receivers.map(async (replica) => {
+            await assertAnswers(replica, signal);
+            await bring(replica, signal);
+          }),
         );
         const isDelivered = ends.some(({ status }) => status === 'fulfilled');
         if (!isDelivered) ({ weights, expected } = before);
@@ -239,7 +254,9 @@ export function createPool(options: PoolOptions): Pool {
         for (const [i, end] of ends.entries())
           if (end.status === 'rejected') leaveOut(receivers[i]!, end.reason);
         if (!isDelivered) throw undelivered(next, { replicas, ends });
-      }),
+      };
+      return waitingFor(options, { what, cause: () => undefined }, () => exclusively(work));
+    },
     close: () => {
       closing.abort(closed());
       endOutage?.();
@@ -248,6 +265,9 @@ export function createPool(options: PoolOptions): Pool {
     },
   };
 }
+
+const unanswered = (url: string): ServerFault =>
+  new ServerFault('lost', `${url}/health did not answer within ${healthMs / 1000} s`);
 
 const isClosed = (error: unknown): boolean =>
   error instanceof ServerFault && error.kind === 'closed';

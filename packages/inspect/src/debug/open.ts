@@ -112,12 +112,5 @@ function noticeLogger(note: (notice: string) => void): Logger {
   const keep = (message: string, fields?: Readonly<Record<string, unknown>>): void => {
     if (fields?.['attempt'] === undefined) note(message);
   };
-  const logger: Logger = {
-    debug: () => undefined,
-    info: keep,
-    warn: keep,
-    error: keep,
-    child: () => logger,
-  };
-  return logger;
+  return { debug: () => undefined, info: keep, warn: keep, error: keep };
 }

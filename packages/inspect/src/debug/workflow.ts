@@ -60,7 +60,7 @@ export async function debugWorkflow(options: DebugWorkflowOptions): Promise<Work
       'The first task set has no rows. Expected at least one task to debug with.',
       { code: 'TASKS_EMPTY' },
     );
-  const restoreEnvironment = setEnvironment(stage.explorer.envVars);
+  const restoreEnvironment = setEnvironment(context.env);
   try {
     const served = await findServedModel(outputDirectory, startModel);
     const models = await openFrozenModels(context, served?.sampler);

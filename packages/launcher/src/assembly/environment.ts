@@ -1,7 +1,4 @@
-/**
- * Applies `explorer.env_vars`, environment variables for workflows, to this operating-system
- * process.
- */
+/** Applies environment variables for workflows, which run in this process and read `process.env`. */
 import type { Environment } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
 
@@ -14,14 +11,15 @@ export const variablesOf = (
   env: Environment,
 ): Environment => ({ ...env, ...explorer.envVars });
 
-/** Sets the variables. Returns a function that restores the old values. */
-export function setEnvironment(variables: Readonly<Record<string, string>>): () => void {
-  const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
-  Object.assign(process.env, variables);
-  return () => {
-    for (const [name, value] of before) {
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
-    }
-  };
+/** Sets the variables that differ. Returns a function that restores their old values. */
+export function setEnvironment(variables: Environment): () => void {
+  const names = Object.keys(variables).filter((name) => process.env[name] !== variables[name]);
+  const before = names.map((name) => [name, process.env[name]] as const);
+  for (const name of names) setVariable(name, variables[name]);
+  return () => before.forEach(([name, value]) => setVariable(name, value));
+}
+
+function setVariable(name: string, value: string | undefined): void {
+  if (value === undefined) delete process.env[name];
+  else process.env[name] = value;
 }

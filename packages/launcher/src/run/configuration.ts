@@ -56,7 +56,10 @@ export interface ConfigurationOptions
    * read the files of a training run need neither these parts nor plugins. @default true
    */
   readonly checkNames?: boolean;
-  /** @default the environment of the process */
+  /**
+   * Environment variables of the run. During a stage they are also set in `process.env`, which
+   * workflows read. @default the environment of the process
+   */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** @default the system clock */
   readonly clock?: Clock;

@@ -290,9 +290,9 @@ async function runLocked(
   });
   // A benchmark does not change the recorded end of the training run.
   const keepsEnd = role === 'run' && stages.slice(reads.from).some(({ mode }) => mode !== 'bench');
-  if (keepsEnd) await forgetEnd(place);
   let end: Omit<RunEnd, 'at'> = { how: 'failed' };
   try {
+    if (keepsEnd) await forgetEnd(place);
     if (role === 'run' && loaded.file !== undefined) await writeSource(place, loaded.file);
     const summary = await runStages(loaded, surroundings, reads);
     const { trainStep, interrupted } = summary;

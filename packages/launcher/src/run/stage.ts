@@ -75,7 +75,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
   const runtime = createRuntime({ seed: stage.seed, clock, logger: monitor.logger });
   let outcome: RunOutcome = 'interrupted';
   let watched: ProcessWatch | undefined;
-  const restoreEnvironment = setEnvironment(stage.explorer.envVars);
+  const restoreEnvironment = setEnvironment(variablesOf(stage, env));
   const stopWarnings = warnOfUncheckedMath(sharedMathChecker, runtime.logger);
   try {
     runtime.logger.info(`Stage ${stage.stageName ?? stage.part ?? stage.mode}: ${jobDirectory}`);

@@ -127,7 +127,7 @@ export async function openModelServer(options: ModelServerOptions): Promise<Mode
       isClosing = true;
       clearInterval(timer);
       const deadline = performance.now() + timeoutMs;
-      while (models.names.some((name) => models.inFlight(name) > 0) && performance.now() < deadline)
+      while (models.inFlight() > 0 && performance.now() < deadline)
         await new Promise((resolve) => setTimeout(resolve, 50));
       await server.close(Promise.resolve());
       await models.close();

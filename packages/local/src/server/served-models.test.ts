@@ -56,6 +56,25 @@ it('forgets a model that is removed, replaced or closed while it is loaded', asy
   expect(await closed).toMatchObject({ status: 404 });
 });
 
+it('counts requests to weights that have been replaced or removed', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let begun = 0;
+  const counted = async (name: string): Promise<void> =>
+    served.use(name, async (_, ended) => {
+      begun++;
+      await promise;
+      ended();
+    });
+  const asked = [counted('a'), counted('b')];
+  await vi.waitUntil(() => begun === 2, { timeout: 20_000 });
+  served.add('a', practice);
+  served.remove('b');
+  expect([served.inFlight('a'), served.inFlight()]).toEqual([1, 2]);
+  resolve();
+  await Promise.all(asked);
+  expect(served.inFlight()).toBe(0);
+});
+
 it('leaves no model in memory where one of them cannot be loaded', async () => {
   const workers: Worker[] = [];
   const onWorker = (worker: Worker): unknown => workers.push(worker);

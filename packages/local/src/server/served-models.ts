@@ -28,8 +28,11 @@ export interface ServedModels {
    * loaded, the failure is recorded and the old weights stay.
    */
   reload(): Promise<void>;
-  /** Number of requests in progress with the model's current weights. */
-  inFlight(name: string): number;
+  /**
+   * Returns the number of requests in progress, also with earlier weights and removed models.
+   * @param name counts only the requests to models of this name
+   */
+  inFlight(name?: string): number;
   /** Errors of reloads, by model name. Contains only models whose last reload failed. */
   readonly failures: ReadonlyMap<string, string>;
   close(): Promise<void>;
@@ -164,7 +167,7 @@ async function openModels(
           entry.failure = why;
         });
     },
-    inFlight: (name) => find(name).weights?.users ?? 0,
+    inFlight: load.inFlight,
     get failures() {
       return new Map(
         [...served].flatMap(([name, { failure }]) => (failure ? [[name, failure]] : [])),
@@ -179,6 +182,7 @@ async function openModels(
 
 /** A model in memory. The model is closed once it is retired and no request uses it. */
 interface Weights {
+  readonly name: string;
   readonly model: LocalModel;
   readonly users: number;
   /** Adds a user and returns the function that removes it; undefined if the model is closed. */
@@ -188,28 +192,29 @@ interface Weights {
 
 interface WeightsLoader {
   (name: string, place: string): Promise<Weights>;
+  readonly inFlight: ServedModels['inFlight'];
   /** Closes all models in memory. */
   close(): Promise<void>;
 }
 
 function weightsLoader({ threads, gpu }: ServedModelsOptions): WeightsLoader {
-  const all = new Set<LocalModel>();
+  const all = new Set<Weights>();
   const load = async (name: string, place: string): Promise<Weights> => {
     const { model: path, adapter } = partsOf(place);
     const model = await loadModel(path, { name, threads, gpu, adapter, watch: counted });
-    all.add(model);
     let users = 0;
     let isOld = false;
     const closeUnused = (): void => {
-      if (isOld && users === 0 && all.delete(model)) void model.close();
+      if (isOld && users === 0 && all.delete(weights)) void model.close();
     };
-    return {
+    const weights: Weights = {
+      name,
       model,
       get users() {
         return users;
       },
       hold: () => {
-        if (!all.has(model)) return undefined;
+        if (!all.has(weights)) return undefined;
         users++;
         let isHeld = true;
         return () => {
@@ -223,12 +228,18 @@ function weightsLoader({ threads, gpu }: ServedModelsOptions): WeightsLoader {
         closeUnused();
       },
     };
+    all.add(weights);
+    return weights;
   };
+  const inFlight = (named?: string): number =>
+    [...all]
+      .filter(({ name }) => named === undefined || name === named)
+      .reduce((sum, { users }) => sum + users, 0);
   const close = async (): Promise<void> => {
-    for (const model of all) await model.close();
+    for (const { model } of all) await model.close();
     all.clear();
   };
-  return Object.assign(load, { close });
+  return Object.assign(load, { inFlight, close });
 }
 
 /**

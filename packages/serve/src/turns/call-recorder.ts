@@ -62,10 +62,15 @@ async function openEmptyJournal(
   warn: (message: string) => void,
 ): Promise<Journal> {
   const journal = openJournal(path);
-  if (journal.damage) warn(lossOf(journal.damage, journal.left.length));
-  if (journal.left.length > 0) await thread.call('record', journal.left);
-  journal.clear();
-  return journal;
+  try {
+    if (journal.damage) warn(lossOf(journal.damage, journal.left.length));
+    if (journal.left.length > 0) await thread.call('record', journal.left);
+    journal.clear();
+    return journal;
+  } catch (error) {
+    journal.close();
+    throw error;
+  }
 }
 
 function lossOf({ bytes, missing, copies }: Damage, recovered: number): string {

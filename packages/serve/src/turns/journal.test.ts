@@ -62,6 +62,17 @@ describe('the journal', () => {
     );
   });
 
+  it('keeps its files if it is closed before the calls of an earlier process are stored', () => {
+    const file = newPath();
+    openJournal(file).append(call(0, 5));
+    openJournal(file).close();
+    const { left, clear, close } = openJournal(file);
+    expect(ids(left)).toEqual(['m0']);
+    clear();
+    close();
+    expect(existsSync(`${file}-pending-0`)).toBe(false);
+  });
+
   it('stays small while calls are settled a little later than they come', () => {
     const file = newPath();
     const journal = openJournal(file);

@@ -87,6 +87,7 @@ export function openJournal(databasePath: string): Journal {
     return count - here;
   };
   const read = segments.map((segment) => ({ segment, ...framesOf(segment) }));
+  for (const { segment, frames } of read) segment.pending = frames.length;
   const left = read.flatMap(({ frames }) => frames).toSorted((a, b) => a.order - b.order);
   return {
     left: left.map(({ call }) => call),
@@ -172,4 +173,5 @@ function append(segment: Segment, parts: readonly Uint8Array[]): void {
 function empty(segment: Segment): void {
   if (segment.size > 0) ftruncateSync(segment.file, 0);
   segment.size = 0;
+  segment.pending = 0;
 }

@@ -55,7 +55,7 @@ async function openRecorder(
   try {
     return await openCallRecorder(thread, path, warn);
   } catch (error) {
-    await thread.close();
+    await thread.close().catch(() => undefined);
     throw error;
   }
 }

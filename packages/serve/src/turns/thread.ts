@@ -102,8 +102,11 @@ export class TurnThread {
     if (this.#link.closed) return this.#link.close(this.#link.closed);
     const answered = this.#link.call('close');
     this.#closed = closed(this.#path);
-    await answered;
-    await this.#link.close(this.#closed);
+    try {
+      await answered;
+    } finally {
+      await this.#link.close(this.#closed);
+    }
   }
 
   #exited(exit: ThreadExit): BufferError {

@@ -50,9 +50,13 @@ export function browserOf(named: string | undefined): BrowserHandle {
 
   return {
     page: async () => {
-      const context = await (await running()).newContext();
-      await context.setOffline(true);
-      return context.newPage();
+      const context = await (await running()).newContext({ offline: true });
+      try {
+        return await context.newPage();
+      } catch (error) {
+        await context.close().catch(() => undefined);
+        throw error;
+      }
     },
     close: async () => {
       const browser = await launched?.catch(() => undefined);

@@ -46,12 +46,17 @@ interface Current {
 
 export function createSession(environment: Environment, tasks: Tasks, patience: Patience): Session {
   let current: Current | undefined;
-  const inTime = <T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> =>
-    within(patience, () => tooLate(what, patience.ms), work);
+  const inTime = <T>(
+    what: string,
+    work: (signal: AbortSignal) => Promise<T>,
+    { signal }: Pick<Patience, 'signal'> = patience,
+  ): Promise<T> => within({ ...patience, signal }, () => tooLate(what, patience.ms), work);
 
+  // Closes the episode of a server that stops as well. An episode is closed once, even if that fails.
   const end = async (): Promise<void> => {
-    await current?.episode.close();
+    const ended = current?.episode;
     current = undefined;
+    if (ended) await inTime('close', () => ended.close(), new AbortController());
   };
 
   async function reset(data: unknown): Promise<Reply> {

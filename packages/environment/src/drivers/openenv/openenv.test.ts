@@ -1,6 +1,7 @@
 /** Tests the client with our own server, and with servers that violate the protocol. */
 import { silentLogger, EnvironmentError } from '@trinity-rft/core';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { WebSocket, WebSocketServer } from 'ws';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -128,6 +129,37 @@ describe('against our own server', () => {
     const episode = await begin(await client(server.url), { index: 2 });
     await expect(episode.step(text('right'), signal)).rejects.toThrow(/"step" within 0.05 s/);
     await expect(episode.step(text('right'), signal)).rejects.toThrow(/no episode/);
+  });
+
+  it.each([
+    ['throws', () => Promise.reject(new Error('stuck')), /stuck/],
+    ['does not return', () => new Promise<void>(() => undefined), /close.* within 0.05 s/],
+  ])('continues after an episode whose close %s', async (_, close, message) => {
+    const definition: EnvironmentDefinition = {
+      ...corridor,
+      tasks: undefined,
+      open: async (args, opened) => {
+        const environment = await corridor.open(args, opened);
+        const reset: Environment['reset'] = async (start, within) => ({
+          ...(await environment.reset(start, within)),
+          close,
+        });
+        return { ...environment, reset };
+      },
+    };
+    const server = await serveEnvironment({ definition, timeoutMs: 50 });
+    closing.push(() => server.close());
+    const socket = new WebSocket(`${server.url.replace('http', 'ws')}/ws`);
+    await once(socket, 'open');
+    const replies: string[] = [];
+    for (let reset = 0; reset < 3; reset++) {
+      socket.send(JSON.stringify({ type: 'reset', data: { task: { length: 2 } } }));
+      replies.push(String((await once(socket, 'message'))[0]));
+    }
+    socket.terminate();
+    expect(replies[0]).toContain('2 steps to the goal');
+    expect(replies[1]).toMatch(message);
+    expect(replies[2]).toContain('2 steps to the goal');
   });
 
   it('asks for a key where others can reach the server, and refuses without it', async () => {

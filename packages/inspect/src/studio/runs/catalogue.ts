@@ -42,6 +42,7 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
   let isClosed = false;
   const oneAtATime = createQueue();
 
+  /** Calls must not overlap: an older list of folders would drop a run that a newer one has. */
   const find = async (): Promise<void> => {
     const { places, left } =
       typeof root === 'string' ? await findRuns(root) : { places: root, left: 0 };
@@ -102,10 +103,11 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
 
   return {
     run: (id) => runs.get(id),
-    summaries: async () => {
-      await find();
-      return summaries();
-    },
+    summaries: () =>
+      oneAtATime(async () => {
+        await find();
+        return summaries();
+      }),
     follow: (onChange) => {
       let isOver = false;
       const begin = (): void => {

@@ -9,11 +9,11 @@ type Pair = Story['answers'][number];
 const mostText = 2000;
 
 /**
- * The best gain, the worst loss, and the median of the other tasks. Only tasks with both answers
- * count. The store lacks the answers of failed rollouts, and answers beyond its limit.
+ * Tasks with both answers. The store lacks the answers of failed rollouts, and answers beyond its
+ * limit.
  */
-export function answerPairs(sets: readonly AnsweredSet[]): readonly Pair[] {
-  const compared = sets
+const comparable = (sets: readonly AnsweredSet[]) =>
+  sets
     .filter(({ first, last }) => first !== last)
     .flatMap(({ set, tasks }) =>
       tasks.flatMap((task) => {
@@ -22,8 +22,11 @@ export function answerPairs(sets: readonly AnsweredSet[]): readonly Pair[] {
           ? [{ set, row, question, truth, before, after, gain: gainOf(task) }]
           : [];
       }),
-    )
-    .toSorted((a, b) => b.gain - a.gain);
+    );
+
+/** The best gain, the worst loss, and the median of the other tasks with both answers. */
+export function answerPairs(sets: readonly AnsweredSet[]): readonly Pair[] {
+  const compared = comparable(sets).toSorted((a, b) => b.gain - a.gain);
   const [best, worst] = [compared.at(0), compared.at(-1)];
   const gain = best && best.gain > 0 ? best : undefined;
   const loss = worst && worst.gain < 0 ? worst : undefined;
@@ -45,14 +48,16 @@ export function answerPairs(sets: readonly AnsweredSet[]): readonly Pair[] {
 }
 
 /**
- * Reason why no answers can be compared: none are recorded, or only those of one evaluation;
- * otherwise undefined.
+ * Reason why no answers can be compared: none are recorded, only those of one evaluation, or those
+ * of two that share no task; otherwise undefined.
  */
 export function noAnswersText(sets: readonly AnsweredSet[]): string | undefined {
   if (sets.length === 0)
     return 'No answers of evaluations are recorded. Give the run eval_tasksets, or use "trinity eval".';
   if (sets.every(({ first, last }) => first === last))
     return `Answers are recorded of one evaluation only, after step ${sets[0]?.last}. A second one makes a comparison.`;
+  if (comparable(sets).length === 0)
+    return 'The first and the last evaluation have answered no task in common: they read other tasks, or their runs failed. Evaluate the same tasks twice.';
   return undefined;
 }
 

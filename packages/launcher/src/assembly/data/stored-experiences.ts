@@ -35,7 +35,7 @@ export async function ownDatabase(database: string, jobDirectory: string): Promi
  */
 async function copyDatabase(from: string, to: string): Promise<void> {
   await rm(to, { force: true });
-  const database = openSqlite(from);
+  const database = openSqlite(from, { readOnly: true });
   try {
     database.prepare('VACUUM INTO ?').run(to);
   } finally {
