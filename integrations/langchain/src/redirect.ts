@@ -1,4 +1,5 @@
 /** Gives the model of a run to agents and graphs that were created before the run. */
+import { randomUUID } from 'node:crypto';
 import type { ChatOpenAI } from '@langchain/openai';
 import type { Runtime } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
@@ -29,8 +30,10 @@ export interface RunConfig {
  * run.
  */
 export function runConfig({ endpoint, runtime, signal, ...options }: RunConfigOptions): RunConfig {
+  // Random, because processes may share a checkpointer, which may outlive them.
+  const threadId = `${runtime.newId('thread')}_${randomUUID()}`;
   return {
-    configurable: { thread_id: runtime.newId('thread'), [key]: langchainModel(endpoint, options) },
+    configurable: { thread_id: threadId, [key]: langchainModel(endpoint, options) },
     signal,
   };
 }
