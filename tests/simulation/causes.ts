@@ -36,7 +36,11 @@ export function watchCauses({ kernel, view, report }: CauseWatchOptions): CauseW
       report(`nothing happened for ${Math.round(ms / 1000)} s, and ${unnamed}`);
   };
   const next = (): void => {
-    const event = { what: 'check that a stalled run names its cause', ms: lookEveryMs, owner: undefined };
+    const event = {
+      what: 'check that a stalled run names its cause',
+      ms: lookEveryMs,
+      owner: undefined,
+    };
     kernel.schedule(event, () => {
       void look();
       next();
