@@ -1,4 +1,5 @@
 /** Gives the model of a rollout to agents and graphs that were created before the rollout. */
+import { randomUUID } from 'node:crypto';
 import type { ChatOpenAI } from '@langchain/openai';
 import type { Runtime } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
@@ -29,8 +30,10 @@ export interface RunConfig {
  * and a thread of its own.
  */
 export function runConfig({ endpoint, runtime, signal, ...options }: RunConfigOptions): RunConfig {
+  // Random, because processes may share a checkpointer, which may outlive them.
+  const threadId = `${runtime.newId('thread')}_${randomUUID()}`;
   return {
-    configurable: { thread_id: runtime.newId('thread'), [key]: langchainModel(endpoint, options) },
+    configurable: { thread_id: threadId, [key]: langchainModel(endpoint, options) },
     signal,
   };
 }

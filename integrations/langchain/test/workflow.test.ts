@@ -52,7 +52,7 @@ it('scores the text of the answer', async () => {
   expect(model.calls.map(({ messages }) => messages.length)).toEqual([2, 4]);
 });
 
-it('gives every run a thread of its own', async () => {
+it('gives every run a thread of its own, also in another process', async () => {
   const agent = createAgent({
     model: otherModel,
     tools: [],
@@ -67,9 +67,8 @@ it('gives every run a thread of its own', async () => {
       return (await agent.invoke(ask(question), config)).messages.at(-1)?.text;
     },
   });
-  const runtime = testRuntime();
   const model = scriptedModel({ answers: ['One.', 'Two.'] });
-  for (let run = 0; run < 2; run++)
+  for (const runtime of [testRuntime(), testRuntime()])
     await tryWorkflow(workflow, { rawTask, model, rewardFn: () => 0, runtime });
   expect(threads.size).toBe(2);
   expect(model.calls.map(({ messages }) => messages.length)).toEqual([1, 1]);

@@ -1,4 +1,5 @@
 /** Options that make a call of a Mastra agent part of a rollout. */
+import { randomUUID } from 'node:crypto';
 import type { WorkflowContext } from '@trinity-rft/workflow';
 import { mastraModel, type MastraModel, type MastraModelOptions } from './model.js';
 
@@ -21,9 +22,8 @@ export function mastraRunOptions(
   { model, runtime, signal }: Pick<WorkflowContext, 'model' | 'runtime' | 'signal'>,
   options: MastraModelOptions = {},
 ): MastraRunOptions {
-  // The time makes the id unique: newId is only unique within this process, and memories may
-  // outlive the process.
-  const id = `${runtime.newId('mastra')}_${runtime.clock.now()}`;
+  // Random, because processes may share memories, which may outlive them.
+  const id = `${runtime.newId('mastra')}_${randomUUID()}`;
   return {
     model: mastraModel(model.endpoint(), options),
     abortSignal: signal,

@@ -2,7 +2,7 @@ import { Agent } from '@mastra/core/agent';
 import { Mastra } from '@mastra/core/mastra';
 import { defaultFormatArgs } from '@trinity-rft/core';
 import { servedRollouts } from '@trinity-rft/model/testing';
-import { scriptedSampler, type AgentRollout } from '@trinity-rft/testing';
+import { scriptedSampler, testRuntime, type AgentRollout } from '@trinity-rft/testing';
 import { scriptedModel, tryWorkflow, type AgentEndpoint } from '@trinity-rft/workflow';
 import { workflowContext } from '@trinity-rft/workflow/internal';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -90,10 +90,10 @@ describe('mastraWorkflow', () => {
 });
 
 describe('mastraRunOptions', () => {
-  it('gives every run a memory thread of its own', () => {
+  it('gives every run a memory thread of its own, also in another process', () => {
     const context = workflowContext({ model: scriptedModel({ answers: [] }), rawTask });
-    const threads = [mastraRunOptions(context), mastraRunOptions(context)].map(
-      ({ memory }) => memory.thread,
+    const threads = [testRuntime(), testRuntime()].map(
+      (runtime) => mastraRunOptions({ ...context, runtime }).memory.thread,
     );
     expect(new Set(threads).size).toBe(2);
     expect(mastraRunOptions(context)).toMatchObject({
