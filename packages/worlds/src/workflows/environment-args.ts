@@ -39,7 +39,7 @@ function isPattern(source: string): boolean {
 }
 
 /**
- * Returns the problems of arguments that pass the schema. They are an unknown environment, or wrong
+ * Returns the problems of arguments that pass the schema: an unknown environment, or wrong
  * arguments of the environment.
  */
 export function environmentProblems(

@@ -52,7 +52,8 @@ export function createSession(environment: Environment, tasks: Tasks, patience: 
     { signal }: Pick<Patience, 'signal'> = patience,
   ): Promise<T> => within({ ...patience, signal }, () => tooLate(what, patience.ms), work);
 
-  // Closes the episode of a server that stops as well. An episode is closed once, even if that fails.
+  // Closes the episode even if the server is being stopped. An episode is closed only once, even if
+  // closing fails.
   const end = async (): Promise<void> => {
     const ended = current?.episode;
     current = undefined;

@@ -1,6 +1,6 @@
 /**
  * Requests to the server. Each request has a deadline and is retried while the server is busy or
- * down. Every other answer that is not a success is an EngineError.
+ * down. On every other answer that is not a success, it fails with an EngineError.
  */
 import {
   describeError,

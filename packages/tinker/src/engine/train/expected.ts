@@ -27,7 +27,7 @@ export const lossConfig = ({ name, low = 0, high }: Pick<ExpectedLoss, 'name' | 
 
 /**
  * Returns true if the server can compute the loss. `linear` needs summed losses, because a server
- * that averages divides cross-entropy by the weights of the tokens.
+ * that averages divides cross-entropy by the sum of its weights.
  */
 export const canCompute = (
   { name }: ExpectedLoss,

@@ -77,7 +77,7 @@ export function addSamplingRoutes(app: Hono, service: Service): void {
 
 interface Wanted {
   readonly name: string | undefined;
-  /** Number of the sampler to create. Undefined for named weights, which get no sampler. */
+  /** Number of the sampler to create. If undefined, named weights get no sampler. */
   readonly seqId: number | undefined;
   readonly ttlSeconds: number | null | undefined;
 }

@@ -192,7 +192,7 @@ export const folderOf = (runId: string): string => runId.replaceAll(':', '_');
 const nameOf = /^[\w-][\w.-]{0,99}$/;
 
 /**
- * Returns a name that can be the name of a folder.
+ * Checks the name of weights, and returns it.
  * @throws Refusal 422 if the name cannot be the name of a folder
  */
 export function assertName(name: string): string {

@@ -26,7 +26,7 @@ export interface Samplers {
   create(sampler: Omit<SamplerFacts, 'id'>, seqId: number): SamplerFacts;
   /**
    * Saves the weights of a training run without an address. The {@link keptSnapshots} newest
-   * snapshots of each training run are kept until its session ends.
+   * snapshots of each training run are kept until its model is unloaded or its session ends.
    */
   snapshot(run: TrainingRun, engine: Engine, seqId: number): Promise<SamplerFacts>;
   /** @throws Refusal 404 */

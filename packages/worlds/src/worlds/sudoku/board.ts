@@ -61,7 +61,7 @@ export function solutionsOf(board: Board, most: number, random?: Random): Board[
   return found;
 }
 
-/** Returns the digits used in each row, column and block, as bit sets. */
+/** Digits used in each row, column and block, as bit sets. */
 interface TakenDigits {
   at(row: number, column: number): number;
   toggle(row: number, column: number, digit: number): void;
@@ -118,7 +118,7 @@ function bitCount(bits: number): number {
   return count;
 }
 
-/** Returns the digits of the other cells in the same row, column and block. */
+/** Yields the digits of the other cells in the same row, column and block. */
 function* peersOf(board: Board, row: number, column: number): Generator<number> {
   const size = board.length;
   const side = Math.sqrt(size);
