@@ -21,7 +21,10 @@ export interface SessionLimits {
 }
 
 export interface Sessions {
-  /** The handler of a session, which is created if it is new. Marks the session as used. */
+  /**
+   * Returns the handler of a session, and creates the session if it does not exist. Marks the session
+   * as most recently used.
+   */
   handler(session: string): Handler;
   /** Adds the tokens of a recorded call to the session. */
   grow(session: string, tokens: number): void;

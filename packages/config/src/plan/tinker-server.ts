@@ -9,7 +9,10 @@ export interface TinkerServerPlan {
   readonly url: string | undefined;
   /** Program to start at that address. */
   readonly program: 'TuFT' | 'SkyRL';
-  /** Condition for starting the server, as the rest of a sentence; may be empty. */
+  /**
+   * Text that follows "is started with" in the plan, such as that the model folder must be copied to
+   * the server; may be empty.
+   */
   readonly note: string;
   /** Shell lines that write the files of {@link command}. */
   readonly files: readonly string[];

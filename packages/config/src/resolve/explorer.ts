@@ -67,7 +67,8 @@ function explainOverRollout({ input, mode, warn }: StageContext): void {
 }
 
 /**
- * Returns the setting of the file, or else of the algorithm. Returns false if nothing is explored.
+ * Returns true if dynamic sampling is on. The value in the file counts, or else the default of the
+ * algorithm.
  */
 function deriveDynamicSampling(context: StageContext, operators: readonly PartConfig[]): boolean {
   const { enable } = context.input.explorer.dynamic_sampling;

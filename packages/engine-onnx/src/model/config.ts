@@ -167,9 +167,9 @@ export interface ModelConfig {
   readonly activation?: Activation;
   /** Factor by which attention scores are multiplied. @default 1 / sqrt(headDim) */
   readonly attentionScale?: number;
-  /** Limits attention scores to cap tanh(score / cap). @default no cap */
+  /** Soft cap of attention scores: each becomes cap * tanh(score / cap). @default no cap */
   readonly attentionCap?: number;
-  /** Limits logits to cap tanh(logit / cap). @default no cap */
+  /** Soft cap of logits: each becomes cap * tanh(logit / cap). @default no cap */
   readonly logitCap?: number;
   /** Factor by which embeddings are multiplied. @default 1 */
   readonly embeddingScale?: number;

@@ -37,7 +37,10 @@ export interface Family {
   readonly mlpBias?: true;
   /** True if embeddings are multiplied by sqrt(hidden_size). */
   readonly scaledEmbeddings?: true;
-  /** True if the multipliers of embeddings, scores, branches and logits apply. */
+  /**
+   * True if `embedding_multiplier`, `attention_multiplier`, `residual_multiplier` and
+   * `logits_scaling` apply.
+   */
   readonly multipliers?: true;
   readonly windows?: {
     readonly layers: WindowPattern;

@@ -70,7 +70,8 @@ const maxParts = 64;
 const partAlign = 128;
 
 /**
- * Returns the number of parts of the head, which is a power of two. It is 1 for a small vocabulary.
+ * Returns the number of chunks into which the language-model head is split. It is a power of two,
+ * and 1 for a small vocabulary.
  */
 export function headChunks(config: ModelConfig): number {
   const wanted = (headRows * config.vocabSize * bytes * headArrays) / headBudget;

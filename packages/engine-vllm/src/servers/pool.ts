@@ -37,8 +37,8 @@ export interface Pool {
   run<T>(prompt: Int32Array, work: Work<T>, signal?: AbortSignal): Promise<T>;
   /**
    * Delivers `weights` to all servers in service, or to all servers if none is in service. Verifies
-   * the weights by the servers' scores of a text. A server that fails is taken out of service until
-   * it uses the pool's weights.
+   * each delivery by the log-probabilities that the server returns for a fixed text. A server that
+   * fails is taken out of service until it uses the pool's weights.
    * @throws SyncError if no server succeeds; the pool then keeps its weights
    */
   deliver(weights: Weights): Promise<void>;

@@ -42,7 +42,7 @@ interface CheckedExport {
   readonly file: string;
   readonly target: FormatName;
   readonly numbers: ChosenNumbers;
-  /** The checkpoint's template with the parsers of training. */
+  /** Chat template of the checkpoint, with the parsers that the training run used. */
   readonly format: ChatFormat;
   readonly toolCallParser: string | undefined;
   readonly contextTokens: number;

@@ -13,7 +13,7 @@ export interface ParityLimits {
 /** Tolerance in nats for models with gelu, whose values llama.cpp reads from a float16 table. */
 const tableOfGelu = 5e-3;
 
-/** Returns the limits for the precision of the export's numbers. */
+/** Returns the limits for the precision of the exported weights. */
 export const limitsOf = (precision: Precision, { hasGeluTable = false } = {}): ParityLimits =>
   ({
     float32: { largest: hasGeluTable ? tableOfGelu : 1e-4, sameTexts: true },

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { noSuchFile } from '../wire/refuse.js';
 import { newId, readJson, saveJson } from './save-json.js';
 
-/** A file in the format of the API. */
+/** Metadata of a file, as OpenAI's files API returns them. */
 interface FileRecord {
   readonly id: string;
   readonly object: 'file';

@@ -39,7 +39,7 @@ export const has = (record: Json, ...keys: readonly string[]): boolean =>
 
 const user = (content: string): ChatMessage => ({ role: 'user', content });
 
-/** An object whose only key is one of these wraps a text. */
+/** Keys that wrap a prompt if they are the only key of an object. */
 const promptKeys: ReadonlySet<string> = new Set(['prompt', 'question', 'input', 'query', 'text']);
 
 /** A prompt: a text, messages, or an object that contains only one of the two. */
@@ -76,7 +76,7 @@ function batchOfOne(prompt: readonly unknown[]): unknown {
 const roleKeys = ['role', 'from', 'kwargs', 'data'];
 /** Keys that contain a message or its text, whichever other keys the object has. */
 const answerKeys = ['message', 'content', 'text'];
-/** An object whose only key is one of these wraps an answer. */
+/** Keys that wrap an answer if they are the only key of an object. */
 const onlyAnswerKeys: ReadonlySet<string> = new Set(['output', 'answer', 'response', 'completion']);
 
 /** An answer: a text, a message, messages, or an object that contains one of these. */

@@ -1,4 +1,4 @@
-/** Runs workflows of a program with a model that is not trained. */
+/** Runs workflows that code passes in, with a model whose weights do not change. */
 import type { ResolvedConfig } from '@trinity-rft/config';
 import {
   type Clock,

@@ -12,8 +12,7 @@ export interface Comparison {
   readonly after: number;
   readonly difference: PairedDifference;
   /**
-   * Two-sided exact McNemar test: probability of a change at least this uneven if neither side is better. Undefined
-   * unless every value is 0 or 1.
+   * p-value of the two-sided exact McNemar test. Undefined unless every value is 0 or 1.
    */
   readonly mcnemar: number | undefined;
   /** Tasks whose value changed, the largest changes first. */

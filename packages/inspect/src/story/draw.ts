@@ -7,7 +7,10 @@ import { markup, type Markup } from './markup.js';
 export const chartSvg = (chart: StoryChart, size: Size): Markup =>
   svgOf(drawChart([chart], size), chart.title, [chart.name === 'evaluation']);
 
-/** Chart of the reward curve, with the points of the evaluation over it if both share the axis. */
+/**
+ * Draws the reward curve, with the points of `evaluation` over it if given. Both must have the same
+ * x axis.
+ */
 export function rewardSvg(reward: StoryChart, evaluation: StoryChart | undefined, size: Size) {
   const both = evaluation ? [reward, evaluation] : [reward];
   const title = both.map((each) => each.title).join('; ');

@@ -74,8 +74,8 @@ const hostedAddress = 'https://tinker.thinkingmachines.dev/services/tinker-prod'
 const minute = 60_000;
 
 /**
- * Opens a session, measures how the server computes, and creates an adapter (or loads that of the
- * checkpoint `modelPath`). The operating-system process stays alive until the engine is closed.
+ * Opens a session, finds out by probes how the server computes losses, clips gradients and samples,
+ * and creates an adapter (or loads the adapter of the checkpoint `modelPath`). The operating-system process stays alive until the engine is closed.
  * @throws CheckpointError if the folder cannot be used, and EngineError if the server cannot be
  * used
  */

@@ -13,7 +13,6 @@ const workflowSchema = z.strictObject({
 });
 const judgeSchema = z.strictObject({ reward: number, feedback: z.string().nullish(), metrics });
 
-/** The result of a workflow function. */
 export interface WorkflowOutput<Response = unknown> {
   /** Reward of the rollout; required without a judge, otherwise ignored. */
   readonly reward?: number | null;

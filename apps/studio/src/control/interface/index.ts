@@ -43,5 +43,5 @@ export type ProductAnswer = z.infer<typeof productAnswer>;
 /** Result of a commit to training data. */
 export type CommitAnswer = z.infer<typeof commitAnswer>;
 
-/** Scores of a checkpoint for a recorded attempt. */
+/** Part of a streamed response with a checkpoint's log-probabilities of a recorded attempt. */
 export type Scored = z.infer<typeof scored>;

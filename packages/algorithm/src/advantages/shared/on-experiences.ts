@@ -1,4 +1,4 @@
-/** Applies a function over packed token arrays to experiences. */
+/** Adapts advantage functions on packed token arrays, so that they take experiences. */
 import {
   type AdvantageFn,
   type BatchAdvantageFn,

@@ -1,6 +1,7 @@
 /**
- * Converts schemas to alternatives of conjunctions. References, combinations and conditions are
- * resolved together with the keywords next to them, so that no keyword is ignored.
+ * Converts schemas to disjunctive normal form: a list of alternatives, each a conjunction of
+ * schemas. References, combinations and conditions are resolved together with the keywords next to
+ * them, so that no keyword is ignored.
  */
 import { invalidRequest, quote } from '../../messages/invalid-request.js';
 import { checkKeywords } from './keywords.js';

@@ -54,7 +54,7 @@ export function stageTrees(file: MapNode): readonly [StageTree, ...StageTree[]] 
   return trees as [StageTree, ...StageTree[]];
 }
 
-/** Removes sections and keys at the top of a stage that are null, so that they are inherited. */
+/** Removes the sections and top-level keys of a stage that are null, so that it inherits them. */
 function withoutNulls(stage: Node): Node {
   if (stage.kind !== 'map') return stage;
   return {

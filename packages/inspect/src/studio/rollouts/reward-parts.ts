@@ -1,4 +1,4 @@
-/** Finds the parts of the rewards of a run in its newest rollouts. */
+/** Finds which metrics are parts of the reward, from the newest rollouts of a training run. */
 import type { ExperienceReader } from '@trinity-rft/buffer';
 import type { Metrics } from '@trinity-rft/core';
 import { newestRollouts, partNames, runsOf } from '../../diagnosis/index.js';

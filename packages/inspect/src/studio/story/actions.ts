@@ -10,7 +10,7 @@ interface Situation {
   readonly verdict: Story['verdict']['kind'];
   /** Folder of the run. */
   readonly folder: string;
-  /** File that the run was started from; undefined for a run that a program started. */
+  /** Configuration file of the run; undefined if the run was started from code. */
   readonly configPath: string | undefined;
   readonly algorithm: string | undefined;
   readonly hasCheckpoint: boolean;

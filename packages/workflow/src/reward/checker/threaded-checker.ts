@@ -21,11 +21,11 @@ interface Comparison {
 }
 
 /**
- * Number of checks per deadline. Time during which the operating-system process is suspended counts
- * as only one check.
+ * Number of timer ticks per deadline. Time during which the operating-system process is suspended
+ * counts as only one tick.
  */
 const checksPerDeadline = 4;
-/** Maximum time between two checks, in milliseconds. */
+/** Maximum time between two ticks, in milliseconds. */
 const longestTickMs = 1_000;
 /** Maximum number of milliseconds for the start of a thread. */
 const startMs = 30_000;

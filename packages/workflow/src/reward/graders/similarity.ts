@@ -74,8 +74,8 @@ function grams(list: Sequence, n: number): ReadonlyMap<string, number> {
 }
 
 /**
- * Counts the common sequences of `n` tokens. Each sequence counts as often as in the list that has
- * fewer of it.
+ * Counts the matching n-grams. An n-gram counts as often as it occurs in both lists: the minimum of
+ * its two counts.
  */
 function matches(a: Sequence, b: Sequence, n: number): number {
   const other = grams(b, n);

@@ -1,6 +1,6 @@
 /**
- * Trinity-RFT's grader of `math_dapo_reward` (after PRIME): its parts, with their original names,
- * and the score.
+ * Port of Trinity-RFT's grader for `math_dapo_reward`, which is derived from PRIME: its helper
+ * functions and the score.
  */
 import { balancedEnd } from './boxed.js';
 import { latexToText } from './latex-to-text.js';
