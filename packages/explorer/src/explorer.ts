@@ -64,7 +64,8 @@ interface ExplorerParts extends Omit<ExplorerOptions, 'runTasks'>, TaskRunner {
   readonly feedbackLine: FeedbackLine;
   readonly warnings: StepWarnings;
   /**
-   * Metrics of the last change of weights or of streaming, written with those of the next explore step.
+   * Metrics of the last change of weights or of streaming. They are written with the metrics of the
+   * next explore step.
    */
   syncMetrics: Metrics;
 }
