@@ -80,8 +80,8 @@ export async function copyParts(
 }
 
 /**
- * Creates a folder, or accepts an empty one, apart from `.git`.
- * @throws ConfigError if the folder is a file, or contains files
+ * Creates a folder, or accepts one that contains nothing but `.git`.
+ * @throws ConfigError if the path is a file, or the folder contains anything else
  */
 export async function makeEmptyFolder(folder: string): Promise<void> {
   if ((await stat(folder).catch(() => undefined))?.isFile())

@@ -136,7 +136,10 @@ export interface ExperienceStore extends ExperienceSource {
    * Returns true while the trainer waits for experiences that do not exist yet or are not released.
    */
   starved(): boolean;
-  /** Withholds experiences of later explore steps (`eid.batch`). @default all are released */
+  /**
+   * Releases experiences to the trainer up to this explore step (`eid.batch`), and withholds those of
+   * later steps. Before the first call, all experiences are released.
+   */
   releaseUpTo(exploreStep: number): void;
   /**
    * Returns the first train step that used up an experience of an explore step after `exploreStep`,

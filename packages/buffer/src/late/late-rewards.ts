@@ -171,8 +171,8 @@ function add(file: DatabaseSync, { task, step, runs }: PendingGroup): void {
 }
 
 /**
- * Returns the groups that are due. Rollouts whose deadline has passed accept no more rewards after
- * this call.
+ * Returns the groups in which every rollout has a reward or has passed its deadline. Rollouts whose
+ * deadline has passed accept no more rewards after this call.
  */
 function due(
   { database: file, tables: { isWhole, adopt } }: LateFile,

@@ -23,7 +23,10 @@ const described: readonly (readonly [string, ToolCallParserName])[] = [
  */
 const distinct = ['functiongemma', 'gemma4', 'lfm2', 'hermes', 'qwen3_coder', 'mistral'] as const;
 
-/** Parsers by tokens that only their models have in the vocabulary. */
+/**
+ * Tokens that identify a parser: only models that need the parser have all of these tokens in their
+ * vocabulary.
+ */
 const byTokens: readonly (readonly [readonly string[], ToolCallParserName])[] = [
   [['<start_function_call>'], 'functiongemma'],
   [['<|tool_call_start|>', '<|tool_call_end|>'], 'lfm2'],

@@ -85,8 +85,8 @@ export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
 }
 
 /**
- * Returns the number of model calls, at one per rollout, and the number of rows that are trained
- * on. Returns undefined if a count is unknown.
+ * Returns the number of model calls, assuming one call per rollout, and the number of rows that are
+ * trained on. Returns undefined if a count is unknown.
  */
 export function countWork(
   { mode, algorithm }: StageConfig,

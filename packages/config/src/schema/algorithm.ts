@@ -16,7 +16,7 @@ import {
 import { namesOf, unsupportedNames } from './known-names.js';
 import { cast, dict, flag, float, int, oneOf, pairOf, text, toNumber } from './scalars.js';
 
-/** Keys that the optimizers of the policy and of a critic share. */
+/** Keys of optimizers, which are the same for the policy and for a critic. */
 export const optimizerValues = {
   lr: float({ above: 0 }),
   lr_warmup_steps: int(),

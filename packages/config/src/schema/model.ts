@@ -1,4 +1,4 @@
-/** The `model` section. */
+/** Schema of the `model` section. */
 import { z } from 'zod';
 import { logprobsPerCall } from './data.js';
 import { derived, field, filledIn, ignored, kept, maybe, notSupported, section } from './fields.js';

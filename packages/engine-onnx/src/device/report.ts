@@ -2,7 +2,7 @@
 import type { DeviceChoice } from '@trinity-rft/core/engine';
 import { z } from 'zod';
 
-/** Largest differences between GPU and CPU that pass. */
+/** Maximum accepted differences between results of the GPU and of the CPU. */
 export const tolerances = {
   /** Log-probability of the tiny model, in nats. */
   logprobs: 1e-4,

@@ -18,7 +18,7 @@ export interface LookupTable {
   readonly tied: boolean;
 }
 
-/** Input of an update. */
+/** Sum of gradients, as an update by the optimizer reads it. */
 export type SummedGradient = Pick<GradientSum, 'set' | 'take'>;
 
 export class GradientSum {

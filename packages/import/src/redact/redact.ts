@@ -75,8 +75,8 @@ function isIban(text: string): boolean {
 }
 
 /**
- * True for numbers with country code, brackets or usual groups, but not for plain numbers and
- * dates.
+ * True for numbers with a country code, parentheses or the digit groups of phone numbers; false for
+ * plain numbers and dates.
  */
 function isPhone(text: string): boolean {
   const count = digitsOf(text).length;

@@ -16,7 +16,9 @@ export interface RunSignal {
   readonly reward: number | undefined;
   /** Mean over its trained tokens; 0 if the advantage function dropped the rollout. */
   readonly advantage: number;
-  /** L2 norm of the loss's derivatives with respect to the log-probabilities of its tokens. */
+  /**
+   * L2 norm of the gradient of the loss with respect to the log-probabilities of the rollout's tokens.
+   */
   readonly gradientNorm: number;
 }
 

@@ -38,8 +38,8 @@ export function newestSteps(source: ExperienceRows, steps: number): readonly Exp
 type Settings = Readonly<Record<string, unknown>>;
 
 /**
- * Advantage and loss of a run according to its settings. Parts that the settings do not name are
- * those of the algorithm, which is grpo by default.
+ * Returns the advantage and loss functions that the settings of a training run name. The algorithm
+ * (by default grpo) determines the functions that the settings do not name.
  */
 export function variantOf(settings: Settings): Variant {
   return {

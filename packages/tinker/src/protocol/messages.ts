@@ -179,7 +179,10 @@ export const tryAgainResult = z.object({
 export const failedResult = z.object({ error: z.string(), category: z.string().nullish() });
 export type FailedResult = z.output<typeof failedResult>;
 
-/** Paths that are not `/api/v1/VERB`. `root` is the prefix of those that are. */
+/**
+ * Paths of the protocol. The paths of JSON calls without an entry of their own are `root` followed by
+ * the name of the call.
+ */
 export const paths = {
   root: '/api/v1/',
   forwardBackward: '/api/v1/forward_backward',

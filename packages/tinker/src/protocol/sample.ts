@@ -87,8 +87,8 @@ function topMessage(top: readonly (TopTokens | undefined)[]): TopMessage {
 }
 
 /**
- * Decodes a result.
- * @throws Error if the bytes are not such a result
+ * Decodes the binary result of a sampling call.
+ * @throws Error if the bytes are malformed
  */
 export function decodeSampleResult(bytes: Uint8Array): SampleResult {
   const message = responses.decode(bytes);

@@ -38,7 +38,7 @@ export interface SelectModelOptions<Row = RawTask, Response = unknown, Model = A
   readonly signal?: AbortSignal;
 }
 
-/** Options with an adapter, which model types other than {@link AgentModel} require. */
+/** Options for model types other than {@link AgentModel}. These types need an adapter. */
 export type AdaptedSelectModelOptions<Row, Response, Model> = SelectModelOptions<
   Row,
   Response,

@@ -12,7 +12,7 @@ export interface RunContext {
   readonly database: RunDatabase;
   /** Id of the training run in the database. */
   readonly run: number;
-  /** Milliseconds without a heartbeat after which a member counts as gone. */
+  /** Milliseconds without a heartbeat after which a member is considered dead. */
   readonly leaseMs: number;
   /** Time in milliseconds since the epoch. */
   readonly calendar: () => number;

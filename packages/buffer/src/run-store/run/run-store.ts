@@ -21,7 +21,7 @@ const defaultLeaseMs = 15_000;
 export interface RunStoreOptions {
   /** Name of the training run, which is unique in the database. */
   readonly run: string;
-  /** Milliseconds without a heartbeat after which a member counts as gone. @default 15_000 */
+  /** Milliseconds without a heartbeat after which a member is considered dead. @default 15_000 */
   readonly leaseMs?: number;
   /** Clock for waits and for the age of pending rewards. @default the system clock */
   readonly clock?: Pick<Clock, 'now' | 'after'>;

@@ -15,8 +15,8 @@ export interface SavedFamily {
   /** Names in config.json of the activation that llama.cpp computes. */
   readonly activations: readonly string[];
   /**
-   * True if rows of queries and keys must be reordered, because llama.cpp rotates neighbouring
-   * rows.
+   * True if the rows of the query and key projections must be reordered, because llama.cpp applies
+   * rotary position embeddings to pairs of adjacent rows.
    * @default false
    */
   readonly reordered?: true;

@@ -1,4 +1,7 @@
-/** Opens the experiences of an earlier training run, to train on them again. */
+/**
+ * Finds the experience database of an earlier training run, and copies it, so that a new training run
+ * can use it without changing the original.
+ */
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';

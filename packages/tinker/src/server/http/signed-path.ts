@@ -1,6 +1,6 @@
 /**
- * URLs that work without the API key for a limited time, because programs that download do not send
- * it.
+ * Signed URLs that work for a limited time without the API key, because clients that download do not
+ * send the key.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 

@@ -182,7 +182,7 @@ export class ThreadedChecker implements MathChecker {
     this.#restart();
   }
 
-  /** Starts a new thread for the comparisons that still wait. */
+  /** Starts a new thread if comparisons are still pending. */
   #restart(): void {
     if (this.#open.size > 0 && !this.#thread && !this.#closed) this.#startThread();
   }

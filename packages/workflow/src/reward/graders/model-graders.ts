@@ -75,7 +75,10 @@ export function scoreModelGrader(spec: ScoreModel, complete: CompleteFn): Ask {
   };
 }
 
-/** Creates a grader that returns 1 for a passing label, else 0. An unknown label is a failure. */
+/**
+ * Creates a grader that returns 1 for a passing label, and 0 for the other labels. The grader rejects
+ * if the model answers with an unknown label.
+ */
 export function labelModelGrader(spec: LabelModel, complete: CompleteFn): Ask {
   const ask = questionOf(spec, { type: 'string', enum: spec.labels }, complete);
   return async (call) => {

@@ -7,7 +7,7 @@ import { keepToolSources, toolSources, type ToolSource } from './tool-sources.js
 
 export interface RequestBody {
   readonly value: unknown;
-  /** Digest of the body, which is equal for equal bytes. */
+  /** Digest of the bytes of the body. */
   readonly digest: string;
 }
 

@@ -6,7 +6,7 @@ import { type MathChecker } from '../../checker/types.js';
 import type { MathRule } from '../../checker/rules.js';
 import { requireTruth } from './inputs.js';
 
-/** Tools that reward functions receive in addition to their arguments. */
+/** Dependencies that reward functions receive in addition to their configured arguments. */
 export interface RewardTools {
   /**
    * Compares answers within a deadline.

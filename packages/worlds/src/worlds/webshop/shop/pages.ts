@@ -117,7 +117,7 @@ function richLine(part: Part): string {
   return part.kind === 'option' ? `  ${line}` : `\n${line}`;
 }
 
-/** Renders a page on one line, without marks. */
+/** Renders a page on one line, with `[SEP]` between its parts and without button markers. */
 export const plainText = (parts: readonly Part[]): string =>
   parts.map((part) => part.text).join(' [SEP] ');
 
