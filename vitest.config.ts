@@ -44,7 +44,7 @@ export default defineConfig({
     execArgv: [`--import=${new URL('tools/register-source.mjs', import.meta.url).href}`],
     // Only a test that hangs may reach these: on a busy machine one second becomes many.
     testTimeout: 120_000,
-    hookTimeout: 120_000,
+    hookTimeout: 480_000,
     expect: { poll: { timeout: 60_000 } },
     restoreMocks: true,
     setupFiles: ['./tools/test-guard.ts'],

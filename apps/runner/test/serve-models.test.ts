@@ -57,7 +57,7 @@ describe('trinity serve --model', () => {
     ]);
     expect(lines.join('')).not.toContain('12*34');
     expect(stdout + stderr + lines.join('')).not.toContain(key);
-  }, 120_000);
+  });
 
   it.each([
     [['--model', 'practice'], '--model is "practice". Expected NAME=PATH'],

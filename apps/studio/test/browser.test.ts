@@ -47,7 +47,7 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
     browser = await puppeteer.launch({ executablePath: chromium!, args });
     built = await buildPage();
     bench = await openWorkbench(built, name, [...sums, hostile], line(1, 0.25) + line(2, 0.5));
-  }, 120_000);
+  });
   afterAll(() => browser?.close());
 
   /** Opens a page that collects errors, dialogs and requests. */

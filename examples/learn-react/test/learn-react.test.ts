@@ -26,7 +26,7 @@ describe('the example of learn, shortened', { tags: ['slow'] }, () => {
       env,
     });
     summary = await learn({ workflowFunc: reactAgentWorkflow, config, adapter: aiSdk, terminal });
-  }, 120_000);
+  });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   it('trains the agent over the turns with its tools', async () => {

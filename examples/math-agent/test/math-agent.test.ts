@@ -28,7 +28,7 @@ describe('the tutorial of the tuner, shortened', { tags: ['slow'] }, () => {
   beforeAll(async () => {
     const modelPath = await prepare({ directory, seed: 7, terminal, env: { WARMUP_STEPS: '80' } });
     summary = await trainAgent({ modelPath, totalSteps: steps, cwd: directory, terminal });
-  }, 120_000);
+  });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   it('shows the rows of its data set', async () => {

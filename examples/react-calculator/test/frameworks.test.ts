@@ -33,7 +33,7 @@ describe('the agent of the example, in every framework', { tags: ['slow'] }, () 
       full: await runs.train('own-full', sizes.full),
       small: await runs.train('own-small', sizes.small),
     };
-  }, 120_000);
+  });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   it.for(frameworks)(

@@ -56,7 +56,7 @@ describe('the example, shortened', { tags: ['slow'] }, () => {
       cwd: folder,
       terminal: { write: (text) => void printed.push(text), isTTY: false, columns: () => 80 },
     });
-  }, 120_000);
+  });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   it('makes every step of both stages', async () => {

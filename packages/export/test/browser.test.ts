@@ -115,7 +115,7 @@ describe.skipIf(chromium === undefined)('an export in a browser (needs Chromium)
     tab.on('request', (request) => void asked.push(new URL(request.url()).host));
     await tab.goto(`http://127.0.0.1:${port}/`);
     await tab.waitForFunction('window.ready === true', { timeout: 60_000 });
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser?.close();
     server?.close();

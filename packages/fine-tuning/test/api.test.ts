@@ -252,7 +252,7 @@ describe('jobs', () => {
     opened = [];
     const { client } = await serve();
     expect(await list(client, { limit: 100 })).toEqual(ids);
-  }, 60_000);
+  });
 
   it('name the lines of a file that cannot be used', async () => {
     const { client, upload, statusOf } = await serve();

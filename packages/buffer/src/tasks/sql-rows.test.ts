@@ -97,7 +97,7 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
     await client.connect();
     for (const statement of statements) await client.query(statement);
     await client.end();
-  }, 120_000);
+  });
   afterAll(() => server.stop());
   reads(() => server.url());
 

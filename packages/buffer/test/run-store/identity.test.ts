@@ -28,7 +28,7 @@ describe.each(suites)('a run in a shared store in %s', (kind) => {
   const folder = mkdtempSync(join(tmpdir(), 'trinity-identity-'));
   beforeAll(async () => {
     if (kind === 'PostgreSQL') server = await startPostgres();
-  }, 60_000);
+  });
   afterAll(async () => {
     await server?.stop();
     rmSync(folder, { recursive: true, force: true });

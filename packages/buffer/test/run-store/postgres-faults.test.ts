@@ -14,7 +14,7 @@ describe.skipIf(findPostgres() === undefined)('a run store in PostgreSQL', () =>
   let server: TestPostgres;
   beforeAll(async () => {
     server = await startPostgres({ settings: { max_connections: 20 } });
-  }, 120_000);
+  });
   afterAll(() => server.stop());
 
   const secret = () => encodeURIComponent(server.password);

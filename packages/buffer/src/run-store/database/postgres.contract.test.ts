@@ -14,7 +14,7 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
   let server: TestPostgres;
   beforeAll(async () => {
     server = await startPostgres();
-  }, 120_000);
+  });
   afterAll(() => server.stop());
 
   let databases = 0;
