@@ -117,14 +117,13 @@ export async function* dataFaults(root: string, count: number): AsyncGenerator<F
   }
 }
 
-/** Swaps the halves of a file, by lines, or by bytes if it has only one line. */
+/** Swaps the halves of a file, by lines, or by characters if it has only one line. */
 function swapHalves(file: string): void {
-  // One character for each byte, so that the bytes are only moved.
-  const text = readFileSync(file, 'latin1');
+  const text = readFileSync(file, 'utf8');
   const lines = text.split(/(?<=\n)/);
   const parts = lines.length > 1 ? lines : [...text];
   const half = Math.floor(parts.length / 2);
-  writeFileSync(file, [...parts.slice(half), ...parts.slice(0, half)].join(''), 'latin1');
+  writeFileSync(file, [...parts.slice(half), ...parts.slice(0, half)].join(''));
 }
 
 export function flip(file: string, byte: number, bit: number): void {

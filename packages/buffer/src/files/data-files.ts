@@ -85,7 +85,7 @@ function fromCard(
 
 /**
  * Returns the files of a subset if no README declares subsets. Each folder is then a subset.
- * Without a subset name, all files are read, as in `datasets`.
+ * If the request names no subset, all files are read, as the Python package `datasets` does.
  */
 function inSubset(data: readonly string[], request: DataFilesRequest): readonly string[] {
   const { subsetName } = request;

@@ -70,7 +70,7 @@ const textOr = (value: unknown, fallback: string): string =>
 
 /**
  * Returns true if a path matches a glob. The glob may contain `*`, `**`, `?`, `[...]` and `{a,b}`.
- * As in a dataset card, a glob that matches a folder matches all files in the folder.
+ * If the glob matches a folder, it matches all files in that folder, as dataset cards require.
  */
 export function matchesGlob(path: string, pattern: string): boolean {
   return new RegExp(`^(?:${globSource(pattern)})(?:/.*)?$`).test(path);

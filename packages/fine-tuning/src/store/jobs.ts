@@ -196,7 +196,7 @@ interface StoredJob {
   readonly said: JobEvent[];
 }
 
-/** A record on disk. Records of older versions have `told` in place of `notified`. */
+/** A record on disk. Older versions wrote `told` instead of `notified`. */
 type StoredRecord = Omit<JobRecord, 'notified'> &
   Partial<Readonly<Record<'notified' | 'told', boolean>>>;
 

@@ -15,7 +15,7 @@ export interface SpeakersOptions {
 export interface Speakers {
   /**
    * Calls `tell` with the parts of the answer as they arrive. The last part is `end` or `problem`.
-   * Never rejects.
+   * The returned promise never rejects.
    */
   say(
     checkpoint: FoundCheckpoint,

@@ -7,8 +7,9 @@ import type { BaseWeights, ContinuedAdapter, ModelConfig } from '../base/resolve
 import { readAdapter } from './lora.js';
 
 /**
- * Weights of a stage. An adapter on quantised weights is continued, because it cannot be merged.
- * By default, a quantised GGUF file keeps its format if the engine can quantise.
+ * Returns the weights that a stage starts with. An adapter on quantised weights is continued,
+ * because it cannot be merged. If the engine supports quantised weights, those of a GGUF file are
+ * used in the format of the file by default.
  * @param previous model of the previous stage
  */
 export function weightsOf(
