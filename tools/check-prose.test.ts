@@ -28,14 +28,15 @@ it('looks at every text of a page', () => {
   ]);
 });
 
-it('allows a package what it had, and no more', () => {
+it('names the place of each finding, and of each package that does not exist', () => {
   const root = mkdtempSync(join(tmpdir(), 'prose-'));
   onTestFinished(() => rmSync(root, { recursive: true }));
   mkdirSync(join(root, 'packages/one/src'), { recursive: true });
-  mkdirSync(join(root, 'tools'));
-  writeFileSync(join(root, 'packages/one/package.json'), '{}');
-  writeFileSync(join(root, 'packages/one/src/a.ts'), '/** Of it. */\n/** By it. */\n');
-  expect(checkProse(root)[0]).toContain('packages/one: 2 comments read badly; at most 0 do');
-  writeFileSync(join(root, 'tools/prose-allowance.json'), '{ "packages/one": 2 }');
-  expect(checkProse(root)).toEqual([]);
+  writeFileSync(join(root, 'packages/one/package.json'), '{ "name": "@trinity-rft/one" }');
+  const text = `/** Of it. */\nconst advice = 'npm install @trinity-rft/${'two'} @trinity-rft/one';\n`;
+  writeFileSync(join(root, 'packages/one/src/a.ts'), text);
+  expect(checkProse(root)).toEqual([
+    'packages/one/src/a.ts:1: "Of" reads badly; reword it',
+    'packages/one/src/a.ts:2: there is no package @trinity-rft/two',
+  ]);
 });

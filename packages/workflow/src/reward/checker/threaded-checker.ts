@@ -195,7 +195,7 @@ export class ThreadedChecker implements MathChecker {
         : `ended before it was ready: ${describeError(cause)}`;
     this.#settleAll(
       new RewardError(
-        `The thread that compares math answers ${why}. Its file, worker.js, must be next to the code of @trinity-rft/reward: leave the package out of a bundle, or copy the file.`,
+        `The thread that compares math answers ${why}. Its file, worker.js, must be next to the code of @trinity-rft/workflow: leave the package out of a bundle, or copy the file.`,
         { code: 'MATH_CHECKER_START', cause },
       ),
     );
