@@ -31,6 +31,12 @@ describe('a stop matcher', () => {
     expect(match(['STO', 'PSTOP'], 'STOP')).toEqual({ at: 1, text: 'STOP' });
   });
 
+  it('reports a string only for the token that completes it', () => {
+    const pieces = ['ab', 'x', 'y'].map((piece) => Buffer.from(piece));
+    const matcher = createStopMatcher(stopsOf('ab', 'long stop'), packTokenBytes(pieces));
+    expect([0, 1, 2].map((token) => matcher.push(token))).toEqual(['ab', undefined, undefined]);
+  });
+
   it('finds characters whose bytes are split between tokens', () => {
     const [euro] = [Buffer.from('€')];
     expect(match(['x', euro.subarray(0, 1), euro.subarray(1, 2), euro.subarray(2)], '€')).toEqual({

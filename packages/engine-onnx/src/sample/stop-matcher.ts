@@ -25,18 +25,19 @@ export function createStopMatcher(
       const start = tokenBytes.offsets[token] ?? 0;
       const end = tokenBytes.offsets[token + 1] ?? start;
       const text = Buffer.concat([tail, tokenBytes.bytes.subarray(start, end)]);
-      const found = firstToEnd(text, stops);
+      const found = firstToEnd(text, tail.length, stops);
       tail = text.subarray(Math.max(0, text.length - reach));
       return found;
     },
   };
 }
 
-function firstToEnd(text: Buffer, stops: readonly StopString[]): string | undefined {
+/** Returns the stop string that ends first after `start`; undefined if none does. */
+function firstToEnd(text: Buffer, start: number, stops: readonly StopString[]): string | undefined {
   let best: string | undefined;
   let bestEnd = Infinity;
   for (const stop of stops) {
-    const at = text.indexOf(stop.bytes);
+    const at = text.indexOf(stop.bytes, Math.max(0, start + 1 - stop.bytes.length));
     if (at >= 0 && at + stop.bytes.length < bestEnd) {
       best = stop.text;
       bestEnd = at + stop.bytes.length;
