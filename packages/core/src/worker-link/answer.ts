@@ -137,9 +137,16 @@ function createOutbox(port: MessagePort, { toRecord, transfer }: AnswerOptions) 
     if (ready.length === 0) return;
     try {
       post(ready);
+    } catch {
+      for (const reply of ready) postAlone(reply);
+    }
+  };
+  const postAlone = (reply: Reply): void => {
+    try {
+      post([reply]);
     } catch (error) {
-      // A result cannot be cloned.
-      post(ready.map(({ id }) => ({ id, error: toRecord(error) })));
+      // The result cannot be cloned.
+      post([{ id: reply.id, error: toRecord(error) }]);
     }
   };
   const add = (reply: Reply): void => {

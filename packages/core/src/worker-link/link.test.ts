@@ -77,6 +77,23 @@ describe('a call', () => {
     await expect(link.call('add', (() => 1) as never)).rejects.toThrow('could not be cloned');
   });
 
+  it('rejects alone among the calls that are sent with it', async () => {
+    const { link, start } = linkTo({ add, sum: () => (() => 1) as never }, { batch: true });
+    start();
+    const calls = await Promise.allSettled([
+      link.call('add', (() => 1) as never),
+      link.call('add', [1, 2]),
+      link.call('sum', Float64Array.of(1)),
+      link.call('add', [3, 4]),
+    ]);
+    expect(calls.map(({ status }) => status)).toEqual([
+      'rejected',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ]);
+  });
+
   it('rejects with the reason for which the other side could not open', async () => {
     const { link, start } = linkTo({ add });
     start(new Error('no file'));

@@ -52,6 +52,11 @@ export type CallArguments<F extends (input: never) => unknown> =
     ? [input?: undefined, options?: CallOptions]
     : [input: Parameters<F>[0], options?: CallOptions];
 
+interface Outgoing {
+  readonly message: CallerMessages[number];
+  readonly transfer: readonly Transferable[];
+}
+
 interface Pending {
   readonly resolve: (result: never) => void;
   readonly reject: (error: unknown) => void;
@@ -74,8 +79,7 @@ export class Link<M extends MethodTable<keyof M>> {
   readonly #options: LinkOptions;
   readonly #pending = new Map<number, Pending>();
   readonly #arrived: Reply[] = [];
-  #batch: CallerMessages[number][] = [];
-  #batchTransfer: Transferable[] = [];
+  #batch: Outgoing[] = [];
   #lastId = 0;
   #closed: Error | undefined;
 
@@ -171,23 +175,36 @@ export class Link<M extends MethodTable<keyof M>> {
   }
 
   #send(message: CallerMessages[number], transfer: readonly Transferable[]): void {
-    this.#batchTransfer.push(...transfer);
-    const size = this.#batch.push(message);
+    const size = this.#batch.push({ message, transfer });
     if (!this.#options.batch) this.#flush();
     else if (size === 1) setImmediate(() => this.#flush());
   }
 
   #flush(): void {
-    const messages: CallerMessages = this.#batch;
-    const transfer = this.#batchTransfer;
+    const batch = this.#batch;
     this.#batch = [];
-    this.#batchTransfer = [];
     try {
-      this.#port.postMessage(messages, transfer);
-    } catch (error) {
-      // An argument cannot be cloned.
-      for (const message of messages) if ('id' in message) this.#take(message.id)?.reject(error);
+      this.#post(batch);
+    } catch {
+      for (const outgoing of batch) this.#postAlone(outgoing);
     }
+  }
+
+  #postAlone(outgoing: Outgoing): void {
+    try {
+      this.#post([outgoing]);
+    } catch (error) {
+      // The argument cannot be cloned.
+      if ('id' in outgoing.message) this.#take(outgoing.message.id)?.reject(error);
+    }
+  }
+
+  #post(batch: readonly Outgoing[]): void {
+    const messages: CallerMessages = batch.map(({ message }) => message);
+    this.#port.postMessage(
+      messages,
+      batch.flatMap(({ transfer }) => transfer),
+    );
   }
 
   #receive(replies: readonly Reply[]): void {
