@@ -1,6 +1,8 @@
 /** Spans of many traces, in the order in which an exporter writes them. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect, it } from 'vitest';
-import { importLines, reasonsOf } from './support.js';
+import { importFrom, importLines, reasonsOf, temporaryFolder } from './support.js';
 
 const said = (...texts: readonly string[]) =>
   texts.map((content, i) => ({
@@ -42,6 +44,27 @@ it('takes the last call of each agent, and keeps a thousand traces in memory', a
   expect(report).toMatchObject({ read: 7501, written: 2500 });
   expect(rows.every(({ messages }) => (messages as unknown[]).length === 4)).toBe(true);
   expect(reasonsOf(report)).toEqual(['a part of a trace came long after the rest of it: 7501']);
+});
+
+it('closes no trace of one source for those of another', async () => {
+  const folder = temporaryFolder();
+  const traces = Array.from({ length: 1001 }, (_, i) => `t${i}`);
+  const generation = (traceId: string) => ({
+    id: `${traceId}-g`,
+    traceId,
+    type: 'GENERATION',
+    input: [{ role: 'user', content: traceId }],
+    output: { role: 'assistant', content: 'Hello.' },
+  });
+  const files = {
+    'a.jsonl': traces.map(generation),
+    'b.jsonl': [chat('other', 1, 'Hi', 'Hello.')],
+    'c.jsonl': traces.map((traceId) => ({ traceId, name: 'quality', value: 1 })),
+  };
+  for (const [name, records] of Object.entries(files))
+    writeFileSync(path.join(folder, name), records.map((one) => JSON.stringify(one)).join('\n'));
+  const { report } = await importFrom(folder);
+  expect(report).toMatchObject({ written: 1002, skipped: [] });
 });
 
 it('makes pairs of answers to one prompt that have different scores', async () => {

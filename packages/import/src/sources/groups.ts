@@ -18,6 +18,13 @@ interface OpenGroup extends Group {
   readonly parts: unknown[];
 }
 
+interface SourceGroups {
+  /** Open groups by name, in the order of their latest parts. */
+  readonly open: Map<string, OpenGroup>;
+  /** Names of the groups that `add` has returned. */
+  readonly closed: Set<string>;
+}
+
 export interface Groups {
   /**
    * Adds a part. Returns the group that has had no new part for the longest time if too many groups
@@ -30,31 +37,33 @@ export interface Groups {
 }
 
 export function createGroups(): Groups {
-  /** Open groups, keyed by source and group, in the order of their latest parts. */
-  const open = new Map<string, OpenGroup>();
-  const closed = new Set<string>();
-  const take = (key: string): OpenGroup | undefined => {
-    const group = open.get(key);
-    open.delete(key);
-    return group;
+  const bySource = new Map<SourceName, SourceGroups>();
+  const groupsOf = (source: SourceName): SourceGroups => {
+    const groups = bySource.get(source) ?? { open: new Map(), closed: new Set() };
+    bySource.set(source, groups);
+    return groups;
   };
   return {
     add(source, { group: name, part }, place) {
-      const key = `${source} ${name}`;
-      if (closed.has(key)) throw fault('a part of a trace came long after the rest of it', name);
-      const group = take(key) ?? { source, place, parts: [] };
+      const { open, closed } = groupsOf(source);
+      if (closed.has(name)) throw fault('a part of a trace came long after the rest of it', name);
+      const group = open.get(name) ?? { source, place, parts: [] };
       group.parts.push(part);
-      open.set(key, group);
+      open.delete(name);
+      open.set(name, group);
       const { mostOpen = Infinity } = sourceNamed(source);
-      const [oldest] = open.keys();
+      const [oldest] = open;
       if (open.size <= mostOpen || oldest === undefined) return undefined;
-      closed.add(oldest);
-      return take(oldest);
+      open.delete(oldest[0]);
+      closed.add(oldest[0]);
+      return oldest[1];
     },
     *rest() {
-      for (const [key, group] of open) {
-        open.delete(key);
-        yield group;
+      for (const { open } of bySource.values()) {
+        for (const [name, group] of open) {
+          open.delete(name);
+          yield group;
+        }
       }
     },
   };
