@@ -48,7 +48,8 @@ export function createReplica(options: ReplicaOptions): Replica {
   const calls = new Set<AbortController>();
   let problem: string | undefined;
   let busyUntil = 0;
-  let stopBeats: (() => void) | undefined;
+  /** Ends the health checks, which run while calls are in progress. */
+  let watching = new AbortController();
 
   const endCalls = (reason: Error): void => {
     for (const call of calls) call.abort(reason);
@@ -61,20 +62,21 @@ export function createReplica(options: ReplicaOptions): Replica {
     );
     endCalls(new ServerFault('lost', what));
   };
-  const beat = (misses: number): void => {
-    stopBeats = clock.after(heartbeat.everyMs, () => {
+  /** Ends all calls once the server has missed too many health checks in succession. */
+  const watch = async (stop: AbortSignal): Promise<void> => {
+    for (let misses = 0; misses < heartbeat.misses;) {
+      await clock.sleep(heartbeat.everyMs, stop);
       const patience = new AbortController();
-      stopBeats = clock.after(heartbeat.patienceMs, () => patience.abort(new Error('no answer')));
-      const answered = server.health(patience.signal).then(
-        () => 0,
-        () => misses + 1,
+      const endPatience = clock.after(heartbeat.patienceMs, () => patience.abort());
+      const isHealthy = await server.health(AbortSignal.any([stop, patience.signal])).then(
+        () => true,
+        () => false,
       );
-      void answered.then((missed) => {
-        stopBeats?.();
-        if (missed >= heartbeat.misses) endCalls(silent());
-        else if (calls.size > 0) beat(missed);
-      });
-    });
+      endPatience();
+      if (stop.aborted) return;
+      misses = isHealthy ? 0 : misses + 1;
+    }
+    endCalls(silent());
   };
 
   return {
@@ -93,8 +95,8 @@ export function createReplica(options: ReplicaOptions): Replica {
     run: async (work, signal) => {
       const call = new AbortController();
       if (calls.size === 0) {
-        stopBeats?.();
-        beat(0);
+        watching = new AbortController();
+        watch(watching.signal).catch(() => undefined);
       }
       calls.add(call);
       const use = weights.begin();
@@ -103,7 +105,7 @@ export function createReplica(options: ReplicaOptions): Replica {
       } finally {
         use.end();
         calls.delete(call);
-        if (calls.size === 0) stopBeats?.();
+        if (calls.size === 0) watching.abort();
       }
     },
     pauseFor: (ms) => {
@@ -116,7 +118,7 @@ export function createReplica(options: ReplicaOptions): Replica {
       logger.info(`The ${server.dialect.name} server ${server.url} is used again.`);
     },
     close: () => {
-      stopBeats?.();
+      watching.abort();
       problem = 'closed';
       endCalls(new ServerFault('lost', 'closed'));
     },
