@@ -7,7 +7,7 @@ import {
   type MeterProvider,
 } from '@opentelemetry/api';
 import { capturesContent } from './content.js';
-import { contextOr, inSpan, type TraceContext } from './spans.js';
+import { contextOr, errorType, inSpan, type TraceContext } from './spans.js';
 
 interface ModelCall {
   readonly model: string;
@@ -79,9 +79,14 @@ export async function inModelSpan<T>(
     attributes: () => ({ ...common, ...requestAttributes(call) }),
     ended: (result: T) => answerAttributes(answered(result)),
   };
-  const result = await inSpan(options, work);
   const { duration, tokens } = currentInstruments();
-  duration.record((performance.now() - start) / 1000, common);
+  const ended = (attributes: Attributes): void =>
+    duration.record((performance.now() - start) / 1000, attributes);
+  const result = await inSpan(options, work).catch((error: unknown) => {
+    ended({ ...common, 'error.type': errorType(error) });
+    throw error;
+  });
+  ended(common);
   const { inputTokens, outputTokens } = answered(result);
   tokens.record(inputTokens, { ...common, 'gen_ai.token.type': 'input' });
   tokens.record(outputTokens, { ...common, 'gen_ai.token.type': 'output' });

@@ -59,7 +59,8 @@ export function noteFailure(error: Error): void {
   if (span?.isRecording()) noteError(span, error);
 }
 
-const errorType = (error: unknown): string =>
+/** Value of the attribute `error.type`: the error's code, or its class. */
+export const errorType = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string'
     ? error.code
     : error instanceof Error

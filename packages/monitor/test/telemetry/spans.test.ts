@@ -1,5 +1,5 @@
 /** Spans as an SDK of the process sees them. */
-import { context, propagation, trace } from '@opentelemetry/api';
+import { context, createNoopMeter, metrics, propagation, trace } from '@opentelemetry/api';
 import { NodeSDK, type NodeSDKConfiguration } from '@opentelemetry/sdk-node';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
@@ -25,7 +25,7 @@ const sdk = new NodeSDK({ spanProcessors: [collect], metricReaders: [], logRecor
 sdk.start();
 afterAll(async () => {
   await sdk.shutdown();
-  for (const api of [trace, context, propagation]) api.disable();
+  for (const api of [trace, context, propagation, metrics]) api.disable();
 });
 beforeEach(() => {
   ended = [];
@@ -137,4 +137,28 @@ describe('spans', () => {
     });
     expect(spanNamed('invoke_workflow w').attributes).toMatchObject({ 'error.type': 'TypeError' });
   });
+});
+
+it('the duration of every model call is measured, with the type of its error', async () => {
+  const durations: unknown[] = [];
+  const meter = createNoopMeter();
+  meter.createHistogram = (name) => ({
+    record: (seconds, attributes) => {
+      if (name === 'gen_ai.client.operation.duration')
+        durations.push([seconds >= 0, attributes?.['error.type']]);
+    },
+  });
+  metrics.setGlobalMeterProvider({ getMeter: () => meter });
+  await chat();
+  const failing = inModelSpan(
+    call,
+    activeContext(),
+    () => answer,
+    () => Promise.reject(new RangeError('too long')),
+  );
+  await expect(failing).rejects.toThrow('too long');
+  expect(durations).toEqual([
+    [true, undefined],
+    [true, 'RangeError'],
+  ]);
 });

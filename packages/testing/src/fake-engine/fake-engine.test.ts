@@ -1,9 +1,12 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { CancelledError, EngineError } from '@trinity-rft/core';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { manualClock } from '../runtime/manual-clock.js';
 import { addGradient, createBigram, nextToken } from './bigram.js';
-import { fakeEngine } from './fake-engine.js';
+import { fakeEngine, openFakeEngine } from './fake-engine.js';
 
 const vocabSize = 6;
 const published = { kind: 'published' } as const;
@@ -130,6 +133,19 @@ describe('fakeEngine', () => {
     );
     expect(engine.weights()).toEqual(before);
     await expect(engine.trainer.step({ learningRate: 1 })).resolves.toMatchObject({ step: 1 });
+  });
+
+  it('opens the weights that another engine saved, to sample and to train', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'fake-engine-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    await fakeEngine({ seed: 1 }).trainer.save(folder, { optimizer: false });
+    const row = { tokens: Int32Array.of(1, 2, 3), promptLength: 1, temperature: 1 };
+    const [saved, opened] = [fakeEngine({ seed: 1 }), await openFakeEngine(folder, { seed: 2 })];
+    expect(await opened.sampler.score?.(row)).toEqual(await saved.sampler.score?.(row));
+    const [a, b] = await Promise.all(
+      [saved, opened].map(({ trainer }) => trainer.forward({ rows: [row] })),
+    );
+    expect(b?.logprobs).toEqual(a?.logprobs);
   });
 
   it('takes its time on the clock it was given', async () => {

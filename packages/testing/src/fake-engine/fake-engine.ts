@@ -49,20 +49,25 @@ interface State {
   serving: { readonly version: number; readonly model: Bigram };
 }
 
-/** A {@link fakeEngine} with the weights that another engine saved in `folder`. */
+/** Creates a {@link fakeEngine} with the weights that another engine saved in `folder`. */
 export async function openFakeEngine(
   folder: string | undefined,
   options: FakeEngineOptions = {},
 ): Promise<FakeEngine> {
-  const engine = fakeEngine(options);
-  if (folder !== undefined)
-    await engine.sampler.adopt({ kind: 'checkpoint', directory: folder }, 0);
-  return engine;
+  const initial = initialModel(options);
+  if (folder === undefined) return engineOf(initial, -1, options);
+  const { weights } = await loadFolder(folder, initial.weights.length);
+  return engineOf({ ...initial, weights }, 0, options);
 }
 
 /** An engine whose model is a table of bigrams. It computes exact gradients in microseconds. */
-export function fakeEngine(options: FakeEngineOptions = {}): FakeEngine {
-  const initial = createBigram(options.vocabSize ?? 16, options.seed ?? 0, options.scale ?? 0.5);
+export const fakeEngine = (options: FakeEngineOptions = {}): FakeEngine =>
+  engineOf(initialModel(options), -1, options);
+
+const initialModel = ({ vocabSize = 16, seed = 0, scale = 0.5 }: FakeEngineOptions): Bigram =>
+  createBigram(vocabSize, seed, scale);
+
+function engineOf(initial: Bigram, version: number, options: FakeEngineOptions): FakeEngine {
   const state: State = {
     options,
     failures: createFailures(),
@@ -71,7 +76,7 @@ export function fakeEngine(options: FakeEngineOptions = {}): FakeEngine {
     current: initial,
     optimizer: createAdamState(initial.weights.length),
     published: undefined,
-    serving: { version: -1, model: copyOf(initial) },
+    serving: { version, model: copyOf(initial) },
   };
   return {
     capabilities: {

@@ -112,10 +112,12 @@ async function filesOfArgument(key: string, place: string): Promise<readonly Nam
   if (found?.isFile()) return [[key, place]];
   if (!found?.isDirectory()) return [];
   const entries = await readdir(place, { withFileTypes: true }).catch(() => []);
+  // In the order of names, because another disk may list the same files in another order.
   return entries
-    .filter((entry) => entry.isFile())
+    .flatMap((entry) => (entry.isFile() ? [entry.name] : []))
+    .toSorted()
     .slice(0, mostFiles)
-    .map(({ name }) => [`${key}/${name}`, path.join(place, name)]);
+    .map((name) => [`${key}/${name}`, path.join(place, name)]);
 }
 
 const largeBytes = 64 * 2 ** 20;
