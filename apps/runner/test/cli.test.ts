@@ -49,13 +49,26 @@ describe('trinity', () => {
   });
 });
 
-it('shows its help before anything is loaded that only some commands need', async () => {
-  const hook = new URL('support/loaded-packages.mjs', import.meta.url).href;
-  const nodeArgs = [`--import=${hook}`];
-  const { stdout, stderr } = await startTrinity('.', ['--help'], { nodeArgs }).ended;
-  expect(stdout).toContain('Usage: trinity');
-  const packages = JSON.parse(stderr) as readonly string[];
-  expect(new Set(packages)).toEqual(new Set(['apps/runner', 'packages/core']));
+describe('the libraries that a command loads', () => {
+  const loadedBy = async (...args: readonly string[]): Promise<ReadonlySet<string>> => {
+    const hook = new URL('support/loaded-packages.mjs', import.meta.url).href;
+    const options = { nodeArgs: [`--import=${hook}`] };
+    const { stderr } = await startTrinity(workspace.root, args, options).ended;
+    return new Set(JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '') as readonly string[]);
+  };
+
+  it('are few for its help', async () => {
+    const loaded = [...(await loadedBy('--help'))];
+    const ours = loaded.filter((name) => /^(?:apps|packages)\//.test(name));
+    expect(new Set(ours)).toEqual(new Set(['apps/runner', 'packages/core']));
+  });
+
+  it('do not include those of databases, servers and services that the run does not use', async () => {
+    const loaded = await loadedBy(...runArgs(workspace.config('few.yaml')));
+    expect(loaded).toContain('packages/launcher');
+    for (const name of ['kysely', 'pg', 'ws', 'undici', '@huggingface/hub', '@trinity-rft/studio'])
+      expect(loaded).not.toContain(name);
+  });
 });
 
 describe('trinity config', () => {

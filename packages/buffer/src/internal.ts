@@ -23,7 +23,11 @@ export {
   type HubModelOptions,
 } from './hub/hub-model.js';
 export { byteSize } from './hub/fetch-file.js';
-export { memoryRunStore } from './run-store/open-run-store.js';
 export { epochs, priorityReplay, type Reuse } from './store/reuse.js';
 export { hasHadWriter, type ExperienceWriter, type FollowOptions } from './store/sqlite.js';
 export type { StoreOwner } from './store/owner.js';
+
+/** Creates a run store in memory. Loads its SQL library, 255 modules, when it is called. */
+export const memoryRunStore: typeof import('./run-store/open-run-store.js').memoryRunStore = async (
+  leaseClock,
+) => (await import('./run-store/open-run-store.js')).memoryRunStore(leaseClock);

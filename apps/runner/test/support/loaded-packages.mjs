@@ -1,11 +1,13 @@
 // Preloaded into a child process: the last line on standard error names the packages whose modules
-// were loaded.
+// were loaded, those of the workspace by their folders.
 import { registerHooks } from 'node:module';
 
+const ours = /\/((?:packages|apps)\/[^/]+)\/src\//;
+const installed = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/;
 const packages = new Set();
 registerHooks({
   load(url, context, next) {
-    const [, name] = /\/((?:packages|apps)\/[^/]+)\/src\//.exec(url) ?? [];
+    const name = (installed.exec(url) ?? ours.exec(url))?.[1];
     if (name !== undefined) packages.add(name);
     return next(url, context);
   },
