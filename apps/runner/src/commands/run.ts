@@ -92,8 +92,8 @@ function overridesOf({ mode, explorerName }: RunArguments): Record<string, unkno
 }
 
 /**
- * Number of explorer processes; 0 for a single process.
- * @throws ConfigError when the option is not a number
+ * Number of explorer processes to start; 0 if this process does everything.
+ * @throws ConfigError if `--explorers` is not a number
  */
 async function explorersOf(configPath: string, given: RunArguments): Promise<number> {
   const { explorers, mode } = given;

@@ -110,8 +110,8 @@ const ownCommand = (): readonly string[] => [
 ];
 
 /**
- * Environment variable with the key. A key from the user stays valid across restarts, so that an open page can
- * reconnect.
+ * Environment variable with the studio's key. With a key from the user, an open page can reconnect
+ * after a restart.
  */
 const keyVariable = 'TRINITY_STUDIO_KEY';
 const shortestKey = 16;

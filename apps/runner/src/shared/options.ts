@@ -61,7 +61,10 @@ export function fileOf(command: string, file: string | undefined, { config }: Fi
   );
 }
 
-/** Reads the vocabulary of configurations. @throws ConfigError for plugins that cannot be loaded */
+/**
+ * Loads the algorithms and engines that a configuration can name, including those of plugins.
+ * @throws ConfigError for plugins that cannot be loaded
+ */
 export async function readVocabulary(given: PluginOptions): Promise<Vocabulary> {
   const { loadExtensions } = await import('@trinity-rft/launcher/parts');
   const { algorithms, engines } = await loadExtensions(pluginsOf(given));

@@ -12,7 +12,7 @@ export interface SuperviseOptions extends PluginOptions {
   readonly acceptChangedFiles?: boolean;
 }
 
-/** Time in ms for explorers to notice the end of the trainer. */
+/** Milliseconds that explorers have to notice the end of the trainer before they are stopped. */
 const graceMs = 30_000;
 
 /**

@@ -123,7 +123,7 @@ function Name({ id }: { readonly id: string }) {
   );
 }
 
-/** True if name, tags or note contain the search. */
+/** True if name, tags or note contain the search text. */
 function isFound({ id, notes: { tags, note } }: RunSummary, search: string): boolean {
   const wanted = search.toLowerCase();
   return [id, note, ...tags].some((text) => text.toLowerCase().includes(wanted));

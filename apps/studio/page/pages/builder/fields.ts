@@ -40,7 +40,7 @@ export interface Section {
   readonly sections: readonly Section[];
 }
 
-/** Settings for a tree, with one section per item of a list. */
+/** Sections and fields for a configuration (`tree`), with one section for each item of a list. */
 export function sectionOf(schema: Schema, tree: unknown, path: KeyPath = []): Section {
   const fields: Field[] = [];
   const sections: Section[] = [];
@@ -97,7 +97,7 @@ function fieldOf(name: string, path: KeyPath, raw: Schema, inner: readonly Schem
   };
 }
 
-/** Text in an input. */
+/** Text of a value in an input field. */
 export const shown = (value: unknown): string =>
   value === undefined || value === null
     ? ''

@@ -30,7 +30,7 @@ export function useOffers(all: readonly string[] | undefined): readonly Offer[] 
   return offers;
 }
 
-/** Some of the tasks of a run, the hardest first. */
+/** Questions of at most {@link mostQuestions} tasks of a run, the lowest latest rewards first. */
 export function useQuestions(run: string | undefined): readonly string[] {
   const [questions, setQuestions] = useState<readonly string[]>([]);
   useEffect(() => {
