@@ -16,7 +16,10 @@ export interface ProviderSettings {
   readonly includeUsage: boolean;
 }
 
-/** Provider factory: `createOpenAI` or `createOpenAICompatible`, in the major version that fits your `ai`. */
+/**
+ * Provider factory: `createOpenAI` or `createOpenAICompatible`, in the major version that fits your
+ * `ai`.
+ */
 export type CreateProvider<Model = unknown> = (
   settings: ProviderSettings,
 ) => (modelId: string) => Model;
@@ -42,7 +45,7 @@ export function aiSdkModel<Create extends CreateProvider>(
   return createProvider(settings)(endpoint.model) as ModelOf<Create>;
 }
 
-/** Statuses at which the AI SDK would retry. */
+/** True for HTTP statuses at which the AI SDK would retry. */
 const isRetried = (status: number): boolean => status >= 500 || [408, 409, 429].includes(status);
 
 /**

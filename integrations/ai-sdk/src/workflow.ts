@@ -21,7 +21,10 @@ export interface AiSdkWorkflowOptions<
   Create extends CreateProvider,
   Args = AnyArgs,
 > extends AgentWorkflowOptions<AiSdkContext<ModelOf<Create>>, Args> {
-  /** Provider for the model: `createOpenAI` (Responses) or `createOpenAICompatible` (chat completions). */
+  /**
+   * Provider for the model: `createOpenAI` (Responses) or `createOpenAICompatible` (chat
+   * completions).
+   */
   readonly provider: Create;
 }
 

@@ -70,7 +70,7 @@ type AnyAgent = ReactAgent<any>;
 
 /**
  * A copy of an agent made with `createAgent`, with {@link redirectModel} as its last middleware.
- * Its `withConfig` settings are not copied.
+ * The agent's `withConfig` settings are not copied.
  */
 export function redirected<Agent extends AnyAgent>({ options }: Agent): Agent {
   const middleware = [...(options.middleware ?? []), redirectModel()];

@@ -1,5 +1,6 @@
 /**
- * Runs a program as an agent. Its environment contains the address and key of the rollout's model.
+ * Runs a program as an agent. The program's environment contains the address and key of the
+ * rollout's model.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -42,10 +43,13 @@ export interface CommandResult {
 const graceMs = 1000;
 
 /**
- * Runs `command` with `OPENAI_BASE_URL`, `OPENAI_API_KEY` and `TRINITY_MODEL` of `endpoint`. When the program exits or
- * `signal` aborts, its whole process group is killed (on Windows, only the program).
- * @throws WorkflowError `PROCESS_START` if the program cannot be started; `PROCESS_FAILED`, with the end of its output,
- * if its exit code is not 0; CancelledError if `signal` aborts
+ * Runs `command` with `OPENAI_BASE_URL`, `OPENAI_API_KEY` and `TRINITY_MODEL` of `endpoint`. When
+ * the program exits or `signal` aborts, the program's whole process group is killed (on Windows,
+ * only the program).
+ * @throws WorkflowError `PROCESS_START` if the program cannot be started; `PROCESS_FAILED`, with
+ * the end of its output, if its exit code is not 0; `NO_HTTP_ADDRESS` if the endpoint has no HTTP
+ * address
+ * @throws CancelledError if `signal` aborts
  */
 export async function runCommand(
   endpoint: AgentEndpoint,

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { ConfigError } from '@trinity-rft/core';
 
 export interface TrinityCommand {
-  /** Program and first arguments: `node`, `cli.js`. */
+  /** Program and first arguments, such as `node`, `cli.js`. */
   readonly command: readonly string[];
   /** Environment of the processes. {@link environmentOf} removes the key of the studio. */
   readonly env: Readonly<Record<string, string | undefined>>;
