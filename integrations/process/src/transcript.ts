@@ -15,7 +15,7 @@ export interface Transcript {
 
 const defaultLimit = 1_000_000;
 
-/** Maximum length of a piece, so that dropping a part of a piece stays cheap. */
+/** Length from which a piece is not extended, so that dropping a part of a piece stays cheap. */
 const pieceLength = 16_384;
 
 /** Creates a transcript that keeps the newest `limit` characters. */

@@ -46,7 +46,7 @@ interface Rejected {
   readonly metrics: Metrics;
 }
 
-/** Keeps a token only if all options keep it. */
+/** Removes the tokens that any option rejects from the action mask. */
 export function rejectOutliers(
   rows: readonly Row[],
   actionMask: Uint8Array,

@@ -16,9 +16,9 @@ export interface RolloutCorrection {
 }
 
 /**
- * Wraps a loss such that it receives the trainer's log-probabilities x as the old ones, so that its
- * own ratio is 1, and w A instead of the advantage A. Here rho = e^d and d = x - log-probability by
- * the sampler, summed over the row at level `sequence`. The weight w is min(rho, upper). With
+ * Wraps a loss. The loss receives the trainer's log-probabilities x as the old ones, so that its
+ * own ratio is 1, and w A instead of the advantage A. Here rho = e^d, where d = x - log-probability
+ * by the sampler, summed over the row at level `sequence`. The weight w is min(rho, upper). With
  * `lower`, it is rho within [lower, upper] and 0 outside. With `normalize`, w is divided by its
  * mean. Rejected tokens are removed from the action mask. Same as verl's `rollout_correction` with
  * `bypass_mode: false`, for losses that are linear in A.

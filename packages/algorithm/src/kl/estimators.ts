@@ -42,7 +42,7 @@ export const klEstimators = {
     out.loss = k3Of(a);
     out.gradient = k3Slope(a, out.loss);
   },
-  /** k3 with f - x clamped to ±20 and the value limited to 10. The gradient is 0 at a limit. */
+  /** k3 with f - x clamped to ±20 and the value limited to 10. The gradient is 0 beyond a limit. */
   low_var_kl: ({ refLogRatio: a }, out) => {
     const k3 = k3Of(clampLogRatio(a));
     out.loss = Math.min(k3, 10);

@@ -89,7 +89,7 @@ export interface TokenLossDefinition<
   readonly wrap?: (loss: TokenLoss, args: ArgValues<S>) => TokenLoss;
 }
 
-/** A loss that is not a sum over tokens, such as one over pairs. */
+/** A loss that is not a sum over tokens, such as a loss over pairs. */
 export interface BatchLossDefinition<S extends ArgSpec> extends DescribedLoss<S> {
   /** `weights` is the result of `aggregationWeights`. [N] */
   readonly batch: (input: LossInput, args: ArgValues<S>, weights: Float64Array) => BatchLoss;

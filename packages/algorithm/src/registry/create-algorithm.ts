@@ -1,6 +1,6 @@
 /**
- * Creates an algorithm from the tables. It consists of an advantage function, a KL penalty, the sum
- * of policy loss, KL loss and entropy loss, and the inputs that these parts need.
+ * Creates an algorithm from the tables: an advantage function, a KL penalty, the sum of policy
+ * loss, KL loss and entropy loss, and the inputs that these parts need.
  */
 import { ConfigError, type AlgorithmNeeds, noNeeds } from '@trinity-rft/core';
 import type { Algorithm, KlPenalty } from '@trinity-rft/core/internal';

@@ -67,8 +67,8 @@ export function duplicateGroups(
 }
 
 /**
- * Checks that duplication has groups to replace.
- * @throws ConfigError if groups are duplicated without a threshold that drops groups
+ * @throws ConfigError if `duplicateExperiences` is set without `stdThreshold`, which drops the
+ * groups to replace
  */
 export function checkDuplicates(options: {
   readonly duplicateExperiences: boolean;
@@ -87,8 +87,8 @@ interface RankPenaltyOptions {
 }
 
 /**
- * Computes reward statistics of the rollouts of one task. `stats` refers to the rewards after the
- * rank penalty, and so does `rewards`, unless `rankPenaltyRawNumerator` selects the raw rewards.
+ * Computes reward statistics of the rollouts of one task. `stats` and `rewards` are those after the
+ * rank penalty. With `rankPenaltyRawNumerator`, `rewards` are the raw rewards.
  */
 export function toRankedGroup(runs: readonly Run[], options: RankPenaltyOptions) {
   const { rankPenalty = 0, rankPenaltyRawNumerator: isRaw } = options;
