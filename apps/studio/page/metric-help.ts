@@ -1,4 +1,6 @@
-/** Explains metrics with the tables of docs/reference/metrics.md, which is bundled with the page. */
+/**
+ * Explains metrics with the tables of docs/reference/metrics.md, which is bundled with the page.
+ */
 
 /** Text of metrics.md, which vite.config.ts defines. */
 declare const metricsDocument: string;

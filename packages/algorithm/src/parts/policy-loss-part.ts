@@ -52,12 +52,13 @@ export interface TokenLossDefinition<
    */
   readonly tokenMeans?: readonly TokenMean[];
   /**
-   * Metrics that are means over rows. `row` adds to their sums in `out.sums`. @default no such
-   * metrics
+   * Metrics that are means over rows. `row` adds to their sums in `out.sums`.
+   * @default no such metrics
    */
   readonly rowMeans?: readonly RowMean[];
   /**
-   * Constants that formulas derive from the arguments. @default the arguments
+   * Constants that formulas derive from the arguments.
+   * @default the arguments
    * @throws ConfigError for arguments that contradict each other
    */
   readonly constants?: (args: ArgValues<S>) => Constants;

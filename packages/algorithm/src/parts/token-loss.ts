@@ -126,8 +126,8 @@ export interface KnownLoss extends Pick<ExpectedLoss, 'name' | 'low' | 'high'> {
 export interface LossPart {
   readonly needs: Partial<AlgorithmNeeds>;
   /**
-   * Form that engines can compute, with the loss's own aggregation if it has one. @default no such
-   * form
+   * Form that engines can compute, with the loss's own aggregation if it has one.
+   * @default no such form
    */
   readonly known?: KnownLoss & { readonly aggregation: Aggregation | undefined };
   readonly open: (input: LossInput, aggregation: Aggregation) => OpenLoss;

@@ -34,8 +34,8 @@ export interface AlgorithmOptions {
    */
   readonly lossAggNorm?: number | undefined;
   /**
-   * Correction for samplers whose log-probabilities differ from the trainer's. @default no
-   * correction
+   * Correction for samplers whose log-probabilities differ from the trainer's.
+   * @default no correction
    */
   readonly rolloutCorrection?: RolloutCorrection | undefined;
   /** Arguments of the critic's loss, if there is a critic. */

@@ -36,7 +36,9 @@ export interface Speakers {
   close(): Promise<void>;
 }
 
-/** Memory per byte of stored weights: computing may need twice the stored precision, plus a cache. */
+/**
+ * Memory per byte of stored weights: computing may need twice the stored precision, plus a cache.
+ */
 const bytesPerStoredByte = 3;
 const ownBytes = 400 * 2 ** 20;
 const openMs = 180_000;
