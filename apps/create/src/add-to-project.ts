@@ -25,8 +25,8 @@ const denied = ['onnxruntime-node', 'protobufjs'];
 const ignored = 'runs/\ndebug_output*/\nout/\n';
 
 /**
- * Dependencies that identify the framework of a project, with its template. More specific
- * dependencies come first.
+ * Dependencies that identify the framework of a project, each with the template for the framework.
+ * More specific dependencies come first.
  */
 const frameworks: readonly (readonly [dependency: string, template: string])[] = [
   ['@mastra/core', 'mastra'],

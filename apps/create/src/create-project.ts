@@ -12,7 +12,7 @@ export interface CreateProjectOptions {
   readonly template?: string;
   /** Folder to create; if it exists, it must be empty. Its name becomes the package name. */
   readonly folder: string;
-  /** Folder that a relative `folder` refers to. @default the working directory */
+  /** Folder against which a relative `folder` is resolved. @default the working directory */
   readonly cwd?: string;
   /**
    * Environment variables, from which the package manager for `next` is detected.
@@ -65,7 +65,7 @@ export async function createProject({
   };
 }
 
-/** Copies the files of a template's parts, except those with the given names. */
+/** Copies the files of a template's parts, except files with the names in `without`. */
 export async function copyParts(
   parts: readonly string[],
   target: string,

@@ -39,13 +39,13 @@ export const runPath = (
   return `runs/${encodeURIComponent(run)}/${rest}?${new URLSearchParams(given).toString()}`;
 };
 
-/** Sends an action. @returns its result */
+/** Sends an action, and returns the JSON of the response. */
 export async function act<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
   const options = { method: 'POST', body: JSON.stringify(body), signal: signal ?? null };
   return (await request(`actions/${path}`, options)).json() as Promise<T>;
 }
 
-/** Sends an action whose answer is a stream of JSON lines. */
+/** Sends an action, and yields the JSON lines of the response. */
 export async function* lines<T>(
   path: string,
   body: unknown,

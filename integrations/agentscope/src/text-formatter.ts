@@ -1,4 +1,7 @@
-/** Converts messages to those of chat completions, for agents that read and write text. */
+/**
+ * Converts AgentScope's messages to messages of chat completions, for agents that read and write
+ * text.
+ */
 import { ModelError } from '@trinity-rft/core';
 import type { ContentBlock, Message, OutputBlock, TextBlock } from './message.js';
 

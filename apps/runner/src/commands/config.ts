@@ -149,7 +149,7 @@ async function downloads({ config }: LoadedConfig): Promise<ModelDownloads> {
   return planDownloads(config, { env, clock: systemClock, stallMs: longestSilence, report });
 }
 
-/** Reads a configuration with all plugins, and checks the files that it names. */
+/** Reads a configuration with all plugins, and checks the files that the configuration names. */
 async function load(configPath: string, given: PluginOptions, text?: string): Promise<Checked> {
   const { checkFiles, planDevices, readConfiguration } = await import('@trinity-rft/launcher');
   const read = { configPath, text, ...pluginsOf(given) };

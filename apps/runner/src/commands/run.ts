@@ -75,7 +75,8 @@ async function runFile(
   );
   terminal.write(closingText(summary));
   if (!summary.interrupted && !summary.doneBefore && summary.checkpoint !== undefined) {
-    // The report fails if the run's folder has no log or metrics; the run itself has succeeded.
+    // Ignores a report that fails because the folder has no log or metrics: the run itself has
+    // succeeded.
     const end = await reportRun(summary.jobDirectory).then(renderEnd, () => '');
     terminal.write(end === '' ? '' : `\n${end}`);
   }

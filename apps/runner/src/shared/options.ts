@@ -27,7 +27,10 @@ export const withPlugins = (command: Command): Command =>
       [],
     );
 
-/** Plugins of the command line, and directories of `TRINITY_PLUGIN_DIRS`, as in Trinity-RFT. */
+/**
+ * Returns the plugins of the command line, and the directories in `TRINITY_PLUGIN_DIRS`, as
+ * Trinity-RFT does.
+ */
 export const pluginsOf = ({
   plugin,
   pluginDir,
@@ -72,7 +75,7 @@ export async function readVocabulary(given: PluginOptions): Promise<Vocabulary> 
 }
 
 /**
- * Parses a port; undefined if none was given.
+ * Parses a port; returns undefined for a missing text.
  * @throws ConfigError when the text is not a port
  */
 export function portOf(text: string | undefined): number | undefined {

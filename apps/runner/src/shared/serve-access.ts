@@ -2,7 +2,7 @@
 import type { ServeOptions, Terminal } from '@trinity-rft/launcher';
 import { invalid } from './arguments.js';
 
-/** Environment variable with the key. */
+/** Environment variable with the key that clients must send. */
 const keyVariable = 'TRINITY_SERVE_KEY';
 
 /**
@@ -47,7 +47,7 @@ export function tinkerKey(): string | undefined {
 }
 
 /**
- * Checks a key; undefined for an empty or missing value.
+ * Returns a usable key unchanged; undefined for an empty or missing value.
  * @throws ConfigError when the key is too short or too long, or does not fit into a header
  */
 function keyOf(value: string | undefined): string | undefined {

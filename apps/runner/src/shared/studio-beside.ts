@@ -39,7 +39,7 @@ export async function withStudio<T>(
   }
 }
 
-/** Address of the studio; undefined if the studio ended without printing one. */
+/** Address of the studio; undefined if the studio ended without printing an address. */
 async function addressOf({ stdout }: ChildProcess): Promise<string | undefined> {
   if (!stdout) return undefined;
   const lines = createInterface(stdout);

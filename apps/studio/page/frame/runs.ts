@@ -37,7 +37,7 @@ export function useRuns(): Live {
   return { runs, left, status };
 }
 
-/** Merges changed runs into the list, ordered by their last change. */
+/** Merges changed runs into the list. The run that changed last comes first. */
 function merged(
   before: readonly RunSummary[] = [],
   { runs: changed, gone }: RunEvent,

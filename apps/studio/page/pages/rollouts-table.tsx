@@ -14,7 +14,7 @@ export type Step = (by: number) => void;
 
 interface RolloutTableProps {
   readonly run: string;
-  /** Number of rows that the store has by now. */
+  /** Number of rollouts that the store contains by now. */
   readonly recorded: number | undefined;
   readonly columns: readonly ColumnName[];
   readonly filter: Place['query'];
@@ -110,7 +110,7 @@ export function RolloutTable(props: RolloutTableProps) {
         >
           {items.map(({ index, start }) => (
             <Row
-              // Elements of rows that leave the view are reused.
+              // Reuses the elements of rows that leave the view.
               key={index % items.length}
               index={index}
               start={start}

@@ -92,7 +92,8 @@ const NoRuns = () => (
 
 interface Group {
   /**
-   * Common path with a trailing slash; the id of the run if it lies directly in the served folder.
+   * Common path of the group's runs, with a trailing slash. For a run directly in the served
+   * folder, the id of the run.
    */
   readonly folder: string;
   readonly members: readonly RunSummary[];

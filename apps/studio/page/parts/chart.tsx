@@ -63,7 +63,7 @@ export function Chart({ curves, marks = noMarks, isLog = false, label, ...rest }
     if (outer) outer.current = plot;
     const resize = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
     resize.observe(element);
-    // The colours of the page have changed with its theme.
+    // Redraws when the theme has changed the colours of the page.
     const redraw = (): void => plot.redraw(false);
     addEventListener('themechange', redraw);
     return () => {

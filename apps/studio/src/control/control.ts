@@ -1,4 +1,4 @@
-/** Actions of the studio, as a part of its interface. */
+/** Actions of the studio, as a part of the studio's HTTP interface. */
 import path from 'node:path';
 import type { StudioPart } from '@trinity-rft/inspect/studio';
 import { addBuilder } from './builder/routes.js';

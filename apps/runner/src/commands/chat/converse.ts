@@ -192,7 +192,7 @@ async function answer(
 
 const clearLine = '\r\u001B[2K';
 
-/** Texts in columns of equal width, each under its title. */
+/** Arranges texts in columns of equal width, each text under its title. */
 export function sideBySide(
   texts: readonly { readonly title: string; readonly text: string }[],
   columns: number,

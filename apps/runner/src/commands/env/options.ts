@@ -31,7 +31,7 @@ export const withTasks = (command: Command): Command =>
     .option('--seed <number>', 'another seed makes up other tasks', '0');
 
 /**
- * Options of the environment to open.
+ * Returns the options for opening the environment that the command line names.
  * @throws ConfigError for invalid JSON or an invalid timeout
  */
 export const worldOf = (name: string, given: WorldArguments): Parameters<typeof openWorld>[0] => ({

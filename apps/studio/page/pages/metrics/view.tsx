@@ -124,7 +124,7 @@ function SaveButtons({ metric: { role, name }, ids, plot }: SaveProps) {
   );
 }
 
-/** Table of the chart, for screen readers. */
+/** Table with the values of the chart, for screen readers. */
 function CurveTable({ curves }: { readonly curves: readonly RunCurve[] }) {
   const rows = useMemo(() => curves.map(summaryRow), [curves]);
   const head = [

@@ -2,7 +2,6 @@
 import type { Message } from '../../../src/control/interface/index.js';
 import { nothingYet, type Answer, type Offer, type Source } from './sources.js';
 
-/** Question and its answer. */
 export interface Turn {
   readonly question: string;
   readonly answer: Answer;

@@ -12,7 +12,7 @@ export type Source =
   | { readonly kind: 'checkpoint'; readonly run: string; readonly checkpoint: string }
   | { readonly kind: 'product' };
 
-/** Run with its checkpoints that can answer. */
+/** Run with those of its checkpoints that can answer. */
 export interface Offer {
   readonly run: string;
   readonly checkpoints: readonly Checkpoint[];

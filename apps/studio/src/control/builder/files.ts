@@ -1,4 +1,4 @@
-/** Reads and writes configurations below a folder; paths of requests cannot leave it. */
+/** Reads and writes configurations below a folder; paths of requests cannot leave this folder. */
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import {

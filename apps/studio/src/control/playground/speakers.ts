@@ -24,8 +24,8 @@ export interface Speakers {
     tell: (part: Spoken) => void,
   ): Promise<void>;
   /**
-   * Scores recorded calls with the model, one after the other. Calls `tell` as {@link say} does,
-   * and never rejects.
+   * Scores recorded calls with the model, one after the other. Calls `tell` as {@link say} does.
+   * The returned promise never rejects.
    */
   score(
     checkpoint: FoundCheckpoint,

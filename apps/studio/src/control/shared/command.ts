@@ -65,7 +65,7 @@ function outputOf(child: ChildProcess, input: string): Promise<string> {
   };
   child.stdout?.on('data', keep(parts));
   child.stderr?.on('data', keep(errors));
-  // The process may end before it has read all input.
+  // Ignores write errors, because the process may end before it has read all input.
   child.stdin?.on('error', () => undefined).end(input);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
