@@ -69,7 +69,7 @@ export function agentscopeWorkflow<Args = AnyArgs>({
       );
       if (result === undefined || result === null || typeof result === 'string')
         return scoreAnswer(context, result ?? '');
-      // Returns other values unchanged: the explorer reports those that are neither a reply nor a
+      // Returns other values unchanged. The explorer reports values that are neither a reply nor a
       // score.
       return isReply(result) ? scoreAnswer(context, textOf(result)) : result;
     },

@@ -3,7 +3,8 @@ import { describeError, ModelError } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 
 /**
- * Settings for `createOpenAI` and `createOpenAICompatible`; `createOpenAI` ignores the last two.
+ * Settings for `createOpenAI` and `createOpenAICompatible`; `createOpenAI` ignores
+ * `supportsStructuredOutputs` and `includeUsage`.
  */
 export interface ProviderSettings {
   readonly name: string;

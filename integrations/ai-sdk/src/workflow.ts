@@ -29,9 +29,9 @@ export interface AiSdkWorkflowOptions<
 }
 
 /**
- * Declares the workflow. An agent that names its model as text gets the auxiliary model of that
- * name, or else the trained model. The metric `model_fault` is 1 for rollouts that end with a
- * `ModelFault`, otherwise 0.
+ * Declares a workflow that runs an agent. An agent that names its model as text gets the auxiliary
+ * model of that name, or else the trained model. The metric `model_fault` is 1 for rollouts that
+ * end with a `ModelFault`, otherwise 0.
  * @throws ConfigError for an invalid name
  */
 export function aiSdkWorkflow<Create extends CreateProvider, Args = AnyArgs>({

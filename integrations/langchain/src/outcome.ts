@@ -3,6 +3,7 @@ import { causesOf } from '@trinity-rft/core/support';
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**
+ * Kind of fault:
  * - `max_turns`: the agent reached its limit of steps or calls without an answer
  * - `model_behavior`: a call or a final answer that does not fit its schema
  */

@@ -3,6 +3,7 @@ import { MaxTurnsExceededError, ModelBehaviorError, ModelRefusalError } from '@o
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**
+ * Kind of fault:
  * - `max_turns`: the agent reached its limit of turns without an answer
  * - `model_behavior`: an unknown tool or handoff, or a final answer that does not fit `outputType`
  * - `refusal`: the model refused to answer

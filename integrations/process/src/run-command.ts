@@ -15,7 +15,10 @@ export interface Command {
   readonly args?: readonly string[];
   /** Working directory. @default the working directory of this process */
   readonly cwd?: string;
-  /** Additional variables, which override those of this process and of the endpoint. */
+  /**
+   * Additional environment variables, which override the variables of this process and of the
+   * endpoint.
+   */
   readonly env?: Readonly<Record<string, string>>;
   /**
    * Text for standard input, which is then closed.
@@ -61,7 +64,7 @@ export async function runCommand(
   const startMs = performance.now();
   const transcript = createTranscript(command.transcriptLimit);
   const child = start(endpoint, command);
-  // If no file descriptors are free, there are no pipes, and the child emits an error.
+  // If no file descriptors are free, the child has no pipes, and the child emits an error.
   child.stdout?.setEncoding('utf8').on('data', (text: string) => transcript.add('stdout', text));
   child.stderr?.setEncoding('utf8').on('data', (text: string) => transcript.add('stderr', text));
   // Ignores write errors, because a program need not read its input.
@@ -117,7 +120,7 @@ async function untilExit(
   }
 }
 
-/** Kills the process group with SIGTERM, then SIGKILL, and waits for the rest of the output. */
+/** Kills the process group with SIGTERM, then SIGKILL, and waits for the remaining output. */
 async function endGroup(child: ChildProcess, closed: Promise<void>): Promise<void> {
   killGroup(child, 'SIGTERM');
   for (let waited = 0; waited < graceMs && killGroup(child, 0); waited += 20) await sleep(20);

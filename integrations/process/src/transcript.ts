@@ -9,7 +9,7 @@ export interface Transcript {
   add(stream: TranscriptLine['stream'], text: string): void;
   /** Kept text of one stream. */
   text(stream: TranscriptLine['stream']): string;
-  /** Kept lines. If characters were dropped, the first line says so. */
+  /** Kept lines. If characters were dropped, the first line states this. */
   lines(): readonly TranscriptLine[];
 }
 

@@ -109,7 +109,7 @@ class Client {
   readonly #address: string;
   readonly #rewards = new Map<string, Rewards>();
   readonly #ok = new Map<string, boolean>();
-  /** Problems that the server reported, including those of attempts that were repeated. */
+  /** Problems that the server reported, including problems of attempts that were then repeated. */
   readonly #errors: Problem[] = [];
   #requests = 0;
 

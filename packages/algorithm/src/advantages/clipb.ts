@@ -20,7 +20,10 @@ const args = {
   ),
 };
 
-/** Standard deviation below which all effects count as equal, so that no token is an outlier. */
+/**
+ * Standard deviation of the effects below which all effects count as equal, so that no token is an
+ * outlier.
+ */
 const smallestDeviation = 1e-12;
 
 /**

@@ -64,8 +64,8 @@ export const jsd = defineAdvantagePart({
 });
 
 /**
- * Largest t - s that `gradient` exponentiates, so that tokens with a tiny student probability do
- * not dominate the batch.
+ * Largest t - s (teacher minus student log-probability) that `gradient` exponentiates, so that
+ * tokens with a tiny student probability do not dominate the batch.
  */
 const largestGap = 20;
 

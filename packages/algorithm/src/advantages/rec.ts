@@ -1,6 +1,6 @@
 /**
  * Advantage function whose baseline is the mean reward of the kept rollouts. Bad rollouts may be
- * dropped at random so that they do not outnumber good ones.
+ * dropped at random so that they do not outnumber good rollouts.
  */
 import { booleanArg, choiceArg, numberArg, createRandom, deriveSeed } from '@trinity-rft/core';
 import { populationStd } from '@trinity-rft/core/internal';

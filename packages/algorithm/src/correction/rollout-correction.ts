@@ -1,6 +1,7 @@
 /**
- * Corrects a loss for the difference between the sampler's and the trainer's log-probabilities.
- * They differ if the sampler is another program, or uses another number format or older weights.
+ * Corrects a loss for the difference between the sampler's and the trainer's log-probabilities. The
+ * log-probabilities differ if the sampler is another program, or uses another number format or
+ * older weights.
  */
 import type { LossInput, LossOutput, Metrics, PolicyLossFn } from '@trinity-rft/core';
 import { mismatchMetrics } from './mismatch-metrics.js';

@@ -17,7 +17,7 @@ export interface WeightOptions {
 }
 
 interface Weights {
-  /** Weight of each token; 1 if it was not sampled. [N] */
+  /** Weight of each token; 1 for tokens that were not sampled. [N] */
   readonly weights: Float64Array;
   readonly metrics: Metrics;
 }

@@ -146,7 +146,8 @@ export function definePolicyLoss<S extends ArgSpec>(
 
 /**
  * Defines a policy loss that is a sum of terms or a loss of the whole batch. `open` receives the
- * aggregation of the argument `lossAggMode`, or that of the algorithm if the argument is not set.
+ * aggregation of the argument `lossAggMode`, or the aggregation of the algorithm if the argument is
+ * not set.
  */
 export function composePolicyLoss<S extends ArgSpec>(
   { args: own, doc = noDoc, needs = { rollouts: true }, ratios }: DescribedLoss<S>,

@@ -103,9 +103,8 @@ export function createAlgorithm(
 }
 
 /**
- * Decides where advantages are computed. They are computed on explore steps, in which groups are
- * complete, unless the function needs a critic or penalised rewards. Then they are computed on
- * train batches.
+ * Decides where advantages are computed: on train batches if the function needs a critic or
+ * penalised rewards, otherwise on explore steps, in which groups are complete.
  */
 function placed(
   { advantage, batchAdvantage }: AdvantageStrategy,

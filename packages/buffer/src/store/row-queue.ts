@@ -131,7 +131,7 @@ interface Taker {
   /** Rows set aside for this taker, in queue order. */
   readonly stale: StoredRow[];
   readonly serve: (picked: Pick<Grant, 'used' | 'recordedStep'>) => void;
-  /** Ends the call without rows, because none are left. */
+  /** Ends the call without rows, because no rows are left. */
   readonly end: () => void;
   readonly reject: (error: Error) => void;
 }

@@ -1,6 +1,6 @@
 /**
  * Advantages that are one number per rollout, computed from the rewards of all rollouts of the
- * task. They are available on explore steps and on train batches.
+ * task. These advantages are available on explore steps and on train batches.
  */
 import {
   type AdvantageFn,
@@ -180,7 +180,7 @@ function runReturn(
   );
 }
 
-/** Sets advantages and returns to score * actionMask. */
+/** Returns `advantages` and `returns`, both equal to score * actionMask. */
 function spread(
   input: AdvantageInput,
   scores: Float64Array,

@@ -15,8 +15,8 @@ type Run = readonly Experience[];
 /**
  * Returns R'_i = R_i (1 - penalty * q_i / n), where q_i is the rank of rollout i of n, from 0.
  * Ranks are in ascending order of the mean log-probability over trained tokens, or with
- * `ignoreMask` over all response tokens. Ties keep the order of the list. A group of one keeps its
- * reward.
+ * `ignoreMask` over all response tokens. Ties keep the order of the list. A single rollout keeps
+ * its reward.
  * @see He et al., Rewarding the Unlikely, arXiv:2506.02355, section 4
  */
 function penaliseRanks(
@@ -47,8 +47,8 @@ function meanLogprob(run: Run, ignoreMask: boolean): number {
 }
 
 /**
- * Copies `count` random groups, drawn with replacement. Seed and batch determine the choice. The
- * copies get new ids.
+ * Copies `count` random groups, drawn with replacement. The seed and the batch determine which
+ * groups are drawn. The copies get new ids.
  */
 export function duplicateGroups(
   groups: readonly (readonly Experience[])[],

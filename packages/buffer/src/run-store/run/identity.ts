@@ -101,7 +101,8 @@ async function write({ run }: RunContext, db: Connection, claim: RunClaim): Prom
 }
 
 /**
- * Returns the reason why the claim is for another training run, or undefined if it is for this one.
+ * Returns the reason why the claim is for another training run, or undefined if the claim is for
+ * this training run.
  */
 function mismatch(name: string, known: Identity, claim: RunClaim): string | undefined {
   const isHere = known.host === claim.host;
