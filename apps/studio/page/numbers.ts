@@ -37,7 +37,7 @@ export function agoText(milliseconds: number): string {
   return relative.format(-Math.floor(seconds / size), unit);
 }
 
-/** Duration in its largest unit. */
+/** Formats a duration in its largest unit, such as `3 hours`. */
 export function durationText(seconds: number): string {
   const [unit, size] = unitOf(seconds);
   const count = Math.round(seconds / size);

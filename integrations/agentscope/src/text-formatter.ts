@@ -1,9 +1,13 @@
-/** Converts messages to those of chat completions, for agents that read and write text. */
+/**
+ * Converts AgentScope's messages to messages of chat completions, for agents that read and write
+ * text.
+ */
 import { ModelError } from '@trinity-rft/core';
 import type { ContentBlock, Message, OutputBlock, TextBlock } from './message.js';
 
 /**
- * Converts a message without its thoughts, like AgentScope's own formatter.
+ * Converts a message to messages of chat completions, without its thoughts, as AgentScope's own
+ * formatter does.
  * @throws ModelError 400 for data blocks
  */
 export function wireMessages({ role, name, content }: Message): Record<string, unknown>[] {

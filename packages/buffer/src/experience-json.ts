@@ -4,7 +4,7 @@
  */
 import { type Experience, responseLength, uid } from '@trinity-rft/core';
 
-/** Result of {@link experienceJson}. Its keys are those of Trinity-RFT. */
+/** Result of {@link experienceJson}. The keys are the same as in Trinity-RFT. */
 export interface ExperienceJson {
   /** `batch/task/run/step/suffix` */
   readonly eid: string;

@@ -27,7 +27,10 @@ export const withPlugins = (command: Command): Command =>
       [],
     );
 
-/** Plugins of the command line, and directories of `TRINITY_PLUGIN_DIRS`, as in Trinity-RFT. */
+/**
+ * Returns the plugins of the command line, and the directories in `TRINITY_PLUGIN_DIRS`, as
+ * Trinity-RFT does.
+ */
 export const pluginsOf = ({
   plugin,
   pluginDir,
@@ -61,7 +64,10 @@ export function fileOf(command: string, file: string | undefined, { config }: Fi
   );
 }
 
-/** Reads the vocabulary of configurations. @throws ConfigError for plugins that cannot be loaded */
+/**
+ * Loads the algorithms and engines that a configuration can name, including those of plugins.
+ * @throws ConfigError for plugins that cannot be loaded
+ */
 export async function readVocabulary(given: PluginOptions): Promise<Vocabulary> {
   const { loadExtensions } = await import('@trinity-rft/launcher/parts');
   const { algorithms, engines } = await loadExtensions(pluginsOf(given));
@@ -69,7 +75,7 @@ export async function readVocabulary(given: PluginOptions): Promise<Vocabulary> 
 }
 
 /**
- * Parses a port; undefined if none was given.
+ * Parses a port; returns undefined for a missing text.
  * @throws ConfigError when the text is not a port
  */
 export function portOf(text: string | undefined): number | undefined {

@@ -24,6 +24,6 @@ export function restartWithServerFlags(): void {
   process.execve?.(execPath, [execPath, ...execArgv, ...missing, ...argv.slice(1)], process.env);
 }
 
-/** Flags of this process for a child that computes instead of serving. */
+/** Flags of this process without {@link serverFlags}, for child processes that compute. */
 export const flagsOfOthers = (): readonly string[] =>
   process.execArgv.filter((flag) => !serverFlags.includes(flag));

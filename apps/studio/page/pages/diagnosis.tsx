@@ -102,11 +102,11 @@ function Shown({ run, rollouts }: { readonly run: string; readonly rollouts: Fil
   );
 }
 
-/** True if the filter has more than example rows. */
+/** True if the filter contains more than the ids of examples. */
 const isFilter = (filter: Filter): boolean =>
   filter.ids === undefined || Object.keys(filter).length > 1;
 
-/** Filter as query of the page of rollouts. */
+/** Query of the rollouts page for the filter. */
 const filterOf = (filter: Filter) =>
   Object.fromEntries(
     Object.entries(filter)

@@ -20,7 +20,7 @@ interface Entry {
   readonly problem?: string | undefined;
 }
 
-/** Minimum time between turns to show without a tool call, in seconds. */
+/** Seconds from which the time between two turns is shown even without a tool call. */
 const shortest = 0.05;
 
 interface TimelineViewProps extends Trace {

@@ -26,10 +26,10 @@ const args = {
 
 /**
  * Computes the loss of pairs. Even rows are chosen answers, and the odd row after each is the
- * rejected one. C is the sum of x - f over the trained tokens of the chosen answer, and J that of
- * the rejected answer. With z = beta (C - J) and e = `labelSmoothing`:
- * l = -(1 - e) log sigmoid(z) - e log sigmoid(-z), dl/dz = sigmoid(z) - (1 - e), dz/dx = beta for
- * tokens of chosen answers, -beta for others.
+ * rejected answer. C is the sum of x - f over the trained tokens of the chosen answer, and J that
+ * of the rejected answer. With z = beta (C - J) and e = `labelSmoothing`: l = -(1 - e) log
+ * sigmoid(z) - e log sigmoid(-z), dl/dz = sigmoid(z) - (1 - e), dz/dx = beta for tokens of chosen
+ * answers, -beta for others.
  *
  * With `pairing` `each` the loss is the mean over pairs; with `batch`, as in Trinity-RFT, C and J
  * are sums over the whole batch. Aggregation modes have no effect. Metrics `dpo_loss`,

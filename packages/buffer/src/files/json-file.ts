@@ -38,7 +38,7 @@ export async function readJsonFile(
 interface Line {
   /** Line number, from 1. */
   readonly number: number;
-  /** Excludes the line end and byte order mark. */
+  /** Line without the line end and byte order mark. */
   readonly text: string;
   /** False if the bytes are not UTF-8. */
   readonly valid: boolean;

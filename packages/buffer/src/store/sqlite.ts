@@ -30,7 +30,10 @@ export interface SqliteExperienceStoreOptions extends Omit<LeaseStoreOptions, 'f
   readonly followWriter?: FollowOptions;
   /** Training run that owns the store. @default the store may belong to any training run */
   readonly owner?: StoreOwner;
-  /** Called with a text if a store of an earlier version contains experiences that cannot be verified. */
+  /**
+   * Called with a text if a store of an earlier version contains experiences that cannot be
+   * verified.
+   */
   readonly onNotice?: (text: string) => void;
 }
 
@@ -45,10 +48,10 @@ export interface FollowOptions {
 }
 
 /**
- * Opens or creates the store. Only one operating-system process at a time may have it open. The
- * operating system holds the lock, so a killed process leaves no lock.
- * @throws BufferError if another process has it open, or if the file is damaged, belongs to another
- * program or is from a newer version
+ * Opens or creates the store. Only one operating-system process at a time may have the store open.
+ * The operating system holds the lock, so a killed process leaves no lock.
+ * @throws BufferError if another process has the store open, or if the file is damaged, belongs to
+ * another program or is from a newer version
  */
 export function sqliteExperienceStore(options: SqliteExperienceStoreOptions): ExperienceStore {
   const { path, followWriter, onNotice, owner } = options;
@@ -92,8 +95,8 @@ export type ExperienceWriter = Pick<ExperienceStore, 'put' | 'explorerState' | '
 
 /**
  * Opens or creates the store only to add experiences. The owner may have the store open at the same
- * time. It receives the added experiences if it was opened with `followWriter`. A store can have
- * only one writer at a time.
+ * time, and receives the added experiences if it opened the store with `followWriter`. A store can
+ * have only one writer at a time.
  * @throws BufferError as {@link sqliteExperienceStore}
  */
 export function sqliteExperienceWriter({
@@ -179,7 +182,10 @@ function openDatabase(path: string): DatabaseSync {
   }
 }
 
-/** Holds an exclusive lock on an empty database next to the store. @returns function that releases it */
+/**
+ * Holds an exclusive lock on an empty database next to the store.
+ * @returns function that releases the lock
+ */
 function lock(path: string, suffix = 'lock'): () => void {
   const holder = openSqlite(`${path}.${suffix}`);
   try {

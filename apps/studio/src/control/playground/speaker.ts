@@ -1,4 +1,6 @@
-/** Entry of the process of one model, which answers and scores. The process ends with the studio. */
+/**
+ * Entry of the process of one model, which answers and scores. The process ends with the studio.
+ */
 import {
   createChatFormat,
   loadTokenizer,

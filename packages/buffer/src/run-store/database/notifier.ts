@@ -4,8 +4,8 @@ export interface Notifier {
   /** Signals that something was committed. */
   readonly notify: () => void;
   /**
-   * Calls `callback` after each signal, including those of this process. @returns function that
-   * stops listening
+   * Calls `callback` after each signal, including those of this process.
+   * @returns function that stops listening
    */
   readonly listen: (callback: () => void) => () => void;
   readonly close: () => void;

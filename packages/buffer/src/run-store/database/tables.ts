@@ -41,7 +41,7 @@ interface RunRow {
   is_last: Generated<number>;
   /** Id of the last batch. */
   batches: Generated<number>;
-  /** Place of the last completed batch. */
+  /** Place of the last completed batch in the order of completion. */
   completed: Generated<number>;
   end_step: number | null;
   pruned_step: Generated<number>;
