@@ -9,8 +9,8 @@ import { toolCallParsers } from '../tool-call-parser/table.js';
 type ToolCallParserName = keyof typeof toolCallParsers;
 
 /**
- * Sentences of chat templates, with the parser to use. These templates describe calls in a syntax
- * that differs from the one that models write.
+ * Sentences by which chat templates are recognised, with the parser to use. These templates
+ * describe calls in a syntax that differs from what the models write.
  */
 const described: readonly (readonly [string, ToolCallParserName])[] = [
   ['functools[', 'phi4_mini_json'],
@@ -79,7 +79,7 @@ function printedCall(template: ChatTemplate): string {
 
 function readsProbe(name: ToolCallParserName, printed: string): boolean {
   const { markers, parse } = toolCallParsers[name];
-  // Without its first marker, a parser would read the inner part of another syntax.
+  // If its first marker is not printed, a parser might read the inner part of another syntax.
   if (!printed.includes(markers[0] ?? '')) return false;
   const sameSpaces = (args: string): string => args.replace(/"key": ?/, '"key": ');
   return parse(printed, { tools: [probeTool] }).toolCalls.some(
@@ -87,7 +87,7 @@ function readsProbe(name: ToolCallParserName, printed: string): boolean {
   );
 }
 
-/** The parser for reasoning; undefined if the template mentions none. */
+/** Name of the reasoning parser; undefined if the template mentions no marker of reasoning. */
 export function detectReasoningParser({
   source,
 }: ChatTemplate): keyof typeof reasoningParsers | undefined {

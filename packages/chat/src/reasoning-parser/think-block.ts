@@ -6,7 +6,9 @@ import { trimLineBreaks } from '../jinja/text-methods.js';
 import type { PromptEnd, ReasoningParse, ReasoningParser } from './types.js';
 
 interface BlockOptions extends Partial<Omit<ReasoningParser, 'parse'>> {
-  /** Matches the start of a call that ends an unclosed block. @default calls do not end a block */
+  /**
+   * Matches the start of a tool call that ends an unclosed block. @default calls do not end a block
+   */
   readonly callStart?: RegExp;
 }
 
@@ -74,7 +76,7 @@ export const gemma4 = thinkBlock({
 /** Parser for Mistral's reasoning models from Ministral 3 on. */
 export const mistral = thinkBlock({ markers: ['[THINK]', '[/THINK]'] });
 
-/** State at the end of a prompt. */
+/** State of reasoning at the end of a prompt. */
 export function promptEnd(text: string, [open, close]: ReasoningParser['markers']): PromptEnd {
   const end = text.trimEnd();
   if (end.endsWith(open)) return 'open';

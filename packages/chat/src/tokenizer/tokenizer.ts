@@ -100,7 +100,7 @@ const msFor = (text: string): number => Math.ceil(1_000 + text.length / 100);
 
 /**
  * True if a pattern of the files repeats a group. If the group itself contains a repetition, as in
- * `(a+)+$`, the pattern can take practically forever on a short text.
+ * `(a+)+$`, the pattern can take exponential time even for a short text.
  */
 const hasNestedRepeats = (tokenizer: JsonObject): boolean =>
   [tokenizer['normalizer'], tokenizer['pre_tokenizer']].some((part) =>

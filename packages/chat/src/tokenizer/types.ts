@@ -1,4 +1,3 @@
-/** Interface of a tokenizer. */
 import type { TokenizerFiles } from './files.js';
 
 export interface DecodeOptions {
@@ -21,11 +20,11 @@ export interface Tokenizer {
    * `eos_token`.
    */
   readonly eosTokenIds: readonly number[];
-  /** Ids for the start of a text that no chat template has rendered, such as `bos_token`. */
+  /** Ids to put before a text that no chat template has rendered, such as the id of `bos_token`. */
   readonly prefixIds: readonly number[];
   /** Texts of `bos_token`, `eos_token`, `pad_token` and `unk_token`, for chat templates. */
   readonly specialTokens: Readonly<Record<string, string>>;
-  /** Chat templates by name; the main one is `default`. */
+  /** Chat templates by name; the name of the main template is `default`. */
   readonly chatTemplates: Readonly<Record<string, string>>;
   tokenToId(token: string): number | undefined;
   idToToken(id: number): string | undefined;

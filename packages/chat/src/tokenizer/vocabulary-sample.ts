@@ -36,7 +36,7 @@ export function vocabularySample(tokenizer: Tokenizer): VocabularySample {
   };
 }
 
-/** Special tokens, as text that a model reads. */
+/** Text with special tokens between letters. */
 function specialText(tokenizer: Tokenizer): string {
   const ids = [...tokenizer.specialTokenIds].toSorted((a, b) => a - b).slice(0, specialCount);
   return `a${ids.map((id) => `${tokenizer.decode([id])}b`).join('')}`;

@@ -1,5 +1,5 @@
 /**
- * Finds the start and end of JSON values in a text, so that parts of it can be kept exactly as the
+ * Finds the start and end of JSON values in a text, so that the values can be kept exactly as the
  * model wrote them.
  */
 

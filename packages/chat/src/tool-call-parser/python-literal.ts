@@ -1,7 +1,7 @@
 /** Reads Python literals as values that can be printed as JSON. */
 import { Float, type Value } from '../jinja/values.js';
 
-/** A reader with a position in a text, which advances as it reads. */
+/** Reader of Python literals at a position in a text; reading advances the position. */
 export class PythonReader {
   readonly #text: string;
   readonly #quotes: 'python' | 'unescaped';
@@ -41,8 +41,8 @@ export class PythonReader {
   }
 
   /**
-   * Reads a name. It also accepts names of tools with hyphens and dots, which Python does not
-   * allow.
+   * Reads a name. Also accepts hyphens and dots, which names of tools may contain in contrast to
+   * Python's names.
    */
   name(): string {
     this.#skipSpace();
@@ -104,7 +104,8 @@ export class PythonReader {
   }
 
   /**
-   * Reads strings, and joins adjacent ones. Models also write line breaks in quotes of any kind.
+   * Reads adjacent strings and joins them. Quotes of any kind may contain line breaks, because
+   * models write strings with line breaks in all of them.
    */
   #strings(): string {
     let text = '';

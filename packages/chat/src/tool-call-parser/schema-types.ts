@@ -66,8 +66,8 @@ export function typesOf(schemas: readonly unknown[], root: Schema): readonly str
 }
 
 /**
- * Returns the types that are in all lists. If there are none, no value is valid, and the types of
- * the first list are returned.
+ * Returns the types that are in all lists. If no type is in all lists, no value is valid, and the
+ * types of the first list are returned.
  */
 function inAll(lists: readonly (readonly string[])[]): readonly string[] {
   const [first = [], ...others] = lists;
@@ -75,7 +75,7 @@ function inAll(lists: readonly (readonly string[])[]): readonly string[] {
   return common.length > 0 ? common : first;
 }
 
-/** Schemas that a value must satisfy in addition to the given one. */
+/** Schemas that a value must satisfy in addition to the given schema. */
 function required({ $ref: reference, allOf }: Schema, root: Schema): readonly unknown[] {
   const parts: readonly unknown[] = Array.isArray(allOf) ? allOf : [];
   return typeof reference === 'string' ? [pointed(root, reference), ...parts] : parts;
@@ -104,7 +104,7 @@ function typeOfValue(value: unknown): string {
   return Number.isInteger(value) ? 'integer' : typeof value;
 }
 
-/** Resolves `#`, and JSON pointers after it. */
+/** Resolves `#`, and `#` followed by a JSON pointer. */
 function pointed(root: Schema, reference: string): unknown {
   if (!reference.startsWith('#')) return undefined;
   return reference

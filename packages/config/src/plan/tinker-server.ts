@@ -1,4 +1,4 @@
-/** Plans the server of `model.tinker`, and the commands that start it. */
+/** Plans the server of `model.tinker`, and the commands that start the server. */
 import { join } from 'node:path';
 import { diskAt } from '../resolve/base/disk.js';
 import type { StageConfig } from '../resolve/base/resolved.js';
@@ -7,7 +7,7 @@ import { addressOptions, quoted, servedModel } from './shell.js';
 export interface TinkerServerPlan {
   /** Address of the server; undefined for hosted Tinker. */
   readonly url: string | undefined;
-  /** Program to start at that address. */
+  /** Program to start at the address. */
   readonly program: 'TuFT' | 'SkyRL';
   /**
    * Text that follows "is started with" in the plan, such as that the model folder must be copied to
@@ -16,7 +16,7 @@ export interface TinkerServerPlan {
   readonly note: string;
   /** Shell lines that write the files of {@link command}. */
   readonly files: readonly string[];
-  /** Command that starts the server; undefined if it need not be started. */
+  /** Command that starts the server; undefined if the server need not be started. */
   readonly command: string | undefined;
 }
 

@@ -129,7 +129,7 @@ function addAlias(root: JsonSchema, section: readonly string[], from: string, to
       : { ...known, description: `Another name of ${to}.` };
 }
 
-/** Returns the schema of an item, which the file may have instead of the list. */
+/** Returns the schema of a list's item, because the file may contain one item instead of a list. */
 function single(schema: JsonSchema): readonly JsonSchema[] {
   return schema['items'] === undefined ? [] : [schema['items'] as JsonSchema];
 }

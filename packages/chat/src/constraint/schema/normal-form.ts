@@ -199,7 +199,7 @@ export function nodeOf(schema: unknown, path: string): SchemaNode | boolean {
   throw invalidRequest(path, `is ${quote(schema)}`, 'a schema');
 }
 
-/** Dependencies by property, from the keywords of all drafts. */
+/** Pairs of a property and what its presence requires, from the keywords of all drafts. */
 function dependencies(schema: JsonSchema): readonly (readonly [string, unknown])[] {
   return ['dependentRequired', 'dependentSchemas', 'dependencies'].flatMap((keyword) =>
     Object.entries((schema[keyword] as JsonSchema | undefined) ?? {}),

@@ -1,6 +1,9 @@
 /** Metadata values with their number type in the file, and their encoding. */
 
-/** Number types by name, with their number in the format and their encoders. */
+/**
+ * Types of fixed size by name, with their type number in GGUF, their size in bytes and their
+ * encoder.
+ */
 const scalars = {
   u32: { number: 4, bytes: 4, write: (to: Buffer, value: number) => to.writeUInt32LE(value) },
   i32: { number: 5, bytes: 4, write: (to: Buffer, value: number) => to.writeInt32LE(value) },

@@ -4,14 +4,14 @@ import type { GgufFile } from '../file/gguf-file.js';
 import type { Keys } from './keys.js';
 
 /**
- * Tensor with the divisors of the rotary frequencies, which llama.cpp's converter computes for Llama
+ * Tensor with the divisors of the rotary frequencies. llama.cpp's converter computes them for Llama
  * 3.1 and later.
  */
 export const ropeFactorsName = 'rope_freqs.weight';
 
 /**
- * Tensors with the divisors of longrope: for sequences of up to the original length, and for longer
- * ones.
+ * Tensors with the divisors of longrope: for sequences up to the original context length, and for
+ * longer sequences.
  */
 export const longRopeNames = {
   short_factor: 'rope_factors_short.weight',
@@ -81,7 +81,9 @@ function longRope(
   };
 }
 
-/** Common settings of Llama 3.1 and 3.2, which only differ in the factor, the largest divisor. */
+/**
+ * Settings that Llama 3.1 and 3.2 share. The models differ only in `factor`: the largest divisor.
+ */
 const llama3 = { rope_type: 'llama3', low_freq_factor: 1, high_freq_factor: 4 } as const;
 const llama3Context = 8192;
 

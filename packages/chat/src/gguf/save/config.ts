@@ -7,7 +7,6 @@ import { refused } from '../file/failure.js';
 import { configDefaults, type FamilyName } from '../model/config-defaults.js';
 import { savedFamilies, type SavedFamily } from './families.js';
 
-/** Name of the file with the keys, for messages. */
 const configFile = 'config.json';
 
 export type Json = Readonly<Record<string, unknown>>;

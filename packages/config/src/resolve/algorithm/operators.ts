@@ -31,7 +31,7 @@ export function deriveOperators(
   return [];
 }
 
-/** Inserts the maximum response length, to which arguments of a preset can refer by name. */
+/** Replaces the argument `max_response_tokens` of a preset by the maximum response length. */
 const withLength = ({ name, args }: PartConfig, maxResponseTokens: number): PartConfig => ({
   name,
   args: Object.fromEntries(

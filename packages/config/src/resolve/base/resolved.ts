@@ -194,11 +194,11 @@ export interface ModelConfig extends Resolved<typeof model> {
   /** Hub id of the model, if the file names the model by its hub id. */
   readonly hubId: string | undefined;
   /**
-   * True to start from the last checkpoint of the stage before; `modelPath` then names the model of
-   * the latest stage that names one.
+   * True to start from the last checkpoint of the previous stage. `modelPath` then names the model
+   * of the latest stage before that names a model.
    */
   readonly fromPreviousStage: boolean;
-  /** Jinja template that replaces the one of the model folder. */
+  /** Jinja template that replaces the chat template of the model folder. */
   readonly chatTemplate: string | undefined;
   /** Maximum number of tokens of prompt and response together. */
   readonly maxModelLen: number;
@@ -214,24 +214,28 @@ export interface ModelConfig extends Resolved<typeof model> {
   readonly base: BaseWeights;
 }
 
-/** Kind of the weights with which a stage starts, which lie below its adapter if it has one. */
+/**
+ * Weights that a stage starts with. If the stage has an adapter, these are the adapter's base
+ * weights.
+ */
 export interface BaseWeights {
   /** Format of the integers; undefined for floating point numbers. */
   readonly quantization: Quantization | undefined;
   /**
-   * Adapter that the stage starts with and continues; undefined if the stage starts without one.
+   * Adapter that the stage starts with and continues; undefined if the stage starts without an
+   * adapter.
    */
   readonly continued: ContinuedAdapter | undefined;
   /** True if the engine of the stage can quantise. */
   readonly canQuantize: boolean;
 }
 
-/** An adapter on quantised weights, with which it cannot be merged. */
+/** An adapter that cannot be merged, because its base weights are quantised. */
 export interface ContinuedAdapter {
   readonly quantization: Quantization;
   /** Absolute path or hub id of the model below the adapter. */
   readonly modelPath: string;
-  /** Undefined if it is stored in a folder that cannot be read. */
+  /** Undefined if the folder of a stored adapter cannot be read. */
   readonly adapter: AdapterShape | undefined;
 }
 
@@ -331,7 +335,7 @@ export interface TasksetConfig
    */
   readonly workflow: string | undefined;
   readonly rewardFn: string | undefined;
-  /** Sampling arguments, with the model's values for those that the file does not set. */
+  /** Sampling arguments, with the model's values for arguments that the file does not set. */
   readonly rolloutArgs: Required<RolloutArgs>;
   /** Number of rollouts per task. */
   readonly repeatTimes: number;
@@ -391,7 +395,7 @@ export interface ExplorerConfig extends Omit<
   readonly serve: ServeConfig;
 }
 
-/** Address of mode `serve`, and the interval at which it checks for a newer checkpoint. */
+/** Address of mode `serve`, and the interval at which the server checks for a newer checkpoint. */
 export interface ServeConfig extends Resolved<typeof serveKeys> {}
 
 /**
@@ -477,7 +481,7 @@ export interface SynchronizerConfig extends Resolved<typeof synchronizer> {
   readonly trainerSyncInterval: number;
 }
 
-/** Arguments by the name of the monitor. Their keys are those of the YAML file. */
+/** Arguments by the name of the monitor, with the keys of the YAML file. */
 export type MonitorArgs = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 export interface MonitorConfig extends Resolved<typeof monitor> {
