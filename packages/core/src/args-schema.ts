@@ -84,8 +84,8 @@ function validate<A>(schema: ArgsSchema<A>, args: Args, { key, code }: ArgsOwner
 }
 
 /**
- * Converts an issue of the schema to one problem, or to one per key if the issue lists unknown
- * keys.
+ * Converts an issue of the schema to one problem, or to one problem per key if the issue lists
+ * unknown keys.
  */
 function problemsOf(
   issue: Issue,

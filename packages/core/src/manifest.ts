@@ -95,8 +95,8 @@ export async function verifyFolder(
 
 /**
  * Reads a small file of a model folder; undefined if it does not exist.
- * @throws CheckpointError if the folder is a checkpoint whose manifest names the file, and it is missing
- * or differs from its digest
+ * @throws CheckpointError if the folder is a checkpoint whose manifest names the file, and it is
+ * missing or differs from its digest
  */
 export async function readStored(file: string): Promise<Buffer | undefined> {
   const bytes = await readFile(file).catch((error: unknown) => {

@@ -10,8 +10,8 @@ export interface TinkerServerPlan {
   /** Program to start at the address. */
   readonly program: 'TuFT' | 'SkyRL';
   /**
-   * Text that follows "is started with" in the plan, such as that the model folder must be copied to
-   * the server; may be empty.
+   * Text that follows "is started with" in the plan, such as that the model folder must be copied
+   * to the server; may be empty.
    */
   readonly note: string;
   /** Shell lines that write the files of {@link command}. */

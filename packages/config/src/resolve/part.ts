@@ -31,7 +31,7 @@ export function asPart(context: StageContext, needs: PartNeeds): StageContext {
 
 /**
  * Derives the size of an explore step from the size of a train step, because files of Trinity-RFT
- * for trainers only set the latter.
+ * for trainers only set the size of a train step.
  */
 function withBatchSize(context: StageContext, { algorithm }: PartNeeds): StageContext {
   const { buffer } = context.input;

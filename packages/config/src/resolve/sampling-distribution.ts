@@ -13,8 +13,8 @@ interface Cut {
 }
 
 /**
- * Checks the settings of rollouts. Does not check those of evaluation, whose samples are not
- * trained on.
+ * Checks the settings of rollouts. Does not check the settings of evaluations, because their
+ * samples are not trained on.
  */
 export function checkDistribution(
   context: StageContext,

@@ -12,11 +12,12 @@ import { z } from 'zod';
  */
 export type KeyStatusName = 'notSupported' | 'ignored';
 
-/**
- * Options of a status. `values` are the values that the status applies to. @default all values
- * except those in `except`, or all except the default of the key
- */
+/** Options of a status. */
 export interface StatusOptions<V = unknown> {
+  /**
+   * Values that the status applies to. @default all values except those in `except`, or all except
+   * the default of the key
+   */
   readonly values?: readonly V[];
   /** Values that the status does not apply to. */
   readonly except?: readonly unknown[];

@@ -32,7 +32,10 @@ export function hasInterpolation(text: string): boolean {
  */
 const maxDepth = 16;
 
-/** Splits a string into parts. `\${` stands for a literal `${`. @throws ExpressionProblem */
+/**
+ * Splits a string into parts. `\${` stands for a literal `${`.
+ * @throws ExpressionProblem
+ */
 export function parseExpression(text: string, depth = 0): Expression {
   if (depth > maxDepth)
     throw new ExpressionProblem(

@@ -77,7 +77,7 @@ export function childOf(node: Node, part: string | number): Node | undefined {
   return undefined;
 }
 
-/** Returns the node at a path, or undefined if the file does not set it. */
+/** Returns the node at a path, or undefined if the file has no value there. */
 export function nodeAt(root: Node, path: KeyPath): Node | undefined {
   let node: Node | undefined = root;
   for (const part of path) node = node === undefined ? undefined : childOf(node, part);

@@ -29,7 +29,8 @@ export interface Compiler {
   /** The texts that satisfy all of the schemas. */
   texts(nodes: readonly (SchemaNode | boolean)[]): Language;
   /**
-   * Texts that satisfy all of the schemas, as a list; undefined if the schemas do not enumerate them.
+   * Texts that satisfy all of the schemas, as a list; undefined if the schemas do not enumerate
+   * them.
    */
   namedTexts(nodes: readonly (SchemaNode | boolean)[]): readonly string[] | undefined;
   /** The texts in which a pattern matches. */

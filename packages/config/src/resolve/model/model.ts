@@ -87,8 +87,8 @@ interface FoundModel {
 }
 
 /**
- * Reads the shape of a model. Reports a multimodal one unless the embedded engine, which uses only
- * the text part, both trains and samples.
+ * Reads the shape of a model. Reports a multimodal model unless the embedded engine, which uses
+ * only the text part, both trains and samples.
  */
 function readShape(context: StageContext, found: FoundModel): ModelShape | undefined {
   const { folder, engine, isInherited } = found;
