@@ -18,7 +18,7 @@ export interface ConversationInput {
 
 export interface EncodedConversation {
   readonly tokens: readonly number[];
-  /** Number of tokens before the first one to train on. */
+  /** Number of tokens before the first token to train on. */
   readonly promptLength: number;
   /**
    * 1 for tokens to train on, including stop tokens; 0 for other tokens. Aligned to

@@ -48,7 +48,7 @@ import {
 } from './source/problem.js';
 
 export interface ParseConfigOptions extends NameTables {
-  /** Name shown in messages. @default "config.yaml" */
+  /** Name of the file in messages. @default "config.yaml" */
   readonly file?: string;
   /**
    * Environment variables that `${oc.env:...}` reads. @default the environment of the
@@ -58,8 +58,8 @@ export interface ParseConfigOptions extends NameTables {
   /** Base of relative paths. @default the working directory of the operating-system process */
   readonly cwd?: string;
   /**
-   * Suffix of the training run's name, such as `20260701093000`. It is used if the folder of the
-   * training run has content that must not be continued.
+   * Suffix of the training run's name, such as `20260701093000`. Used if the folder of the training
+   * run has content that must not be continued.
    */
   readonly timestamp?: string;
   /**
@@ -71,7 +71,7 @@ export interface ParseConfigOptions extends NameTables {
   readonly overridesName?: string;
   /** Engines that the file may choose, by name. The first engine is the default. */
   readonly engines: EngineFactsTable;
-  /** Algorithms and parts that the file may name. @default the built-in ones */
+  /** Algorithms and parts that the file may name. @default the built-in tables */
   readonly algorithms?: AlgorithmTables;
 }
 

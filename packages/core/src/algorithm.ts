@@ -48,7 +48,7 @@ export interface LossInput {
   readonly advantages: Float32Array;
   /** Log-probabilities under the frozen reference, if the algorithm uses a reference. [N] */
   readonly refLogprobs?: Float32Array;
-  /** Entropy in nats, if the algorithm uses it. [N] */
+  /** Entropy in nats of each token's distribution, if the algorithm uses the entropy. [N] */
   readonly entropy?: Float32Array;
   /**
    * Number of the rollout that each row belongs to. Loss aggregations that average over sequences
@@ -113,7 +113,7 @@ export interface AdvantageOutput {
   /** Targets of the critic. [N] */
   readonly returns: Float32Array;
   /**
-   * Tokens that are still trained on, if the function masks some. [N]
+   * 1 = the token is still trained on, if the function masks tokens. [N]
    * @default the action mask of the input
    */
   readonly actionMask?: Uint8Array;
@@ -163,7 +163,7 @@ export type ValueLossFn = (input: ValueLossInput) => {
   readonly metrics: Metrics;
 };
 
-/** Value and gradient of the objective, or of one term of it. */
+/** Value and gradient of the objective, or of one of its terms. */
 export interface LossOutput {
   readonly loss: number;
   /** dLoss/dcurrentLogprobs. [N] */
@@ -209,7 +209,9 @@ export interface Algorithm {
   readonly needs: AlgorithmNeeds;
 }
 
-/** Inputs that a strategy needs besides the log-probabilities of the policy. */
+/**
+ * Inputs that an algorithm or one of its parts needs besides the log-probabilities of the policy.
+ */
 export interface AlgorithmNeeds {
   readonly referenceLogprobs: boolean;
   /**

@@ -49,7 +49,7 @@ export interface ArgsOwner {
 }
 
 /**
- * Lists the problems of `args`; empty if they fit the schema.
+ * Lists the problems of `args`; empty if the arguments fit the schema.
  * @throws ConfigError for an asynchronous schema
  */
 export function argProblems(

@@ -56,7 +56,7 @@ export interface TakeFilter {
   readonly unit?: BatchUnit;
   /**
    * Maximum number of explore steps that one batch may draw from. A batch with all remaining
-   * experiences of these steps is complete. It does not wait for later steps if rollouts failed or
+   * experiences of these steps is complete: it does not wait for later steps if rollouts failed or
    * were filtered out. With 1, an explore step is cut into batches of about equal size.
    * @default no limit
    */

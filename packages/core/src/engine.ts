@@ -223,7 +223,7 @@ export interface SampledSequence {
    */
   readonly logprobs: Float32Array;
   readonly stopReason: SampleStop;
-  /** Stop string that ended the text, if one did. */
+  /** Stop string that ended the response, if any. */
   readonly stopString?: string;
   readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
   /** Version of the weights that drew the tokens; the oldest version if `versions` has several. */

@@ -43,9 +43,9 @@ export interface WritingStyle {
   readonly reasoning: 'none' | 'may' | 'open';
   /** Markers around reasoning. @default `<think>` and `</think>` */
   readonly thinkMarkers?: readonly [open: string, close: string];
-  /** Syntax of calls; undefined if calls cannot be parsed or cannot be forced. */
+  /** Syntax of tool calls; undefined if tool calls cannot be parsed or cannot be forced. */
   readonly call: CallSyntax | undefined;
-  /** Token ids by text, for the tokens that plain text never contains. */
+  /** Ids of the control tokens, which plain text never contains, by the token's text. */
   readonly controlTokens: ReadonlyMap<string, number>;
 }
 

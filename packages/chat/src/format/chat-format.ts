@@ -60,7 +60,7 @@ export interface ReadTurnOptions {
    * definitions give the types of arguments for call syntaxes without types, such as `qwen3_coder`.
    */
   readonly tools: boolean | readonly ToolDefinition[];
-  /** Prompt of the turn, in which reasoning may have begun. */
+  /** Prompt of the turn, at whose end a think block may begin. */
   readonly promptIds?: Int32Array;
   /** Stop string; the text ends before its last occurrence. */
   readonly stopString?: string;
@@ -122,8 +122,9 @@ export interface ChatFormat {
 }
 
 /**
- * Options for caching texts, because the rollouts of a group use the same prompts repeatedly. Texts
- * longer than 20,000 characters are not cached: a few of them would fill the memory.
+ * Options of the caches for texts. Texts are cached because the rollouts of a group use the same
+ * prompts repeatedly. Texts longer than 20,000 characters are not cached: a few of them would fill
+ * the memory.
  */
 const cacheOptions = {
   max: 2048,
@@ -354,6 +355,6 @@ function idsWithoutText(tokenizer: Tokenizer, visible: readonly string[]): Set<n
   return new Set([...tokenizer.specialTokenIds].filter((id) => !kept.has(id)));
 }
 
-/** Ids of the tokens that are in the vocabulary. */
+/** Ids of `tokens`, without tokens that are not in the vocabulary. */
 const idsOf = (tokenizer: Tokenizer, tokens: readonly string[] = []): readonly number[] =>
   tokens.map((token) => tokenizer.tokenToId(token)).filter((id) => id !== undefined);

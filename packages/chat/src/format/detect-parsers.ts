@@ -34,7 +34,7 @@ const byTokens: readonly (readonly [readonly string[], ToolCallParserName])[] = 
   [['<|python_start|>', '<|python_end|>'], 'pythonic'],
 ];
 
-/** Parser for the model's calls; undefined if neither template nor vocabulary shows the syntax. */
+/** Name of the tool-call parser; undefined if neither template nor vocabulary shows the syntax. */
 export function detectToolCallParser(
   template: ChatTemplate,
   tokenizer: Tokenizer,
@@ -60,7 +60,7 @@ const probeTool: ToolDefinition = {
   },
 };
 
-/** Rendering of a conversation with a call; empty if the template rejects the conversation. */
+/** Rendering of a conversation with a tool call; empty if the template rejects the conversation. */
 function printedCall(template: ChatTemplate): string {
   const messages: readonly NormalMessage[] = [
     { role: 'user', content: 'x' },

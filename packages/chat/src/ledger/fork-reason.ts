@@ -97,7 +97,10 @@ function commonLength(a: string, b: string): number {
   return length;
 }
 
-/** JSON of a message with a fixed order of keys, so that texts only differ if contents do. */
+/**
+ * JSON of a message with a fixed order of keys, so that the JSON differs only if the contents
+ * differ.
+ */
 function print({
   content,
   reasoning_content: reasoning,

@@ -125,7 +125,7 @@ interface SpliceSearch {
   readonly best?: Splice;
   /** The recorded turn that the prompt continues. */
   readonly turn?: Turn;
-  /** Index of that turn among the messages. */
+  /** Index of the recorded turn among the messages. */
   readonly index?: number;
   readonly failures: ReadonlyMap<number, SpliceFailure>;
 }

@@ -30,8 +30,8 @@ export function toPlaceholder(message: NormalMessage): NormalMessage {
 }
 
 /**
- * Returns the mark that replaces the content. If the content contains a think block, the mark is
- * inside one as well.
+ * Returns the mark that replaces the content. If the content contains a think block, a think block
+ * with its own mark precedes it.
  */
 const contentMark = (content: string): string =>
   content.includes('</think>')

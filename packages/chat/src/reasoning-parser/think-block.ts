@@ -56,9 +56,9 @@ const withoutHeading = (block: string, heading: string): string =>
 export const deepseekR1 = thinkBlock({ isOpen: true });
 
 /**
- * Parser that reads text without a tag as an answer, because Qwen3 may omit reasoning. Qwen 3.5 may
- * call a tool without closing the block; a `<tool_call>` tag that no call follows is a part of the
- * reasoning.
+ * Parser that finds no reasoning in a response without a tag, because Qwen3 may omit reasoning.
+ * Qwen 3.5 may call a tool without closing the block; a `<tool_call>` tag that no call follows is a
+ * part of the reasoning.
  */
 export const qwen3 = thinkBlock({
   callMark: '<tool_call>',

@@ -102,7 +102,7 @@ const byteOfCharacter: ReadonlyMap<string, number> = (() => {
 
 function byteLevel(token: string): Uint8Array {
   const bytes = Array.from(token, (character) => byteOfCharacter.get(character));
-  // A token with other characters can only be literal text.
+  // A token with characters outside the alphabet is literal text.
   return bytes.includes(undefined)
     ? new TextEncoder().encode(token)
     : Uint8Array.from(bytes as number[]);

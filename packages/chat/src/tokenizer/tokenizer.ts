@@ -95,7 +95,7 @@ function prefixIds(
  */
 const longText = 5_000;
 
-/** Time limit for a text, far above what any tokenizer needs. */
+/** Time limit in milliseconds for encoding a text, far above what any tokenizer needs. */
 const msFor = (text: string): number => Math.ceil(1_000 + text.length / 100);
 
 /**
@@ -127,7 +127,7 @@ function encode(inner: HuggingFaceTokenizer, text: string, isSlow: boolean): Int
   return Int32Array.from(ids as readonly number[]);
 }
 
-// The bytes of a byte order mark are ordinary text.
+// Keeps byte order marks, which are ordinary text here.
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Buffer that every decode reuses; it grows to the longest text. */

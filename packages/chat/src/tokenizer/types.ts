@@ -11,9 +11,9 @@ export interface Tokenizer {
   readonly files: TokenizerFiles;
   /** Largest id + 1; the embeddings of a model may have more rows. */
   readonly vocabularySize: number;
-  /** Tokens that mark structure (`special` in tokenizer.json) and have no visible text. */
+  /** Ids of tokens that mark structure (`special` in tokenizer.json) and have no visible text. */
   readonly specialTokenIds: ReadonlySet<number>;
-  /** Special tokens, and other added tokens that are tags, such as `<tool_call>`. */
+  /** Ids of special tokens, and of other added tokens that are tags, such as `<tool_call>`. */
   readonly controlTokenIds: ReadonlySet<number>;
   /**
    * Ids that end a generation: `eos_token_id` of generation_config.json and the tokenizer's

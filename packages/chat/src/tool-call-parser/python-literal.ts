@@ -27,7 +27,7 @@ export class PythonReader {
     return this.#at >= this.#text.length;
   }
 
-  /** True if the text continues with `expected`, which is then read. */
+  /** Reads `expected`, and returns true, if the text continues with `expected`. */
   take(expected: string): boolean {
     this.#skipSpace();
     const found = this.#text.startsWith(expected, this.#at);
@@ -50,8 +50,8 @@ export class PythonReader {
   }
 
   /**
-   * Reads items with commas between them up to the closing bracket; a comma after the last item is
-   * allowed.
+   * Reads items that are separated by commas, up to the closing bracket; a comma after the last
+   * item is allowed.
    */
   items(close: string, read: () => void): void {
     while (!this.take(close)) {

@@ -25,7 +25,8 @@ const typeOfKeyword: Readonly<Record<string, string>> = {
 };
 
 /**
- * The schemas of each property of an object, including those from `$ref`, `allOf` and alternatives.
+ * The schemas of each property of an object, including schemas from `$ref`, `allOf` and
+ * alternatives.
  * @param root schema in which `$ref` is resolved
  */
 export function propertiesOf(
@@ -46,11 +47,9 @@ export function propertiesOf(
   return found;
 }
 
-/** Types that any of the schemas allows; empty if they do not restrict types. */
+/** Types that any of the schemas allows; empty if the schemas do not restrict types. */
 export function typesOf(schemas: readonly unknown[], root: Schema): readonly string[] {
-  /**
-   * Types by schema; empty while they are being determined, because a schema may refer to itself.
-   */
+  /** Types by schema; empty while a schema is being read, because a schema may refer to itself. */
   const known = new Map<unknown, readonly string[]>();
   const typesOfOne = (schema: unknown): readonly string[] => {
     if (!isSchema(schema)) return [];

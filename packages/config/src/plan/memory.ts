@@ -28,7 +28,7 @@ export interface MemoryPlan {
    * graph returns.
    */
   readonly activations: number;
-  /** Weights, gradients and moments of the critic, if the algorithm has one. */
+  /** Weights, gradients and moments of the critic, if the algorithm has a critic. */
   readonly critic: number;
   /** Keys and values of all rollouts in flight at the maximum length, within the budget. */
   readonly keyValueCache: number;

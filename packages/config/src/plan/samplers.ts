@@ -48,7 +48,7 @@ type Planner = (sampling: Sampling) => Program;
 const longer = (variable: string, length: number, { model }: StageConfig, disk: Disk) =>
   length > positionsOf(model, disk) ? [`${variable}=1`] : [];
 
-/** Returns the number of positions of the model, or Infinity if it is unknown. */
+/** Returns the number of positions of the model, or Infinity if the number is unknown. */
 const positionsOf = (model: ModelConfig, disk: Disk): number =>
   shapeIn(model, disk)?.maxPositions ?? Infinity;
 

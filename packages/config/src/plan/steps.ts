@@ -16,7 +16,10 @@ export interface StepPlan {
   readonly tasksPerExploreStep: number;
   readonly mostTasksPerExploreStep: number;
   readonly runsPerTask: number;
-  /** Number of experiences if each rollout gives one. Workflows with several turns give more. */
+  /**
+   * Number of experiences if each rollout makes one experience. Workflows with several turns make
+   * more.
+   */
   readonly experiencesPerExploreStep: number;
   readonly trainBatchSize: number;
   readonly trainBatchUnit: TrainBatchConfig['unit'];
@@ -32,7 +35,7 @@ export interface StepPlan {
   readonly syncs: number | undefined;
   /**
    * Maximum lag of the sampling weights in explore steps; undefined if only the capacity of the
-   * experience buffer limits it.
+   * experience buffer limits the lag.
    */
   readonly maxStaleness: number | undefined;
   readonly evaluations: number | undefined;

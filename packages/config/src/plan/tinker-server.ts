@@ -62,8 +62,8 @@ function halfPrecisionNote({ model: { isLocal, modelPath } }: StageConfig): stri
 }
 
 /**
- * Returns the lines that write the files, and the command. The configuration is JSON, which is
- * valid YAML. The shell inserts the key and the folder.
+ * Returns the lines that write the files, and the command. The configuration of TuFT is JSON, which
+ * is valid YAML. The shell inserts the key and the folder.
  */
 function tuftCommands({ model }: StageConfig, address: string) {
   const { tinker } = model;

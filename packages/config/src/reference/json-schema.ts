@@ -11,7 +11,7 @@ import { statusesOf, type KeyStatus } from '../schema/status.js';
 export type JsonSchema = { [key: string]: unknown };
 
 export interface JsonSchemaOptions {
-  /** Algorithms and parts that the file may name. @default the built-in ones */
+  /** Algorithms and parts that the file may name. @default the built-in tables */
   readonly algorithms?: AlgorithmTables;
   /** Engines that the file may choose. */
   readonly engines: EngineFactsTable;

@@ -73,7 +73,7 @@ function samplingCuts(
   return cuts;
 }
 
-/** Returns the settings that exclude tokens from a part of an answer. */
+/** Returns the settings that exclude tokens from a part of a response. */
 function answerCuts(context: StageContext, model: RolloutModelConfig): readonly Cut[] {
   const cuts: Cut[] = [];
   if (model.minResponseTokens > 0)

@@ -19,7 +19,9 @@ export interface Argument {
   readonly quoted: boolean;
 }
 
-/** A problem inside one string. The message is empty if the cause has already been reported. */
+/**
+ * Error for a problem in one string. The message is empty if the cause has already been reported.
+ */
 export class ExpressionProblem extends ConfigError {}
 
 /** Returns true if a string needs {@link parseExpression}. */

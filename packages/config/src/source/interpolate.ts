@@ -71,10 +71,7 @@ class Interpolator {
   readonly #root: MapNode;
   readonly #context: InterpolationContext;
   readonly #done = new Map<Node, Node | undefined>();
-  /**
-   * Nodes that are being resolved, outermost first. Reaching one of them again means that there is
-   * a cycle.
-   */
+  /** Nodes that are being resolved, outermost first. A node that is reached again shows a cycle. */
   readonly #open: Node[] = [];
   #made = 0;
 

@@ -44,7 +44,7 @@ export function numberRule(grammar: GrammarBuilder, range: NumberRange): number 
       low: min < 0 ? undefined : bound(min, range.isMinExclusive),
       high: max < Infinity ? bound(max, range.isMaxExclusive) : undefined,
     });
-    // Integers are not written as -0.
+    // Excludes 0 for integers, because they are not written as -0.
     const below = magnitudes(grammar, {
       range,
       low:
@@ -91,13 +91,15 @@ interface Written {
   readonly whole: number;
   /** Number of digits after the decimal point; -1 until the point is written. */
   readonly fraction: number;
-  /** True if the number has a leading zero, after which only the point may follow. */
+  /** True if the number begins with 0, after which only the decimal point may follow. */
   readonly isZero: boolean;
-  /** Comparison of the written digits with those of each bound: -1, 0 or 1. */
+  /** Comparison of the written digits with the digits of the lower and upper bound: -1, 0 or 1. */
   readonly low: number;
   readonly high: number;
   readonly remainder: number;
-  /** True if a digit after the point is not zero; always false without `isFraction`. */
+  /**
+   * True if a digit after the point is not zero; always false unless the range has `isFraction`.
+   */
   readonly hasFraction: boolean;
 }
 

@@ -11,7 +11,7 @@ import { isSchema, type Conjunction, type JsonSchema, type SchemaNode } from './
 
 type Alternatives = readonly Conjunction[];
 
-/** Maximum nesting of combinations for one value. */
+/** Maximum depth to which references and combinations of schemas are nested. */
 const maxNesting = 200;
 
 const always: Alternatives = [[]];

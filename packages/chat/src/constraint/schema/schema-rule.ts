@@ -43,7 +43,7 @@ import {
  */
 const maxSteps = 100_000;
 
-/** Maximum number of states of the automaton of one string. */
+/** Maximum number of states of the automaton that matches one string. */
 const maxTextStates = 3000;
 
 /**

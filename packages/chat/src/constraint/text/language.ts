@@ -34,7 +34,7 @@ export interface Transition {
   readonly next: Language;
 }
 
-/** All languages of one compilation. */
+/** Creates and caches the languages of one compiled schema. */
 export class Languages {
   readonly #known = new Map<string, Language>();
   readonly #transitions = new Map<number, readonly Transition[]>();

@@ -1,4 +1,7 @@
-/** Names of tensors: GGUF names by Hugging Face names, without the layer and the kind. */
+/**
+ * Names of tensors: GGUF names by Hugging Face names, without the layer, and without `weight` or
+ * `bias`.
+ */
 
 /** GGUF names of parts by their Hugging Face names. */
 type Parts = Readonly<Record<string, string>>;

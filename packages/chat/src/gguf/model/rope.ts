@@ -49,7 +49,7 @@ export function ropeScaling(
   const common = { rope_type: type, factor, original_max_position_embeddings: context };
   if (type !== 'yarn') return common;
   const all = number('rope.scaling.yarn_log_multiplier');
-  // llama.cpp multiplies this factor by its own, see `save/rope.ts`.
+  // llama.cpp multiplies this factor by its own factor, see `save/rope.ts`.
   const attention = number('rope.scaling.attn_factor');
   return {
     ...common,

@@ -62,7 +62,7 @@ export function readSavedConfig(config: Json): SavedConfig {
   return saved;
 }
 
-/** Fills in defaults. Null counts as a value: it means that there is no window or no cap. */
+/** Fills in defaults. Null is kept, because null means that there is no window or no cap. */
 const withDefaults = (config: Json): Json => ({
   ...defaultsOf(config),
   ...Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined)),

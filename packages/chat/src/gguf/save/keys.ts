@@ -120,8 +120,8 @@ const convolutionKeys = ({ json }: SavedConfig): readonly Key[] => [
 ];
 
 /**
- * Keys of Gemma's window and caps. Gemma 2 without a window gets one that covers the whole context,
- * because llama.cpp assumes a window.
+ * Keys of Gemma's attention window and soft caps. Gemma 2 without a window gets a window of the
+ * whole context, because llama.cpp assumes a window.
  */
 function gemmaKeys({ json, context, family }: SavedConfig): readonly Key[] {
   const window = json['sliding_window'];

@@ -135,8 +135,8 @@ function matrices(
 }
 
 /**
- * The parts of a layer to which a matrix belongs; empty for embeddings, tied heads and norms, for
- * which llama.cpp supports no adapters.
+ * GGUF names of the parts to which an adapted matrix belongs; empty for embeddings, tied heads and
+ * norms, for which llama.cpp supports no adapters.
  */
 function adaptedParts(config: SavedConfig, parsed: ParsedName): readonly string[] {
   const isAdapted = (part: string): boolean =>

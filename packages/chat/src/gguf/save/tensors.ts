@@ -202,7 +202,7 @@ function assertComplete(config: SavedConfig, planned: readonly PlannedTensor[]):
     });
 }
 
-/** Names of weights that every model of the family has. */
+/** GGUF names of the weights that every model of the family has. */
 function expectedNames(config: SavedConfig): readonly string[] {
   const { family, layers, tied } = config;
   const parts: readonly string[] = Object.values(layerParts[family.architecture]);

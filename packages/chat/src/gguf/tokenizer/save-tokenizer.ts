@@ -40,7 +40,7 @@ export function tokenizerKeys(options: TokenizerOptions): TokenizerKeys {
 function splitKeys(files: TokenizerSource, rows: number): TokenizerKeys {
   const model = section(files.tokenizer, 'model');
   if (model['type'] === 'WordLevel') return wordKeys(files, rows);
-  // Files of older versions do not name the type of the model.
+  // Older tokenizer.json files do not name the type of the model.
   const isPairs = model['type'] === 'BPE' || (model['type'] === undefined && 'merges' in model);
   if (!isPairs)
     throw noCounterpart('model.type', model['type'], 'BPE, or WordLevel of characters and words');

@@ -1,5 +1,6 @@
 /**
- * Chooses the engine that trains and samples, and checks that it supports what the file asks for.
+ * Chooses the engine that trains and samples, and checks that the engine supports the settings of
+ * the file.
  */
 import { ConfigError } from '@trinity-rft/core';
 import type { EngineFacts } from '@trinity-rft/core/engine';

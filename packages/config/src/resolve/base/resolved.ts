@@ -70,8 +70,8 @@ export interface StageConfig {
   /** Index of the stage in the training run, from 0. */
   readonly stageIndex: number;
   /**
-   * Mode of the stage. It is also `both` if the operating-system process is only one part of mode
-   * `both`; see `part`.
+   * Mode of the stage; also `both` if the operating-system process is only one part of mode `both`;
+   * see `part`.
    */
   readonly mode: Mode;
   /**
@@ -120,10 +120,10 @@ export interface StageConfig {
 export interface ExternalModelConfig {
   /** Name of the model in the API. */
   readonly name: string;
-  /** Address of the API; undefined if the environment variable `baseUrlEnv` holds it. */
+  /** Address of the API; undefined if the environment variable `baseUrlEnv` holds the address. */
   readonly baseUrl: string | undefined;
   readonly baseUrlEnv: string;
-  /** Key of the API; undefined if the environment variable `apiKeyEnv` holds it. */
+  /** API key; undefined if the environment variable `apiKeyEnv` holds the key. */
   readonly apiKey: string | undefined;
   readonly apiKeyEnv: string;
 }
@@ -241,7 +241,7 @@ export interface ContinuedAdapter {
 
 /** Size and layers of an adapter. */
 export interface AdapterShape extends Pick<NewAdapter, 'rank' | 'alpha'> {
-  /** Undefined if the folder of the adapter does not list them. */
+  /** Undefined if the folder of the adapter does not list its layers. */
   readonly targetModules: NewAdapter['targetModules'] | undefined;
 }
 
@@ -292,7 +292,7 @@ export interface TrainBatchConfig {
   readonly unit: BatchUnit;
   /**
    * Number of units (see `unit`) that an explore step makes if every rollout succeeds. Undefined if
-   * it depends on the number of model calls, or if nothing is explored.
+   * the number of model calls decides, or if nothing is explored.
    */
   readonly perExploreStep: number | undefined;
 }
@@ -316,7 +316,7 @@ export interface DatasetConfig extends Omit<Resolved<typeof rowsKeys>, 'format'>
   readonly format: DataFormat;
 }
 
-/** Keys of the columns of a row; for supervised data also the layout. */
+/** Names of the columns of a row; for supervised data also the layout. */
 export interface DataFormat extends Resolved<typeof rowFormat> {}
 
 /** The order of tasks. */
@@ -432,7 +432,10 @@ export type AuxiliarySource =
     }
   | {
       readonly kind: 'remote';
-      /** Address of the API, which usually ends in `/v1`. Paths of endpoints are appended to it. */
+      /**
+       * Address of the API, which usually ends in `/v1`. Paths of endpoints are appended to the
+       * address.
+       */
       readonly baseUrl: string;
       readonly apiKey: string;
       /** Name of the model on the server. */

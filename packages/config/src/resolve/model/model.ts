@@ -64,7 +64,7 @@ export function deriveModel(
   };
 }
 
-/** Location of a resolved model; undefined if it was not found. */
+/** Location of a resolved model; undefined if the model was not found. */
 const locationOf = ({ modelPath: path, isLocal, hubId }: ModelConfig): Location | undefined =>
   isLocal || hubId !== undefined ? { path, isLocal } : undefined;
 
@@ -82,7 +82,7 @@ function findModel(context: StageContext): Location | undefined {
 interface FoundModel {
   readonly folder: string;
   readonly engine: string;
-  /** True for the model of an earlier stage, where its problems are reported. */
+  /** True for the model of an earlier stage, at which the model's problems are reported. */
   readonly isInherited: boolean;
 }
 

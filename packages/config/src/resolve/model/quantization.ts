@@ -9,7 +9,7 @@ const key: KeyPath = ['model', 'quantization'];
 
 type Checked = Pick<StageConfig, 'mode' | 'engine' | 'model' | 'sampler'>;
 
-/** A problem, and other keys that lead to it. */
+/** A problem at a key, and other keys that cause the problem. */
 interface WeightsProblem {
   readonly key: KeyPath;
   readonly message: string;
