@@ -173,7 +173,7 @@ export interface LossOutput {
   readonly metrics: Metrics;
   /**
    * Metrics of the correction for the difference between the log-probabilities of sampler and
-   * trainer, if the algorithm corrects it.
+   * trainer, if the algorithm makes this correction.
    */
   readonly correction?: Metrics;
 }

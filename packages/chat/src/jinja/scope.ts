@@ -1,5 +1,6 @@
 /**
- * Variables of a template, a loop iteration or a macro call; inner scopes can read the outer ones.
+ * Variables of a template, a loop iteration or a macro call; inner scopes can read the variables of
+ * outer scopes.
  */
 import { isDict, isList, type Value } from './values.js';
 

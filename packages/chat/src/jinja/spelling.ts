@@ -68,7 +68,7 @@ function floatText(value: number): string {
 
 export interface JsonStyle {
   readonly ensureAscii?: boolean;
-  /** Number of spaces, or the text, of one level of indentation. */
+  /** One level of indentation: a number of spaces, or the text itself. */
   readonly indent?: number | string;
   readonly separators?: readonly [item: string, key: string];
   readonly sortKeys?: boolean;

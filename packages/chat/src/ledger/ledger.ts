@@ -68,9 +68,9 @@ export interface LedgerOptions {
 /**
  * Creates a ledger. The next prompt consists of the recorded ids of the longest conversation that
  * it continues, followed by the template's rendering of the later messages. Recorded turns are
- * rendered as placeholders, and the rendering must begin with that of the recorded prompt. If the
- * template changes earlier text (drops reasoning, for example), that part is rendered again and the
- * outcome gives the reason.
+ * rendered as placeholders, and the rendering must begin with the text of the recorded prompt. If
+ * the template changes earlier text (drops reasoning, for example), that part is rendered again and
+ * the outcome gives the reason.
  */
 export function createLedger(
   format: ChatFormat,

@@ -74,7 +74,7 @@ export async function writeTokenizerFiles(folder: string, files: TokenizerFiles)
   const json = (value: JsonObject): string => `${JSON.stringify(value, null, 2)}\n`;
   await write(names.tokenizer, json(files.tokenizer));
   const { tokenizerConfig, generationConfig, chatTemplate } = files;
-  // The template is written to both files, because transformers.js only looks for it in
+  // Both files get the template, because transformers.js only reads the template in
   // tokenizer_config.json.
   const template = chatTemplate === undefined ? {} : { chat_template: chatTemplate };
   await write(names.tokenizerConfig, json({ ...tokenizerConfig, ...template }));

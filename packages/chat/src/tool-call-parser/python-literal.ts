@@ -41,8 +41,7 @@ export class PythonReader {
   }
 
   /**
-   * Reads a name. Also accepts hyphens and dots, which names of tools may contain in contrast to
-   * Python's names.
+   * Reads a name. Unlike Python, accepts hyphens and dots, because names of tools may contain them.
    */
   name(): string {
     this.#skipSpace();
@@ -104,8 +103,8 @@ export class PythonReader {
   }
 
   /**
-   * Reads adjacent strings and joins them. Quotes of any kind may contain line breaks, because
-   * models write strings with line breaks in all of them.
+   * Reads adjacent strings and joins them. Accepts line breaks in quotes of any kind, because
+   * models write them.
    */
   #strings(): string {
     let text = '';

@@ -171,7 +171,7 @@ function countTrainSteps(
 
 /**
  * Returns the number of weight updates: one per interval of explore steps after the offset. In the
- * styles in which the trainer decides, there is one per interval of train steps.
+ * styles in which the trainer decides, at most one per interval of train steps.
  */
 function countSyncs(
   { mode, synchronizer }: StageConfig,

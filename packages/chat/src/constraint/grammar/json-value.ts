@@ -51,8 +51,7 @@ export const number = (grammar: GrammarBuilder): number =>
       [...literal('.'), digit, counted(grammar, [digit], 0, maxDigits - 1)],
     ]);
     const sign = grammar.rule([[], literal('-'), literal('+')]);
-    // Exponents up to 289, so that a number with sixteen digits before the exponent is still
-    // finite.
+    // Up to 289: with sixteen digits before the exponent, the number is still finite.
     const power = grammar.rule([
       [digit],
       [digit, digit],

@@ -3,7 +3,10 @@ import { character, string } from '../grammar/json-value.js';
 import { charSet, complement, intersect, rangesOf, type CharSet, type Range } from './char-set.js';
 import type { Language, Languages } from './language.js';
 
-/** Rule for a JSON string whose value is in the language. Its characters are UTF-8 or escapes. */
+/**
+ * Rule for a JSON string whose value is in the language. The string's characters are UTF-8 or
+ * escapes.
+ */
 export function textRule(
   grammar: GrammarBuilder,
   languages: Languages,

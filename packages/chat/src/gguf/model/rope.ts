@@ -4,8 +4,8 @@ import type { GgufFile } from '../file/gguf-file.js';
 import type { Keys } from './keys.js';
 
 /**
- * Tensor with the divisors of the rotary frequencies. llama.cpp's converter computes them for Llama
- * 3.1 and later.
+ * Tensor with the divisors of the rotary frequencies. llama.cpp's converter computes the divisors
+ * for Llama 3.1 and later.
  */
 export const ropeFactorsName = 'rope_freqs.weight';
 

@@ -1,7 +1,7 @@
 /**
  * Formats with blocks of 256 numbers in runs of 32 or 16. The scales s_k of the runs are themselves
- * quantised with one scale d per block, and the offsets m_k with e: x_i = d s_k q_i - e m_k, or x_i
- * = d s_k q_i.
+ * quantised with one scale d per block, and the offsets m_k with e: x_i = d s_k q_i, or x_i = d s_k
+ * q_i - e m_k.
  * @see ggml-quants.c, `dequantize_row_*`
  */
 import { encodeQ4K, encodeQ6K } from './encode-256.js';

@@ -39,7 +39,7 @@ export function emptyLevels(
 
 const scratch = new Uint8Array(256);
 
-/** Copies the block that begins at `bytes[from]` to the numbers from `at` on of a tensor. */
+/** Copies the block at `bytes[from]` into a tensor, starting at the tensor's number `at`. */
 export function putLevels(
   { blockLength, levels }: Required<Pick<TensorType, 'blockLength' | 'levels'>>,
   bytes: Uint8Array,

@@ -52,7 +52,7 @@ export interface SavedGguf {
  * writing fails, no partial file remains.
  *
  * @throws CheckpointError that names file, key and value of the first setting that llama.cpp does
- * not support or would compute differently: such as a window, an activation, a rotary scaling or a
+ * not support or would compute differently, such as a window, an activation, a rotary scaling or a
  * pre-tokenizer
  * @see https://github.com/ggml-org/llama.cpp/blob/master/convert_hf_to_gguf.py
  */

@@ -12,7 +12,8 @@ import { listTokens, type ListedToken } from './token-list.js';
 /**
  * Makes the keys of a tokenizer of characters and chosen words (`WordLevel`). llama.cpp does not
  * support this kind, so the keys describe a byte-pair tokenizer without merges, in which the words
- * are added tokens. `rows` is the number of embedding rows.
+ * are user-defined tokens: they are found before the text is split. `rows` is the number of
+ * embedding rows.
  * @throws CheckpointError for a tokenizer that does not split texts into words and characters
  */
 export function wordKeys(files: TokenizerSource, rows: number): TokenizerKeys {

@@ -195,7 +195,7 @@ export interface ModelConfig extends Resolved<typeof model> {
   readonly hubId: string | undefined;
   /**
    * True to start from the last checkpoint of the previous stage. `modelPath` then names the model
-   * of the latest stage before that names a model.
+   * of the latest earlier stage that names a model.
    */
   readonly fromPreviousStage: boolean;
   /** Jinja template that replaces the chat template of the model folder. */
