@@ -4,7 +4,7 @@ import { uid } from './eid.js';
 import { BufferError, describeError } from './errors.js';
 import { assertAligned, type Experience } from './experience.js';
 
-/** Version of the format. A change that older readers cannot read increases it. */
+/** Version of the format. Increased by changes that older readers cannot read. */
 export const codecVersion = 1;
 
 const dtypes = { f32: Float32Array, i32: Int32Array, u8: Uint8Array } as const;

@@ -36,7 +36,9 @@ export interface ForwardPass {
   readonly offsets: Int32Array;
   /** Natural-log probability of each response token. [N] */
   readonly logprobs: Float32Array;
-  /** Entropy (nats) of the distribution that each response token was drawn from, if requested. [N] */
+  /**
+   * Entropy (nats) of the distribution that each response token was drawn from, if requested. [N]
+   */
   readonly entropy?: Float32Array;
   /**
    * Expected value of p (H + log p) under the distribution that each response token was drawn from,
@@ -175,7 +177,7 @@ export interface SamplingOptions {
   /** Minimum number of tokens before a stop id can be sampled. @default 0 */
   readonly minTokens?: number;
   readonly stopTokenIds?: readonly number[];
-  /** Texts that end the answer; the answer includes the text that ended it. */
+  /** Texts that end the response; the response includes the text that ended it. */
   readonly stop?: readonly string[];
   /**
    * Random seed of 32 bits. Choice k draws from the stream (seed, k), independent of other calls.
@@ -184,7 +186,7 @@ export interface SamplingOptions {
   /** Number of most likely tokens to report per position. @default 0 */
   readonly topLogprobs?: number;
   /**
-   * Grammar that the answer must match. A stop token can be drawn only where the answer is
+   * Grammar that the response must match. A stop token can be drawn only where the response is
    * complete.
    * @default any text
    */
@@ -192,10 +194,10 @@ export interface SamplingOptions {
 }
 
 /**
- * Grammar of an answer, as plain data: a context-free grammar over UTF-8 bytes. Rule 0 is the whole
- * text. A rule is a list of alternatives; an alternative is a list of symbols; a symbol is the
- * number of a rule, or the ranges of one byte: `[from, to, from, to ...]`. In ranges, 256 + i is
- * the control token i.
+ * Grammar of a response, as plain data: a context-free grammar over UTF-8 bytes. Rule 0 is the
+ * whole text. A rule is a list of alternatives; an alternative is a list of symbols; a symbol is
+ * the number of a rule, or the ranges of one byte: `[from, to, from, to ...]`. In ranges, 256 + i
+ * is the token `controlTokenIds[i]`.
  */
 export interface TextGrammar {
   readonly rules: readonly (readonly (readonly GrammarSymbol[])[])[];
@@ -221,13 +223,14 @@ export interface SampledSequence {
    */
   readonly logprobs: Float32Array;
   readonly stopReason: SampleStop;
-  /** Stop string that ended the text, if one did. */
+  /** Stop string that ended the response, if any. */
   readonly stopString?: string;
   readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
-  /** Version of the weights that drew the tokens; the oldest one if `versions` has several. */
+  /** Version of the weights that drew the tokens; the oldest version if `versions` has several. */
   readonly policyVersion: number;
   /**
-   * Versions of the weights that drew the tokens, in order, if weights changed during the answer.
+   * Versions of the weights that drew the tokens, in order, if the weights changed while the
+   * response was sampled.
    * @default one version
    */
   readonly versions?: readonly VersionSpan[];
@@ -334,8 +337,8 @@ export interface ValuePass {
 }
 
 /**
- * A critic: a separate model with one value per position instead of a distribution over tokens. Calls
- * are made one at a time.
+ * A critic: a separate model with one value per position instead of a distribution over tokens.
+ * Calls are made one at a time.
  */
 export interface ValueEngine {
   forward(batch: TokenBatch): Promise<ValuePass>;
@@ -436,7 +439,10 @@ export interface SamplerFactory {
   /** Name of the sampler in `engine_type` of a configuration. */
   readonly name: string;
   readonly capabilities: SamplerCapabilities;
-  /** @throws ConfigError when no server answers, or a server was started with options that do not fit */
+  /**
+   * @throws ConfigError when no server answers, or a server was started with options that do not
+   * fit
+   */
   open(options: SamplerOptions): Promise<RemoteSampler>;
 }
 
@@ -455,7 +461,10 @@ export type AdapterOptions =
       readonly path?: undefined;
       readonly rank: number;
       readonly alpha: number;
-      /** Last parts of module names, such as `q_proj`, or every linear layer except the output layer. */
+      /**
+       * Last parts of module names, such as `q_proj`, or every linear layer except the output
+       * layer.
+       */
       readonly targetModules: 'all-linear' | readonly string[];
     };
 
@@ -471,7 +480,10 @@ export interface CriticEngineOptions {
   readonly modelPath: string;
   /** Number of CPU threads. @default the engine decides */
   readonly threads?: number;
-  /** Memory for the activations of one forward and backward pass, in MiB. @default the engine decides */
+  /**
+   * Memory for the activations of one forward and backward pass, in MiB. @default the engine
+   * decides
+   */
   readonly memoryBudgetMb?: number;
 }
 

@@ -29,7 +29,7 @@ function path(name: Value): (value: Value) => Value {
     );
 }
 
-/** Text in lower case, for case-insensitive comparisons. */
+/** Value for case-insensitive comparisons: text in lower case; other values unchanged. */
 const folded = (value: Value): Value => (typeof value === 'string' ? value.toLowerCase() : value);
 
 function sort(value: Value, args: readonly Value[], keywords: Keywords): Value {

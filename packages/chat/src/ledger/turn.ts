@@ -1,4 +1,4 @@
-/** Recorded turns, and finding the turns of a conversation. */
+/** Stores recorded turns, and finds the turns of a conversation. */
 import { isPrefill } from '../format/prompt.js';
 import type { NormalMessage } from '../messages/messages.js';
 import { callIds, messageSteps } from './message-key.js';

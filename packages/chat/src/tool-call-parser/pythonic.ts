@@ -8,8 +8,8 @@ const start = '<|python_start|>';
 const end = '<|python_end|>';
 
 /**
- * Parser in which the whole text must be the list, with or without Llama 4's tags; otherwise there
- * is no call. Arguments have names, and their values are literals.
+ * Parser that requires the whole text to be the list, with or without Llama 4's tags; otherwise
+ * there is no call. Arguments have names, and their values are literals.
  */
 export const pythonic: ToolCallParser = {
   markers: [start, end],

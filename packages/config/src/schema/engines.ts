@@ -68,6 +68,6 @@ const withoutOwnSection = (engines: EngineFactsTable): EngineFactsTable =>
     ),
   );
 
-/** Converts names to lower case, and replaces those that begin with `vllm` with `vllm`. */
+/** Converts names to lower case, and shortens names that begin with `vllm` to `vllm`. */
 const normalized = (value: unknown): unknown =>
   typeof value === 'string' ? value.toLowerCase().replace(/^vllm.*/, 'vllm') : value;

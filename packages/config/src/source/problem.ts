@@ -40,7 +40,7 @@ export interface ProblemReport extends SourcePosition {
   readonly path: string;
   /** The mistake. */
   readonly message: string;
-  /** The remedy in one or more sentences; empty if the message includes it. */
+  /** The remedy in one or more sentences; empty if the message includes the remedy. */
   readonly fix: string;
 }
 
@@ -87,8 +87,8 @@ export function configError(problems: readonly ConfigProblem[]): ConfigError {
 }
 
 /**
- * Returns the problems in an error that `configError` has created. Returns none for any other
- * error.
+ * Returns the problems in an error that `configError` has created. Returns an empty list for other
+ * errors.
  */
 export function problemsOf(error: unknown): readonly ConfigProblem[] {
   if (!(error instanceof ConfigError)) return [];

@@ -39,11 +39,11 @@ import {
 } from './types.js';
 
 /**
- * Maximum number of steps for compiling one response format: rules, derivatives and combinations.
+ * Maximum number of steps (rules, derivatives and combinations) for compiling one response format.
  */
 const maxSteps = 100_000;
 
-/** Maximum number of states of the automaton of one string. */
+/** Maximum number of states of the automaton that matches one string. */
 const maxTextStates = 3000;
 
 /**
@@ -98,8 +98,8 @@ class SchemaCompiler implements Compiler {
   readonly #rules = new Map<string, number>();
   readonly #ids = new Map<JsonSchema, number>();
   /**
-   * Pending functions that define the declared rules. A list instead of recursion, because deeply
-   * nested values would overflow the call stack.
+   * Pending functions that define the declared rules. They are in a list, because recursion into
+   * deeply nested values would overflow the call stack.
    */
   readonly #open: (() => void)[] = [];
 

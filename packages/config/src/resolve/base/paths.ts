@@ -30,7 +30,7 @@ export function locate(context: StageContext, path: KeyPath, value: string): Loc
 }
 
 /**
- * Locates a model, like {@link locate}. Its hub id may be `owner/name` or `owner/name/file.gguf`,
+ * Locates a model, like {@link locate}. The hub id may be `owner/name` or `owner/name/file.gguf`,
  * optionally with `@revision`.
  */
 export function locateModel(
