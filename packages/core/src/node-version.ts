@@ -1,6 +1,4 @@
-/** The Node version that every package of Trinity needs. */
-
-/** Minimum version: major and minor number, as in `engines.node` of the packages. */
+/** Minimum Node version of every package: major and minor number, as in `engines.node`. */
 const needed = [22, 13] as const;
 
 /** Returns an error message for a version of Node, or undefined if the version is new enough. */

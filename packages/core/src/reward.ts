@@ -7,7 +7,9 @@ export interface RewardInput {
   readonly truth: string | undefined;
   readonly prompt: string | undefined;
   readonly rawTask: Readonly<Record<string, unknown>>;
-  /** Number of tokens sampled for the response, if the workflow knows it; length rewards need it. */
+  /**
+   * Number of tokens sampled for the response, if the workflow knows it. Length rewards need it.
+   */
   readonly responseTokens?: number;
   /** Reasoning that a parser removed from the response; format rewards need it. */
   readonly reasoning?: string;

@@ -20,7 +20,7 @@ export interface MemberInfo {
   readonly agreement?: Agreement;
 }
 
-/** Texts, keyed by the name of a setting. */
+/** Values of settings as texts, keyed by the name of the setting. */
 export type Agreement = Readonly<Record<string, string>>;
 
 /** Reason and duration of one wait of a member. */
@@ -44,7 +44,7 @@ export interface MemberState {
    * @default the explorer asks for no weights
    */
   readonly asksForNewerThan?: number;
-  /** Further facts, for people: rates, progress. */
+  /** Additional information to display, such as rates and progress. */
   readonly facts: JsonState;
 }
 
@@ -62,7 +62,7 @@ export interface Membership extends MemberInfo {
 
 /** A task that was planned for an explore step or an evaluation. */
 export interface PlannedTask {
-  /** Place of the task in its batch, from 0. */
+  /** Index of the task in its batch, from 0. */
   readonly task: number;
   readonly taskset: string;
   /** Row number in the task set. */
@@ -132,7 +132,7 @@ export interface BatchContents {
    * outcome.
    */
   readonly results: readonly (TaskResult & { readonly explorer: string })[];
-  /** Experiences that a train step has used up or discarded already, by uid. */
+  /** Uids of experiences that train steps have already used up or discarded. */
   readonly used: ReadonlySet<string>;
   /**
    * Number of train steps that have trained on each experience, keyed by uid. Experiences that no
@@ -150,7 +150,7 @@ export interface TrainRecord {
   readonly kept?: readonly string[];
   /**
    * Uids that will not be trained on, with the reason: `stale`, `filtered`, or `merged` into
-   * another one.
+   * another experience.
    */
   readonly discarded: readonly { readonly uid: string; readonly reason: string }[];
 }
@@ -159,11 +159,14 @@ export interface TrainRecord {
 export interface PublishedWeights {
   /** Train step that made the weights; 0 = the initial model of the training run. */
   readonly version: number;
-  /** Last explore step whose experiences had all been trained on or dropped when these weights were made. */
+  /**
+   * Last explore step whose experiences were all trained on or dropped before these weights were
+   * made.
+   */
   readonly exploredUpTo: number;
   /**
-   * Synchronization point of the weights, in explore steps. Undefined for weights between these
-   * points.
+   * Synchronization point of the weights, in explore steps. Undefined for weights between two
+   * synchronization points.
    */
   readonly boundary: number | undefined;
   /** Location of the files: a folder that trainer and explorers can reach, or the store itself. */
@@ -179,7 +182,7 @@ export interface PublishedWeights {
 export interface DeliveryProbe {
   readonly tokens: readonly number[];
   readonly promptLength: number;
-  /** Natural-log probabilities of tokens[promptLength..]. */
+  /** Natural-log probabilities of the tokens after the first `promptLength`. */
   readonly logprobs: readonly number[];
 }
 
@@ -240,7 +243,7 @@ export interface RunEnd {
 
 /**
  * A store that the operating-system processes of a training run share. A refused call rejects with
- * a `BufferError`. Its code is `MEMBER_FENCED` if the member's `epoch` is not the newest.
+ * a `BufferError`, whose code is `MEMBER_FENCED` if the member's `epoch` is not the newest.
  */
 export interface RunStore {
   /**
@@ -259,11 +262,11 @@ export interface RunStore {
   leave(member: Membership): Promise<void>;
 
   /**
-   * Plans the explore step after the last planned one, or adds evaluation batches to that step.
-   * Batches that are already planned stay unchanged. Returns false if another member has planned
-   * all batches, or if the step does not follow the last one. A repeated call returns true. An
-   * evaluation before the first explore step has step 0. Evaluations after the last explore step
-   * have a step of their own without exploration.
+   * Plans the explore step after the last planned step, or adds evaluation batches to the last
+   * planned step. Batches that are already planned stay unchanged. Returns false if another member
+   * has planned all batches, or if the step does not follow the last planned step. A repeated call
+   * returns true. An evaluation before the first explore step has step 0. Evaluations after the
+   * last explore step have a step of their own without exploration.
    */
   plan(member: Membership, plan: ExplorePlan): Promise<boolean>;
   lastPlan(): Promise<Pick<ExplorePlan, 'step' | 'feed' | 'isLast'> | undefined>;

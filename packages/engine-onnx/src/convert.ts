@@ -11,7 +11,7 @@ import { writeWhole } from './storage/files.js';
 import { writeShards } from './storage/shards.js';
 import { withTemplate } from './storage/template.js';
 
-/** Names of number formats in config.json. */
+/** Number formats of safetensors, keyed by their names in config.json. */
 const storedTypeNames = {
   float32: 'F32',
   bfloat16: 'BF16',

@@ -23,7 +23,7 @@ export interface LinkOptions {
    */
   readonly batch?: boolean;
   /**
-   * Thread of the other side. It keeps the operating-system process alive while the port does.
+   * Thread at the other end. Keeps the operating-system process alive whenever the port does.
    * @default no thread
    */
   readonly worker?: Pick<Worker, 'ref' | 'unref'>;
@@ -125,7 +125,7 @@ export class Link<M extends MethodTable<keyof M>> {
   }
 
   /**
-   * Closes the link: rejects pending calls with `pending` and later ones with `later`. Resolves
+   * Closes the link: rejects pending calls with `pending` and later calls with `later`. Resolves
    * when `LinkOptions.terminate`, if set, has resolved.
    */
   async close(pending: Error, later = pending): Promise<void> {
@@ -143,7 +143,7 @@ export class Link<M extends MethodTable<keyof M>> {
 
   #take(id: number): Pending | undefined {
     const call = this.#pending.get(id);
-    // A closed link has no calls left here, so it keeps the process alive until its thread has
+    // `close` has removed all calls, so a closed link keeps the process alive until its thread has
     // ended.
     if (this.#pending.delete(id) && this.#pending.size === 0) this.#hold(false);
     return call;

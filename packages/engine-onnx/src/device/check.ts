@@ -112,7 +112,7 @@ async function compare(
 }
 
 /**
- * Sizes of the new model. A software adapter such as SwiftShader gets a smaller one, because it
+ * Sizes of the new model. A software adapter such as SwiftShader gets a smaller model, because it
  * would need minutes for the model of a GPU.
  */
 const sizes = {

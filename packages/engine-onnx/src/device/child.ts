@@ -37,6 +37,7 @@ export interface ChildOptions {
 }
 
 /**
+ * Returns the outcome of the check.
  * @throws the error of the check; EngineError if the process ends or the deadline passes; the
  * signal's reason
  */

@@ -20,7 +20,7 @@ import { countUnequal, largestDifference, sampleRows, trainOn } from './one-step
 import type { NumberDifferences } from './report.js';
 
 const tiny = { vocabSize: 96, hiddenSize: 32, layers: 1, heads: 4, kvHeads: 2, headDim: 8 };
-// Enough tokens to use the kernels of large products as well as those of small ones.
+// Enough tokens to use the kernels for large matrix products as well as those for small ones.
 const size = { answers: 3, promptTokens: 5, answerTokens: 6 };
 const steps = 5;
 
@@ -36,7 +36,7 @@ interface Opened {
 type OpenTiny = (device: 'cpu' | 'webgpu', opened: Opened) => Promise<Engine>;
 
 export interface CompareOptions {
-  /** True to train adapters. */
+  /** True to train LoRA adapters instead of all weights. */
   readonly lora: boolean;
   /** Empty folder for the model and its checkpoints. */
   readonly scratch: string;
@@ -48,7 +48,7 @@ export async function compareNumbers(
 ): Promise<NumberDifferences> {
   const lora = isLora ? adapters : undefined;
   const directory = join(scratch, 'tiny');
-  // The usual 0.02 would leave attention nearly uniform, and hide mistakes in it.
+  // With the usual range of 0.02, attention would be nearly uniform, which would hide its errors.
   const config = await createModelFolder({
     directory,
     seed: 3,

@@ -59,7 +59,10 @@ function linearModules(config: ModelConfig): readonly string[] {
   return [...new Set(parameterSpecs(config).flatMap((spec) => moduleOf(spec) ?? []))];
 }
 
-/** @throws EngineError naming the option that does not match the model */
+/**
+ * Plans the adapters of a model.
+ * @throws EngineError naming the option that does not match the model
+ */
 export function planAdapters(
   config: ModelConfig,
   { rank, alpha, targetModules = 'all-linear' }: NewAdapters,

@@ -45,7 +45,7 @@ export type RopeScaling =
       /** Factor by which cosines and sines are multiplied. */
       readonly attentionFactor: number;
       readonly originalMaxPositions: number;
-      /** True if the bounds of the blend are rounded to whole dimensions. */
+      /** True if the bounds between kept, blended and divided frequencies are whole dimensions. */
       readonly truncate: boolean;
     }
   | {
@@ -64,8 +64,8 @@ export interface LocalRope {
 }
 
 /**
- * How a layer mixes the positions of a sequence: by attention, by a short convolution between two
- * gates, or by the gated delta rule.
+ * Way in which a layer mixes the positions of a sequence: attention, a short convolution between
+ * two gates, or the gated delta rule.
  */
 export type Mixer = 'attention' | 'conv' | 'delta';
 
@@ -179,10 +179,10 @@ export interface ModelConfig {
   readonly logitScale?: number;
   readonly localRope?: LocalRope;
   readonly experts?: Experts;
-  /** Heads of the layers with the gated delta rule; set if there are any. */
+  /** Heads of the layers with the gated delta rule; undefined without such layers. */
   readonly delta?: DeltaShape;
   /**
-   * Number of positions that a convolution reads, including its own; set if layers have a
+   * Number of positions that a convolution reads, including its own; undefined if no layer has a
    * convolution.
    */
   readonly convTaps?: number;
@@ -196,13 +196,12 @@ export interface ModelConfig {
   readonly eosTokenIds: readonly number[];
   readonly padTokenId?: number;
   /**
-   * `value` gives one number per position instead of a distribution over tokens. @default a
-   * distribution
+   * `value`: one number per position instead of a distribution over tokens. @default a distribution
    */
   readonly head?: 'value';
 }
 
-/** @param layer index from 0 */
+/** Returns the traits of a layer. @param layer index from 0 */
 export function layerTraits(config: ModelConfig, layer: number): LayerTraits {
   return config.layerTraits?.[layer] ?? {};
 }
@@ -219,7 +218,10 @@ export function cacheHeads(config: ModelConfig): number {
   return 2 * layersWith(config, 'attention').length * config.kvHeads;
 }
 
-/** @throws InvariantError when no layer has the gated delta rule */
+/**
+ * Returns the heads of the layers with the gated delta rule.
+ * @throws InvariantError when no layer has the gated delta rule
+ */
 export function deltaShape({ delta }: ModelConfig): DeltaShape {
   if (delta) return delta;
   throw new InvariantError('The model has no heads for the gated delta rule.');

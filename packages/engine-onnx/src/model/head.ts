@@ -5,8 +5,8 @@ import { headName } from './parameters.js';
 import { normalize, parameterOf, project, type Trunk } from './trunk.js';
 
 /**
- * Applies the final norm. If the head makes logits, also multiplies by their factor. `x` [R, d] ->
- * [R, d]
+ * Applies the final norm. Also multiplies by `logitScale`, unless the head returns values. `x` [R,
+ * d] -> [R, d]
  */
 export function finalNorm(trunk: Pick<Trunk, 'config' | 'parameters'>, x: Value): Value {
   const { logitScale, head } = trunk.config;

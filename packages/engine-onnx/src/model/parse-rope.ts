@@ -143,7 +143,10 @@ const scalings: Readonly<
   },
 };
 
-/** @see Ding et al., arXiv:2402.13753, as transformers computes it */
+/**
+ * Factor of cosines and sines for `longrope`.
+ * @see Ding et al., arXiv:2402.13753, as transformers computes it
+ */
 const longAttentionFactor = (factor: number, original: number): number =>
   factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(original));
 
@@ -162,7 +165,10 @@ function withOriginal(rope: RopeKeys, hf: ConfigKeys, context: Context): Scaling
   };
 }
 
-/** @see Peng et al., arXiv:2309.00071, equation 22; with `mscale` as in DeepSeek-V2 */
+/**
+ * Factor of cosines and sines for `yarn`.
+ * @see Peng et al., arXiv:2309.00071, equation 22; with `mscale` as in DeepSeek-V2
+ */
 function yarnAttentionFactor({ mscale, mscale_all_dim: all }: RopeKeys, factor: number): number {
   const scale = (by: number): number => (factor <= 1 ? 1 : 0.1 * by * Math.log(factor) + 1);
   return mscale != null && all != null ? scale(mscale) / scale(all) : scale(1);

@@ -86,8 +86,8 @@ function llama3({
 }
 
 /**
- * Like {@link llama3}, but the blend depends on the index of the dimension. @see Peng et al.,
- * arXiv:2309.00071, section 3.2, as transformers computes it
+ * Scales frequencies as {@link llama3} does, but the blend depends on the index of the dimension.
+ * @see Peng et al., arXiv:2309.00071, section 3.2, as transformers computes it
  */
 function yarn(shape: RopeShape, scaling: Extract<RopeScaling, { kind: 'yarn' }>): Scale {
   const width = rotatedWidth(shape);

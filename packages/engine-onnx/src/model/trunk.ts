@@ -73,6 +73,7 @@ export interface Trunk {
 }
 
 /**
+ * Returns a parameter of the model.
  * @param name see {@link parameterName}
  * @throws InvariantError when the model has no parameter of this name
  */

@@ -61,8 +61,8 @@ export interface EngineFacts {
 }
 
 /**
- * The source of a sampler's weights: the one that the engine's caller names, the current weights of
- * the sampler in the trainer's thread, or a copy that another thread sends.
+ * The source of a sampler's weights: the source that the engine's caller names, the current weights
+ * of the sampler in the trainer's thread, or a copy that another thread sends.
  */
 export type SamplerWeightSource =
   | WeightSource
@@ -105,7 +105,6 @@ interface BackwardCall {
   readonly entropy?: Float32Array;
 }
 
-/** The methods of an engine's thread. */
 export interface EngineMethods {
   open(): EngineFacts;
   sample(call: SampleCall): PackedSequences;
@@ -116,7 +115,10 @@ export interface EngineMethods {
     readonly batch: PackedBatch;
     readonly options: ForwardOptions;
   }): Omit<ForwardPass, 'batch'>;
-  /** @param gradients dLoss/dlogprob, which must not depend on the log-probabilities. [N] */
+  /**
+   * Computes log-probabilities and adds the gradients of the weights, in one pass.
+   * @param gradients dLoss/dlogprob, which must not depend on the log-probabilities. [N]
+   */
   forwardBackward(call: {
     readonly batch: PackedBatch;
     readonly gradients: Float32Array;

@@ -72,8 +72,9 @@ export class QuantizedBody {
   }
 
   /**
-   * Reads one token of each sequence, and a filler sequence of one token last, which may be a
-   * single row. @param picked rows of `tokens`
+   * Reads one token of each sequence, and then a filler sequence of one token, which may be
+   * computed as a single row.
+   * @param picked rows of `tokens`
    */
   next(adapters: Feeds, tokens: NextTokens, picked: PickedRows): Promise<BodyOutputs> {
     return this.#run(adapters, tokens, noSequences, picked);

@@ -99,15 +99,15 @@ export interface UpdateSets {
 /** Shapes of a {@link RowCache}. */
 export interface CacheLayout {
   /**
-   * Names of the inputs with keys and values: `k.0, v.0, k.1 ...`, each [rows, heads, capacity,
-   * width].
+   * Names of the inputs with keys and values, in the order `k.0`, `v.0`, `k.1`, `v.1`. Each input
+   * is [rows, heads, capacity, width].
    */
   readonly names: readonly string[];
   readonly heads: number;
   /** Number of positions of a row. */
   readonly capacity: number;
   readonly width: number;
-  /** Further inputs, each [rows, ...shape]. Every position replaces them completely. */
+  /** Inputs with states, each [rows, ...shape]. Every new position replaces a state completely. */
   readonly states: readonly NamedShape[];
 }
 

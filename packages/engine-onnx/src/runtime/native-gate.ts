@@ -73,8 +73,8 @@ export function leaveGate(gate: GateState): void {
 }
 
 /**
- * Like {@link closeGate}, but blocks the thread. Returns false if calls are still inside after
- * `deadlineMs` milliseconds.
+ * Closes the gate as {@link closeGate} does, but blocks the thread. Returns false if calls are
+ * still inside after `deadlineMs` milliseconds.
  */
 export function closeGateNow(gate: GateState, deadlineMs: number): boolean {
   Atomics.store(gate, stop, 1);

@@ -39,8 +39,8 @@ export interface Draw {
 /**
  * Draws a token. Unless `greedy` is set, takes the first token, by id, whose cumulative probability
  * exceeds `uniform` times the total. No token of probability 0 can be drawn, and rounding of the
- * total favours no token. Graphs that draw follow the same rule in float32. Both therefore draw the
- * same token unless `uniform` is within rounding of a boundary.
+ * total favours no token. Graphs that draw tokens follow the same rule in float32. They therefore
+ * draw the same token unless `uniform` is within rounding of a boundary.
  * @param logprobs [V]
  * @param uniform in [0, 1)
  */

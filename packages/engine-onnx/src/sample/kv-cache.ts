@@ -82,8 +82,8 @@ export class KvCache {
   }
 
   /**
-   * Drops empty pools until all pools together take at most half the memory. The other empty pools
-   * are kept for later sequences of the same length.
+   * Drops empty pools until all pools together take at most half of the memory limit. The other
+   * empty pools are kept for later sequences of the same length.
    */
   #dropEmptyPools(): void {
     let bytes = this.#pools.values().reduce((sum, pool) => sum + pool.bytes, 0);

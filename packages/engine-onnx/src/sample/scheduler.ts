@@ -339,8 +339,8 @@ export class SampleScheduler {
    */
   #failStarted(error: TrinityError): void {
     const open = this.#openRequests();
-    // If no request has started, the failure came from starting one, and the next attempt would
-    // fail too.
+    // If no request has started, the failure came from starting a request, and the next attempt
+    // would fail too.
     for (const request of open.some(isStarted) ? open.filter(isStarted) : open)
       failRequest(request, error);
     this.#choices = [];

@@ -215,16 +215,16 @@ export class Graph {
   }
 
   /**
-   * Like {@link encode}, but returns parts to be written one after another. The bytes of constants
-   * are not copied.
+   * Encodes as {@link encode} does, but returns parts to be written one after another. The bytes of
+   * constants are not copied.
    */
   encodeParts(): readonly Uint8Array[] {
     return encodeModel(this.record());
   }
 
   /**
-   * Returns the content that {@link encode} writes, as plain data. A graph in the body of a loop is
-   * passed on in this form.
+   * Returns the content that {@link encode} writes, as plain data. The body of a loop is passed to
+   * the loop's node in this form.
    */
   record(): ModelRecord {
     const outputs = new Map<string, Value>();

@@ -113,7 +113,7 @@ function pastMask(
   });
 }
 
-/** Returns the numbers 0, 1, 2 ... as int32 [M]. */
+/** Returns the slot numbers from 0 on, as int32 [M]. */
 function slotNumbers(graph: Graph, capacity: Dim): Value {
   return graph.memo('slots', () => {
     const bound = cast(graph.size(String(capacity)), 'int32');

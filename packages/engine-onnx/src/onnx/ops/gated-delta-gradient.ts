@@ -210,9 +210,10 @@ function decayGradient(size: number, { ratios, starts, ends, whole }: FactorGrad
 }
 
 /**
- * Returns (I + a)^-1 of a strictly lower triangular matrix. Inverts diagonal blocks of 1, 2, 4 ...
- * rows. When two blocks are joined, the corner below the diagonal is -T2 A21 T1. This is as exact
- * as substitution, whereas powers of `a` would overflow for similar keys. [.., C, C]
+ * Returns (I + a)^-1 of a strictly lower triangular matrix. Inverts diagonal blocks whose size
+ * doubles from 1 row on. When two blocks are joined, the corner below the diagonal is -T2 A21 T1.
+ * This is as exact as substitution, whereas powers of `a` would overflow for similar keys. [.., C,
+ * C]
  */
 function inverted(a: Value, size: number): Value {
   const { graph } = a;

@@ -14,7 +14,7 @@ export interface MatmulOptions {
 
 /**
  * Computes alpha op(a) op(b) over the last two dimensions. `b` has the leading dimensions of `a`,
- * or is one matrix for all of them.
+ * or is a single matrix that every matrix in `a` is multiplied by.
  */
 export function matmul(a: Value, b: Value, options: MatmulOptions = {}): Value {
   const { transposeA = false, transposeB = false, alpha = 1 } = options;
