@@ -242,6 +242,7 @@ async function generate(
 }
 
 /**
+ * Returns the sequence of a choice, with the versions of the weights that sampled it.
  * @throws ServerFault if the choice was sampled with weights that this sampler has not delivered
  */
 function sequenceOf(

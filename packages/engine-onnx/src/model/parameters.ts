@@ -117,7 +117,7 @@ export const normNames: Readonly<
 /** Prefix of an expert's parameters. */
 export const expertName = (expert: number): string => `experts.${expert}.`;
 
-/** True for routers, which are never rounded: a rounded router would select other experts. */
+/** True for routers, which are never quantised: a rounded router would select other experts. */
 export const isRouter = ({ name }: Pick<ParameterSpec, 'name'>): boolean =>
   name.endsWith('.mlp.gate.weight');
 

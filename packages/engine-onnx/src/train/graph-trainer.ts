@@ -56,7 +56,7 @@ export interface TrainerOptions {
 export interface TrainingHead<Kind extends string> {
   /** Number of parts in which the head is computed. */
   readonly chunks: number;
-  /** @param branching see `training-graphs.ts` */
+  /** Builds a graph of the model with this head. @param branching see `training-graphs.ts` */
   graph(kind: Kind, exact: ExactScoring, branching: boolean): ModelRecord;
   /**
    * True for a head over tokens. Its gradients can be computed layer by layer, from `grad_logprobs`

@@ -59,8 +59,8 @@ export function promptGroups(rows: readonly Row[], config: ModelConfig): readonl
 
 const mostOfSingle = 2 / 3;
 /**
- * Minimum number of operations per position in a layer. With fewer, calls take more time than
- * arithmetic.
+ * Minimum number of operations per position in a layer. With fewer operations, calls take more time
+ * than arithmetic.
  */
 const leastOperations = 1e6;
 

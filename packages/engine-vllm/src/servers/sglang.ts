@@ -1,6 +1,6 @@
 /**
- * The calls of an SGLang server. They were written from its documentation and never tested with a
- * server.
+ * The calls of an SGLang server. They were written from SGLang's documentation and never tested
+ * with a server.
  */
 import type { ServerAddress } from '@trinity-rft/core/engine';
 import { z } from 'zod';

@@ -15,7 +15,7 @@ export interface Weights {
   readonly label: string;
   /** Checkpoint folder that the servers can read; undefined for the servers' initial weights. */
   readonly folder: string | undefined;
-  /** The trainer's scores of a text with these weights. */
+  /** Log-probabilities that the trainer computed for a fixed text with these weights. */
   readonly probe?: DeliveryProbe;
 }
 
@@ -30,7 +30,10 @@ export interface InUse {
 /** Tracks the weights of one server. */
 export interface WeightsOnServer {
   readonly current: Weights;
-  /** @throws ServerFault if the server does not accept the weights */
+  /**
+   * Makes the server use `weights` for later calls.
+   * @throws ServerFault if the server does not accept the weights
+   */
   deliver(weights: Weights, signal: AbortSignal): Promise<void>;
   begin(): InUse;
 }
