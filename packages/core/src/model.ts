@@ -1,6 +1,6 @@
 /**
- * The model as a workflow sees it: chat messages in, text and exact tokens out. Every chat call is
- * recorded.
+ * Interface through which a workflow uses a model: it sends chat messages, and gets texts and the
+ * exact token ids. Every chat call is recorded.
  */
 import type { VersionSpan } from './engine.js';
 import type { Experience } from './experience.js';

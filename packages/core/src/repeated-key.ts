@@ -1,6 +1,7 @@
-/** Finds repeated keys in JSON. `JSON.parse` keeps only the last value, without an error. */
-
-/** Returns the first key that occurs twice in one object of a JSON text, or undefined. */
+/**
+ * Returns the first key that occurs twice in one object of a JSON text, or undefined. `JSON.parse`
+ * keeps only the last value of such a key, without an error.
+ */
 export function repeatedKey(json: string): string | undefined {
   const open: (Set<string> | undefined)[] = [];
   // Matches whole strings, so that braces and brackets inside strings do not count.

@@ -1,4 +1,3 @@
-/** Checks experiences that user code returned, field by field, and copies them. */
 import { copyOf } from './copy-of.js';
 import { assertAligned, type CallSpan, type Experience } from './experience.js';
 import type { Returned } from './returned.js';
@@ -28,7 +27,7 @@ const experienceFields = [
 ] as const satisfies readonly (keyof Experience)[];
 
 /**
- * Returns a checked copy of an experience.
+ * Checks an experience that user code returned, field by field, and returns a copy.
  * @throws the error that `refuse` creates; InvariantError for misaligned arrays
  */
 export function readExperience(

@@ -17,7 +17,10 @@ const longestMetricName = 200;
 const longestShown = 200;
 /** Maximum number of characters in a reason; longer reasons are cut. */
 const longestReason = 20_000;
-/** Maximum size of all of `info`: its values plus the characters of its keys and texts. */
+/**
+ * Maximum size of all of `info`: the number of its values, plus the number of characters in its
+ * keys and texts.
+ */
 const largestInfo = 1_000_000;
 const deepestInfo = 100;
 /** Maximum number of characters in a prompt or response. */
@@ -33,7 +36,7 @@ export interface Returned {
    * "accuracy"`.
    */
   readonly refuse: (value: unknown, expected: string, at?: string) => TrinityError;
-  /** Returns a usable reward. `true` is 1 and `false` is 0. */
+  /** Returns `value` as a usable reward; `true` is 1 and `false` is 0. */
   readonly reward: (value: unknown, at?: string) => number;
   /**
    * Returns the reward, its named parts and their reasons. The reward is the sum of the parts. A
@@ -44,7 +47,10 @@ export interface Returned {
     readonly parts: Metrics;
     readonly reasons: Readonly<Record<string, string>>;
   };
-  /** Returns numbers by name; empty for undefined and null. `true` is 1 and `false` is 0. */
+  /**
+   * Returns a copy of numbers keyed by name; empty for undefined and null. `true` is 1 and `false`
+   * is 0.
+   */
   readonly metrics: (value: unknown, at?: string) => Metrics;
   /** Copies the fields `names` of an object, whose getters or proxies may throw. */
   readonly fields: <Name extends string>(

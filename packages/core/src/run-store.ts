@@ -35,7 +35,7 @@ export interface Wait {
 
 /** Status that a member reports with each heartbeat. */
 export interface MemberState {
-  /** Empty while the member works. */
+  /** Current waits of the member; empty while it works. */
   readonly waits: readonly Wait[];
   /** Version of the weights that an explorer uses, or that the trainer published last. */
   readonly version: number;
@@ -50,8 +50,8 @@ export interface MemberState {
 
 /**
  * The membership of a process in a training run. It lasts as long as the process sends heartbeats.
- * If a member sends no heartbeat for the store's lease time, its tasks may be leased to other
- * members. Another process may then replace a trainer.
+ * If a member sends no heartbeat for the store's lease time, other members may lease its tasks. If
+ * this member is the trainer, another process may also replace it.
  */
 export interface Membership extends MemberInfo {
   /**
@@ -100,13 +100,12 @@ export interface LeasedTask extends PlannedTask {
   readonly version: number | undefined;
 }
 
-/** Outcome of a task. */
 export interface TaskResult {
   /**
    * Experiences in the order of the rollouts; empty if every rollout failed, and for evaluations.
    */
   readonly experiences: readonly Experience[];
-  /** Input of the metrics of the explore step, as plain JSON. */
+  /** Data from which the metrics of the explore step are computed, as plain JSON. */
   readonly outcome: JsonState;
   /**
    * Run keys of rollouts whose rewards arrive later. The batch does not wait for these rewards.
@@ -144,7 +143,7 @@ export interface BatchContents {
 /** Experiences that one optimizer step has used up. */
 export interface TrainRecord {
   readonly trainStep: number;
-  /** Uids, in the order of the batch. */
+  /** Uids of the experiences that the step trained on, in the order of the batch. */
   readonly trained: readonly string[];
   /** Uids of `trained` that may be trained on again. @default empty */
   readonly kept?: readonly string[];
@@ -160,7 +159,7 @@ export interface PublishedWeights {
   /** Train step that made the weights; 0 = the initial model of the training run. */
   readonly version: number;
   /**
-   * Last explore step whose experiences were all trained on or dropped before these weights were
+   * Last explore step whose experiences were all trained on or discarded before these weights were
    * made.
    */
   readonly exploredUpTo: number;
@@ -248,9 +247,9 @@ export interface RunEnd {
 export interface RunStore {
   /**
    * Makes this operating-system process a member of the training run.
-   * @throws BufferError `MEMBER_ALIVE` naming a live member of that name, or the live trainer;
-   * `MEMBER_DIFFERS` naming a setting that differs from the setting of a live member or of the
-   * training run
+   * @throws BufferError `MEMBER_ALIVE` if a live member has the same name, or a trainer joins while
+   * the run has a live trainer; `MEMBER_DIFFERS` if a setting differs from that of a live member or
+   * of the training run. The error names the other member or the setting.
    */
   join(info: MemberInfo): Promise<Membership>;
   /**
@@ -338,8 +337,8 @@ export interface RunStore {
   putWeightFile(member: Membership, file: WeightFile): Promise<void>;
   getWeightFile(version: number, path: string): Promise<Uint8Array | undefined>;
   /**
-   * Deletes the weight files of versions before `version`. Call it when no explore step needs them
-   * any more.
+   * Deletes the weight files of versions before `version`. Call it when no explore step needs these
+   * files any more.
    */
   deleteWeightFilesBefore(member: Membership, version: number): Promise<void>;
   reportDelivery(member: Membership, delivery: Delivery): Promise<void>;

@@ -15,7 +15,7 @@ export interface Clock {
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Writes text for people. Prompts and tool outputs may appear at `debug` only. */
+/** Log for people. Prompts and tool outputs may appear at `debug` only. */
 export interface Logger {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;

@@ -51,7 +51,7 @@ export function isSecretName(name: string): boolean {
 
 /**
  * Matches three kinds of secrets: keys with the prefixes of model hubs, cloud services, code hosts
- * and our endpoint; JSON web tokens; and the value after an authorization scheme.
+ * and Trinity's endpoint; JSON web tokens; and the value after an authorization scheme.
  */
 const keyLooks =
   /\b(?:(?:sk-|sk_|rk_|ak_|hf_|ghp_|gho_|ghs_|github_pat_|glpat-|gsk_|npm_|pypi-|xox[abps]-)[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{16,})?|(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[A-Za-z0-9_-]{30,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)|(?<=\b(?:Bearer|Basic) )[^\s"',]+/g;

@@ -36,7 +36,7 @@ export type RawTask = Readonly<Record<string, unknown>>;
 
 /** A task to attempt. Immutable. `rawTask` is the unchanged row of the task set. */
 export interface Task {
-  /** Place of the task in its batch. */
+  /** Id of the task within its batch. */
   readonly taskId: number | string;
   /** Explore step, or `"<step>/<set>"` for evaluation. */
   readonly batchId: number | string;

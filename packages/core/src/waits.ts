@@ -52,7 +52,7 @@ export function beginWait(
   };
 }
 
-/** Calls `cause` and catches its errors, which must not end the work. */
+/** Calls `cause` and catches its errors, because they must not end the awaited work. */
 async function reason(cause: WaitCause): Promise<string | undefined> {
   try {
     return await cause();

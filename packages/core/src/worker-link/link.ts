@@ -8,7 +8,7 @@ import {
 import type { CallerMessages, MethodTable, Reply, ResultOf } from './protocol.js';
 
 export interface LinkOptions {
-  /** Converts the record of an error of the other side back into an error. */
+  /** Converts an error that the other side sent as a record back to an Error. */
   readonly toError: (record: never) => Error;
   /**
    * `always`: an open link keeps the operating-system process alive. `while-waiting`: the link does
@@ -150,8 +150,8 @@ export class Link<M extends MethodTable<keyof M>> {
   }
 
   /**
-   * Holds the worker as well as the port. The port of a dying thread closes first. If only the port
-   * kept the process alive, the process would exit before the thread's exit is reported.
+   * Refs or unrefs the worker as well as the port. The port of a dying thread closes first. If only
+   * the port kept the process alive, the process would exit before the thread's exit is reported.
    */
   #hold(isWaiting: boolean): void {
     if (this.#options.keepAlive !== 'while-waiting') return;

@@ -24,7 +24,7 @@ const tiny = { vocabSize: 96, hiddenSize: 32, layers: 1, heads: 4, kvHeads: 2, h
 const size = { answers: 3, promptTokens: 5, answerTokens: 6 };
 const steps = 5;
 
-/** Adapters of the tiny model. */
+/** Size and seed of the LoRA adapters of the tiny model. */
 const adapters = { rank: 4, alpha: 8, seed: 1 };
 
 interface Opened {
@@ -91,7 +91,7 @@ interface TinyRun {
   readonly rows: readonly TokenRow[];
   /** Log-probabilities of the sampled tokens, as the sampler reported them. */
   readonly sampled: ArrayLike<number>;
-  /** Log-probabilities of the rows in the first step. */
+  /** Log-probabilities of the rows that the trainer computes in the first step. */
   readonly scored: ArrayLike<number>;
   /** AdamW's first moments after two steps: a running mean of the gradients. */
   readonly gradients: Float32Array;
@@ -99,7 +99,10 @@ interface TinyRun {
   readonly weights: Float32Array;
 }
 
-/** @param given rows to train on. @default rows that the engine samples */
+/**
+ * Trains the tiny model for {@link steps} steps.
+ * @param given rows to train on. @default rows that the engine samples
+ */
 async function trainTiny(
   engine: Engine,
   directory: string,

@@ -130,8 +130,8 @@ export class Adapters implements Trainable {
   }
 
   /**
-   * Restores a checkpoint: sets the matrices and the merged weights. Merged weights that the
-   * checkpoint lacks are computed.
+   * Restores a checkpoint: sets the matrices and the merged weights. If the checkpoint has no
+   * merged weights, computes them.
    */
   async restore(flat: Float32Array, weights: Float32Array | undefined): Promise<void> {
     await this.#weights.settled();

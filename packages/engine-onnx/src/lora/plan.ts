@@ -8,7 +8,7 @@ import { parameterSpecs, type ParameterSpec } from '../model/parameters.js';
 export interface NewAdapters {
   /** Number of rows of A and of columns of B, at least 1. */
   readonly rank: number;
-  /** Numerator of the scale; positive. */
+  /** Numerator of the scale alpha / rank; positive. */
   readonly alpha: number;
   /**
    * Module names of PEFT, such as `q_proj`; `all-linear` is every linear layer except the head,

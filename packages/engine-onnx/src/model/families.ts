@@ -10,7 +10,7 @@ export type WindowPattern =
   | 'all'
   /** Layers from `max_window_layers` on. */
   | 'late'
-  /** All layers except every `sliding_window_pattern`-th. */
+  /** All layers except every `sliding_window_pattern`-th layer. */
   | 'interleaved'
   /** Layers without rotary embeddings. */
   | 'unrotated';

@@ -9,7 +9,7 @@ import { families } from './families.js';
 export interface ParsedRope {
   readonly theta: number;
   readonly scaling: RopeScaling | undefined;
-  /** Length beyond which rotary angles or queries change; undefined if there is none. */
+  /** Sequence length beyond which rotary angles or queries change; undefined if there is none. */
   readonly end: number | undefined;
   /** Width of the part of a head that is rotated. */
   readonly rotaryDim: ModelConfig['rotaryDim'];
@@ -50,7 +50,8 @@ function byLayerType(hf: ConfigKeys): { readonly full: RopeKeys; readonly slidin
 }
 
 /**
- * Returns the length beyond which frequencies change or queries grow; undefined if there is none.
+ * Returns the sequence length beyond which frequencies change or queries grow; undefined if there
+ * is none.
  */
 function endOf(
   rope: RopeKeys,
@@ -102,7 +103,7 @@ interface Scaling extends Context {
   readonly need: (key: 'factor' | 'low_freq_factor' | 'high_freq_factor') => number;
 }
 
-/** Functions that read a scaling, by `rope_type`. */
+/** Functions that read a scaling, keyed by `rope_type`. */
 const scalings: Readonly<
   Record<string, (rope: RopeKeys, scaling: Scaling) => RopeScaling | undefined>
 > = {

@@ -7,7 +7,7 @@ import type { ArraySet, GraphRuntime } from '../runtime/graph-runtime.js';
 import type { ModelConfig } from './config.js';
 import { parameterSpecs, type ParameterSpec } from './parameters.js';
 
-/** Keeps a set unchanged until it is released. */
+/** Keeps a set unchanged until the lease is released. */
 export interface WeightLease {
   /** All parameters, or only the adapters if the parameters are quantised and never change. */
   readonly set: ArraySet;

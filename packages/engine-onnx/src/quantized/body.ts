@@ -40,8 +40,9 @@ export interface PickedRows {
 
 /**
  * Returns the number of rows with which a product of `count` rows is computed. The runtime computes
- * 128 rows at a time. It multiplies a single row with another kernel in float32, and in blocks of 4
- * bits on processors without AVX-512. Therefore no row may be alone after a multiple of 16.
+ * 128 rows at a time. It multiplies a single remaining row with another kernel: always in float32,
+ * and in blocks of 4 bits on processors without AVX-512. Therefore no row may be left alone after a
+ * multiple of 16.
  */
 export const productRows = (count: number): number => (count % 16 === 1 ? count + 1 : count);
 

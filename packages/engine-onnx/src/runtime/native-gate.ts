@@ -1,6 +1,7 @@
 /**
- * Keeps a thread from being terminated inside ONNX Runtime. If a call of its binding returns into a
- * thread that is terminating, the binding aborts the whole operating-system process.
+ * Keeps a thread from being terminated inside ONNX Runtime. If a call of ONNX Runtime's Node
+ * binding returns into a thread that is terminating, the binding aborts the whole operating-system
+ * process.
  */
 
 /**

@@ -117,8 +117,8 @@ function keepNucleus(
 ): Int32Array | undefined {
   if (topP >= 1) return candidates;
   const total = candidates?.reduce((share, id) => share + weights[id]!, 0) ?? all;
-  // All tokens below this bound together have less than 1 - topP, so the set never needs them. Most
-  // of a vocabulary is therefore not sorted.
+  // All tokens below this bound together have less than 1 - topP of the probability, so the set
+  // never needs them. Most of a vocabulary is therefore not sorted.
   const bound = ((1 - topP) * total) / weights.length;
   const ids = sortByWeight(
     (candidates ?? Int32Array.from(weights, (_, id) => id)).filter((id) => weights[id]! >= bound),

@@ -98,7 +98,7 @@ export function newPositions(
   };
 }
 
-/** Reads the drawn tokens, or the distributions. */
+/** Reads the drawn tokens, or the distributions, from the outputs of a graph. */
 export async function decodeResult(
   runtime: GraphRuntime,
   config: ModelConfig,

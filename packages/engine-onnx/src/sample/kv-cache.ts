@@ -19,7 +19,7 @@ export class KvCache {
   readonly #bytes: number;
   readonly #pools = new Map<string, KvPool>();
 
-  /** @param bytes limit on memory; callers must keep to it by adding up {@link rowBytes} */
+  /** @param bytes limit on memory; callers must add up {@link rowBytes} to stay within it */
   constructor(kernels: SamplerKernels, bytes: number) {
     this.#kernels = kernels;
     this.#bytes = bytes;

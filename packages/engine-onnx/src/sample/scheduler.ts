@@ -62,8 +62,8 @@ export interface SampleTicket {
 type WeightSwitch = (releaseCurrent: () => void) => SamplingWeights | Promise<SamplingWeights>;
 
 /**
- * A change of weights. Requests submitted before it get the old weights, and later requests get the
- * new ones.
+ * A change of weights. Requests submitted before the change get the old weights, and later requests
+ * get the new weights.
  */
 interface Switch {
   readonly take: WeightSwitch;

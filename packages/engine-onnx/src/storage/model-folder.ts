@@ -143,7 +143,7 @@ export async function loadWeights(
 
 /**
  * Calls `read` for each parameter, one after another, with the file that holds the parameter.
- * @param fresh parameters that the folder may lack; `read` is not called for missing ones
+ * @param fresh parameters that the folder may lack; `read` is not called for missing parameters
  */
 export async function readParameters(
   directory: string,

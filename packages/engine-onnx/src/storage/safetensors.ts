@@ -79,7 +79,7 @@ export async function openSafetensors(path: string): Promise<SafetensorsFile> {
   });
   try {
     const { tensors, metadata } = await readHeader(handle, path);
-    // Verified once, and only when tensors are read: `trinity check` reads only headers.
+    // Verified once, and only when tensors are read: `trinity config check` reads only headers.
     let verified: Promise<void> | undefined;
     return {
       file,

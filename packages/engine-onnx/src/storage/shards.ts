@@ -36,7 +36,7 @@ export async function writeShards(
 }
 
 /**
- * @param instead formats for larger numbers, for the message.
+ * @param instead formats that hold larger numbers, named in the message
  * @throws CheckpointError that names the weight
  */
 export function assertFits(

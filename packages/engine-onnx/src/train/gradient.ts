@@ -18,7 +18,7 @@ export interface LookupTable {
   readonly tied: boolean;
 }
 
-/** Sum of gradients, as an update by the optimizer reads it. */
+/** The methods of {@link GradientSum} that an optimizer update uses. */
 export type SummedGradient = Pick<GradientSum, 'set' | 'take'>;
 
 export class GradientSum {

@@ -26,7 +26,7 @@ import {
 import { checkScore, Scorer, type ScorerOptions } from '../sample/scorer.js';
 import { orTell, receiveWeights, sendFound, sendLeased } from './weight-port.js';
 
-/** Maximum number of requests that wait for a row; further requests are rejected. */
+/** Maximum number of requests that wait for a row; requests beyond this number are rejected. */
 const maxQueue = 65_536;
 
 export interface SamplingParts {

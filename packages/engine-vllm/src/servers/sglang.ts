@@ -79,7 +79,7 @@ export function sglangServer(address: ServerAddress): SamplingServer {
     unloadAdapter: async (name, signal) => {
       await call('/unload_lora_adapter', { signal, body: { lora_name: name } });
     },
-    // The server itself waits for sequences in progress and delays new ones.
+    // The server itself waits for sequences in progress and delays new sequences.
     reload: async ({ folder, label }, signal) => {
       const body = {
         model_path: folder,

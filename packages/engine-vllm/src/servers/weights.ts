@@ -63,8 +63,8 @@ function allWeightsOn({ server, modelName, inFlight, started }: DeliveryOptions)
     },
     deliver: async (weights, signal) => {
       const { folder, label } = weights;
-      // The sampler waits for its calls too, because the server only waits for calls that have
-      // reached it.
+      // The sampler also waits for its own calls, because the server waits only for calls that it
+      // has already received.
       if (inFlight === 'finish') await Promise.all(running);
       if (folder !== undefined) await server.reload({ folder, label, inFlight }, signal);
       current = weights;

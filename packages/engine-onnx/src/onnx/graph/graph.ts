@@ -34,7 +34,7 @@ export interface NodeOptions {
   readonly attributes?: Readonly<Record<string, Attribute>>;
   /** `com.microsoft` for contributed operators. @default "" */
   readonly domain?: string;
-  /** True if the operator demands all outputs, including those that nothing reads. */
+  /** True if the operator demands all outputs, even outputs that are not used. */
   readonly allOutputs?: true;
 }
 
@@ -138,7 +138,7 @@ export class Graph {
   }
 
   /**
-   * Returns the size of a symbol as int64 [1]. The graph reads it from an input that has this
+   * Returns the size of a symbol as int64 [1]. The graph reads the size from an input that has this
    * dimension.
    */
   size(symbol: string): Value {

@@ -85,7 +85,7 @@ export function causalAttention(
 
 /**
  * Returns the mask that is added to scores, [T, T], or [B, 1, 1, T, T] with branches. It is 0 for
- * visible positions and at most {@link maskedScore} for others.
+ * visible positions and at most {@link maskedScore} for other positions.
  */
 function maskOf(
   graph: Graph,

@@ -34,8 +34,8 @@ export interface DeltaInputs {
   /** Logarithm of the factor by which a position multiplies the state, at most 0. [B, S, H] */
   readonly decay: Value;
   /**
-   * Part of the difference between the new and the stored value that is written, from 0 to 1. [B,
-   * S, H]
+   * Share of the difference between the new and the stored value that is written to the state, from
+   * 0 to 1. [B, S, H]
    */
   readonly beta: Value;
 }

@@ -2,7 +2,7 @@
 import { sameShape, type Dim, type Shape } from '../graph/dims.js';
 import { dimAt, withPullback, type Value } from '../graph/graph.js';
 
-/** The value from which each reshaped value was made. */
+/** Values from which reshaped values were made, keyed by the reshaped value. */
 const originals = new WeakMap<Value, Value>();
 
 /**
