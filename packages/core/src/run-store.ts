@@ -188,7 +188,10 @@ export interface DeliveryProbe {
 /** Result of an explorer's attempt to switch to published weights. */
 export interface Delivery {
   readonly version: number;
-  /** Mean difference from the probe, in nats. Undefined if the probe was not scored. */
+  /**
+   * Mean absolute difference between the explorer's log-probabilities and those of the probe, in
+   * nats. Undefined if the probe was not scored, or the difference is not finite.
+   */
   readonly difference: number | undefined;
   /** Reason why the weights were refused. Undefined if the explorer uses them. */
   readonly problem: string | undefined;

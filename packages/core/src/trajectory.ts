@@ -43,7 +43,7 @@ export interface MergedCalls {
  * tokens (prompt and response) of the earlier call. Tokens between the responses become context
  * (mask 0, log-probability 0). Every sampled token is trained on in exactly one sequence, so the
  * training signal does not change. If several calls continue one earlier call, only the first of
- * them is merged with it; the prompts of the others repeat it. Merge after the advantages are
+ * them is merged with it; the others contain it in their prompts. Merge after the advantages are
  * computed, because advantages are per token and are kept. Calls with different temperatures are
  * not merged.
  */

@@ -15,7 +15,7 @@ import { quantizedOptions } from './quantized/options.js';
 export interface CheckSettings extends Pick<CheckRequest, 'cache' | 'size'> {
   readonly deadlineMs: number;
   /**
-   * Timeout for finding the GPU, in ms. This timeout is not stored, because the key of a result
+   * Timeout for finding the GPU, in ms. This failure is not stored, because the key of a result
    * contains the GPU.
    */
   readonly findMs: number;

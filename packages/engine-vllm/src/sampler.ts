@@ -272,7 +272,7 @@ function assertStops({ hasTokenizer, server }: Replica, { stop = [] }: SamplingO
 }
 
 /**
- * Returns the number of tokens that the answer may have.
+ * Returns the maximum number of tokens in the response.
  * @throws ModelError 400 if there is no room
  */
 function assertPrompt(prompt: Int32Array, vocabSize: number, maxModelLen: number): number {

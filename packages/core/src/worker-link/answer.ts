@@ -2,9 +2,7 @@
 import type { MessagePort, Transferable } from 'node:worker_threads';
 import type { CallerMessages, CallMessage, MethodTable, Reply, ResultOf } from './protocol.js';
 
-/**
- * Tells the method that answers a call about cancellation, and forwards its progress to the caller.
- */
+/** Tells the method that answers a call about cancellation, and forwards progress to the caller. */
 export interface CallContext {
   /**
    * Calls `listener` once if the caller stops waiting. A later listener replaces an earlier one.

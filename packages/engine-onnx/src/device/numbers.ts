@@ -20,7 +20,7 @@ import { countUnequal, largestDifference, sampleRows, trainOn } from './one-step
 import type { NumberDifferences } from './report.js';
 
 const tiny = { vocabSize: 96, hiddenSize: 32, layers: 1, heads: 4, kvHeads: 2, headDim: 8 };
-// Enough tokens to use the kernels for large matrix products as well as those for small ones.
+// Enough tokens to use the kernels for large matrix products as well as those for small products.
 const size = { answers: 3, promptTokens: 5, answerTokens: 6 };
 const steps = 5;
 
@@ -100,7 +100,7 @@ interface TinyRun {
 }
 
 /**
- * Trains the tiny model for {@link steps} steps.
+ * Trains the tiny model for several steps.
  * @param given rows to train on. @default rows that the engine samples
  */
 async function trainTiny(

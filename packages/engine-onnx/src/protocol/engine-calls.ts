@@ -40,8 +40,8 @@ export interface WorkerOptions {
    */
   readonly runtime?: string;
   /**
-   * Config of the model, set only in a thread that only samples. Such a thread gets its weights
-   * from another thread of the engine.
+   * Config of the model, set only in a thread that only samples. This thread gets its weights from
+   * another thread of the engine.
    * @default the model in `modelPath`
    */
   readonly samplerOf?: ModelConfig;
@@ -73,8 +73,7 @@ export interface SampleCall {
   readonly prompt: Int32Array;
   readonly options: SamplingOptions;
   /**
-   * Index of the first choice of this call in its request. Other threads sample the rest of the
-   * request.
+   * Index of the first choice of this call in its request. Other threads sample the other choices.
    */
   readonly firstChoice: number;
   /** True to report tokens as they are drawn, as {@link DrawnToken}. */

@@ -16,7 +16,7 @@ export interface SamplePlan {
   /** Number of most probable tokens that may be drawn; Infinity for all tokens. */
   readonly topK: number;
   /**
-   * Maximum number of tokens to sample. Prompt and answer together do not exceed the maximum
+   * Maximum number of tokens to sample. Prompt and response together do not exceed the maximum
    * length.
    */
   readonly maxTokens: number;
@@ -145,7 +145,7 @@ function checkTexts({ stop, grammar }: CompleteOptions, { hasTokenBytes }: Sampl
 
 const isWhole = Number.isInteger;
 
-/** @throws ModelError 400 when a prompt leaves no room for an answer */
+/** @throws ModelError 400 when a prompt leaves no room for a response */
 export function assertRoom(
   promptLength: number,
   { maxModelLen }: Pick<SampleLimits, 'maxModelLen'>,

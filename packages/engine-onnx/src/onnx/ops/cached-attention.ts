@@ -85,8 +85,8 @@ function ownSlot(graph: Graph, positions: Value, shape: readonly [Dim, number, n
 }
 
 /**
- * Returns a mask that is 0 for slots before the row's position and within its window, and {@link
- * maskedScore} for others. [B, 1, 1, M]
+ * Returns a mask that is 0 for slots before the row's position and within its window, and
+ * {@link maskedScore} for other slots. [B, 1, 1, M]
  */
 function pastMask(
   graph: Graph,
