@@ -82,8 +82,8 @@ export interface OnnxEngineOptions {
 }
 
 /**
- * Opens a model folder in a worker thread; further threads for sampling start with the first
- * request. The process stays alive until the engine is closed.
+ * Opens a model folder in a worker thread; more threads for sampling start with the first request.
+ * The process stays alive until the engine is closed.
  * @throws CheckpointError when the folder cannot be used, EngineError when the options do not fit
  * the model
  */

@@ -242,6 +242,7 @@ async function generate(
 }
 
 /**
+ * Returns the sequence of a choice, with the versions of the weights that sampled it.
  * @throws ServerFault if the choice was sampled with weights that this sampler has not delivered
  */
 function sequenceOf(
@@ -271,7 +272,7 @@ function assertStops({ hasTokenizer, server }: Replica, { stop = [] }: SamplingO
 }
 
 /**
- * Returns the number of tokens that the answer may have.
+ * Returns the maximum number of tokens in the response.
  * @throws ModelError 400 if there is no room
  */
 function assertPrompt(prompt: Int32Array, vocabSize: number, maxModelLen: number): number {

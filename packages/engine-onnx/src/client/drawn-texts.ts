@@ -1,4 +1,3 @@
-/** Sequences that the sampler drew with the weights that are being trained. */
 import { hash } from 'node:crypto';
 
 import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
@@ -20,7 +19,10 @@ export class DrawnTexts {
     this.#arePublished = true;
   }
 
-  /** @param own true if `version` names the weights that were published last */
+  /**
+   * Records that the sampler has switched to other weights.
+   * @param own true if `version` names the weights that were published last
+   */
   adopted(version: number, own: boolean): void {
     if (own ? this.#arePublished : version === this.#version)
       this.#begin(own ? version : undefined);
@@ -38,7 +40,7 @@ export class DrawnTexts {
       if (policyVersion === this.#version) this.#digests.add(digest([...prompt, ...tokens]));
   }
 
-  /** See `TrainEngine.hasExactLogprobs`. */
+  /** Implements `TrainEngine.hasExactLogprobs`. */
   has(tokens: Int32Array, version: number): boolean {
     return version === this.#version && this.#digests.has(digest(tokens));
   }

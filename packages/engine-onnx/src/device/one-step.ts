@@ -34,7 +34,10 @@ export async function sampleRows(
   };
 }
 
-/** Trains on rows with gradients of both signs. Returns the log-probabilities before the update. */
+/**
+ * Makes a training step with gradients of both signs. Returns the log-probabilities before the
+ * update.
+ */
 export async function trainOn(
   { trainer }: Engine,
   rows: readonly TokenRow[],

@@ -192,11 +192,11 @@ export function logitsGraph(config: ModelConfig, formats?: BlockFormats): ModelR
 }
 
 export interface LogitsGradientOptions {
-  /** True if the gradient includes that of the entropy. */
+  /** True if the gradient includes the gradient of the entropy. */
   readonly entropy: boolean;
   /** True if the head is not trained. */
   readonly frozen: boolean;
-  /** See {@link LayerGraphOptions}. */
+  /** See {@link LayerGraphOptions.formats}. */
   readonly formats?: BlockFormats | undefined;
 }
 

@@ -44,7 +44,10 @@ export class QuantizedBase implements BlockWeights {
     ) as Feeds;
   }
 
-  /** @throws InvariantError when there is no such parameter */
+  /**
+   * Returns the stored data of a parameter.
+   * @throws InvariantError when there is no such parameter
+   */
   of({ name }: Pick<ParameterSpec, 'name'>): StoredParameter {
     const found = this.#stored.get(name);
     if (found) return found;
@@ -107,7 +110,7 @@ function tensorsOf(name: string, shape: readonly number[], stored: StoredParamet
   };
 }
 
-/** Views of rows of a matrix. */
+/** Returns views of the rows from `start` up to, but not including, `end`. */
 function rowsOf(
   stored: StoredParameter,
   width: number,

@@ -61,6 +61,7 @@ export interface QuantizedState {
 }
 
 /**
+ * Opens a model with quantised weights, and new or stored adapters.
  * @throws EngineError, CheckpointError when the adapters do not fit the model; ConfigError when the
  * model's file should be quantised and is not
  */

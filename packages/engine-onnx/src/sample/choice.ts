@@ -93,7 +93,7 @@ export function createChoice(
 
 /**
  * Appends a drawn token. Finishes the choice if it is complete, and the request if all of its
- * choices are.
+ * choices are complete.
  */
 export function acceptToken(
   choice: Choice,

@@ -319,7 +319,9 @@ class LogitTotals {
     this.#target = new Float32Array(rows);
   }
 
-  /** @param hasTarget returns true if the target of a row is in the part */
+  /**
+   * Adds the sums of one part. @param hasTarget returns true if the target of a row is in the part
+   */
   add([largest, sum, dot, target]: Totals, hasTarget: (row: number) => boolean): void {
     for (const [i, own] of largest.entries()) {
       const before = this.#largest[i]!;

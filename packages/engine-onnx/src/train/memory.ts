@@ -59,8 +59,8 @@ const headBudget = 256 * 2 ** 20;
  */
 const headArrays = 3;
 /**
- * Like {@link headArrays}, but for capped logits. The capped logits and their slope are two further
- * arrays.
+ * Counterpart of {@link headArrays} for capped logits. The capped logits and their slope are two
+ * additional arrays.
  */
 const cappedHeadArrays = 5;
 /** Number of scored positions that should fit into one micro-batch of the head. */

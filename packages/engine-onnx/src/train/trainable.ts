@@ -53,7 +53,7 @@ export interface Trainable {
   readonly feeds: Feeds;
   /** The adapters, if they are trained instead of the parameters. */
   readonly adapters?: LayerAdapters;
-  /** Weights and scores; present if adapters are trained beside quantised weights. */
+  /** Weights and scoring function; present if adapters are trained beside quantised weights. */
   readonly quantized?: { readonly base: BlockWeights; readonly score: ScoreRows };
   /** Builds the graph that returns the gradients. */
   backwardGraph(options: TrainingGraphOptions): ModelRecord;
@@ -66,7 +66,7 @@ export interface Trainable {
   update(gradient: SummedGradient, state: Optimizer, options: AdamWOptions): Promise<void>;
 }
 
-/** Trains every parameter. */
+/** Returns all parameters of a model as its trained weights. */
 export function allParameters(config: ModelConfig, weights: WeightBuffers): Trainable {
   const specs = parameterSpecs(config);
   const spec = specs.find(({ name }) => name === embeddingName);

@@ -49,7 +49,10 @@ interface SavedContents {
   readonly merged: boolean;
 }
 
-/** @throws EngineError, CheckpointError when adapters do not fit the model */
+/**
+ * Opens the adapters to train, or returns the state for training all weights.
+ * @throws EngineError, CheckpointError when adapters do not fit the model
+ */
 export function openTrainingState(
   options: WorkerOptions,
   files: ModelFiles,

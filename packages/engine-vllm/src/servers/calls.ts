@@ -35,7 +35,7 @@ export interface Dialect {
    * weights sampled each token.
    */
   readonly continues: boolean;
-  /** Requirements for accepting weights, which complete the sentence "the servers must ...". */
+  /** Requirements for accepting weights: the text after "every server must" in an error message. */
   readonly takesWeights: string;
   /** Returns advice for each HTTP status with which a server may refuse the first calls. */
   readonly cures: (vocabSize: number) => Readonly<Record<number, string>>;

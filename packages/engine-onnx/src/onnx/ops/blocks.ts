@@ -20,10 +20,10 @@ export interface BlockFormat {
 export interface BlockMatrix extends BlockFormat {
   readonly shape: readonly [out: Dim, input: number];
   /**
-   * uint8 [out, blocks, length], or [out, blocks, length / 2] with 4 bits. With 4 bits, {@link
-   * blockProduct} expects two neighbours in each byte, the first one in the lower bits. {@link
-   * blockNumbers} expects the first half of a block in the lower bits and the second half in the
-   * higher bits.
+   * uint8 [out, blocks, length], or [out, blocks, length / 2] with 4 bits. With 4 bits,
+   * {@link blockProduct} expects two adjacent integers in each byte, the first in the lower bits.
+   * {@link blockNumbers} expects the first half of a block in the lower bits and the second half in
+   * the higher bits.
    */
   readonly integers: Value;
   /** float32 [out, blocks] */
