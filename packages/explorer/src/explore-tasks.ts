@@ -118,8 +118,8 @@ async function leaseTasks(exploring: Exploring): Promise<number> {
   if (count <= 0) return 0;
   let started = 0;
   for (const leased of await store.leaseTasks(member, { count, maxStep: Infinity })) {
-    // Returns a task for other weights, such as those that the trainer has just published. The next
-    // round switches to them.
+    // Returns a task that other weights must sample, such as weights that the trainer has just
+    // published. The next round switches to those weights.
     if (!maySample(exploring, leased)) {
       await store.releaseTask(member, leased);
       continue;

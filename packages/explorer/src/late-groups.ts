@@ -5,7 +5,10 @@ import type { ExplorerOptions } from './explorer-options.js';
 import { isOk, type TaskOutcome } from './runs/outcome.js';
 
 export interface LateGroups {
-  /** Returns the experiences of groups that no longer wait, as a part of explore step `step`. */
+  /**
+   * Returns the experiences of groups that no longer wait for rewards, as a part of explore step
+   * `step`.
+   */
   take(step: number): readonly Experience[];
   /** Stores the groups of the step that wait for rewards. */
   setAside(step: number, outcomes: readonly TaskOutcome[]): void;

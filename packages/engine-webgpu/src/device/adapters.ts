@@ -12,7 +12,7 @@ export interface AdapterFacts {
   /** Name of the GPU, with the name and version of its driver. */
   readonly description: string;
   /**
-   * True for a software adapter. It computes on the CPU, and more slowly than the engine does
+   * True for a software adapter, which computes on the CPU, and more slowly than the engine does
    * without a GPU.
    */
   readonly isSoftware: boolean;
@@ -70,7 +70,7 @@ export async function loadDawn(): Promise<GPU> {
 }
 
 /**
- * Finds the adapter for long work. If there are two GPUs, this is the faster one.
+ * Finds the adapter that the engine uses. If there are two GPUs, this is the faster one.
  * @throws EngineError if there is no adapter
  */
 export async function findAdapter(gpu: GPU, gate: Gate): Promise<FoundAdapter> {

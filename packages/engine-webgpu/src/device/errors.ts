@@ -1,6 +1,6 @@
 /**
- * Errors of a GPU, each with a remedy. They end a training run. During the check of `model.device:
- * auto` they do not; the check then chooses the CPU.
+ * Errors of a GPU, each with a remedy. They end a training run, except during the check of
+ * `model.device: auto`, which then chooses the CPU.
  */
 import { EngineError } from '@trinity-rft/core';
 

@@ -33,7 +33,7 @@ export class Faults {
     return (this.#first ??= error);
   }
 
-  /** @throws EngineError for the first error of the device */
+  /** @throws EngineError if the device has reported an error */
   check(): void {
     if (this.#first) throw this.#first;
   }

@@ -1,6 +1,6 @@
 /**
- * Keeps the bytes that a device holds within a budget. Drivers grant more memory than exists, and
- * later the device is lost.
+ * Limits the bytes of a device's buffers to a budget. Without a budget, drivers grant more memory
+ * than exists, and the device is lost later.
  */
 import { machineMemory } from '@trinity-rft/core/support';
 import type { AdapterLimits } from './adapters.js';
@@ -16,7 +16,7 @@ export function defaultBudget({ maxBufferSize }: AdapterLimits): number {
   return Math.floor(0.8 * Math.min(4 * maxBufferSize, machineMemory()));
 }
 
-/** Part of a device that allocates. */
+/** Part of a device that allocates buffers. */
 export interface LimitedDevice extends Pick<GPUDevice, 'createBuffer'> {
   readonly limits: Pick<AdapterLimits, 'maxBufferSize' | 'maxStorageBufferBindingSize'>;
 }
@@ -63,7 +63,7 @@ export class DeviceMemory {
     return buffer;
   }
 
-  /** Destroys a buffer of {@link create}, once. */
+  /** Destroys a buffer that {@link create} returned. Must be called once per buffer. */
   destroy(buffer: GPUBuffer): void {
     buffer.destroy();
     this.#used -= buffer.size;

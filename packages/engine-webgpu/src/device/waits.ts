@@ -33,8 +33,9 @@ export class Waits {
   }
 
   /**
-   * Executes `work`, which waits for the device. @param what noun phrase for reports and errors
-   * @throws EngineError for the first error of the device, or at the deadline
+   * Executes `work`, which waits for the device.
+   * @param what noun phrase for reports and errors
+   * @throws EngineError if the device has reported an error, or at the deadline
    */
   async wait<T>(work: () => Promise<T>, what = 'queued work'): Promise<T> {
     this.#faults.check();

@@ -12,9 +12,9 @@ interface Gather {
   readonly count: number;
   /** True if each outer slice has its own indices. @default false */
   readonly isOwn?: boolean;
-  /** Index of the first element. @default 0 */
+  /** Index of the first source element. @default 0 */
   readonly start?: number;
-  /** Factor of float32 elements. @default 1 */
+  /** Factor that multiplies float32 elements. @default 1 */
   readonly scale?: number;
 }
 
@@ -62,8 +62,8 @@ export function scatterElements(
 }
 
 /**
- * Returns the `count` largest numbers of each row in descending order. Of equal numbers, the
- * earlier one comes first.
+ * Finds the `count` largest numbers of each row, in descending order, and their indices. Of equal
+ * numbers, the earlier one comes first.
  */
 export function topK(rows: number, width: number, count: number): Call {
   const body = `

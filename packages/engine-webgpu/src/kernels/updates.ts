@@ -3,15 +3,15 @@
  */
 import { floatBits, maximum, perElement, perRow, reduceThreads, sum, type Call } from './kernel.js';
 
-/** to += from */
+/** Adds an array to another in place: to += from. */
 export function addition(count: number, fromStart: number, toStart: number): Call {
   const body = 'b1[p(2u) + i] = b1[p(2u) + i] + b0[p(1u) + i];';
   return perElement({ name: 'add to', types: 'f32 -> f32' }, [count, fromStart, toStart], body);
 }
 
 /**
- * Groups rows by id for {@link addedRows}. The list holds the distinct ids, then for each id the
- * start of its rows, then the end of the last, then all rows.
+ * Groups rows by id for {@link addedRows}. `list` holds the `count` distinct ids, then the start of
+ * each id's rows, then the end of the last id's rows, and then all rows.
  */
 export function rowsById(ids: Int32Array): { readonly count: number; readonly list: Int32Array } {
   const rows = Map.groupBy(ids.keys(), (row) => ids[row]!);

@@ -17,7 +17,7 @@ const elementwiseOf: Operator = (step) => {
   const { type } = step.node;
   const operands = step.operands();
   // Graphs use a comparison with infinity only to order nodes. The commands of a queue are executed
-  // in order anyway.
+  // in order anyway, so no kernel is needed.
   if (type === 'Greater' && operands[1]!.host?.every((bound) => bound === Infinity))
     return [{ dtype: 'bool', shape: operands[0]!.shape, host: [0] }];
   return [computed(step, type, operands)];
@@ -125,7 +125,7 @@ const reduceOf: Operator = (step) => {
   return [step.builder.alias(found, dims)];
 };
 
-/** Reduces the axes from `first` to `last`, which become 1. */
+/** Reduces the axes from `first` to `last`, inclusive, to size 1. */
 function reducedAlong(step: Step, a: Value, first: number, last: number): Value {
   const parts = [a.shape.slice(0, first), a.shape.slice(first, last + 1), a.shape.slice(last + 1)];
   const [outer, width, inner] = parts.map(sizeOf) as [number, number, number];

@@ -4,7 +4,7 @@ import { sizeOf } from '../kernels/loop.js';
 import { unsupportedNode, type PlanBuilder } from './builder.js';
 import { axisOf, type Value } from './value.js';
 
-/** Computes the outputs of a node. */
+/** Plans the outputs of a node. */
 export type Operator = (step: Step) => readonly Value[];
 
 export class Step {
@@ -31,8 +31,8 @@ export class Step {
   }
 
   /**
-   * Returns an operand on which the plan depends. @throws EngineError if its numbers are only on
-   * the device
+   * Returns the numbers of an operand that the plan depends on.
+   * @throws EngineError if the numbers are only on the device
    */
   numbers(index: number): readonly number[] {
     const { host } = this.operand(index);

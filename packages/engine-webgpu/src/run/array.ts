@@ -35,14 +35,13 @@ export class BufferArray implements DeviceArray, BufferPart {
     this.#memory = memory;
   }
 
-  /** Index of the first number in {@link whole}. */
+  /** Index of the array's first number in {@link whole}. */
   get start(): number {
     return this.offset / 4;
   }
 
   /**
-   * The buffer from its beginning to the end of the array, because a binding's offset must be
-   * aligned.
+   * The buffer from offset 0 to the end of the array, for bindings, whose offsets must be aligned.
    */
   get whole(): BufferPart {
     return { buffer: this.buffer, offset: 0, bytes: this.offset + this.bytes };

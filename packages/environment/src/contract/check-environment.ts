@@ -9,7 +9,7 @@ export interface EnvironmentCheck {
   readonly name: string;
   /** `skipped` if there was nothing to check. */
   readonly outcome: 'passed' | 'failed' | 'skipped';
-  /** Reason for a failure or a skip, or what was found. */
+  /** Reason for the failure or the skip; for a check that passed, what was measured. */
   readonly detail?: string;
 }
 
@@ -37,8 +37,8 @@ export interface CheckOptions {
 const rowCount = 20;
 
 /**
- * Opens the environment, plays it, and closes it. Never rejects. Failures are results.
- * @returns the results in order, or only that failure if the environment cannot be opened
+ * Opens the environment, plays episodes, and closes it. Never rejects: failures are results.
+ * @returns the results in order, or a single result if the environment cannot be opened
  */
 export async function checkEnvironment(
   definition: EnvironmentDefinition,

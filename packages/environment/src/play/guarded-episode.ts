@@ -27,7 +27,7 @@ import { shorten, within } from '../waiting/within.js';
 export interface GuardOptions {
   /** Name in error messages. */
   readonly name: string;
-  /** Timeout of each answer, in ms. */
+  /** Timeout of each call of the environment, in ms. */
   readonly timeoutMs: number;
   /**
    * Timeout of opening the environment, in ms.

@@ -143,8 +143,8 @@ class Play {
    */
   async #ask(model: Model): Promise<ChatResponse | EpisodeEnd> {
     const { options, episode } = this;
-    // No `EpisodeEnd` at the first call. The task itself is then too long, or the model does not
-    // respond.
+    // The first call does not return an `EpisodeEnd`. If it fails, the task itself is too long, or
+    // the model does not respond.
     const isFirst = !this.#messages.some(({ role }) => role === 'assistant');
     const outOfTime = isFirst ? undefined : options.time?.over;
     if (outOfTime?.aborted) return this.#outOfTime();

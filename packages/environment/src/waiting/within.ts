@@ -9,8 +9,8 @@ export interface Patience {
 }
 
 /**
- * Returns the result of `work`, or throws the error of `late` after `ms`. The signal that `work`
- * receives aborts on the timeout and when `signal` aborts.
+ * Returns the result of `work`, or throws the error of `late` after `ms` milliseconds. The signal
+ * that `work` receives aborts on the timeout and when `signal` aborts.
  * @throws CancelledError if `signal` aborts, the error that `late` returns, and the errors of
  * `work`
  */

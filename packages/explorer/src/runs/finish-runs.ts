@@ -227,12 +227,12 @@ function completed(
 }
 
 /**
- * Maximum number of characters of an expected answer. The rest is cut off, because every experience
- * of the task has a copy.
+ * Maximum number of characters of an expected answer. Longer answers are truncated, because every
+ * experience of the task has a copy.
  */
 const longestTruth = 500;
 
-/** Returns the row of the task set, and the answer that it expects. */
+/** Returns the task set and row of the task, and the expected answer. */
 function placeOf(task: Task): Experience['info'] {
   const { taskset, row } = task.index;
   const truth = taskTruth(task)?.slice(0, longestTruth);
@@ -267,7 +267,7 @@ function checkTokens(
 }
 
 /**
- * Checks the fields for algorithms that compare steps, because a field of the wrong type would
+ * Checks the info fields for algorithms that compare steps, because a field of the wrong type would
  * count as missing.
  */
 function checkSteps(

@@ -60,8 +60,7 @@ export interface McpEnvironmentOptions<Args> extends Pick<
   /** See `EnvironmentOptions.args`. */
   readonly args?: ArgsSchema<Args>;
   /**
-   * Returns the server of an episode. It is a new operating-system process, or a new session at an
-   * address.
+   * Returns the server of an episode: a new operating-system process, or a new session at a URL.
    */
   readonly server: (start: McpStart, args: Args) => McpServer;
   /** Fills the folder before the server starts. @default no files */

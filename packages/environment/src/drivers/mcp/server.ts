@@ -1,4 +1,7 @@
-/** Location of an MCP server. Separate from the connection, whose types need the optional SDK. */
+/**
+ * Location of an MCP server. In a separate file, because the types of the connection need the
+ * optional SDK.
+ */
 /** A program that speaks over its standard input and output, or an address. */
 export type McpServer =
   | {

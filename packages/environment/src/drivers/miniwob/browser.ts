@@ -37,9 +37,7 @@ export function browserOf(named: string | undefined): BrowserHandle {
     }
   }
 
-  /**
-   * Returns the browser, which is started if necessary. Calls at the same time share one browser.
-   */
+  /** Returns the browser, and starts it if necessary. Concurrent calls share one browser. */
   function running(): Promise<Browser> {
     if (launched === undefined) {
       launched = launch();

@@ -108,9 +108,8 @@ interface Start {
 }
 
 /**
- * Returns the row, seed and facts of a new episode. The row is the first that is available of the
- * request's `task`, the row at `index`, the row that the seed selects, and the next row of the
- * split.
+ * Returns the row, seed and facts of a new episode. The row is the request's `task`, or else the
+ * row at `index`, or else the row that `seed` selects, or else the next row of the split.
  * @throws TaskError for an unknown split or index
  */
 function startOf({ task, split, index, seed, episode_id: id }: Reset, tasks: Tasks): Start {

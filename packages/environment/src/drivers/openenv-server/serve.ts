@@ -81,7 +81,7 @@ const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 /**
  * Serves an environment over the OpenEnv protocol until the server is closed.
  * @throws ConfigError if the arguments are wrong, the port is in use, or a key is missing, and
- * EnvironmentError
+ * EnvironmentError if the environment does not open
  */
 export async function serveEnvironment(
   options: EnvironmentServerOptions,
@@ -179,7 +179,7 @@ interface Sockets {
   close(): Promise<void>;
 }
 
-/** State of an open connection, which is the queue of its messages. */
+/** Queue of the messages of an open connection. */
 interface Waiting {
   last: Promise<void>;
   messages: number;

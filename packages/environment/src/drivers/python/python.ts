@@ -74,8 +74,8 @@ export async function openBridged(args: PythonArgs, program: BridgeOptions): Pro
 }
 
 /**
- * Returns the seed of an episode. It is the row's `seed`, which generated rows have, otherwise the
- * seed of the task.
+ * Returns the seed of an episode: the row's `seed`, which generated rows have, or else the seed of
+ * the task.
  */
 function seedOf({ row, seed }: EpisodeStart): number {
   const own = row['seed'];
