@@ -5,7 +5,9 @@ import { pathToFileURL } from 'node:url';
 import { createRepo, repoExists, uploadFiles } from '@huggingface/hub';
 import { ConfigError, describeError, ModelError } from '@trinity-rft/core';
 
-/** Names of files that are not uploaded. The export's report names folders of this machine. */
+/**
+ * Names of files that are not uploaded. `export.json` contains names of folders on this machine.
+ */
 const kept = new Set(['export.json']);
 
 /**

@@ -56,7 +56,9 @@ export interface FineTuningServer {
 }
 
 const usualKeep = 2;
-/** Milliseconds of the upload timeout, in which the largest file, 512 MB, arrives at 7 Mbit/s. */
+/**
+ * Timeout of a request in milliseconds, in which the largest upload, 512 MiB, arrives at 7 Mbit/s.
+ */
 const uploadTimeoutMs = 600_000;
 
 const now = (): number => Math.floor(Date.now() / 1000);

@@ -35,7 +35,7 @@ export async function readBytes(
     const bytes = await (length === null
       ? readChunks(request, maxBytes, late)
       : Promise.race([readWhole(request), late]));
-    // The length of a request without a socket may be anything.
+    // Without a socket, a body may be longer than its content length.
     if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes);
     return bytes;
   } catch (error) {
@@ -70,7 +70,7 @@ async function readChunks(
       chunks.push(value);
     }
   } catch (error) {
-    // Does not await the cancellation, because the client may never send the rest.
+    // Does not await the cancellation, because the client may never send the remaining bytes.
     if (!isTooLarge(error)) void reader.cancel(error).catch(() => undefined);
     throw error;
   }

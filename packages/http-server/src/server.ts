@@ -49,7 +49,8 @@ export interface HttpServerOptions {
   /** Runs before all other handling of a request. Returns true if it has answered the request. */
   readonly intercept?: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
   /**
-   * Returns the status with which an upgrade is refused, or the function that takes it over.
+   * Returns the status with which an upgrade is refused, or the function that takes over the
+   * socket.
    * @default requests to upgrade are treated as normal requests
    */
   readonly upgrade?: (request: Request) => number | Upgrade;

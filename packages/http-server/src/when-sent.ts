@@ -1,4 +1,4 @@
-/** Reports when a client has received an answer, including a streamed one. */
+/** Reports when a client has received a response, including a streamed response. */
 
 /**
  * Passes the response on, and calls `ended` once: when the client has received all of it or has

@@ -18,7 +18,7 @@ import { createGroups, type Group, type Groups } from './sources/groups.js';
 import { sourceNamed, type SourceName } from './sources/table.js';
 
 export interface ImportOptions extends RowOptions {
-  /** File or folder. */
+  /** File or folder to import. */
   readonly from: string;
   /** Source of the records. @default detected from the first records of each file */
   readonly source?: SourceName;

@@ -70,8 +70,8 @@ export function toTaskResult({ task, runs, ...counts }: TaskOutcome): TaskResult
 }
 
 /**
- * Restores an outcome from a result of {@link toTaskResult}. Its errors only have their message and
- * code. An empty outcome belongs to a task that was cut off before it had a result.
+ * Restores an outcome from a result of {@link toTaskResult}. The errors have no stack traces. An
+ * empty outcome belongs to a task that was cut off before it had a result.
  */
 export function fromTaskResult(task: Task, { experiences, outcome }: TaskResult): TaskOutcome {
   if (Object.keys(outcome).length === 0) return cutOffOutcome(task);

@@ -64,8 +64,8 @@ export function faultsOf(
 }
 
 /**
- * Share of equal most probable tokens below which a quantised export is, in practice, a different
- * model.
+ * Share of the checkpoint's greedy tokens that are also the export's most probable tokens. Below
+ * this share, a quantised export is, in practice, a different model.
  */
 const fewBest = 0.9;
 

@@ -76,7 +76,8 @@ async function scorePolicy({ checkpoint, format, recorded }: Policy) {
 }
 
 async function scoreFile(file: string, rows: readonly TokenRow[]): Promise<Float32Array> {
-  // A new adapter changes nothing, but with it the engine keeps the weights in quantised blocks.
+  // A new adapter does not change the output, but with it the engine keeps the weights in quantised
+  // blocks.
   const engine = await createOnnxEngine({
     modelPath: file,
     memoryBudgetBytes,

@@ -55,7 +55,7 @@ const embeddedAdapter: Tree = {
 };
 
 /**
- * Merges the settings of job and model. Those of the model take precedence. The job's multiplier
+ * Merges the settings of job and model. The model's settings take precedence. The job's multiplier
  * scales the learning rate.
  */
 function configurationOf(plan: JobPlan): Tree {
@@ -81,7 +81,7 @@ const shuffled = { data_selector: { selector_type: 'shuffle' } };
 const byMethod: Readonly<Record<JobMethod['type'], (plan: JobPlan) => readonly Tree[]>> = {
   supervised: (plan) => [
     { mode: 'train', algorithm: { algorithm_type: 'sft' } },
-    // Trains on every answer of a conversation whose weight is not 0.
+    // Trains on every assistant message whose weight is not 0.
     trainOn(plan, { messages_key: 'messages', enable_concatenated_multi_turn: true }),
   ],
   dpo: (plan) => [

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { noSuchFile } from '../wire/refuse.js';
 import { newId, readJson, saveJson } from './save-json.js';
 
-/** Metadata of a file, as OpenAI's files API returns them. */
+/** Metadata of a file, as OpenAI's files API returns it. */
 interface FileRecord {
   readonly id: string;
   readonly object: 'file';
@@ -26,7 +26,7 @@ export interface FileStore {
   get(id: string, param?: string): FileRecord;
   /** Returns the path of the bytes. @throws ModelError 404 */
   pathOf(id: string): string;
-  /** @param id replaces a file of this id. @default a random id */
+  /** @param id id of the new file, which replaces a file with this id. @default a random id */
   create(
     bytes: Uint8Array,
     about: Pick<FileRecord, 'filename' | 'purpose'>,

@@ -78,8 +78,8 @@ export interface JobStore {
    */
   create(record: Omit<JobRecord, 'id' | 'created_at'>): Promise<JobRecord>;
   /**
-   * Changes a job. Resolves when the change is on disk. If it cannot be written, as on a full disk,
-   * also resolves, and writing is retried later.
+   * Changes a job. Resolves when the change is on disk. Also resolves if the change cannot be
+   * written, as on a full disk; writing is then retried later.
    */
   change(id: string, changes: Partial<JobRecord>): Promise<JobRecord>;
   /** Returns the events of a job, oldest first. */

@@ -4,7 +4,7 @@ import { fault } from '../record/fault.js';
 import { isPresent, type Conversation, type Json, type Preference } from '../record/item.js';
 import type { RowKind } from '../record/row-kind.js';
 
-/** Kind of row that an item suits. */
+/** Default kind of row for an item. */
 export function kindOf(item: Conversation | Preference): RowKind {
   if ('chosen' in item) return 'dpo';
   return item.truth === undefined && endsWithAnswer(item.messages) ? 'sft' : 'tasks';
