@@ -10,7 +10,7 @@ import { debugFiles } from './files.js';
 /** One experience store, and the model folder for reading it. */
 export interface RecordsPlace {
   readonly database: string;
-  /** A model folder with the tokenizer of the records, if one is known. */
+  /** A model folder with the tokenizer of the records, if such a folder is known. */
   readonly modelFolder?: string;
 }
 

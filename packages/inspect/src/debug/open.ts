@@ -1,4 +1,6 @@
-/** Common start of all debug commands: reads a configuration, and selects the stage and its weights. */
+/**
+ * Common start of all debug commands: reads a configuration, and selects the stage and its weights.
+ */
 import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { type Clock, type Logger, systemClock } from '@trinity-rft/core';
@@ -105,7 +107,7 @@ async function newestWeights(config: ResolvedConfig, stage: StageConfig): Promis
 }
 
 /**
- * Returns a logger that forwards messages from level `info` on. Leaves out failures of the attempt,
+ * Returns a logger that forwards messages from level `info` on. Omits failures of the attempt,
  * because the report shows them separately.
  */
 function noticeLogger(note: (notice: string) => void): Logger {

@@ -48,7 +48,7 @@ export async function debugWorkflow(options: DebugWorkflowOptions): Promise<Work
   const { context, notices, outputDirectory } = await openDebugContext(options);
   const { stage, startModel, extensions, signal, env } = context;
   await assertNeeds({
-    // Nothing is sent to tracking services.
+    // Skips the requirements of tracking services, because a debug run sends nothing to them.
     stage: { ...stage, monitor: { ...stage.monitor, sinks: [] } },
     extensions,
     env,

@@ -1,4 +1,3 @@
-/** Finds the rules that apply to a run. */
 import type { RunRecord } from './evidence/record.js';
 import type { Finding, Rule } from './evidence/rule.js';
 import { rules as allRules } from './rules/table.js';

@@ -1,4 +1,3 @@
-/** Findings as text. */
 import { short } from './evidence/format.js';
 import type { Finding } from './evidence/rule.js';
 

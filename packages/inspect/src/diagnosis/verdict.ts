@@ -63,8 +63,9 @@ export type PairedOf = (evaluation: {
 }) => PairedDifference | undefined;
 
 /**
- * Verdict on a run. Two or more evaluations decide it: the interval of the difference between the first and the last
- * must exclude 0. Otherwise the slope of the training reward decides. Undefined without evaluations and rewards.
+ * Verdict on a run. Two or more evaluations decide the verdict: the interval of the difference
+ * between the first and the last must exclude 0. Otherwise the slope of the training reward
+ * decides. Undefined without evaluations and rewards.
  */
 export function verdictOf(run: RunRecord, pairedOf?: PairedOf): Verdict | undefined {
   const evaluated = evaluationChanges(run, pairedOf);

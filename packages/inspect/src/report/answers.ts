@@ -60,8 +60,8 @@ export async function readAnswers(
 
 /**
  * Compares the rewards of the first and the last evaluation task by task. Failed rollouts count as
- * 0. Undefined for other metrics. Also undefined if the recorded answers belong to another
- * evaluation, which is the case if the difference of means is another one.
+ * 0. Returns undefined for metrics other than rewards. Also returns undefined if the recorded
+ * answers belong to another evaluation, because their difference of means is then not `difference`.
  */
 export const pairedRewards =
   (sets: readonly AnsweredSet[]): PairedOf =>

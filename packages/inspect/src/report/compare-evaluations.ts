@@ -27,9 +27,9 @@ interface Flip extends Pick<EvaluatedTask, 'row' | 'prompt'> {
 }
 
 /**
- * Compares the last checkpoint of an evaluation with a baseline, set by set. @param baseline an
- * earlier evaluation, whose last checkpoint is used. @default the first checkpoint of the
- * evaluation itself
+ * Compares the last checkpoint of an evaluation with a baseline, set by set.
+ * @param baseline an earlier evaluation, whose last checkpoint is used. @default the first
+ * checkpoint of the evaluation itself
  * @throws ConfigError when the two evaluations have different tasks
  */
 export function compareEvaluations(
@@ -110,7 +110,10 @@ function assertSameSets({ sets }: Evaluation, baseline: Evaluation): void {
   }
 }
 
-/** Probability that fair coin flips split at least as unevenly; 1 without a change. */
+/**
+ * p-value of the two-sided exact McNemar test: the probability that fair coin flips split at least
+ * as unevenly. It is 1 without a change.
+ */
 export function mcnemar(better: number, worse: number): number {
   const [n, least] = [better + worse, Math.min(better, worse)];
   // Computed in logarithms, because with a thousand changes the first terms would underflow.
@@ -131,7 +134,7 @@ export interface Expectations {
 
 /**
  * One sentence for each expectation that is not met. A fall counts only if the whole 95 % interval
- * of the difference lies below minus the margin, so that noise is no failure.
+ * of the difference lies below `-margin`, so that noise does not count as a fall.
  * @throws ConfigError for a metric that no set reports and, with a margin, for a set with too few
  * tasks for an interval
  */

@@ -83,8 +83,8 @@ interface CheckpointScore {
   readonly interval: Interval | undefined;
   readonly failedRuns: number;
   /**
-   * Difference from the first checkpoint of the list, task by task; undefined for the first one
-   * itself.
+   * Difference from the first checkpoint of the list, task by task; undefined for the first
+   * checkpoint.
    */
   readonly difference: PairedDifference | undefined;
 }

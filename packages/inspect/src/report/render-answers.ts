@@ -1,4 +1,7 @@
-/** Recorded answers of evaluations as text: answers by the first weights next to answers by the last. */
+/**
+ * Renders recorded answers of evaluations: answers by the first weights next to answers by the
+ * last.
+ */
 import { ConfigError } from '@trinity-rft/core';
 import { visible } from '../debug/visible.js';
 import { gainOf, readAnswers, type Answered, type AnsweredSet } from './answers.js';

@@ -35,7 +35,10 @@ export interface Correlation {
   readonly value: number;
   /** Number of rollouts in groups with differing rewards. */
   readonly runs: number;
-  /** Mean deviation of the correlated value within groups, as a share of its mean. */
+  /**
+   * Standard deviation of the correlated value within groups, divided by the mean of its absolute
+   * values.
+   */
   readonly spread: number;
 }
 

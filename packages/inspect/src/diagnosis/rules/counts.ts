@@ -15,7 +15,7 @@ interface ThresholdRule extends Pick<Rule, 'name' | 'title' | 'when' | 'advice' 
   readonly outOf?: readonly string[];
   readonly atLeast: number;
   /**
-   * Rest of the sentence after the share. The argument is a text such as `explore steps 20 to 40`.
+   * Part of the sentence after the share. The argument is a text such as `explore steps 20 to 40`.
    */
   readonly says: (steps: string) => string;
   /** Filter for examples. @default no examples */

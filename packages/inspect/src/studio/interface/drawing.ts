@@ -19,7 +19,7 @@ export interface Drawing extends Size {
   readonly series: readonly DrawnSeries[];
   readonly xTicks: readonly Tick[];
   readonly yTicks: readonly Tick[];
-  /** Ends of the plotted area. */
+  /** Edges of the plotted area, in pixels. */
   readonly area: { readonly left: number; readonly right: number; readonly bottom: number };
 }
 
