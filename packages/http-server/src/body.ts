@@ -65,7 +65,8 @@ async function readChunks(
       const { done, value } = await Promise.race([reader.read(), late]);
       if (done) return chunks.length > 1 ? Buffer.concat(chunks) : (chunks[0] ?? new Uint8Array());
       size += value.byteLength;
-      // Does not cancel the reader: that would close the connection before the client gets the answer.
+      // Does not cancel the reader: that would close the connection before the client gets the
+      // answer.
       if (size > maxBytes) throw tooLarge(maxBytes);
       chunks.push(value);
     }

@@ -74,7 +74,9 @@ const maxPayload = 16 * 1024 * 1024;
 const maxWaiting = 64;
 /** Largest request over HTTP, in bytes. */
 const maxBody = 1 << 20;
-/** Time between two pings, in ms. A client that has not answered by the next ping is disconnected. */
+/**
+ * Time between two pings, in ms. A client that has not answered by the next ping is disconnected.
+ */
 const pingMs = 30_000;
 const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 

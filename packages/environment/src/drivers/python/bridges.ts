@@ -1,6 +1,6 @@
 /**
- * The operating-system processes of an environment. Each is started when needed, and restarted after
- * it has ended.
+ * The operating-system processes of an environment. Each is started when needed, and restarted
+ * after it has ended.
  */
 import { InvariantError } from '@trinity-rft/core';
 import { startBridge, type Bridge, type BridgeOptions } from './bridge.js';

@@ -70,7 +70,9 @@ export function metricsOf(lines: readonly MetricLine[]): Pick<RunRecord, 'points
 /** Matches what `describeChanges` logs, except for settings of complete stages. */
 const loggedChange = /^WARN +\S+ ((?:\S+ )?\S+: changed from (?!.*: takes no effect: ).*)$/;
 
-/** Changed setting in a line of `trinity.log`, for `changes` of a record; empty if there is none. */
+/**
+ * Changed setting in a line of `trinity.log`, for `changes` of a record; empty if there is none.
+ */
 export const changeIn = (line: string): readonly string[] =>
   loggedChange.exec(line)?.slice(1) ?? [];
 
@@ -83,7 +85,10 @@ export const newestRollouts = (
   most = defaultMost,
 ): readonly RolloutFacts[] => [...rolloutPages(source, most)].flat();
 
-/** Yields the rollouts of {@link newestRollouts} page by page, so that a server can do other work in between. */
+/**
+ * Yields the rollouts of {@link newestRollouts} page by page, so that a server can do other work in
+ * between.
+ */
 export function* rolloutPages(
   source: ExperienceRows,
   most = defaultMost,

@@ -1,4 +1,6 @@
-/** Builds the record for rules and verdict from a run that may be very long and still in progress. */
+/**
+ * Builds the record for rules and verdict from a run that may be very long and still in progress.
+ */
 import { open, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';

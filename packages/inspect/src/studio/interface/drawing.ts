@@ -133,7 +133,9 @@ function ticksOf(
   return { ticks, step, range: [ticks[0] ?? low, ticks.at(-1) ?? high] };
 }
 
-/** Label of a tick, with as many digits as distinguish it from the next: `1.5`, `12.3k`, `1.2e+6`. */
+/**
+ * Label of a tick, with as many digits as distinguish it from the next: `1.5`, `12.3k`, `1.2e+6`.
+ */
 function tickText(value: number, step: number): string {
   const size = Math.abs(value);
   const decimalsIn = (unit: number): number =>

@@ -1,6 +1,7 @@
 /**
- * Reads `metrics.jsonl`. One pass finds its lines. The values of a metric are read on request, and
- * later only from appended lines. Memory use thus depends on the requested metrics only.
+ * Reads `metrics.jsonl`. One pass finds the lines of the file. The values of a metric are read when
+ * they are first requested; later requests only read appended lines. Memory use thus depends on the
+ * requested metrics only.
  */
 import { open, stat } from 'node:fs/promises';
 import { createQueue } from '../shared/queue.js';

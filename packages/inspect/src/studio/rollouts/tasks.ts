@@ -10,7 +10,10 @@ import { askedIn } from './texts.js';
 
 /** Time in ms that a request waits for the index before it answers with partial results. */
 const waitMs = 250;
-/** Pause between two lists, as a multiple of the time for making one. */
+/**
+ * Minimum pause before the list is computed again, as a multiple of the time that computing it
+ * took.
+ */
 const pauses = 20;
 
 /** Row of a task set, with its first and its latest visit. */
