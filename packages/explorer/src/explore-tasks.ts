@@ -41,7 +41,7 @@ export interface ExploreTasksOptions {
    * progress.
    */
   readonly ended: () => Promise<boolean>;
-  /** Called with the outcome of storing each result. */
+  /** Called after each result was stored, or was refused because it is late. */
   readonly onResult?: (leased: LeasedTask, outcome: 'stored' | 'late') => void;
   /** Maximum number of milliseconds between two checks of the store. */
   readonly lookEveryMs: number;
@@ -86,7 +86,7 @@ export async function exploreTasks(options: ExploreTasksOptions): Promise<void> 
   }
 }
 
-/** Executes one round of the loop. Returns false at the end. */
+/** Executes one round of the loop. Returns false when there is nothing left to explore. */
 async function exploreOn(exploring: Exploring): Promise<boolean> {
   const { store, weights, inFlight, lookEveryMs, signal } = exploring;
   assertNotStopped(signal);
@@ -143,7 +143,7 @@ async function explore(exploring: Exploring, leased: LeasedTask): Promise<void> 
     const running = startTask(await taskOf(leased));
     inFlight.set(leased, () => running.cutOff());
     const outcome = await running.outcome;
-    // The last calls may have used weights that are still being verified.
+    // Waits until the weights are verified, because the last calls may have used new weights.
     await exploring.following;
     if (!signal.aborted) {
       const stored = await store.storeResult(member, leased, toTaskResult(outcome));

@@ -104,7 +104,10 @@ export interface ExplorerOptions extends TaskRunnerOptions {
   readonly onExplored?: (step: number, experiences: readonly Experience[]) => void;
   /** Receives the outcomes of every evaluated set. @default no callback */
   readonly onEvaluated?: OnEvaluated;
-  /** Called when a step or evaluation starts, and when its rollouts end. @default no callback */
+  /**
+   * Called when a step or evaluation starts, and whenever some of its rollouts have ended. @default
+   * no callback
+   */
   readonly onProgress?: (progress: ExploreProgress) => void;
 
   readonly sync: ExploreSync;
@@ -221,7 +224,7 @@ export interface DynamicSampling {
    * as one task.
    */
   readonly unit: BatchUnit;
-  /** Limits an explore step to the tasks of this number of batches. */
+  /** Maximum number of tasks of an explore step, in batches. */
   readonly maxBatches: number;
   /** The last explore step. It executes no rollouts beyond its batch. @default unknown */
   readonly lastStep?: number;

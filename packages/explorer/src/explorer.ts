@@ -166,7 +166,7 @@ async function explore(parts: ExplorerParts, state: ExplorerState | undefined): 
 /** An explore step whose rollouts are in progress. */
 interface ExploreStep {
   readonly step: number;
-  /** Clock time in milliseconds. */
+  /** Clock time at the start, in milliseconds. */
   readonly start: number;
   readonly outcomes: Promise<readonly UsableOutcome[]>;
   /** State from which a training run resumes after this step. */
@@ -333,7 +333,7 @@ function stateAt(parts: ExplorerParts, step: number): ExplorerState {
   };
 }
 
-/** Returns the state of the parts that only finished steps change. */
+/** Returns the state of the parts that change only when a step is finished. */
 function ownState({
   timeLimits,
   filler,

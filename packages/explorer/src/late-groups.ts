@@ -90,8 +90,8 @@ export function createLateGroups({
 }
 
 /**
- * Gives the group a separate id in the step. Its advantage is then computed within the group only,
- * and it is trained on with the batch of that step.
+ * Gives the group a separate id in the step. The group's advantage is then computed within the
+ * group only, and the group is trained on with the batch of that step.
  */
 function experiencesOf(
   { task, runs }: PendingGroup,

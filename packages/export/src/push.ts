@@ -12,7 +12,7 @@ const kept = new Set(['export.json']);
 
 /**
  * Uploads the folder's files to a repository, and replaces files of the same name. Creates a
- * private repository if it does not exist. Uses the hub at `HF_ENDPOINT`, if set.
+ * private repository if there is none. Uses the hub at `HF_ENDPOINT`, if set.
  * @param repository `OWNER/NAME`
  * @returns address of the repository
  * @throws ConfigError if the name is not `OWNER/NAME` or `HF_TOKEN` is not set, ModelError if the

@@ -81,7 +81,7 @@ export interface JsonText {
   /** Expected content of the body, for messages. @default "a JSON document" */
   readonly expected?: string | undefined;
   /**
-   * Maximum nesting depth; schemas and arguments nest a few levels, so deeper values are an attack
+   * Maximum nesting depth. Schemas and arguments have a few levels, so deeper values are an attack
    * or a mistake.
    * @default 128
    */

@@ -1,6 +1,6 @@
 /**
- * HTTP client for servers. Does not use `fetch`, which times out after five minutes without a
- * response.
+ * HTTP client for vLLM and SGLang servers. Does not use `fetch`, which times out after five minutes
+ * without a response.
  */
 import { request as requestHttp, Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { request as requestHttps, Agent as HttpsAgent } from 'node:https';
@@ -13,7 +13,7 @@ import { ServerFault } from './fault.js';
 interface CallOptions {
   /** Aborting closes the connection, which makes the server stop sampling. */
   readonly signal: AbortSignal;
-  /** @default a GET without a body */
+  /** Body of a POST request, sent as JSON. @default no body, and a GET request */
   readonly body?: object;
   /**
    * True if the response depends on delivered weights. If the server closed the connection, the

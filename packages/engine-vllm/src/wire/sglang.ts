@@ -11,7 +11,7 @@ export const sglangPath = '/generate';
 
 /**
  * Returns the sampling parameters of choice `choice`. SGLang's `ignore_eos` also disables
- * `stop_token_ids`, so it is set only if there are no stop ids.
+ * `stop_token_ids`, so `ignore_eos` is set only if there are no stop ids.
  * @throws ModelError 400 for options that this sampler does not support
  */
 export function sglangParams(
@@ -39,7 +39,7 @@ export function sglangParams(
   };
 }
 
-/** [log-probability, id, text] */
+/** Log-probability of a token, its id, and its text. */
 const entry = z.tuple([z.number().nullable(), z.number().int()]).rest(z.unknown());
 
 const answered = z.object({

@@ -38,14 +38,14 @@ interface FoundAdapter {
 }
 
 /**
- * Executes a native wait. The thread is not terminated during the wait, because that would abort
- * the operating-system process.
+ * Executes a wait of the native driver. The thread is not terminated during the wait, because that
+ * would abort the operating-system process.
  */
 export type Gate = <T>(wait: () => Promise<T>) => Promise<T>;
 
 /**
- * The thread's GPU object. It is never released, because the operating-system process would crash
- * some thousand waits after the object is collected.
+ * GPU object of this thread. The object is never released, because the operating-system process
+ * would crash a few thousand waits after the object is garbage-collected.
  */
 let dawn: GPU | undefined;
 

@@ -1,5 +1,6 @@
 /**
- * Waits for a device. Each wait passes through a gate and has a deadline. Long waits are reported.
+ * Waits for a device. Each wait has a deadline, and runs in a gate, which keeps the thread alive.
+ * Long waits are reported.
  */
 import type { Gate } from './adapters.js';
 import { late } from './errors.js';

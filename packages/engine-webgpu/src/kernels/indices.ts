@@ -1,6 +1,6 @@
 /**
- * Kernels that read by index. Each thread computes one element of the result, or one row of {@link
- * topK}, so sums have a fixed order.
+ * Kernels that read or write by index. Each thread computes one element of the result, or one row
+ * of {@link topK}, so sums have a fixed order.
  */
 import { floatBits, perElement, type Call, type Element } from './kernel.js';
 
@@ -8,7 +8,7 @@ interface Gather {
   readonly outer: number;
   readonly size: number;
   readonly inner: number;
-  /** Number of indices for each of the outer slices. */
+  /** Number of indices for each outer slice. */
   readonly count: number;
   /** True if each outer slice has its own indices. @default false */
   readonly isOwn?: boolean;
@@ -37,8 +37,8 @@ export function gather(
 }
 
 /**
- * Writes values to, or adds them to, the elements at the indices of each row. [rows, width], [rows,
- * count] twice -> [rows, width]
+ * Writes values to, or adds them to, the elements at the indices of each row. [rows, width],
+ * indices and values [rows, count] -> [rows, width]
  */
 export function scatterElements(
   element: Element,

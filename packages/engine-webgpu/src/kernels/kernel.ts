@@ -39,7 +39,10 @@ export interface Call {
    * `y * groups[0] + x`.
    */
   readonly groups: readonly [number, number];
-  /** Estimated floating-point operations; memory traffic is converted to operations. */
+  /**
+   * Estimated floating-point operations. Memory traffic is included as an equivalent number of
+   * operations.
+   */
   readonly work: number;
 }
 
@@ -97,7 +100,8 @@ fn pf(i: u32) -> f32 { return bitcast<f32>(p(i)); }
 const linearThreads = 64;
 
 /**
- * Makes the call of a kernel with one thread per element `i`. Uniform 0 is the number of elements.
+ * Creates the call of a kernel with one thread per element `i`. Uniform 0 is the number of
+ * elements.
  * @param functions WGSL functions that the body calls
  */
 export function perElement(
@@ -128,8 +132,8 @@ interface GroupSpec extends KernelSpec {
 }
 
 /**
- * Makes the call of a kernel with one workgroup for each `row`. `t` is the index of a thread in its
- * workgroup. Uniform 0 is the number of rows.
+ * Creates the call of a kernel with one workgroup for each `row`. `t` is the index of a thread in
+ * its workgroup. Uniform 0 is the number of rows.
  */
 export function perRow(
   { threads, outside = `var<workgroup> shared_: array<f32, ${threads}>;`, ...spec }: GroupSpec,
@@ -161,7 +165,7 @@ export function reduceThreads(
   value: string,
   combine: (a: string, b: string) => string,
 ): string {
-  // Two levels suffice, because a barrier takes longer than a few sums.
+  // Combines in two levels only, because a barrier takes longer than a few sums.
   const few = 16;
   const fold = (count: number, apart: number, at: string): string =>
     apart === count

@@ -85,7 +85,7 @@ fn right(start: u32, k: u32, n: u32) -> f32 {
 }`;
 
 /**
- * Makes the call in which each thread computes 4 x 4 results of a tile. With several parts, each
+ * Creates the call in which each thread computes 4 x 4 results of a tile. With several parts, each
  * part writes the sums of one block of K.
  */
 function tiledProduct(shape: Product, tile: Tile, tiles: number, parts: number): Call {

@@ -60,9 +60,9 @@ const normShare = normThreads * 256;
 export const squareGroups = (count: number): number => Math.ceil(count / normShare);
 
 /**
- * Computes, for each workgroup, the sum of the squares of its numbers, and 1 if one of them is not
- * finite. Such a number is detected by its bits, because WGSL may assume that all numbers are
- * finite. x -> [groups, 2], from group `first` on
+ * Computes, for each workgroup, the sum of the squares of its numbers, and 1 if any of them is not
+ * finite, else 0. Such a number is detected by its bits, because WGSL may assume that all numbers
+ * are finite. x -> [groups, 2], from group `first` on
  */
 export function squares(count: number, start: number, first: number): Call {
   const body = `
@@ -95,8 +95,8 @@ interface Update {
 }
 
 /**
- * Makes one AdamW update that overwrites the weights or, with `isGradient`, the gradient. Operands:
- * the array that is only read, the array that is overwritten, and both moments.
+ * Creates the call of one AdamW update that overwrites the weights or, with `isGradient`, the
+ * gradient. Operands: the array that is only read, the array that is overwritten, and both moments.
  */
 export function adamW(count: number, isGradient: boolean, update: Update): Call {
   const { betas, gradientScale, keep, stepSize, rootCorrection, epsilon } = update;

@@ -85,7 +85,7 @@ function multiplied(step: Step): Value {
   return step.builder.computed('float32', shape, partials.sum, [sums]);
 }
 
-/** Returns the numbers of rows and columns of matrices after the transposition. */
+/** Returns the number of rows and the number of columns of each matrix, after the transposition. */
 function matrixOf({ shape }: Value, isTransposed: boolean): readonly [number, number] {
   const [rows, columns] = shape.slice(-2) as [number, number];
   return isTransposed ? [columns, rows] : [rows, columns];

@@ -1,4 +1,4 @@
-/** Copies of values by strides. */
+/** Copies and joins values by strides. */
 import type { DataType } from '@trinity-rft/engine-onnx/graph-runtime';
 import { sizeOf, stridesOf } from '../kernels/loop.js';
 import { copy } from '../kernels/moves.js';

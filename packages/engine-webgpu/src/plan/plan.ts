@@ -1,6 +1,6 @@
 /**
- * Plans a graph without a device. Derives the dispatches that compute the graph from the shapes of
- * its inputs.
+ * Plans a graph without a device: derives the dispatches from the graph and the shapes of its
+ * inputs.
  */
 import { EngineError } from '@trinity-rft/core';
 import type {

@@ -70,7 +70,11 @@ export class Step {
     return { rows: width === 0 ? 0 : sizeOf(a.shape) / width, width };
   }
 
-  /** @throws EngineError for a node without a kernel. @param what noun phrase */
+  /**
+   * Rejects a node that has no kernel.
+   * @param what noun phrase that names what is not supported
+   * @throws EngineError always
+   */
   fail(what: string): never {
     throw unsupportedNode(this.node, what);
   }

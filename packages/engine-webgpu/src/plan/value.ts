@@ -12,7 +12,9 @@ export interface Value {
   storage?: number;
 }
 
-/** Returns the buffer element for numbers of a type; undefined for types that have no kernels. */
+/**
+ * Returns the element type of buffers for a data type; undefined for data types without kernels.
+ */
 export function elementOf(dtype: DataType): Element | undefined {
   if (dtype === 'float32') return 'f32';
   return dtype === 'int32' || dtype === 'int64' || dtype === 'bool' ? 'i32' : undefined;

@@ -19,7 +19,7 @@ export class BufferArray implements DeviceArray, BufferPart {
   readonly bytes: number;
   #memory: Memory | undefined;
 
-  /** @param memory that the buffer returns to; undefined for a view */
+  /** @param memory pool to which the buffer returns; undefined for a view */
   constructor(
     { dtype, shape }: Pick<DeviceArray, 'dtype' | 'shape'>,
     buffer: GPUBuffer,

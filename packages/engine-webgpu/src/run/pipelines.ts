@@ -1,4 +1,4 @@
-/** Compiles kernels and keeps the results. */
+/** Compiles kernels, and caches the results. */
 import type { OpenDevice } from '../device/device.js';
 import { uniformWords, type Kernel } from '../kernels/kernel.js';
 

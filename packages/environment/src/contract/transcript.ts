@@ -31,7 +31,10 @@ export interface Subject {
 export interface Transcript {
   readonly start: Pick<GuardedEpisode, 'observation' | 'instructions' | 'tools'>;
   readonly steps: readonly (StepResult & { readonly stateKey: string | undefined })[];
-  /** Rewards of the steps and the grade, combined by the environment's default rule. */
+  /**
+   * Reward of the episode: the rewards of the steps and the grade, combined by the environment's
+   * default rule.
+   */
   readonly reward: number;
   readonly isDone: boolean;
 }

@@ -8,7 +8,7 @@ import {
   TaskError,
 } from '@trinity-rft/core';
 
-/** Number of tasks of which one, on average, is in the evaluation split. */
+/** One of this many tasks, on average, is in the evaluation split. */
 const evalShare = 10;
 
 /**

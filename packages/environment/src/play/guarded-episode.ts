@@ -106,7 +106,7 @@ export async function beginEpisode(
   };
 }
 
-/** Step and action at which the environment broke. */
+/** Step and action that errors of the environment refer to. */
 interface Place {
   readonly step: number;
   /** Hash of the action, equal for equal actions. */

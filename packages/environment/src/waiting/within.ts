@@ -4,7 +4,7 @@ import { EnvironmentError, type Clock, CancelledError, systemClock } from '@trin
 export interface Patience {
   readonly ms: number;
   readonly signal: AbortSignal;
-  /** @default the system clock */
+  /** Clock of the deadline. @default the system clock */
   readonly clock?: Pick<Clock, 'after'>;
 }
 

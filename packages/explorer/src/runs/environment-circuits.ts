@@ -133,9 +133,9 @@ interface Pause {
 class Circuit implements EnvironmentCircuit {
   readonly #environment: string;
   readonly #options: CircuitOptions;
-  /** Tasks with the latest consecutive failures. */
+  /** Tasks to which the latest consecutive failures belong. */
   readonly #tasks = new Set<Task>();
-  /** Tasks in progress, unless an attempt of any task was answered since they began. */
+  /** Tasks in progress. Cleared whenever the environment answers an attempt of any task. */
   readonly #alone = new Set<Task>();
   #inRow = 0;
   #answers = 0;

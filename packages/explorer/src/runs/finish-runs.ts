@@ -159,7 +159,7 @@ function deadlineOf(
   return rewardDeadline(deadlineMs);
 }
 
-/** Gives every recorded call of the rollout the score, and adds the info of the result. */
+/** Gives every recorded call of the rollout the reward, and adds the info of the result. */
 const scored = (
   recorded: readonly Experience[],
   { reward, info }: ReadResult,

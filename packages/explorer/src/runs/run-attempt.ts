@@ -74,7 +74,7 @@ export interface AttemptModel {
   readonly info?: Readonly<Record<string, unknown>>;
   /** Metrics of the recorded calls (`forks/…`, `tool_calls`, …). */
   metrics(): Metrics;
-  /** Returns the service that a call currently waits for, for messages. @default unknown */
+  /** Returns the service that a call currently waits for, to name it in errors. @default unknown */
   waitsFor?(): string | undefined;
   /** Returns the longest wait for something other than the model, see `PauseMeter`. */
   longestPauseMs(): number;
@@ -100,7 +100,7 @@ export interface AttemptOptions {
   readonly rewardFn?: RewardFn;
   readonly createModel: (key: AttemptKey) => AttemptModel;
   readonly settings: RunSettings;
-  /** Instances to reuse if the workflow can be reset. */
+  /** Workflow instances to reuse if the workflow can be reset. */
   readonly pool: InstancePool;
   /** Returns the time limit of an attempt that begins now. @default `maxTimeoutMs` */
   readonly timeLimit?: (task: Task) => TimeLimit;
@@ -368,7 +368,7 @@ const limitOf = (
 
 /**
  * Checks that the explorer is not being stopped.
- * @throws CancelledError if it is
+ * @throws CancelledError if the explorer is being stopped
  */
 export function assertNotStopped(signal: AbortSignal): void {
   if (!signal.aborted) return;

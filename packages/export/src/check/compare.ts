@@ -197,7 +197,7 @@ export function unknownId({ tokenizer }: ChatFormat): number {
   return unknown === undefined ? -1 : (tokenizer.tokenToId(unknown) ?? -1);
 }
 
-/** Renders a prompt; resolves with undefined if the template rejects it. */
+/** Renders a prompt; resolves with undefined if the template rejects the prompt. */
 async function rendered(player: Player, prompt: PlayedPrompt): Promise<string | undefined> {
   try {
     return await player.render(prompt);

@@ -25,8 +25,8 @@ export const limitsOf = (precision: Precision, { hasGeluTable = false } = {}): P
   })[precision];
 
 /**
- * Returns one sentence per exceeded limit, and one if no prompt was played. Rendered prompts and
- * token ids must be equal at any precision.
+ * Returns one sentence per exceeded limit, and one sentence if no prompt was played. Rendered
+ * prompts and token ids must be equal at any precision.
  */
 export function faultsOf(
   parity: Parity,

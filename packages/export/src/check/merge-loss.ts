@@ -17,7 +17,7 @@ export interface MergeLoss {
    * checkpoint.
    */
   readonly texts: 'recorded' | 'sampled';
-  /** Number of scored tokens, which are those of the responses. */
+  /** Number of scored tokens: the tokens of the responses. */
   readonly positions: number;
   /** Mean |difference|, in nats. */
   readonly meanDifference: number;

@@ -1,6 +1,6 @@
 /**
  * Plays prompts on a transformers.js folder in Node.js, through the npm package
- * @huggingface/transformers.
+ * `@huggingface/transformers`.
  */
 import path from 'node:path';
 import type { NormalMessage } from '@trinity-rft/chat';
@@ -144,7 +144,7 @@ const grownCache = (outputs: Outputs): unknown =>
   );
 
 /**
- * Opens a sampler with seeds, which `generate` of transformers.js does not support. The
+ * Opens a sampler that supports seeds, which `generate` of transformers.js does not support. The
  * log-probabilities that it returns are all 0.
  */
 export async function transformersSampler(

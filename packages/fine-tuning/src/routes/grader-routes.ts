@@ -1,4 +1,4 @@
-/** Routes that validate and try graders without a job. */
+/** Routes that validate and execute graders without a job. */
 import {
   createGrader,
   graderSample,

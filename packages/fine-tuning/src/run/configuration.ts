@@ -1,4 +1,7 @@
-/** Writes the configuration of a job's training run, which `trinity run` also accepts by hand. */
+/**
+ * Writes the configuration of a job's training run. Users can also pass the configuration to
+ * `trinity run`.
+ */
 import { isTree, mergeTrees, type Tree } from '@trinity-rft/core/support';
 import { stringify } from 'yaml';
 import type { ModelSettings } from '../store/base-models.js';

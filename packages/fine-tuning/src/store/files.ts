@@ -20,11 +20,14 @@ export interface FileStore {
   /** Returns all files, newest first. */
   list(): readonly FileRecord[];
   /**
-   * @throws ModelError 404
    * @param param field to name in the error
+   * @throws ModelError 404 if there is no such file
    */
   get(id: string, param?: string): FileRecord;
-  /** Returns the path of the bytes. @throws ModelError 404 */
+  /**
+   * Returns the path of the bytes.
+   * @throws ModelError 404 if there is no such file
+   */
   pathOf(id: string): string;
   /** @param id id of the new file, which replaces a file with this id. @default a random id */
   create(

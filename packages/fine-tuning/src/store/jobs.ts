@@ -69,12 +69,12 @@ type NewEvent = Pick<JobEvent, 'message'> & Partial<Pick<JobEvent, 'level' | 'ty
 export interface JobStore {
   /** Returns all jobs, oldest first. */
   list(): readonly JobRecord[];
-  /** @throws ModelError 404 */
+  /** @throws ModelError 404 if there is no such job */
   get(id: string): JobRecord;
   folderOf(id: string): string;
   /**
-   * Adds a job to {@link list} at once, and resolves when it is on disk. Rejects if it cannot be
-   * written.
+   * Adds a job to {@link list} at once. Resolves when the job is on disk, and rejects if it cannot
+   * be written.
    */
   create(record: Omit<JobRecord, 'id' | 'created_at'>): Promise<JobRecord>;
   /**

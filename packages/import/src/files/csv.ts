@@ -21,7 +21,7 @@ const separators = [',', ';', '\t'] as const;
 
 /**
  * Returns a function that reads a row as an object of texts, without empty cells.
- * @param header first row; its separator is the one that splits it into the most columns
+ * @param header first row; the separator is the one that splits the header into the most columns
  * @throws Error if the header is not CSV; the returned function throws if a row does not fit the
  * header
  */

@@ -40,7 +40,7 @@ interface RowCounts {
   readonly duplicates: number;
 }
 
-/** `rows.jsonl` -> `rows.validation.jsonl`. */
+/** Path of the validation file, such as `rows.validation.jsonl` for `rows.jsonl`. */
 export const validationFile = (output: string): string =>
   output.endsWith('.jsonl')
     ? output.replace(/\.jsonl$/, '.validation.jsonl')

@@ -29,9 +29,9 @@ export interface DebugOptions extends ExtensionOptions, Pick<ConfigurationOption
   readonly signal?: AbortSignal;
   /** Called for each notice. @default no callback */
   readonly onNotice?: (notice: string) => void;
-  /** @default the environment of the process */
+  /** Environment variables. @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** @default the system clock */
+  /** Source of the time. @default the system clock */
   readonly clock?: Clock;
 }
 

@@ -16,7 +16,7 @@ interface RenderOptions {
 }
 
 /**
- * Shows every experience with its tokens, then the error if there is one. Escapes control
+ * Renders every experience with its tokens, then the error if there is one. Escapes control
  * characters. Ends with a line break.
  */
 export function renderWorkflowDebug(

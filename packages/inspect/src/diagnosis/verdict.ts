@@ -54,7 +54,9 @@ interface Scored extends Point {
   readonly interval: Interval | undefined;
 }
 
-/** Compares the answers of two evaluations task by task; undefined if they are not recorded. */
+/**
+ * Compares the answers of two evaluations task by task; undefined if the answers are not recorded.
+ */
 export type PairedOf = (evaluation: {
   readonly set: string;
   readonly metric: string;

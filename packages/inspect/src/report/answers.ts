@@ -61,9 +61,10 @@ export async function readAnswers(
 }
 
 /**
- * Compares the rewards of the first and the last evaluation task by task. Failed rollouts count as
- * 0. Returns undefined for metrics other than rewards. Also returns undefined if the recorded
- * answers belong to another evaluation, because their difference of means is then not `difference`.
+ * Compares the rewards of the first and the last evaluation task by task. A failed rollout counts
+ * as the reward 0. Returns undefined for metrics other than rewards. Also returns undefined if the
+ * recorded answers belong to another evaluation, because their difference of means is then not
+ * `difference`.
  */
 export const pairedRewards =
   (sets: readonly AnsweredSet[]): PairedOf =>

@@ -3,7 +3,7 @@ import { ConfigError } from '@trinity-rft/core';
 import { pairedDifference, type PairedDifference } from '@trinity-rft/explorer';
 import type { EvaluatedTask, Evaluation } from './evaluate-run.js';
 
-/** Comparison of one set: the last checkpoint of an evaluation against a baseline. Plain data. */
+/** Comparison of the last checkpoint of an evaluation with a baseline, for one set. Plain data. */
 export interface Comparison {
   readonly set: string;
   /** Name of the compared metric. */
@@ -126,7 +126,7 @@ export function mcnemar(better: number, worse: number): number {
 }
 
 export interface Expectations {
-  /** Minimum means by metric. */
+  /** Minimum mean of each metric. */
   readonly lowest: ReadonlyMap<string, number>;
   /** Amount by which a mean may fall. @default no limit */
   readonly margin?: number | undefined;

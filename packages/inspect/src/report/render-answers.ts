@@ -11,7 +11,7 @@ import type { RunReport } from './run-report.js';
 const [mostOfQuestion, mostOfAnswer] = [160, 240];
 
 /**
- * Answers as `trinity log --answers` prints them.
+ * Renders answers as `trinity log --answers` prints them.
  * @param most maximum number of tasks per set, those with the largest difference first
  * @throws ConfigError when no answers of evaluations are recorded
  */

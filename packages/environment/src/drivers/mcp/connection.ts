@@ -111,7 +111,7 @@ function countStrays(transport: Transport): () => number {
     if ('method' in message && 'id' in message) asked.add(message.id);
     return send(message, options);
   };
-  // The client calls this handler in addition to its own.
+  // The client calls this handler in addition to the client's own handler.
   transport.onmessage = (message) => {
     if ('method' in message || message.id === undefined) return;
     if (!asked.delete(message.id)) strays++;

@@ -143,11 +143,11 @@ interface Begun {
   readonly start: McpStart;
   readonly observation: string;
   readonly connection: McpConnection;
-  /** Frees a slot for another episode. */
+  /** Frees the slot of the episode. */
   readonly free: () => void;
 }
 
-/** Longest wait for a free slot, in ms. */
+/** Maximum wait for a free slot, in ms. */
 const waitMs = 600_000;
 
 const busy = (name: string, limit: number) =>

@@ -23,7 +23,7 @@ export interface NumberedTree {
   readonly elements: readonly number[];
 }
 
-/** Roles that carry no meaning by themselves. */
+/** Roles of elements that are not shown, because they have no meaning by themselves. */
 const silentRoles: ReadonlySet<unknown> = new Set([
   'none',
   'generic',
@@ -32,7 +32,7 @@ const silentRoles: ReadonlySet<unknown> = new Set([
   'RootWebArea',
   'MenuListPopup',
 ]);
-/** States that are shown when true. */
+/** States that are shown if they are true. */
 const shownStates = ['checked', 'selected', 'expanded', 'disabled', 'focused'];
 
 /**

@@ -7,7 +7,10 @@ import type { Browser, Page } from 'playwright-core';
 import { broken } from '../../waiting/within.js';
 
 export interface BrowserHandle {
-  /** Opens a page without network access. @throws EnvironmentError, ConfigError */
+  /**
+   * Opens a page without network access.
+   * @throws EnvironmentError if the browser does not start, ConfigError if it is not installed
+   */
   page(): Promise<Page>;
   close(): Promise<void>;
 }

@@ -103,7 +103,7 @@ const tooLate = (what: string, ms: number): EnvironmentError =>
 interface Start {
   readonly row: RawTask;
   readonly seed: number;
-  /** Facts about the task, sent to the client so that it knows which task it got. */
+  /** Facts about the task, sent to the client so that the client knows which task was chosen. */
   readonly facts: Record<string, unknown>;
 }
 

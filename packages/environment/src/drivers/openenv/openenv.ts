@@ -85,7 +85,7 @@ function readRow(row: RawTask): z.infer<typeof rowSchema> {
   );
 }
 
-/** Returns the data of the reset, which is equal for all rollouts of a task. */
+/** Returns the data of a reset request, which is equal for all rollouts of a task. */
 function resetData({ row, seed }: EpisodeStart, args: OpenenvArgs): Record<string, unknown> {
   const { reset, split, index } = readRow(row);
   return { seed, split, index, ...args.reset, ...reset };

@@ -136,7 +136,8 @@ function bridgedEpisode(
 }
 
 /**
- * Frees the episode in the process. Ignores errors, because a process that has ended has freed it.
+ * Frees the episode in the process. Ignores errors, because a process that has ended holds no
+ * episodes.
  */
 function forget(bridge: Bridge, episode: string): void {
   bridge.call('close', { episode }, closeMs).catch(() => undefined);

@@ -45,7 +45,7 @@ export interface Correlation {
 /**
  * Correlates the reward of rollouts with another value of the rollouts, within groups whose rewards
  * differ. Returns undefined if the reward or the value is constant within every group.
- * @param rewardOf @default the reward of the rollout
+ * @param rewardOf returns the reward to correlate. @default the reward of the rollout
  */
 export function correlationWithin(
   runs: readonly RecordedRun[],

@@ -49,7 +49,7 @@ export interface RolloutFacts {
   readonly reasons: Readonly<Record<string, string>>;
 }
 
-/** Functions that look metrics up in lines of `metrics.jsonl`. */
+/** Returns functions that look up metrics in lines of `metrics.jsonl`. */
 export function metricsOf(lines: readonly MetricLine[]): Pick<RunRecord, 'points' | 'names'> {
   const tables = new Map<string, Map<string, Point[]>>();
   for (const { role, step, metrics, timing } of lines) {
@@ -67,7 +67,7 @@ export function metricsOf(lines: readonly MetricLine[]): Pick<RunRecord, 'points
   };
 }
 
-/** Matches what `describeChanges` logs, except for settings of complete stages. */
+/** Matches log lines of `describeChanges`, except for settings of complete stages. */
 const loggedChange = /^WARN +\S+ ((?:\S+ )?\S+: changed from (?!.*: takes no effect: ).*)$/;
 
 /**
@@ -116,7 +116,7 @@ function factsOf(id: number, experience: Experience): RolloutFacts {
     isTruncated: truncateStatus === 'response_truncated',
     promptKey: hash('sha1', experience.tokens.slice(0, experience.promptLength), 'base64'),
     hasPrompt: promptText === undefined || saysSomething(promptText),
-    // An answer that only calls tools has an empty text as well.
+    // Tokens are checked as well, because an answer that only calls tools has an empty text.
     hasAnswer:
       responseText === undefined || responseText.trim() !== '' || trainedTokens > endTokens,
     metrics,

@@ -64,7 +64,7 @@ const ratioExplodes: Rule = {
   },
 };
 
-/** The first metric whose recent mean is bad. */
+/** Recent mean of the first metric whose recent mean is bad. */
 const firstOf = (
   run: RunRecord,
   metrics: readonly string[],

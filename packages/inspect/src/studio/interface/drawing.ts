@@ -24,7 +24,7 @@ export interface Drawing extends Size {
 }
 
 interface DrawnSeries {
-  /** `d` of a path, interrupted where a value is missing. */
+  /** Attribute `d` of an SVG path, interrupted where a value is missing. */
   readonly line: string;
   readonly points: readonly DrawnPoint[];
 }
@@ -117,7 +117,7 @@ const scale =
   (value) =>
     to === from ? (start + end) / 2 : start + ((value - from) / (to - from)) * (end - start);
 
-/** About `wanted` round numbers around a range. */
+/** Returns about `wanted` round numbers that span a range. */
 function ticksOf(
   [low, high]: Range,
   wanted: number,

@@ -30,7 +30,7 @@ export async function readLines(
     offset += used;
     kept = filled - used;
     onBlock(offset);
-    // The line is longer than the block.
+    // Doubles the block, because the line is longer than the block.
     if (kept === block.length) block = Buffer.concat([block], block.length * 2);
   }
   return offset;

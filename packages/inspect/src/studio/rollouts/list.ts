@@ -23,7 +23,8 @@ const waitMs = 250;
  */
 const [freshMs, freshWhileReadingMs] = [10_000, 1500];
 /**
- * Minimum age as a multiple of the time for making the list, to leave time for reading the index.
+ * Minimum age of a list before it is made again, as a multiple of the time for making it, to leave
+ * time for reading the index.
  */
 const pauses = 10;
 /** Maximum number of cached lists. */

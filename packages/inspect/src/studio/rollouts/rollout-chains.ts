@@ -62,7 +62,7 @@ export function createRolloutChains(names: CallNames): RolloutChains {
       slots[slotOf(firsts.at(rollout))] = rollout + 1;
   };
 
-  /** Inserts a call after those with smaller or equal steps. */
+  /** Inserts a call after the calls with smaller or equal steps. */
   const link = (rollout: number, position: number): void => {
     const step = names.step.at(position);
     let before = end;

@@ -35,7 +35,7 @@ interface Known {
   readonly courses: readonly TaskCourse[];
   /** Number of rows in the index when the courses were computed. */
   readonly size: number;
-  /** Time until which later rows are not included. */
+  /** Time before which the courses are not computed again. */
   readonly until: number;
 }
 
@@ -129,7 +129,7 @@ function coursesOf(index: RowIndex): readonly TaskCourse[] {
     const first = chains.first(rollout);
     const row = columns.row.at(first);
     if (row < 0) continue;
-    // Rows fit into 31 bits.
+    // The key combines both numbers, because rows fit into 31 bits.
     const key = columns.taskset.codes.at(first) * 2 ** 31 + row;
     const before = rollouts.get(key);
     if (before) before.push(rollout);
