@@ -119,7 +119,10 @@ async function readFile(
 const asList = <T>(items: readonly T[] | Fault): readonly (T | Fault)[] =>
   'reason' in items ? [items] : items;
 
-/** Adds a part to its group; assembles the least recently extended group if too many are open. */
+/**
+ * Adds a part to its group; assembles the least recently extended group if too many groups are
+ * open.
+ */
 async function addPart(
   state: Import,
   source: SourceName,

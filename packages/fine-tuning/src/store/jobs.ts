@@ -36,7 +36,9 @@ export interface JobRecord {
   readonly metadata: Readonly<Record<string, string>> | null;
   /** Digest of the request, by which a repeated request is recognised. */
   readonly request: string;
-  /** Method of the job. Its hyperparameters are numbers after the files are checked. */
+  /**
+   * Method of the job. The check of the files replaces hyperparameters that are `auto` by numbers.
+   */
   readonly method: JobMethod;
   readonly status: JobStatus;
   readonly finished_at: number | null;

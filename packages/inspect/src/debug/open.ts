@@ -48,7 +48,7 @@ export interface DebugContext {
 /**
  * Opens a debug context without changing the run's folder.
  * @param choose selects the stage to open
- * @throws ConfigError
+ * @throws ConfigError if the configuration, a download or the chosen stage cannot be used
  */
 export async function openDebugContext(
   options: DebugOptions & Pick<ConfigurationOptions, 'overrides' | 'overridesName'>,

@@ -124,7 +124,7 @@ async function fill(
   let line = from;
   let blockAt = begins.at(from);
   const take = (block: Buffer, begin: number, lineEnd: number): void => {
-    // The line belongs to another role.
+    // Skips lines of other roles.
     if (blockAt + begin !== begins.at(line)) return;
     for (const each of wanted)
       if (each.values.length() === line) addValue(each, block, begin, lineEnd);
