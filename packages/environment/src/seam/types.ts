@@ -90,7 +90,7 @@ export interface Episode {
   step(action: Action, signal: AbortSignal): Promise<StepResult>;
   /**
    * Returns the reward for the state that was reached, which is added to the rewards of the steps.
-   * Called at the end, unless the episode is `done`, was not truncated, and a step had a reward.
+   * Called at the end if the episode is not `done`, was truncated, or had no reward in any step.
    * @default 0
    * @throws EnvironmentError
    */

@@ -4,13 +4,13 @@ import { EnvironmentError, type Clock, CancelledError, systemClock } from '@trin
 export interface Patience {
   readonly ms: number;
   readonly signal: AbortSignal;
-  /** @default the system clock */
+  /** Clock of the deadline. @default the system clock */
   readonly clock?: Pick<Clock, 'after'>;
 }
 
 /**
- * Returns the result of `work`, or throws the error of `late` after `ms`. The signal that `work`
- * receives aborts on the timeout and when `signal` aborts.
+ * Returns the result of `work`, or throws the error of `late` after `ms` milliseconds. The signal
+ * that `work` receives aborts on the timeout and when `signal` aborts.
  * @throws CancelledError if `signal` aborts, the error that `late` returns, and the errors of
  * `work`
  */

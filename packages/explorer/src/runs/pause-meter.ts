@@ -11,7 +11,7 @@ export interface PauseMeter {
   longestPauseMs(): number;
 }
 
-/** Creates a meter, which starts with a pause. */
+/** Creates a meter. The time before the first sampler call is a pause. */
 export function createPauseMeter({ now }: Pick<Clock, 'now'>): PauseMeter {
   let inFlight = 0;
   let pausedSince = now();

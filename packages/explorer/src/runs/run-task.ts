@@ -91,7 +91,7 @@ interface RunOptions extends RunTaskOptions {
 }
 
 interface RetryOptions extends RunOptions {
-  /** Returns true if the previous attempt failed in the same way. */
+  /** Returns true if the same action broke the environment in the previous attempt. */
   readonly isRepeated: (error: EnvironmentError) => boolean;
 }
 

@@ -21,8 +21,9 @@ const separators = [',', ';', '\t'] as const;
 
 /**
  * Returns a function that reads a row as an object of texts, without empty cells.
- * @param header first row; its separator is the one that splits it into the most columns
- * @throws Error if the header is not CSV; the function throws if a row is not
+ * @param header first row; the separator is the one that splits the header into the most columns
+ * @throws Error if the header is not CSV; the returned function throws if a row does not fit the
+ * header
  */
 export function csvReader(header: string): (row: string) => Readonly<Record<string, string>> {
   const [first, ...others] = separators.map((separator) => ({

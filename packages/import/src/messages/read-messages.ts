@@ -30,7 +30,7 @@ const roles: Readonly<Record<string, Role | 'function_call'>> = {
 const classRole = /^(System|Human|AI|Tool|Function)Message(?:Chunk)?$/;
 
 /**
- * Reads a list of messages, or the JSON text of one.
+ * Reads a list of messages, or the JSON text of such a list.
  * @throws TaskError naming the fault, for a record that is to be skipped
  */
 export function readMessages(value: unknown): readonly ChatMessage[] {

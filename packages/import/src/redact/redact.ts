@@ -14,7 +14,7 @@ export type RedactedCounts = Readonly<Partial<Record<RedactedKind, number>>>;
 interface Shape {
   readonly kind: RedactedKind;
   readonly pattern: RegExp;
-  /** Further condition on a match. @default every match counts */
+  /** Additional condition on a match. @default every match counts */
   readonly holds?: (text: string) => boolean;
 }
 

@@ -2,7 +2,7 @@
 import { parseJsonExactly } from '@trinity-rft/core/support';
 import { isJson, type Json } from '../record/item.js';
 
-/** A span, or an event that refers to one. */
+/** A span, or an event that refers to a span. */
 export interface Signal {
   readonly traceId: string;
   readonly spanId: string;

@@ -103,6 +103,6 @@ function listOf(input: unknown): readonly unknown[] {
   return input;
 }
 
-/** Instructions as a system message; they are a list of parts. */
+/** Converts instructions, which are a list of parts, to a system message. */
 const systemOf = (instructions: unknown): readonly ChatMessage[] =>
   isPresent(instructions) ? readMessage({ role: 'system', content: instructions }) : [];

@@ -24,7 +24,7 @@ interface RolloutsOptions extends Pick<ExtensionOptions, 'workflows' | 'engines'
   readonly config: ResolvedConfig;
   /** Receives log messages, such as those about failed attempts. @default no logger */
   readonly logger?: Logger;
-  /** @default the system clock */
+  /** Source of the time. @default the system clock */
   readonly clock?: Clock;
   /** Cancels rollouts in progress. */
   readonly signal?: AbortSignal;

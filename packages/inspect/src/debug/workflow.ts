@@ -48,7 +48,7 @@ export async function debugWorkflow(options: DebugWorkflowOptions): Promise<Work
   const { context, notices, outputDirectory } = await openDebugContext(options);
   const { stage, startModel, extensions, signal, env } = context;
   await assertNeeds({
-    // Nothing is sent to tracking services.
+    // Skips the requirements of tracking services, because a debug run sends nothing to them.
     stage: { ...stage, monitor: { ...stage.monitor, sinks: [] } },
     extensions,
     env,
@@ -152,7 +152,8 @@ function resultOf(
   attempt: RecordedAttempt | undefined,
 ): Pick<Attempt, 'experiences' | 'reward' | 'metrics' | 'error'> {
   if (outcome.status === 'failed') {
-    // Experiences that were already extracted have left the history; `turns` still lists their calls.
+    // Experiences that were already extracted have left the history; `turns` still lists their
+    // calls.
     const recorded = attempt?.model.extractExperiencesFromHistory() ?? [];
     const eid = { batch: task.batchId, task: task.taskId, run: 0 };
     const experiences = recorded.map((experience) =>

@@ -1,4 +1,6 @@
-/** Recorded answers of evaluations: each task with its answers by the first and the last weights. */
+/**
+ * Recorded answers of evaluations: each task with its answers by the first and the last weights.
+ */
 import { withReader } from '@trinity-rft/buffer';
 import { existsSync } from 'node:fs';
 import type { ExperienceReader } from '@trinity-rft/buffer';
@@ -59,9 +61,10 @@ export async function readAnswers(
 }
 
 /**
- * Compares the rewards of the first and the last evaluation task by task. Failed rollouts count as
- * 0. Undefined for other metrics. Also undefined if the recorded answers belong to another
- * evaluation, which is the case if the difference of means is another one.
+ * Compares the rewards of the first and the last evaluation task by task. A failed rollout counts
+ * as the reward 0. Returns undefined for metrics other than rewards. Also returns undefined if the
+ * recorded answers belong to another evaluation, because their difference of means is then not
+ * `difference`.
  */
 export const pairedRewards =
   (sets: readonly AnsweredSet[]): PairedOf =>

@@ -44,6 +44,7 @@ export async function folderOfRun(
 }
 
 /**
+ * Reads the report of a run.
  * @param run a configuration, or the folder of a run
  * @throws ConfigError when there is no such run
  */

@@ -1,4 +1,4 @@
-/** Answers of an OpenEnv server. */
+/** Schemas of the answers of an OpenEnv server. */
 import { z } from 'zod';
 
 const observation = z.object({

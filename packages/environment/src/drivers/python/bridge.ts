@@ -44,7 +44,8 @@ export function startBridge({ command, args }: BridgeOptions): Bridge {
   const name = [command, ...args].join(' ');
   const child = spawn(command, args, {
     stdio: 'pipe',
-    // A separate process group, because environments start other programs, such as Java.
+    // A separate process group, so that programs that environments start, such as Java, are killed
+    // too.
     detached: process.platform !== 'win32',
   });
   const { signal } = new AbortController();

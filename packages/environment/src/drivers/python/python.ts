@@ -74,8 +74,8 @@ export async function openBridged(args: PythonArgs, program: BridgeOptions): Pro
 }
 
 /**
- * Returns the seed of an episode. It is the row's `seed`, which generated rows have, otherwise the
- * seed of the task.
+ * Returns the seed of an episode: the row's `seed`, which generated rows have, or else the seed of
+ * the task.
  */
 function seedOf({ row, seed }: EpisodeStart): number {
   const own = row['seed'];
@@ -136,7 +136,8 @@ function bridgedEpisode(
 }
 
 /**
- * Frees the episode in the process. Ignores errors, because a process that has ended has freed it.
+ * Frees the episode in the process. Ignores errors, because a process that has ended holds no
+ * episodes.
  */
 function forget(bridge: Bridge, episode: string): void {
   bridge.call('close', { episode }, closeMs).catch(() => undefined);

@@ -38,7 +38,9 @@ export async function readCalls(
   return first && [first, ...others];
 }
 
-/** Calls of the rollout of a row; undefined if there is no such row. */
+/**
+ * Calls of the rollout to which row `id` of the store belongs; undefined if there is no such row.
+ */
 export async function rolloutCalls(
   id: number,
   store: RolloutStore,

@@ -166,8 +166,8 @@ const closedError = (): BufferError =>
   });
 
 /**
- * Stores the result of a train step, replacing that of an earlier step. Keeps the earlier advantage
- * if the step computed none.
+ * Stores the result of a train step, replacing the result of an earlier step. Keeps the earlier
+ * advantage if the step computed none.
  */
 function note(columns: CallColumns, position: number | undefined, use: ExperienceUse): void {
   if (position === undefined) return;

@@ -10,7 +10,10 @@ import { askedIn } from './texts.js';
 
 /** Time in ms that a request waits for the index before it answers with partial results. */
 const waitMs = 250;
-/** Pause between two lists, as a multiple of the time for making one. */
+/**
+ * Minimum pause before the list is computed again, as a multiple of the time that computing it
+ * took.
+ */
 const pauses = 20;
 
 /** Row of a task set, with its first and its latest visit. */
@@ -32,7 +35,7 @@ interface Known {
   readonly courses: readonly TaskCourse[];
   /** Number of rows in the index when the courses were computed. */
   readonly size: number;
-  /** Time until which later rows are not included. */
+  /** Time before which the courses are not computed again. */
   readonly until: number;
 }
 
@@ -126,7 +129,7 @@ function coursesOf(index: RowIndex): readonly TaskCourse[] {
     const first = chains.first(rollout);
     const row = columns.row.at(first);
     if (row < 0) continue;
-    // Rows fit into 31 bits.
+    // The key combines both numbers, because rows fit into 31 bits.
     const key = columns.taskset.codes.at(first) * 2 ** 31 + row;
     const before = rollouts.get(key);
     if (before) before.push(rollout);

@@ -8,7 +8,9 @@ import { answerOf, askedIn, spokenBy } from './texts.js';
 /** Maximum lengths of the question and the answer, and of the text of a turn. */
 const [longestText, longestPreview] = [20_000, 200];
 
-/** Trace of the rollout of a row; undefined if there is no such row. */
+/**
+ * Trace of the rollout to which row `id` of the store belongs; undefined if there is no such row.
+ */
 export async function traceOf(id: number, store: RolloutStore): Promise<Trace | undefined> {
   const calls = await rolloutCalls(id, store);
   if (!calls) return undefined;

@@ -42,7 +42,7 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
   let isClosed = false;
   const oneAtATime = createQueue();
 
-  /** Calls must not overlap: an older list of folders would drop a run that a newer one has. */
+  /** Calls must not overlap: an older list of folders would drop a run that a newer list has. */
   const find = async (): Promise<void> => {
     const { places, left } =
       typeof root === 'string' ? await findRuns(root) : { places: root, left: 0 };

@@ -22,7 +22,7 @@ export interface RunState {
  */
 const recentMs = 15_000;
 
-/** @param files files that a working run writes */
+/** @param files paths of the files that a run writes while it works */
 export async function stateOf(folder: string, files: readonly string[]): Promise<RunState> {
   const times = await Promise.all(files.map(changedAt));
   // A run that failed early has only written its log.
