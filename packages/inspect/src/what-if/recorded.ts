@@ -7,8 +7,8 @@ const pageSize = 128;
 const mostTokens = 2_000_000;
 
 /**
- * Experiences of at most `steps` of the newest explore steps, oldest first. Reading stops after
- * about two million tokens; a step that was not read completely is left out, unless it is the
+ * Experiences of the newest explore steps, at most `steps` of them, oldest first. Reading stops
+ * after about two million tokens; a step that was not read completely is left out, unless it is the
  * newest.
  */
 export function newestSteps(source: ExperienceRows, steps: number): readonly Experience[] {

@@ -1,4 +1,3 @@
-/** Finds the reward functions that tasks name. */
 import type { RewardFn, Task } from '@trinity-rft/core';
 import { copyOf } from '@trinity-rft/core/support';
 import type { RewardDefinition } from '@trinity-rft/workflow/reward';

@@ -25,7 +25,7 @@ export interface TaskParts {
 
 /** Parts that a configuration may name: built-in parts, and parts of plugins and programs. */
 export interface Extensions extends TaskParts {
-  /** Environments. Workflows open them. They are closed at the end of the training run. */
+  /** Environments that workflows open. They are closed at the end of the training run. */
   readonly environments: Environments;
   readonly taskOperators: TaskOperatorTable;
   readonly algorithms: AlgorithmTables;
@@ -33,7 +33,7 @@ export interface Extensions extends TaskParts {
   readonly monitors: readonly Monitor[];
   /** Opens the storage of experiences at a path. @default SQLite */
   readonly openRows?: ((path: string) => RowDriver) | undefined;
-  /** Modules of plugins. */
+  /** Paths of the plugins' modules. */
   readonly pluginFiles: readonly string[];
 }
 
@@ -87,7 +87,7 @@ export interface StageContext extends ModeOptions {
    */
   readonly watch?: (synchronizer: Synchronizer) => Synchronizer;
   /**
-   * Called so that `trinity status` can show that rollouts wait for their environment. @default
+   * Called when rollouts wait for their environment, so that `trinity status` can show it. @default
    * only a log message
    */
   readonly onPause?: OnPause;

@@ -17,7 +17,7 @@ export const addRuns: AddRoutes = (api) => {
   });
 };
 
-/** Time in ms between comments that keep the connection alive. */
+/** Time in ms between the comments that keep an event stream open. */
 const aliveMs = 10_000;
 
 function streamEvents(context: Context, catalogue: Catalogue): Response {

@@ -125,7 +125,7 @@ export interface StoryCharts {
   readonly charts: StoryChart[];
 }
 
-/** @param evaluation evaluation set to show */
+/** @param evaluation evaluation to show as the first chart */
 export async function chartsOf(
   file: MetricFile,
   evaluation: EvaluationChange | undefined,
@@ -168,7 +168,7 @@ async function chartOf(file: MetricFile, role: string, metric: string): Promise<
 }
 
 /**
- * Chart of an evaluation, whose points lie at the explore steps (for `trinity eval`: train steps)
+ * Chart of an evaluation. The x values are the explore steps (for `trinity eval`: train steps)
  * after which the evaluations were made.
  */
 async function evaluationChart(

@@ -68,7 +68,8 @@ export async function storyOf(run: Run): Promise<Story> {
 }
 
 /**
- * Settings to show. `forTasks` limits a setting to runs that have tasks, or to runs that have none.
+ * Settings to show. If `forTasks` is true, only runs with tasks show the setting; if it is false,
+ * only runs without tasks.
  */
 const setup: readonly (readonly [name: string, key: string, forTasks?: boolean])[] = [
   ['model', 'model.model_path'],

@@ -43,7 +43,7 @@ export function checkRowKeys(
       warnings.push({ ...place, message });
     }
   }
-  // A missing key also makes the rows unusable, so nothing else is checked.
+  // A missing column makes every row unusable, so the single rows are not checked.
   if (problems.length > 0) return { problems, warnings };
   const misfits = rows.flatMap((rawTask, row) => misfit(taskOf(rawTask, row, taskset), parts));
   const [first] = misfits;

@@ -1,4 +1,3 @@
-/** Creates the rule by which the trainer of a stage reuses experiences. */
 import { epochs, priorityReplay, type Reuse } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
 import { stalenessBoundOf } from '@trinity-rft/config/internal';

@@ -68,8 +68,9 @@ function stalenessFilter(stage: StageConfig): Sampling['filter'] {
 }
 
 /**
- * Returns the number of rows of an explore step, if every batch ends with an explore step. Dynamic
- * sampling instead fills each batch and keeps the remaining rows for the next batch.
+ * Returns the number of rows of an explore step, or undefined with dynamic sampling. Without
+ * dynamic sampling, every batch ends with an explore step. Dynamic sampling instead fills each
+ * batch and keeps the remaining rows for the next batch.
  */
 const endingBatch = ({ buffer: { trainBatch }, explorer }: StageConfig): number | undefined =>
   explorer.dynamicSampling.enable ? undefined : trainBatch.perExploreStep;

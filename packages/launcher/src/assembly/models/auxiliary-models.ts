@@ -72,8 +72,8 @@ export async function openAuxiliaryModels(
 }
 
 /**
- * Returns a function that creates models of a remote service. A call may take as long as a whole
- * attempt.
+ * Returns a function that creates models of a remote service. The timeout of a call is that of a
+ * whole attempt.
  */
 function remoteModel(
   { explorer: { maxTimeoutMs } }: StageConfig,

@@ -144,7 +144,7 @@ interface StartWeights {
 
 /**
  * Returns the weights of version 0 of the stage with this index. Downloads nothing.
- * @throws ConfigError, CheckpointError if they do not exist
+ * @throws ConfigError, CheckpointError if the weights do not exist
  */
 export async function startWeights(
   { config: given, engines }: { readonly config: ResolvedConfig; readonly engines: EngineTable },

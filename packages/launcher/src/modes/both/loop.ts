@@ -1,6 +1,6 @@
 /**
- * Creates the explorer, trainer and synchronizer of a stage, and sets them to the point where the
- * stage continues.
+ * Creates the explorer, trainer and synchronizer of a stage, at the point where the stage
+ * continues.
  */
 import type { StageConfig } from '@trinity-rft/config';
 import type { MetricSink, Runtime } from '@trinity-rft/core';
