@@ -23,7 +23,7 @@ interface PluginPlaces {
   readonly jiti: Jiti;
   /** Base of relative paths. Packages are first looked up in the `node_modules` of this folder. */
   readonly cwd: string;
-  /** Further folders in whose `node_modules` packages are looked up. */
+  /** Additional folders in whose `node_modules` packages are looked up. */
   readonly projects: readonly string[];
 }
 
@@ -73,8 +73,8 @@ export async function findPlugin(plugin: string, places: PluginPlaces): Promise<
 const isPath = (plugin: string): boolean => /^[./\\~]|^[A-Za-z]:/.test(plugin);
 
 /**
- * Returns the entry of the package in a directory. Returns undefined if there is no package, or if
- * the entry does not exist.
+ * Returns the entry module of the package in a directory. Returns undefined if there is no package,
+ * or if the entry does not exist.
  */
 function entryOf(directory: string, jiti: Jiti): string | undefined {
   const manifestFile = path.join(directory, 'package.json');

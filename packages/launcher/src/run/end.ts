@@ -63,7 +63,7 @@ export function describeEnd({ how, by, trainStep, at }: RunEnd): string {
   return `${verb}${cause}${step}, on ${timeOf(at)}`;
 }
 
-/** Time as text, in local time. */
+/** Formats a time, in milliseconds since the epoch, as local time. */
 const timeOf = (at: number): string => {
   const local = new Date(at - new Date(at).getTimezoneOffset() * 60_000);
   return local.toISOString().slice(0, 19).replace('T', ' at ');

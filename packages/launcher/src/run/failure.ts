@@ -8,7 +8,10 @@ import { evaluationsName } from '../assembly/data/evaluation-answers.js';
 
 export const failureFile = 'failure.txt';
 
-/** Returns the first error, if closing resources after that error failed as well. */
+/**
+ * Returns the original error. Unwraps a `SuppressedError`, which reports that closing resources
+ * after an error failed as well.
+ */
 export function firstCause(error: unknown): unknown {
   let cause = readableThrown(error);
   while (cause instanceof Error && cause.name === 'SuppressedError' && 'suppressed' in cause)
@@ -45,7 +48,8 @@ export async function writeFailure(directory: string, error: unknown): Promise<v
 }
 
 /**
- * Returns the messages of the newest failure file of a training run or its stages, or undefined.
+ * Returns the messages of the newest failure file of a training run or its stages; undefined if
+ * there is no such file.
  */
 export async function readFailure(jobDirectory: string): Promise<string | undefined> {
   const inside = await readdir(jobDirectory).catch(() => []);

@@ -48,13 +48,14 @@ export interface LlamaRuntimeOptions {
   readonly adapter: string | undefined;
   /** Number format of the key and value cache. @default float16, as in llama.cpp */
   readonly cache: 'float32' | undefined;
-  /** Number of conversations answered at once; further requests wait. @default 4 */
+  /** Number of conversations answered at once; more requests wait. @default 4 */
   readonly sequences: number | undefined;
 }
 
 /**
  * Opens a GGUF file in llama.cpp.
- * @throws ConfigError if node-llama-cpp is not installed, CheckpointError if llama.cpp rejects the file
+ * @throws ConfigError if node-llama-cpp is not installed, CheckpointError if llama.cpp rejects the
+ * file
  */
 export async function openLlamaRuntime(
   file: string,

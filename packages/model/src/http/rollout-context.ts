@@ -103,7 +103,7 @@ export function rolloutContext(): RolloutContext {
 }
 
 const contextFetch: typeof globalThis.fetch = (input, init) => {
-  // The context is read before anything is awaited, because it may change then.
+  // The context is read before anything is awaited, because an await may change the context.
   const current = shared().current.getStore();
   return send(current, input, init);
 };

@@ -9,7 +9,7 @@ import type { ExploreTasksOptions } from '@trinity-rft/explorer/internal';
 import type { JoinedRun } from './join-run.js';
 
 export interface ExplorerView {
-  /** The store. While no task can be leased, it also reports what this explorer waits for. */
+  /** Run store that also reports what this explorer waits for while no task can be leased. */
   readonly store: ExploreTasksOptions['store'];
   /**
    * Returns the maximum number of tasks in progress in this explorer. The live explorers share the
@@ -28,7 +28,7 @@ interface ExplorerViewOptions {
   readonly joined: JoinedRun;
   readonly stage: Pick<StageConfig, 'explorer' | 'algorithm'>;
   readonly clock: Clock;
-  /** True if every explore step was explored without a trainer. @default never true */
+  /** Returns true if every explore step was explored without a trainer. @default never true */
   readonly isDone?: () => boolean;
 }
 

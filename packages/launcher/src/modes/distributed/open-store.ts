@@ -28,9 +28,9 @@ interface StoreOptions {
 }
 
 /**
- * Opens the store.
- * @throws BufferError when it cannot be opened, ConfigError when it holds another training run of
- * that name
+ * Opens the store of a stage.
+ * @throws BufferError when the store cannot be opened, ConfigError when the store holds another
+ * training run of the same name
  */
 export async function openStageStore(
   stage: Pick<StageConfig, 'runStore' | 'jobDirectory' | 'project' | 'group' | 'name'>,

@@ -164,7 +164,7 @@ function plannedBatch(
   { batchId, taskId, isEval }: Task,
   { attempt, version }: { readonly attempt: number; readonly version: number | undefined },
 ): PlannedBatch {
-  // Tasks that were drawn later to fill the batch of the step need another name.
+  // A batch of tasks that were drawn later to fill the step needs another name.
   const drawn = Number(taskId) === 0 ? '' : `+${taskId}`;
   // The version is part of the name, because weights of several versions may be evaluated at the
   // same step.

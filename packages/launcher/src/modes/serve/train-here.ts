@@ -41,9 +41,9 @@ export async function resumeTraining(
 
 export interface TrainHere extends Omit<TrainerParts, 'totalSteps'> {
   readonly transport: StageTransport;
-  /** Train step of the checkpoint. */
+  /** Train step of the checkpoint from which training continues. */
   readonly from: number;
-  /** Stops the training after the current step, with a checkpoint. */
+  /** Signal that stops the training after the current step, with a checkpoint. */
   readonly signal: AbortSignal;
 }
 

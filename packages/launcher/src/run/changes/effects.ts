@@ -5,7 +5,8 @@ export interface Effect {
   /** Completes the sentence "the setting ...". */
   readonly text: string;
   /**
-   * True if the change is refused, because the continued training run would mix two different ones.
+   * True if the change is refused, because the training run would become a mix of two different
+   * training runs.
    */
   readonly refused: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * The watchdog's thread. It detects that the event loop of the main thread is blocked, and reports
- * the code that blocks it. It imports only modules of Node, so that it starts quickly.
+ * The watchdog's thread. It detects a blocked event loop of the main thread, and reports the
+ * blocking code. It imports only modules of Node, so that it starts quickly.
  */
 import { writeSync } from 'node:fs';
 import { Session } from 'node:inspector';
@@ -35,8 +35,8 @@ export interface Place {
 }
 
 let lastBeat = Atomics.load(beats, 0);
-// Counts ticks of this thread instead of the time, because sleep of the machine does not count as
-// blocked.
+// Counts ticks of this thread instead of elapsed time, so that time during which the machine sleeps
+// does not count as blocked.
 let blockedTicks = 0;
 let reported = false;
 

@@ -112,9 +112,9 @@ function choices(generation: Generation, context: ResponseContext): Choice[] {
 }
 
 /**
- * Converts log-probabilities. Offsets are numbers of characters. The offsets of a stop token, and
- * of tokens after a stop string, are beyond the text. The alternatives of a token include the token
- * itself.
+ * Converts log-probabilities to the format of the API. Offsets are in UTF-16 code units. The
+ * offsets of a stop token, and of tokens after a stop string, are beyond the text. The alternatives
+ * of a token include the token itself.
  */
 function toLogprobs(
   {
