@@ -12,8 +12,8 @@ export interface LineWriter {
 
 export interface FileWriterOptions {
   /**
-   * Maximum size in bytes. A file that would exceed it is renamed to `<file>.1`, which replaces an
-   * older `<file>.1`, and a new file is begun.
+   * Maximum size in bytes. A file that would exceed this size is renamed to `<file>.1`, which
+   * replaces an older `<file>.1`, and a new file is begun.
    * @default no limit
    */
   readonly maxFileBytes?: number;

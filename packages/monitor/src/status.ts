@@ -66,7 +66,7 @@ export const isExploreStep = ({
 
 /**
  * Returns the step after which an evaluation was made. The evaluation at the end of a training run
- * is recorded under the step after the last one, which has no explore step.
+ * is recorded under the number after the last step, for which there is no explore step.
  * @param isExplored true if an explore step was recorded
  */
 export const evaluatedAfter = (

@@ -30,7 +30,7 @@ export interface OpenAISettings {
 }
 
 export interface FeedbackOptions {
-  /** A finite number. */
+  /** A finite number from -1e9 to 1e9. */
   readonly reward: number;
   /** Ids of answers, or `ID:CHOICE` for one of several choices. */
   readonly msgIds: readonly string[];
@@ -46,7 +46,7 @@ export interface FeedbackReply {
 }
 
 export interface CommitReply {
-  /** Number of commits so far, not counting empty ones. */
+  /** Number of commits so far, not counting empty commits. */
   readonly step: number;
   /** Number of choices of calls in this commit. */
   readonly calls: number;

@@ -86,7 +86,7 @@ interface PromptRequest {
   /** Text or ids to continue unchanged, without messages, template and parsers. */
   readonly plain?: string | Int32Array;
   readonly tools?: readonly unknown[];
-  /** Further variables for the chat template. */
+  /** Additional variables for the chat template. */
   readonly templateArgs?: Readonly<Record<string, unknown>>;
 }
 

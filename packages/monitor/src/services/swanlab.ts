@@ -32,7 +32,7 @@ const mostScalars = 1000;
  * heartbeats.
  */
 const beatMs = 600_000;
-/** Flag that a heartbeat requires. The service's client sends the same one. */
+/** Flag that a heartbeat requires. The service's client sends the same flag. */
 const beatFlag = '123456';
 
 export function swanlabRun(options: SwanlabOptions): TrackedRun {

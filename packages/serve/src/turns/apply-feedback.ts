@@ -1,4 +1,3 @@
-/** Applies feedback to all of its calls or to none. */
 import { ModelError } from '@trinity-rft/core';
 import type { prepareStatements } from './schema.js';
 import type { Feedback, FeedbackResult } from './turn-store.js';
@@ -7,7 +6,7 @@ type Statements = ReturnType<typeof prepareStatements>;
 type Row = NonNullable<ReturnType<Statements['ofMessage']['get']>>;
 
 /**
- * Applies feedback. Must run in a transaction of the caller.
+ * Applies feedback to all of its calls or to none. Must run in a transaction of the caller.
  * @throws ModelError 404 naming unknown ids, 409 naming ids with different feedback
  */
 export function applyFeedback(sql: Statements, feedback: Feedback): FeedbackResult {

@@ -26,8 +26,8 @@ export interface Journal {
   /** Empties the files. All their calls must be in the database. */
   clear(): void;
   /**
-   * Appends a call. Once it returns, the call survives SIGKILL. Takes a few microseconds, because
-   * it does not wait for the disk.
+   * Appends a call. Once `append` returns, the call survives SIGKILL. Takes a few microseconds,
+   * because `append` does not wait for the disk.
    * @throws BufferError; in this case nothing was written
    */
   append(call: EncodedCall): void;

@@ -22,7 +22,7 @@ export interface TurnStoreOptions {
   /** Path of the database file, which is created with its folder if it does not exist. */
   readonly path: string;
   /**
-   * Maximum number of choices without a reward to keep; older ones are deleted.
+   * Maximum number of choices without a reward to keep; older choices are deleted.
    * @default 100_000
    */
   readonly maxOpen?: number;

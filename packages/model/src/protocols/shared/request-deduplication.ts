@@ -159,7 +159,7 @@ function startAnswer<Head>(
   return entry;
 }
 
-/** Moves the entry to the end, and forgets the oldest entries without clients. */
+/** Moves the entry to the end, and forgets the oldest finished entries without clients. */
 function keepFinished(entries: Map<string, Entry>, entry: Entry): void {
   if (!remove(entries, entry)) return;
   entries.set(entry.key, entry);

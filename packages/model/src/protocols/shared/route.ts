@@ -19,7 +19,7 @@ export interface RouteContext extends EndpointPolicy {
   readonly deliveries: Deliveries;
   readonly counters: Counters;
   readonly modelPath: string;
-  /** Further fields of the model in the list of models. */
+  /** Additional fields of the model's entry in the list of models. */
   readonly modelEntry?: (() => Readonly<Record<string, string | number>>) | undefined;
   readonly tokenizer: Tokenizer;
   readonly clientSampling: 'override' | 'respect';
@@ -27,7 +27,7 @@ export interface RouteContext extends EndpointPolicy {
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;
   /** Messages that have already been logged. */
   readonly notices: Set<string>;
-  /** Callback for each answer, awaited before the client receives any part of it. */
+  /** Callback for each answer, awaited before the client receives any part of the answer. */
   readonly onAnswer: (id: string, generation: Generation) => void | Promise<void>;
 }
 

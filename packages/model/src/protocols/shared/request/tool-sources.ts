@@ -14,8 +14,8 @@ export interface ToolSource {
 }
 
 /**
- * Returns the schemas of all tools of a body, if JavaScript may write one of them differently.
- * Otherwise returns none.
+ * Returns the JSON texts of the schemas of all tools of a body, if JavaScript may write one of
+ * these texts differently. Otherwise returns an empty list.
  */
 export function toolSources(body: unknown, text: string): readonly ToolSource[] {
   const tools: unknown = isObject(body) ? body['tools'] : undefined;
