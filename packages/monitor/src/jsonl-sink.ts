@@ -19,11 +19,11 @@ export interface JsonlSinkOptions {
 }
 
 /**
- * Appends `{"role","step","metrics":{...},"timing":{...}}` per record. Keys are sorted, and seconds
- * and rates are under `timing`, so that two training runs with the same seed agree on everything
- * else, byte for byte. Numbers that are not finite become null. Opening the file repairs it if an
- * operating-system process was killed: it removes an incomplete line and records beyond the resume
- * point. `write` throws on a disk error, so wrap the sink in `teeSink`.
+ * Appends one line per record: a JSON object with `role`, `step`, `metrics` and `timing`. Keys are
+ * sorted, and seconds and rates are under `timing`, so that two training runs with the same seed
+ * agree on everything else, byte for byte. Numbers that are not finite become null. Opening the
+ * file repairs it if an operating-system process was killed: it removes an incomplete line and
+ * records beyond the resume point. `write` throws on a disk error, so wrap the sink in `teeSink`.
  * @throws MonitorError when the file cannot be opened or written
  */
 export function jsonlSink({

@@ -19,7 +19,7 @@ export interface LoggerOptions {
    */
   readonly write: (line: string) => void;
   readonly clock: Pick<Clock, 'now'>;
-  /** Receives a short line for people, e.g. `consoleSink(...).log`. @default no console */
+  /** Receives a short line for people, such as the `log` of a console sink. @default no console */
   readonly console?: (line: string) => void;
   /** Minimum level for `console`. @default 'warn' */
   readonly minConsoleLevel?: LogLevel;

@@ -48,7 +48,7 @@ export interface FeedbackReply {
 export interface CommitReply {
   /** Number of commits so far, not counting empty commits. */
   readonly step: number;
-  /** Number of choices of calls in this commit. */
+  /** Number of rewarded choices in this commit. A call may have several choices. */
   readonly calls: number;
   readonly experiences: number;
 }

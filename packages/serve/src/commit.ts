@@ -26,7 +26,7 @@ export interface CommitOptions {
 export interface CommitResult {
   /** Number of commits so far, not counting empty commits. */
   readonly step: number;
-  /** Number of choices of calls in this commit. */
+  /** Number of rewarded choices in this commit. A call may have several choices. */
   readonly calls: number;
   /** Number of experiences that the pipeline made from the calls. */
   readonly experiences: number;

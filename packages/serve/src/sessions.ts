@@ -1,4 +1,6 @@
-/** One recording model per session, which continues conversations from their sampled tokens. */
+/**
+ * Keeps one recording model per session, which continues conversations from their sampled tokens.
+ */
 
 /** @param body body of the request, if it was already read */
 export type Handler = (request: Request, body?: ParsedBody) => Promise<Response>;
@@ -22,8 +24,8 @@ export interface SessionLimits {
 
 export interface Sessions {
   /**
-   * Returns the handler of a session, and creates the session if it does not exist. Marks the session
-   * as most recently used.
+   * Returns the handler of a session, and creates the session if it does not exist. Marks the
+   * session as most recently used.
    */
   handler(session: string): Handler;
   /** Adds the tokens of a recorded call to the session. */

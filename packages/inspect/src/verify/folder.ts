@@ -31,7 +31,7 @@ export async function databasesIn(directory: string): Promise<readonly string[]>
     .map((name) => path.join(buffers, name));
 }
 
-/** Id of the living process that runs or serves in this folder; undefined if there is none. */
+/** Process id of a live training run or server in this folder; undefined if there is none. */
 export async function runningPid(jobDirectory: string): Promise<number | undefined> {
   for (const role of ['run', 'serve']) {
     const pid = Number(

@@ -4,9 +4,9 @@
 export interface Worst {
   /** Uid of the experience: `batch/task/run/step/suffix`. */
   readonly uid: string;
-  /** Number of the call, `eid.step`. */
+  /** Index of the call in its rollout (`eid.step`). */
   readonly step: number;
-  /** Position among the response tokens. */
+  /** Index of the token in the response. */
   readonly token: number;
   readonly recorded: number;
   readonly recomputed: number;

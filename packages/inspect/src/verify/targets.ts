@@ -21,7 +21,7 @@ export interface VerifyTarget {
   readonly engine: EngineFactory;
 }
 
-/** Options for reading a configuration, if `run` names one. */
+/** Options for reading the configuration, if `run` names a configuration. */
 export type TargetOptions = Pick<
   ConfigurationOptions,
   'plugins' | 'pluginDirs' | 'workflows' | 'rewardFns' | 'algorithms' | 'engines' | 'cwd' | 'env'

@@ -4,8 +4,8 @@ import type { RewardDefinition } from '@trinity-rft/workflow/reward';
 import type { Registry } from '@trinity-rft/workflow/internal';
 
 /**
- * Returns a function that finds the reward function of a task. It creates each reward function once
- * per name and arguments.
+ * Returns a function that finds the reward function of a task. The returned function creates each
+ * reward function once per name and arguments.
  */
 export function rewardFnFinder(
   registry: Registry<RewardDefinition>,

@@ -114,7 +114,7 @@ export interface EvaluationOptions {
 }
 
 export interface EvaluatedCheckpoint {
-  /** Train step; 0 is the weights before training. */
+  /** Train step of the weights; 0 for the weights before training. */
   readonly step: number;
   /** Folder of the checkpoint; undefined for the weights before training. */
   readonly directory: string | undefined;
@@ -141,7 +141,7 @@ export interface ServeOptions {
 export interface ServeAddress {
   /** `http://HOST:PORT` */
   readonly url: string;
-  /** A secret for the person or program that started the server; must not be logged. */
+  /** Secret key of the server, for the user or program that started it. Must not be logged. */
   readonly apiKey: string;
   /**
    * Description of the served model in one line: training run, train step, checkpoint, evaluation.

@@ -132,7 +132,7 @@ async function benchTargets(
 
 /**
  * Returns the named checkpoints in ascending order of steps. `best` selects all checkpoints,
- * because the best one must be found.
+ * because all must be evaluated to find the best.
  * @throws ConfigError for an invalid name, and for a checkpoint that does not exist
  */
 function namedTargets(

@@ -19,7 +19,7 @@ export interface FoundPlugin {
 }
 
 interface PluginPlaces {
-  /** Resolves the entry of an npm package. */
+  /** Resolver that finds the entry module of an npm package. */
   readonly jiti: Jiti;
   /** Base of relative paths. Packages are first looked up in the `node_modules` of this folder. */
   readonly cwd: string;
@@ -49,8 +49,8 @@ export async function findPluginDirectory(directory: string): Promise<FoundPlugi
 }
 
 /**
- * Finds a plugin by path or package name. If a directory is a package, only its entry is loaded. A
- * path takes precedence over a package of the same name.
+ * Finds a plugin by path or package name. If a directory is a package, only its entry module is
+ * loaded. A path takes precedence over a package of the same name.
  * @throws ConfigError when there is neither a path nor a package
  */
 export async function findPlugin(plugin: string, places: PluginPlaces): Promise<FoundPlugin> {

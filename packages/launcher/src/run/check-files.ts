@@ -329,7 +329,10 @@ function checkSteps({ stage, report, warn }: Check, counts: readonly (number | u
     );
 }
 
-/** Checks supervised data and expert data. Returns the number of supervised rows by name. */
+/**
+ * Checks supervised data and expert data. Returns the number of supervised rows, by the name of the
+ * data set.
+ */
 async function checkRows(check: Check): Promise<Readonly<Record<string, number>>> {
   const { stage } = check;
   const input = ['buffer', 'trainer_input'];

@@ -104,8 +104,9 @@ const strayErrors = {
 
 /**
  * Reports unhandled rejections and uncaught exceptions, once per message, so that they do not end
- * the operating-system process. They occur when a user's agent does not await a promise or stop a
- * timer. The attempt that caused such an error still ends with its own result or at its deadline.
+ * the operating-system process. These errors occur when a user's agent does not await a promise or
+ * stop a timer. The attempt that caused such an error still ends with its own result or at its
+ * deadline.
  */
 export function catchStrayErrors(report: (line: string) => void): { stop(): void } {
   const seen = new Set<string>();

@@ -1,7 +1,7 @@
 /**
- * GGUF files in llama.cpp, through the npm package node-llama-cpp. The runtime takes and returns
- * token ids: prompts are rendered by the model's own template, because node-llama-cpp's chat
- * session describes tools in its own words.
+ * Runs GGUF files in llama.cpp, through the npm package node-llama-cpp. The runtime takes and
+ * returns token ids: prompts are rendered by the model's own template, because node-llama-cpp's
+ * chat session describes tools in its own words.
  */
 import { availableParallelism } from 'node:os';
 import path from 'node:path';

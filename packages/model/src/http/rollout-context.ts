@@ -1,6 +1,6 @@
 /**
  * Finds the rollout of a call by the asynchronous context of the call, for clients that are created
- * outside of a rollout. Programs must opt in to this.
+ * outside of a rollout. Programs must opt in to this mechanism.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ModelError, WorkflowError } from '@trinity-rft/core';

@@ -19,7 +19,7 @@ export interface EndpointServerOptions {
   readonly port?: number;
   readonly runtime: Pick<Runtime, 'clock' | 'logger'>;
   readonly limits?: Partial<EndpointLimits>;
-  /** Origins of web pages that may call from a browser; `*` for all. @default empty */
+  /** Origins of web pages that may call from a browser; `*` for all. @default no origins */
   readonly corsOrigins?: readonly string[];
   /** Error texts for callers without access. @default texts about rollouts of a run */
   readonly refusals?: Refusals;
@@ -29,7 +29,10 @@ export interface EndpointServerOptions {
    * @default `GET /ready` gives 404
    */
   readonly unready?: (() => string | undefined) | undefined;
-  /** Enables `POST /r/<rollout>/v1/rewards`, see `MountOptions.runs`. @default that path gives 404 */
+  /**
+   * Enables `POST /r/<rollout>/v1/rewards`; see `MountOptions.runs`.
+   * @default that path gives 404
+   */
   readonly score?: ScoreRun;
   /**
    * Key with which `POST /v1/rewards` may score every run by its id. Requires `score`.

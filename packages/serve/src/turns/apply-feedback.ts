@@ -34,7 +34,7 @@ export function applyFeedback(sql: Statements, feedback: Feedback): FeedbackResu
   };
 }
 
-/** The choices that `name` refers to; empty if there is no such call. */
+/** Returns the choices that `name` refers to; an empty list if the call is unknown. */
 function find(sql: Statements, name: string): readonly Row[] {
   const whole = sql.ofMessage.all(name);
   if (whole.length > 0) return whole;

@@ -1,6 +1,6 @@
 /**
- * Served calls in one SQLite file. Writing waits for the disk, so this module runs in a separate
- * thread.
+ * Stores served calls in one SQLite file. Writing waits for the disk, so this module runs in a
+ * separate thread.
  */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -151,8 +151,8 @@ function open(path: string): Opened {
   try {
     mkdirSync(dirname(path), { recursive: true });
     database = openSqlite(path);
-    // EXCLUSIVE: locked from the first read to the end of the process. FULL: a commit also survives
-    // a power failure.
+    // EXCLUSIVE: locked from the first read until the database is closed. FULL: a commit also
+    // survives a power failure.
     database.exec(
       `PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${checkpointPages}`,
     );

@@ -112,7 +112,7 @@ const makers: Readonly<Record<ActionName, Maker>> = {
               ? `trinity doctor ${shellPath(folder)}`
               : `trinity run ${shellPath(configPath)}`,
         },
-  // The doctor would repeat the advice of `raise`.
+  // With a flat reward, the doctor would repeat the advice of `raise`.
   doctor: ({ folder, finding }) =>
     finding?.name === 'flat-reward'
       ? undefined

@@ -1,4 +1,4 @@
-/** Charts of a run's story. */
+/** Selects the charts that the story of a run shows. */
 import { evaluatedAfter } from '@trinity-rft/monitor';
 import type { EvaluationChange } from '../../diagnosis/index.js';
 import type { StoryChart } from '../interface/types.js';

@@ -21,7 +21,7 @@ export interface RowFindings {
 
 const defaults = { promptKey: 'prompt', responseKey: 'response' } as const;
 
-/** Finds columns that the configuration names and rows lack, and rows that cannot be used. */
+/** Finds columns that the configuration names but the rows lack, and rows that cannot be used. */
 export function checkRowKeys(
   rows: readonly RawTask[],
   taskset: TasksetConfig,

@@ -83,8 +83,9 @@ export const modelOfStage = ({ model }: StageConfig): GivenFolder | undefined =>
   model.fromPreviousStage ? undefined : { key: 'model.model_path', folder: model.modelPath };
 
 /**
- * Calls `work`, which reads a model folder. Converts errors of a folder from the configuration to a
- * `ConfigError` that names its key. Does not convert errors of the training run's own checkpoints.
+ * Calls `work`, which reads a model folder. If the configuration names the folder, converts its
+ * errors to a `ConfigError` that names the configuration key. Does not convert errors of the
+ * training run's own checkpoints.
  */
 export async function explainFolderErrors<T>(
   given: GivenFolder | undefined,

@@ -17,7 +17,7 @@ const ofTheRun = 2 ** 31 - 1;
 const listPath = 'task_pipeline/list.json';
 const pathOf = (name: string): string => `task_pipeline/${name}.jsonl`;
 
-/** Digests by the name of the task set. */
+/** Digest of the tasks of each task set, by the name of the set. */
 type SharedTasks = Readonly<Record<string, string>>;
 
 /**

@@ -119,7 +119,7 @@ function totalTrainSteps(
 ): number | undefined {
   if (trainer.totalSteps !== undefined) return trainer.totalSteps;
   const { experienceBuffer } = buffer.trainerInput;
-  // The number of replays depends on time.
+  // With replay, the number of train steps depends on time.
   if (experienceBuffer.storageType !== 'file' && experienceBuffer.replay) return undefined;
   return trainStepsOf(buffer.trainBatch, tasks.exploreSteps);
 }

@@ -32,7 +32,7 @@ interface ExplorerViewOptions {
   readonly isDone?: () => boolean;
 }
 
-/** Maximum age of a view, in ms. */
+/** Maximum age of a cached view, in ms. */
 const viewAgeMs = 1000;
 
 export function createExplorerView({

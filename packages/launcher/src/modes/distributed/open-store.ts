@@ -43,7 +43,7 @@ export async function openStageStore(
   const isFile = !url.includes('://');
   if (isFile) await mkdir(path.dirname(url), { recursive: true });
   const onNotice = (text: string): void => runtime.logger.warn(text);
-  // A store inside the folder moves with the folder.
+  // A store inside the folder moves with the folder, so the two always belong together.
   const isInside = isFile && isWithin(jobDirectory, url);
   const claim: RunClaim = {
     role,

@@ -122,8 +122,8 @@ async function runRemotely(
   await untilComplete(watch, batch, signal);
   const contents = await watch.store.readBatch(batch.batch);
   const outcomes = outcomesOf(tasks, contents);
-  // Every rollout failed before the process stopped. The batch is attempted again, because the user
-  // may have fixed the cause.
+  // Every rollout of the batch failed before this process was restarted. The batch is attempted
+  // again, because the user may have fixed the cause.
   if (watch.before.has(batch.batch) && outcomes.every(hasFailed))
     return runRemotely(watch, tasks, { signal, attempt: attempt + 1 });
   if (!batch.isEval) {

@@ -27,8 +27,8 @@ interface Shared extends ShareOptions {
    */
   pending: Pending;
   /**
-   * Records of train steps that were made before the process stopped, by number. When these steps
-   * are repeated, they get the same records.
+   * Records of train steps that were made before the process stopped, by train step. When these
+   * steps are repeated, they get the same records.
    */
   records: ReadonlyMap<number, TrainRecord>;
 }

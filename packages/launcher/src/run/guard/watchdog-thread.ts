@@ -121,6 +121,6 @@ function say(text: string): void {
   try {
     writeSync(2, `\n${text}\n`);
   } catch {
-    // Nothing reads the output of the process.
+    // Ignored: nothing reads the output of the process.
   }
 }

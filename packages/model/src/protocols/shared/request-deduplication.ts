@@ -44,8 +44,8 @@ export interface RequestDeduplication {
     generate: StartGeneration<T, Head>,
   ): PendingAnswer<T, Head>;
   /**
-   * Forgets delivered answers. Call it after a request was temporarily rejected. The next retry may
-   * be a retry of that request, and must not get an answer that was delivered before.
+   * Forgets delivered answers. Must be called after a request was temporarily rejected. The next
+   * retry may be a retry of that request, and must not get an answer that was delivered before.
    */
   forgetDelivered(): void;
 }
@@ -83,8 +83,8 @@ interface State {
 }
 
 /**
- * Maximum number of finished answers that are kept without clients. It is small, because retries
- * arrive soon.
+ * Maximum number of finished answers that are kept without clients. The number is small, because
+ * retries arrive soon.
  */
 const maxFinished = 16;
 

@@ -1,4 +1,7 @@
-/** Extracts JSON texts of tool schemas, because parsing changes the spelling of their numbers. */
+/**
+ * Extracts the JSON texts of tool schemas, because a parsed schema no longer shows how its numbers
+ * were written.
+ */
 import { itemSpans, memberSpans, skipSpace } from '@trinity-rft/chat/internal';
 import { keepSource } from '../../../rollout/tool-definitions.js';
 import { isObject } from './fields.js';
