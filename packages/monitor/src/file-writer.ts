@@ -19,7 +19,7 @@ export interface FileWriterOptions {
   readonly maxFileBytes?: number;
 }
 
-/** Returns the path of the earlier part of `file`. */
+/** Returns the path to which a full `file` is renamed. */
 export const earlierFile = (file: string): string => `${file}.1`;
 
 /**

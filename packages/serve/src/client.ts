@@ -63,7 +63,7 @@ export interface ServeClient {
   /** Turns rewarded calls into experiences for training. Safe to repeat. */
   commit(): Promise<CommitReply>;
   metrics(): Promise<Readonly<Record<string, number>>>;
-  /** True if the server answers. Needs no key. */
+  /** Resolves with true if the server answers. Needs no key. */
   alive(): Promise<boolean>;
 }
 

@@ -22,7 +22,9 @@ export interface StudioOptions {
 }
 
 export interface Studio {
-  /** Address for a browser, with the key after the `#`, which browsers never send. */
+  /**
+   * Address for a browser. It contains the key after `#`, because browsers never send this part.
+   */
   readonly url: string;
   /** Key for `Authorization: Bearer` in requests to the HTTP API. */
   readonly key: string;

@@ -71,7 +71,7 @@ async function targetsOfConfig(
   return targets;
 }
 
-/** Experience stores in a folder and in its subfolders, which belong to stages. */
+/** Experience stores in the folder of a run and in the folders of its stages. */
 async function targetsOfFolder(folder: string): Promise<readonly VerifyTarget[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const stages = entries

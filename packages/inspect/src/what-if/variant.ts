@@ -29,7 +29,10 @@ export type RecordedReward = (answer: RecordedAnswer) => RewardResult | Promise<
 export interface Variant {
   /** @default the recorded rewards */
   readonly reward?: RecordedReward | undefined;
-  /** Name of `algorithm_type`, which provides the parts that are not given. @default "grpo" */
+  /**
+   * Value of `algorithm_type`. This algorithm provides the parts that are not given. @default
+   * "grpo"
+   */
   readonly algorithm?: string | undefined;
   readonly advantageFn?: PartRef | undefined;
   readonly policyLossFn?: PartRef | undefined;

@@ -56,7 +56,7 @@ export interface ComparedGroup {
 
 /** Results of one variant for all groups. */
 export interface VariantSummary {
-  /** Number of groups with an advantage other than 0. */
+  /** Number of groups in which a rollout has an advantage other than 0. */
   readonly groupsWithSignal: number;
   readonly runsWithSignal: number;
   readonly meanReward: number | undefined;

@@ -12,8 +12,8 @@ const freeKeys = /(?<=\.(?:envVars|workflowArgs|rewardFnArgs)\.).*$/;
 export type Settings = Readonly<Record<string, unknown>>;
 
 /**
- * Patterns of settings that follow from other settings or from the path of the training run's
- * folder.
+ * Patterns for the keys of settings that follow from other settings or from the path of the
+ * training run's folder.
  */
 const derived: readonly RegExp[] = [
   /^(?:stage_index|project|group|name|job_directory)$/,

@@ -74,7 +74,7 @@ const fixedWeights: Parameters<typeof createExplorer>[0]['sync'] = {
   exploreBoundary: () => Promise.resolve({ outcome: 'unchanged', version: 0 }),
 };
 
-/** The opened parts of an evaluation. */
+/** Opened sampler, and the weights to evaluate with it. */
 interface Benched extends Closable {
   readonly sampler: Sampler;
   readonly targets: readonly BenchTarget[];

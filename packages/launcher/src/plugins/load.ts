@@ -50,12 +50,12 @@ const algorithmKinds = {
 } as const satisfies Readonly<Record<Definition['kind'], string>>;
 
 /**
- * Loads the entry of each package and every module at the top level of each directory. Collects the
- * exports that were created with `defineWorkflow`, `defineReward`, `defineEnvironment`,
- * `defineTaskOperator`, `defineAlgorithm` or a function for parts of algorithms. TypeScript needs
- * no build. Modules may import each other and packages. In a directory, files whose name begins
- * with `_` or `.`, tests and declarations are skipped. Plugins cannot define engines; a program
- * passes them in `ExtensionOptions.engines`.
+ * Loads the entry module of each package and every module at the top level of each directory.
+ * Collects the exports that were created with `defineWorkflow`, `defineReward`,
+ * `defineEnvironment`, `defineTaskOperator`, `defineAlgorithm` or a function for parts of
+ * algorithms. TypeScript needs no build. Modules may import each other and packages. In a
+ * directory, files whose name begins with `_` or `.`, tests and declarations are skipped. Plugins
+ * cannot define engines; a program passes them in `ExtensionOptions.engines`.
  * @param projects additional folders in whose `node_modules` packages are looked up, after `cwd`
  * @throws ConfigError naming the plugin that is missing, cannot be loaded or defines nothing, or
  * the two files that use the same name

@@ -157,7 +157,7 @@ export async function loadModel(
 }
 
 /**
- * Chat format of a tokenizer with the given settings.
+ * Creates the chat format of a tokenizer with the given settings.
  * @throws ConfigError if there is no template, or no parser of the given name
  */
 export const chatFormatOf = (tokenizer: Tokenizer, chat: ChatSettings): ChatFormat =>
@@ -261,8 +261,8 @@ const remembered = 500;
 
 interface Rollouts {
   /**
-   * Counts a call and returns the rollout model for it, which continues conversations token by
-   * token, as in training.
+   * Counts a call, and returns the rollout model that answers it. The rollout model continues
+   * conversations token by token, as in training.
    */
   current(): RecordingModel;
   clientOver(fetch: typeof globalThis.fetch): OpenAI;

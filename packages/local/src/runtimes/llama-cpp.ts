@@ -190,7 +190,7 @@ interface OneSample {
 /** Maximum number of prompt tokens that are evaluated in one call. */
 const piece = 256;
 
-/** Overrides the defaults of node-llama-cpp, which cut the distribution. */
+/** Overrides the defaults of node-llama-cpp, which truncate the distribution. */
 const uncut = { topK: 0, topP: 1, minP: 0 } as const;
 
 async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequence> {

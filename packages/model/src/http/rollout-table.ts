@@ -8,7 +8,7 @@ export interface OpenRollout {
   /** Id of the rollout. */
   readonly rollout: string;
   readonly handler: AnswerHandler;
-  /** True if the handler answers `GET /metrics` with the rollout's key. */
+  /** True if the handler answers `GET /metrics` requests that carry the rollout's key. */
   readonly ownMetrics?: boolean;
 }
 

@@ -54,7 +54,10 @@ export interface MountOptions {
    * @default no runs
    */
   readonly runs?: ScoredRuns | undefined;
-  /** True if the handler answers `GET /metrics` with the rollout's key. @default false: 401 */
+  /**
+   * True if the handler answers `GET /metrics` requests that carry the rollout's key.
+   * @default false: 401
+   */
   readonly ownMetrics?: boolean;
   /** Signal that unmounts the rollout when it aborts. */
   readonly signal?: AbortSignal;

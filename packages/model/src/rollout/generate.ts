@@ -76,7 +76,7 @@ export interface GenerateOptions {
   readonly encodeLongText?: EncodeText;
 }
 
-/** The part of an unfinished turn that is already certain. Later values only add to this part. */
+/** The part of an unfinished turn that can no longer change. Later values only add to this part. */
 export type TurnSoFar = Pick<ChatResponse, 'responseText' | 'reasoningText' | 'toolCalls'>;
 
 /** The part of a request that determines its prompt. */

@@ -14,7 +14,7 @@ type Definition = Readonly<Record<string, unknown>>;
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
-/** Fields of a tool definition that are kept. */
+/** Fields of a tool definition that are kept, each with a check of its value. */
 const fields: Readonly<
   Record<string, { readonly ok: (value: unknown) => boolean; readonly expected: string }>
 > = {

@@ -191,7 +191,7 @@ function tableFile({ columns, rows }: PreviewTable) {
   return { path, text, sha256, size: Buffer.byteLength(text) };
 }
 
-/** Returns the headers in a list of `Name:value` strings. */
+/** Converts a list of `Name:value` strings to headers. */
 function headersOf(list: unknown): Record<string, string> {
   const lines = Array.isArray(list) ? list.filter((line) => typeof line === 'string') : [];
   return Object.fromEntries(

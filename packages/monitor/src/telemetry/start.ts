@@ -15,7 +15,7 @@ export interface Telemetry {
 /** Maximum time for sending remaining data, in ms. */
 const closeMs = 5000;
 
-/** Returns true if the standard variables enable spans or metrics. */
+/** Returns true if OpenTelemetry's standard variables enable spans or metrics. */
 export function wantsTelemetry(env: Environment): boolean {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return false;
   const isSet = (name: string): boolean => (env[name] ?? '') !== '';

@@ -1,4 +1,4 @@
-/** Adds the routes of runs and of events about their changes. */
+/** Adds the routes of runs, and of the events that report changes of runs. */
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { runNotes } from '../interface/runs.js';

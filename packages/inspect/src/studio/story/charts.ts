@@ -10,8 +10,8 @@ interface ChartKind {
   readonly title: string;
   readonly about: string;
   /**
-   * Candidate metrics. The chart shows the first one that the run has. Except for the reward, the
-   * metric must also change during the run.
+   * Candidate metrics. The chart shows the first metric that the run has. Except for the reward,
+   * the metric must also change during the run.
    */
   readonly metrics: readonly (readonly [role: string, name: string])[];
 }
@@ -27,8 +27,8 @@ const rewardKind: ChartKind = {
 };
 
 /**
- * Kinds of charts in the order in which they are shown, after the evaluation. Of the kinds with the
- * same name, only the first one that the run has is shown.
+ * Kinds of charts in the order in which they are shown, after the evaluation. Of kinds with the
+ * same name, only the first whose metrics the run has is shown.
  */
 const kinds: readonly ChartKind[] = [
   {

@@ -1,4 +1,4 @@
-/** Cost of a run: seconds, tokens, money, and the parts of its time. */
+/** Computes the cost of a run: seconds, tokens, dollars, and how each role spent its time. */
 import type { RunSettings, Story } from '../interface/types.js';
 import type { MetricFile } from '../metrics/metric-file.js';
 

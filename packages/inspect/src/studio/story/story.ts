@@ -30,7 +30,7 @@ export async function storyOf(run: Run): Promise<Story> {
   }));
   const summary = await run.summary();
   const folder = await jobFolder(place.folder);
-  // The verdict already reports the failure.
+  // Leaves out the finding about a failure, which the verdict already reports.
   const shown = findings
     .filter(({ name }) => name !== 'run-failed')
     .map((each) => ({ ...each, advice: each.advice.replaceAll(/\bRUN\b/g, shellPath(folder)) }));

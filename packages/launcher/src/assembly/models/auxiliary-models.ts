@@ -107,7 +107,7 @@ interface EmbeddedParts {
 }
 
 /**
- * Opens a model of a folder. The model samples from the weights with which the engine was opened.
+ * Opens the model in a folder. The model samples from the weights with which the engine was opened.
  * Its policy version is -1, because no weights are published to the engine. As for the trained
  * model, seeds are derived from (seed of the training run, stage, model, batch, task, rollout,
  * attempt, call).

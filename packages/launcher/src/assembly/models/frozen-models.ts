@@ -115,7 +115,7 @@ interface TrainableModel {
   open(chosen: Partial<EngineOptions>): Promise<Engine>;
 }
 
-/** Returns the model of a stage, which a server opens when a client requests it. */
+/** Returns the model of a stage. A server opens this model when a client requests it. */
 export async function trainableModel({
   stage,
   startModel,

@@ -1,4 +1,4 @@
-/** Shares the tasks that the trainer's process has made with explorers, through the run store. */
+/** Shares tasks with explorers through the run store. The trainer's process makes the tasks. */
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';

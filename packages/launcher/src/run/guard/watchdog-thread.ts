@@ -7,7 +7,7 @@ import { Session } from 'node:inspector';
 import { workerData } from 'node:worker_threads';
 
 export interface WatchdogTask {
-  /** Counter that the main thread increments. */
+  /** Heartbeat counter. The main thread increments it while its event loop runs. */
   readonly beats: Int32Array;
   /** Time in ms that the main thread may be blocked before it is reported. */
   readonly reportAfterMs: number;
@@ -30,7 +30,7 @@ const pauseTimeoutMs = 1500;
 /** Result of {@link WatchdogTask.releaseExpression}. */
 export interface Place {
   readonly run: string | undefined;
-  /** `function (file:line:column)` */
+  /** Place in the code: `function (file:line:column)`. */
   readonly code: string;
 }
 
@@ -84,7 +84,7 @@ function endProcess(): void {
 }
 
 interface Listener {
-  /** Called with the place; undefined if the main thread does not respond. */
+  /** Called with the place of the blocking code; undefined if the main thread does not respond. */
   readonly report: (place: Place | undefined) => void;
   /** Called with the place if the main thread responds only after `report` was called. */
   readonly returned: (place: Place) => void;

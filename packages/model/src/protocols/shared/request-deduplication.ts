@@ -196,8 +196,8 @@ function attachClient(
   signal.addEventListener('abort', lost, { once: true });
   if (signal.aborted) lost();
   const result = Promise.race([entry.result, disconnected]);
-  // The caller that awaits the result handles its failure. If the body has ended, nothing awaits
-  // the result.
+  // Detaches the client on a failure, and prevents an unhandled rejection if nothing awaits
+  // `result`.
   result.catch(detach);
   return {
     result,

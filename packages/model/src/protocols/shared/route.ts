@@ -11,7 +11,7 @@ import type { EndpointPolicy } from './endpoint-policy.js';
 import type { RequestBody } from './request/body.js';
 import type { Deliveries, RecordedCall, RequestDeduplication } from './request-deduplication.js';
 
-/** Context of the endpoint of one rollout. */
+/** Parts of the endpoint of one rollout that its routes use. */
 export interface RouteContext extends EndpointPolicy {
   readonly generate: Generate;
   readonly countPrompt: CountPrompt;

@@ -7,7 +7,7 @@ import type { LiveAnswer } from './live-answer.js';
 
 /** One client's view of an answer that is being generated or is ready. */
 export interface PendingAnswer<T, Head = never> extends DeliveryListener {
-  /** The part of the answer that is already certain. */
+  /** The part of the answer that can no longer change. */
   readonly live: LiveAnswer<Head>;
   /**
    * Promise of the finished answer. Rejects with a CancelledError as soon as the client has
