@@ -1,4 +1,4 @@
-/** Determines the session of a request, whose conversation it continues. */
+/** Determines to which session, and thus to which conversation, a request belongs. */
 import { hash } from 'node:crypto';
 
 /** Name of the header, or of the key in `metadata`, that contains the session. */

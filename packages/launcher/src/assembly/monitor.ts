@@ -30,6 +30,7 @@ export interface StageMonitor {
   readonly fileLogger: Logger;
   /**
    * Opens the training run at each tracking service. @throws ServiceError when a service refuses
+   * the request
    */
   openServices(stop: AbortSignal): Promise<void>;
   /**

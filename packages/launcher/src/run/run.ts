@@ -114,7 +114,8 @@ export interface RunSummary {
 /**
  * Starts or resumes the training run of `configPath`. During the stages, uncaught errors are
  * reported instead of ending the operating-system process.
- * @throws ConfigError and TaskError for problems that the user can fix, other errors for the rest
+ * @throws ConfigError and TaskError for problems that the user can fix, other errors for all other
+ * problems
  */
 export async function run(options: RunOptions): Promise<RunSummary> {
   const { terminal, env = process.env, serve, evaluation } = options;

@@ -40,8 +40,8 @@ export interface ModelServerOptions extends ServedModelsOptions {
    */
   readonly reloadMs?: number;
   /**
-   * Handles requests that carry the API key before the server's own routes see them. Undefined passes
-   * a request on to those routes.
+   * Handles requests that carry the API key before the server's own routes see them. Undefined
+   * passes a request on to those routes.
    * @default no callback
    */
   readonly answerFirst?: (request: Request, models: ServedModels) => Promise<Response | undefined>;

@@ -1,6 +1,6 @@
 /**
  * Finds the rollout of a call by the asynchronous context of the call, for clients that are created
- * outside of a rollout. Programs must opt in to this.
+ * outside of a rollout. Programs must opt in to this mechanism.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ModelError, WorkflowError } from '@trinity-rft/core';
@@ -103,7 +103,7 @@ export function rolloutContext(): RolloutContext {
 }
 
 const contextFetch: typeof globalThis.fetch = (input, init) => {
-  // The context is read before anything is awaited, because it may change then.
+  // The context is read before anything is awaited, because an await may change the context.
   const current = shared().current.getStore();
   return send(current, input, init);
 };

@@ -19,7 +19,7 @@ export interface EndpointServerOptions {
   readonly port?: number;
   readonly runtime: Pick<Runtime, 'clock' | 'logger'>;
   readonly limits?: Partial<EndpointLimits>;
-  /** Origins of web pages that may call from a browser; `*` for all. @default empty */
+  /** Origins of web pages that may call from a browser; `*` for all. @default no origins */
   readonly corsOrigins?: readonly string[];
   /** Error texts for callers without access. @default texts about rollouts of a run */
   readonly refusals?: Refusals;
@@ -29,7 +29,10 @@ export interface EndpointServerOptions {
    * @default `GET /ready` gives 404
    */
   readonly unready?: (() => string | undefined) | undefined;
-  /** Enables `POST /r/<rollout>/v1/rewards`, see `MountOptions.runs`. @default that path gives 404 */
+  /**
+   * Enables `POST /r/<rollout>/v1/rewards`; see `MountOptions.runs`.
+   * @default that path gives 404
+   */
   readonly score?: ScoreRun;
   /**
    * Key with which `POST /v1/rewards` may score every run by its id. Requires `score`.
@@ -51,7 +54,10 @@ export interface MountOptions {
    * @default no runs
    */
   readonly runs?: ScoredRuns | undefined;
-  /** True if the handler answers `GET /metrics` with the rollout's key. @default false: 401 */
+  /**
+   * True if the handler answers `GET /metrics` requests that carry the rollout's key.
+   * @default false: 401
+   */
   readonly ownMetrics?: boolean;
   /** Signal that unmounts the rollout when it aborts. */
   readonly signal?: AbortSignal;

@@ -48,7 +48,8 @@ export interface History {
 /**
  * Creates a history. In extracted experiences, `eid.step` numbers the calls that became
  * experiences, without gaps. The numbers continue after a clear, so that ids remain unique within
- * the rollout. They differ from `callIndex`, which also counts failed and undelivered calls.
+ * the rollout. These numbers differ from `callIndex`, which also counts failed and undelivered
+ * calls.
  */
 export function createHistory(enabled: boolean): History {
   let recorded: RecordedChoice[] = [];

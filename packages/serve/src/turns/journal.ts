@@ -1,6 +1,6 @@
 /**
- * Calls that are not yet in the database, in two files next to it. A call in these files survives
- * the end of the process.
+ * Stores calls that are not yet in the database in two files next to it. A call in these files
+ * survives the end of the process.
  */
 import {
   closeSync,
@@ -23,11 +23,11 @@ export interface Journal {
   readonly left: readonly EncodedCall[];
   /** Damage found in the files; undefined if all of their content could be read. */
   readonly damage: Damage | undefined;
-  /** Empties the files. All their calls must be in the database. */
+  /** Empties the files. All calls in the files must already be in the database. */
   clear(): void;
   /**
-   * Appends a call. Once it returns, the call survives SIGKILL. Takes a few microseconds, because
-   * it does not wait for the disk.
+   * Appends a call. Once `append` returns, the call survives SIGKILL. Takes a few microseconds,
+   * because `append` does not wait for the disk.
    * @throws BufferError; in this case nothing was written
    */
   append(call: EncodedCall): void;

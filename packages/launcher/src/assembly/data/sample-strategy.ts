@@ -12,7 +12,8 @@ import type { Reading } from './tasks.js';
 export interface Sampling {
   readonly source: ExperienceSource;
   /**
-   * Returns the filter for the experiences of a train step, and the unit in which they are counted.
+   * Returns the filter for the experiences of a train step, with the unit in which experiences are
+   * counted.
    */
   readonly filter: (step: number) => TakeFilter;
   /** Closes everything except the experience buffer. */
@@ -68,8 +69,9 @@ function stalenessFilter(stage: StageConfig): Sampling['filter'] {
 }
 
 /**
- * Returns the number of rows of an explore step, if every batch ends with an explore step. Dynamic
- * sampling instead fills each batch and keeps the remaining rows for the next batch.
+ * Returns the number of rows of an explore step, if every batch ends with an explore step. Returns
+ * undefined with dynamic sampling, which fills each batch and keeps the remaining rows for the next
+ * batch.
  */
 const endingBatch = ({ buffer: { trainBatch }, explorer }: StageConfig): number | undefined =>
   explorer.dynamicSampling.enable ? undefined : trainBatch.perExploreStep;

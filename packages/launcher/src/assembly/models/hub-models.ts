@@ -95,7 +95,7 @@ function stageWithModels(
   };
 }
 
-/** Returns the configuration with the paths of the models that are in the cache. */
+/** Replaces the hub ids of models that are in the cache by their paths. */
 export function withCachedModels<T extends ResolvedConfig>(config: T, env: Environment): T {
   const paths = new Map<string, string>();
   for (const { id } of hubModelsOf(config)) {

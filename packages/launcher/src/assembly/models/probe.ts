@@ -10,7 +10,9 @@ const mostTokens = 48;
 export const probeTokens = ({ tokenizer }: ChatFormat, maxModelLen: number): Int32Array =>
   Int32Array.from(tokenizer.encode(text).slice(0, Math.min(mostTokens, maxModelLen)));
 
-/** Returns the text with its log-probabilities under the trainer's current weights. */
+/**
+ * Returns the tokens of the text with their log-probabilities under the trainer's current weights.
+ */
 export async function scoreProbe(trainer: TrainEngine, tokens: Int32Array): Promise<DeliveryProbe> {
   const rows = [{ tokens, promptLength: 1, temperature: 1 }];
   const { logprobs } = await trainer.forward({ rows });

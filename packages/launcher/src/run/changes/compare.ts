@@ -1,4 +1,4 @@
-/** Compares settings with those with which a training run was last started. */
+/** Compares settings with the settings with which a training run was last started. */
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Settings } from '../../assembly/settings.js';

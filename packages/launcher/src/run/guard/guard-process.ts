@@ -11,7 +11,7 @@ export interface GuardOptions {
   readonly failureFile: string;
   /** The longest time that an attempt may take, in ms. */
   readonly maxTimeoutMs: number;
-  /** The user's interrupt. */
+  /** Aborts when the user interrupts the training run. */
   readonly signal: AbortSignal;
 }
 

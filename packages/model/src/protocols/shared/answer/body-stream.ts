@@ -18,7 +18,7 @@ interface Pieces {
 /** Returns a promise of the next pieces of the answer, or of undefined when a heartbeat is due. */
 export type NextPieces = (stopped: AbortSignal) => Promise<Pieces | undefined>;
 
-/** Returns all pieces at once. */
+/** Creates a function that returns all pieces at once. */
 export const allPieces =
   (pieces: readonly string[]): NextPieces =>
   () =>
