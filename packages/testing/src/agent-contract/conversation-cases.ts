@@ -1,6 +1,6 @@
 /**
- * Conversation cases. They check the framework's behaviour, and that every sampled token is
- * recorded.
+ * Declares a test per scripted conversation. The tests check the framework's behaviour, and that
+ * every sampled token is recorded.
  */
 import { expect, it } from 'vitest';
 import { conversations, expectationOf, type ConversationName } from './expected.js';

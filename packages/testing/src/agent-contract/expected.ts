@@ -27,7 +27,7 @@ export interface Deviation {
 }
 
 interface Conversation {
-  /** The output of the model, turn by turn; the sampler throws errors. */
+  /** Outputs of the model, one per turn. The sampler throws a reply that is an Error. */
   readonly replies: readonly (string | Error)[];
   readonly expected: Partial<Expected>;
 }
@@ -42,8 +42,8 @@ const oslo = call('{"city": "Oslo"}');
 const bothCities = [{ city: 'Oslo' }, { city: 'Rome' }];
 
 /**
- * Scripts by name. By default, the last reply is the answer, every reply is recorded, and nothing
- * forks.
+ * Scripts by name. Expected by default: the last reply is the answer, every reply is recorded, and
+ * no call forks.
  */
 export const conversations = {
   'one turn': { replies: ['Mild.'], expected: {} },
@@ -101,7 +101,10 @@ export const conversations = {
 
 export type ConversationName = keyof typeof conversations;
 
-/** The expectation for a framework, including its deviations. */
+/**
+ * Returns the expected result of a conversation, changed by the framework's deviations, and the
+ * reasons of those deviations.
+ */
 export function expectationOf(
   name: ConversationName,
   mode: AgentMode,

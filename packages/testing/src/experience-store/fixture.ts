@@ -63,7 +63,7 @@ export function numbersOf(lease: Lease | undefined): readonly unknown[] | undefi
   return lease?.experiences.map((experience) => experience.info['n']);
 }
 
-/** Takes experiences without waiting, and fails the test if they are not there. */
+/** Takes experiences that must be available. Rejects if the store has ended, or after 2 s. */
 export async function takeNow(
   store: ExperienceStore,
   count: number,
@@ -78,7 +78,7 @@ export async function takeNow(
   return lease;
 }
 
-/** True if the promise is still pending after all continuations that can run. */
+/** Returns true if the promise is still pending after one turn of the event loop. */
 export async function isPending(promise: Promise<unknown>): Promise<boolean> {
   const pending = Symbol('pending');
   const turn = new Promise((resolve) => setImmediate(() => resolve(pending)));

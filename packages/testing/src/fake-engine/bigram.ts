@@ -1,4 +1,4 @@
-/** The model of the fake engine: a table of logits, one row of V per previous token. */
+/** The model of the fake engine: a table of logits, one row of V logits per previous token. */
 import { createRandom, EngineError } from '@trinity-rft/core';
 
 export interface Bigram {

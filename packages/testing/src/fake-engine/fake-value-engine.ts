@@ -1,5 +1,6 @@
 /**
- * A small, exact critic: one value per token in float64, with real gradients, AdamW, checkpoints.
+ * A small, exact critic: one value per token in float64, with real gradients, AdamW and
+ * checkpoints.
  */
 import { createRandom } from '@trinity-rft/core';
 import type { ValueEngine, TokenBatch, ValuePass } from '@trinity-rft/core/engine';

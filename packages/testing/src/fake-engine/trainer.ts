@@ -8,7 +8,7 @@ import type {
 } from '@trinity-rft/core/engine';
 import { addGradient, assertTokens, nextToken, type Bigram } from './bigram.js';
 
-/** Scores every response token of a batch. */
+/** Computes the log-probability of every response token, and entropy and `necs` if requested. */
 export function forwardPass(
   model: Bigram,
   batch: TokenBatch,
@@ -77,7 +77,7 @@ export function eachResponseToken(
 
 /**
  * Offsets of the rows in the per-token arrays. [B + 1]
- * @throws EngineError naming an invalid row
+ * @throws EngineError if a row is invalid
  */
 export function responseOffsets(vocabSize: number, batch: TokenBatch): Int32Array {
   const offsets = new Int32Array(batch.rows.length + 1);

@@ -13,14 +13,14 @@ import { onTestFinished } from 'vitest';
 /** One database that several processes open. */
 export interface RunStoreUnderTest {
   /**
-   * Opens the run as a further process.
+   * Opens the run as another process.
    * @param onWrite called before each writing transaction, with a function that sends a copy of the
-   * transaction, so that a test can let the copy arrive at any time
+   * transaction when the test calls the function
    */
   open(onWrite?: (copy: () => Promise<unknown>) => void): Promise<RunStore>;
   /** Opens another run in the same database. */
   openOther(): Promise<RunStore>;
-  /** Advances the time for leases, in milliseconds. */
+  /** Advances the clock of the leases by `ms` milliseconds. */
   pass(ms: number): Promise<void>;
   readonly leaseMs: number;
 }
@@ -75,7 +75,7 @@ export const planOf = (step: number, count: number, isLast = false): ExplorePlan
   isLast,
 });
 
-/** A result with two experiences, one per rollout. */
+/** A result of two rollouts with one experience each. */
 export const resultOf = ({ batch, task }: LeasedTask): TaskResult => ({
   experiences: [0, 1].map((run) => numbered(batch, task, run)),
   outcome: { task },
@@ -98,7 +98,7 @@ export async function exploreAll(store: RunStore, member: Membership): Promise<v
     await store.storeResult(member, task, resultOf(task));
 }
 
-/** Uids of the experiences of a batch, in order. */
+/** Uids of the experiences of a batch of `count` tasks, in order. */
 export const uidsOf = (batch: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, task) =>
     [0, 1].map((run) => `${batch}/${task}/${run}/0/a`),

@@ -1,4 +1,3 @@
-/** A logger that keeps its lines for a test. */
 import type { Logger, LogLevel } from '@trinity-rft/core';
 
 interface LogLine {

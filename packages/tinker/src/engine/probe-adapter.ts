@@ -1,4 +1,4 @@
-/** Measures what optimizer steps do to an adapter by downloading the adapter. */
+/** Downloads an adapter to measure the effect of optimizer steps on it. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -50,7 +50,8 @@ export interface MessageCodec<T> {
 }
 
 /**
- * On decoding, unknown fields are skipped, missing scalars become 0, missing lists and maps empty.
+ * Creates the codec of a message type. On decoding, unknown fields are skipped, missing scalars
+ * stay undefined, and missing lists and maps are empty.
  */
 export function messageCodec<T extends object>(name: string): MessageCodec<T> {
   const type = root.lookupType(`tinker_public.${name}`);

@@ -58,7 +58,6 @@ export function outputMetrics(
  * Returns mean and maximum of |sampler - trainer|, both for log-probabilities and for
  * probabilities. Covers trained tokens that were sampled and whose log-probabilities the trainer
  * computed.
- * computed, both as log-probabilities and as probabilities.
  */
 function mismatchMetrics(
   { currentLogprobs: logprobs, computed }: ModelOutputs,

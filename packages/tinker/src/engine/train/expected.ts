@@ -19,7 +19,7 @@ export interface LossTraits {
   readonly losses: ReadonlySet<ServerLoss>;
 }
 
-/** Clipping bounds of the ratio, for losses that have them. */
+/** Returns the clipping bounds of the probability ratio; undefined for losses without bounds. */
 export const lossConfig = ({ name, low = 0, high }: Pick<ExpectedLoss, 'name' | 'low' | 'high'>) =>
   (name === 'ppo' || name === 'cispo') && high !== undefined
     ? { clip_low_threshold: low, clip_high_threshold: high }
@@ -35,8 +35,8 @@ export const canCompute = (
 ): boolean => (name === 'linear' ? normalisation === 'sum' : losses.has(name));
 
 /**
- * Creates the request that makes the server compute `loss`. It contains each row with its part of
- * the loss's inputs.
+ * Creates the request that makes the server compute `loss`. Each datum contains a row and its part
+ * of the loss's inputs.
  */
 export function expectedPass(
   rows: readonly TokenRow[],
