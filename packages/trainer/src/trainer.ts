@@ -69,8 +69,8 @@ export interface TrainerOptions {
   /** See {@link TrainStepOptions.isLive}. */
   readonly isLive?: boolean;
   /**
-   * Maximum length of a response in tokens, to count responses that were truncated. @default they
-   * are not counted
+   * Maximum length of a response in tokens, to count responses that were truncated.
+   * @default truncated responses are not counted
    */
   readonly maxResponseTokens?: number;
   /**

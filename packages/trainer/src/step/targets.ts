@@ -41,10 +41,7 @@ export interface Targets {
   readonly metrics: Metrics;
 }
 
-/**
- * Outputs of models from which targets are computed. The log-probabilities of the policy are not
- * among them.
- */
+/** Model outputs from which targets are computed, without the log-probabilities of the policy. */
 type TargetOutputs = Pick<ModelOutputs, 'entropy' | 'necs' | 'refLogprobs' | 'critic'>;
 
 /**
@@ -180,7 +177,7 @@ function rewardsOf(batch: PackedBatch): Float32Array {
   return rewards;
 }
 
-/** Assigns a number to each key, in order of first appearance. [B] */
+/** Returns the number of each call's key. Keys are numbered in order of first appearance. [B] */
 function numbersOf({ calls }: PackedBatch, keyOf: (eid: Eid) => string): Int32Array {
   const numbers = new Map<string, number>();
   return Int32Array.from(calls, ({ experience }) => {

@@ -41,7 +41,10 @@ interface Measured<T> {
 
 export interface Candidate {
   readonly rows: readonly RawTask[];
-  /** Runs `work` on a row. Rejects with the error of `work`; local models retry as in training. */
+  /**
+   * Runs `work` on a row. Rejects with the error of `work`. With a local model, `work` is retried
+   * as in training.
+   */
   run<T>(row: number, work: (context: RowContext) => Promise<T>): Promise<Measured<T>>;
   close(): Promise<void>;
 }

@@ -34,7 +34,7 @@ export interface DatasetFields {
 export interface PreviewOptions {
   /**
    * Prints the preview.
-   * @default standard output
+   * @default writes to standard output
    */
   readonly write?: (text: string) => unknown;
   readonly signal?: AbortSignal;

@@ -24,7 +24,7 @@ export interface PromptInput<Row = RawTask> {
 }
 
 /**
- * Runs the agent with the prompt, on a model that the function provides. A reward in its output is
+ * Runs the agent with the prompt, on a model that the function provides. A reward in the output is
  * ignored.
  */
 export type PromptWorkflowType<Row = RawTask, Response = unknown> = (

@@ -31,7 +31,7 @@ import { search } from './search.js';
 import { digestOf, meanReward, openState, saveJson } from './search-state.js';
 
 export interface PromptTuneConfig {
-  /** Model that rewrites texts: one of a service with `baseUrl`, or an object with `chat`. */
+  /** Model that rewrites texts: a model of a service with `baseUrl`, or an object with `chat`. */
   readonly proposer: TunerModelFields | Proposer;
   /**
    * Budget of agent runs, as a multiple of the number of selection rows (at least 4): light 8,
@@ -39,7 +39,7 @@ export interface PromptTuneConfig {
    * @default "light"
    */
   readonly optimizationLevel?: 'light' | 'medium' | 'heavy';
-  /** Limit on agent runs on training rows. @default from `optimizationLevel` */
+  /** Maximum number of agent runs on training rows. @default from `optimizationLevel` */
   readonly maxCalls?: number;
   /**
    * Number of rows on which a new text must do better before it plays the selection rows.
@@ -99,7 +99,7 @@ export interface TunedPrompt {
   readonly metrics: Metrics;
 }
 
-/** Agent runs per selection row. */
+/** Budget of agent runs per selection row. */
 const levels = { light: 8, medium: 20, heavy: 50 } as const;
 /**
  * Maximum number of selection rows. A third of the training rows, up to this number, is used for

@@ -92,7 +92,7 @@ export interface AgentEndpoint extends EndpointAddress {
 }
 
 /**
- * Maximum delay of setTimeout. Calls have no other timeout, because the rollout limits their time.
+ * Maximum delay of setTimeout, in ms: no timeout, because the rollout limits the time of its calls.
  */
 const noTimeoutMs = 2 ** 31 - 1;
 

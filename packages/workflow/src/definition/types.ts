@@ -162,7 +162,7 @@ export interface WorkflowDefinition {
    */
   readonly tasks?: (args: AnyArgs, range: TaskRange) => readonly RawTask[] | undefined;
   /**
-   * Begins the task of a row and ends it at once, as a check before the training run.
+   * Begins the task of a row and ends the task at once, as a check before the training run.
    * @default rows are not checked
    * @throws TaskError for a row that the workflow cannot attempt
    */
@@ -176,7 +176,7 @@ export interface WorkflowDefinition {
   /**
    * Describes the grader of answers, if the grader depends on the auxiliary models of the training
    * run.
-   * @default the grader does not depend on them
+   * @default the grader does not depend on auxiliary models
    */
   readonly grader?: (args: AnyArgs, context: GraderContext) => Grader | undefined;
   /**

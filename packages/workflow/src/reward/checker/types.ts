@@ -17,7 +17,7 @@ export interface MathVerdict {
   readonly reason?: GiveUpReason;
 }
 
-/** A comparison that was given up. Excludes its texts, because they may be private. */
+/** A comparison that was given up. Excludes the texts, because they may be private. */
 export interface GivenUp {
   readonly reason: GiveUpReason;
   readonly deadlineMs: number;
@@ -44,7 +44,10 @@ export interface MathChecker {
    * RewardError if the checker was closed before, or if the thread does not start
    */
   check(pair: MathPair, signal?: AbortSignal): Promise<MathVerdict>;
-  /** Calls `listener` for every comparison that is given up. @returns function that removes the listener */
+  /**
+   * Calls `listener` for every comparison that is given up.
+   * @returns function that removes the listener
+   */
   onGivenUp(listener: (givenUp: GivenUp) => void): () => void;
   /**
    * Ends the thread, and cancels open comparisons. A checker that is not closed keeps the

@@ -151,7 +151,9 @@ function readMatrix(tokens: readonly Token[]): Answer | undefined {
   );
 }
 
-/** Reads `(1, 2)`, `[1, 2)`, `\{1, 2\}`. Drops brackets around a single item, except those of a set. */
+/**
+ * Reads `(1, 2)`, `[1, 2)`, `\{1, 2\}`. Drops brackets around a single item, except those of a set.
+ */
 function readBracketed(tokens: readonly Token[]): Answer | undefined {
   const open = tokens[0]?.text ?? '';
   if (!['(', '[', '{', '\\{'].includes(open) || closing(tokens) !== tokens.length - 1)
@@ -224,8 +226,8 @@ const mirrored: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads an inequality. Reverses it if needed, so that values increase. Returns an interval if
- * numbers bound one variable.
+ * Reads an inequality. Reverses the inequality if needed, so that values increase. Returns an
+ * interval if numbers bound one variable.
  */
 function readInequality(
   givenSigns: readonly string[],
