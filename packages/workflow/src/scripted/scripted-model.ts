@@ -42,7 +42,10 @@ export interface ScriptedModelOptions {
   readonly answers:
     | readonly ScriptedAnswer[]
     | ((call: ScriptedCall, choice: number) => ScriptedAnswer);
-  /** Returns the result of `logprobs`, one value per response token. @default -0.25 for each token */
+  /**
+   * Returns the result of `logprobs`, one value per response token.
+   * @default -0.25 for each token
+   */
   readonly score?: (tokens: Int32Array, promptLength: number) => ArrayLike<number>;
   /** @default the vocabulary is unknown */
   readonly vocabulary?: Vocabulary;

@@ -34,7 +34,7 @@ interface NamedOptions<Shape extends z.ZodRawShape> {
   readonly unused?: Readonly<Record<string, string>>;
 }
 
-/** Arguments of the environment that Trinity-RFT does not have, such as its level. */
+/** Arguments of the environment that Trinity-RFT does not have, such as the level. */
 const worldArgs = { environment_args: z.record(z.string(), z.unknown()).default({}) };
 
 function named<Shape extends z.ZodRawShape>(options: NamedOptions<Shape>): NamedWorkflow {

@@ -41,7 +41,7 @@ const typed: ReadonlySet<string> = new Set(['agentscope_react_workflow', 'as_rea
 
 /**
  * Adds the e-mail environment to the two workflows whose argument `type` selects an environment.
- * @returns other workflows unchanged
+ * @returns the extended workflow; other workflows unchanged
  */
 export function withWorldTypes(
   builtIn: WorkflowDefinition,
@@ -116,7 +116,7 @@ const longestStartMs = 30_000;
 
 /**
  * Checks that a row can be played.
- * @throws TaskError if the environment cannot play it
+ * @throws TaskError if the environment cannot play the row
  */
 async function checkRow(
   { play, rowOf }: NamedWorkflow,

@@ -153,7 +153,7 @@ function vectorOf(group: Group): Group | undefined {
 
 /**
  * Compares quantities. Units must be the same if both are known. If only one side has a percent
- * sign, it means a factor of 1 or 1/100.
+ * sign, the sign means a factor of 1 or 1/100.
  */
 function sameQuantity(a: Quantity, b: Quantity): boolean {
   if (a.unit !== undefined && b.unit !== undefined && a.unit !== b.unit) {

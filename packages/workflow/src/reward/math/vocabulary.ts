@@ -152,7 +152,7 @@ export const unitNames: ReadonlyMap<string, string> = new Map(
     .flatMap((row) => row.map((spelling) => [spelling, row[0] ?? spelling] as const)),
 );
 
-/** Factors of words, as in `2 million`. */
+/** Factors that words denote, as in `2 million`. */
 export const scaleWords: ReadonlyMap<string, bigint> = new Map([
   ['hundred', 100n],
   ['thousand', 1_000n],

@@ -15,8 +15,8 @@ const units =
 /** Pattern for a unit and its neighbouring characters, which are kept. */
 interface UnitPattern {
   /**
-   * Literal text of the unit. Texts without it need no search. Undefined for units with a dot,
-   * which matches any character.
+   * Literal text of the unit. Texts without this literal need no search. Undefined for units with a
+   * dot, which matches any character.
    */
   readonly literal: string | undefined;
   readonly pattern: RegExp;

@@ -1,4 +1,4 @@
-/** Parses tool calls in JSON from a text, and compares lists of them. */
+/** Parses tool calls in JSON from a text, and compares lists of calls. */
 import { parseJsonExactly } from '@trinity-rft/core/support';
 
 export interface Call {
@@ -43,7 +43,7 @@ function closeAfter(text: string, from: number): number | undefined {
 }
 
 /**
- * Parses a list of calls, or one call. Either may also be JSON within a JSON string. Returns
+ * Parses a list of calls, or one call. The JSON may also be the value of a JSON string. Returns
  * undefined for anything else.
  */
 export function readCalls(json: string): readonly Call[] | undefined {
@@ -73,8 +73,8 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Parses JSON. Keeps long integers exact, so that almost equal ids remain different. Converts them
- * to objects, so that a number differs from a string of the same digits.
+ * Parses JSON. Keeps long integers exact, so that almost equal ids remain different. Converts these
+ * integers to objects, so that a number differs from a string of the same digits.
  */
 const parseJson = (text: string): unknown =>
   parseJsonExactly(text.trim(), (digits) => ({ digits }));
