@@ -57,7 +57,7 @@ export type SyncOutcome = 'updated' | 'unchanged' | 'starved' | 'timeout' | 'tra
 
 export interface SyncResult {
   readonly outcome: SyncOutcome;
-  /** Version that the explorer uses from now on. */
+  /** Version of the weights that the explorer uses from now on. */
   readonly version: number;
 }
 
@@ -86,7 +86,7 @@ export interface SyncParts extends SynchronizerOptions {
   readonly state: SyncState;
 }
 
-/** Parts of every style except `fixed`. */
+/** Settings, state and transport of every sync style except `fixed`. */
 export interface DrivenParts extends SyncParts {
   readonly settings: SynchronizerSettings & DrivenRules;
 }
@@ -100,7 +100,7 @@ export interface Style {
   exploreBoundary(step: number, signal?: AbortSignal): Promise<SyncResult>;
   /** Called after `state.trainStep` has changed. */
   trainStepDone(signal?: AbortSignal): Promise<void>;
-  /** Present if weights move during rollouts. */
+  /** Present if the style moves weights during rollouts. */
   readonly streaming?: Streaming;
   /** Executes `work` with weights that do not change. */
   withSteadyWeights<T>(work: () => Promise<T>): Promise<T>;
@@ -108,7 +108,7 @@ export interface Style {
   close(): Promise<void>;
 }
 
-/** Exploring without synchronization points, in which weights move during rollouts. */
+/** Admission of explore steps in styles without synchronization points. */
 export interface Streaming {
   mayBegin(step: number): boolean;
   /** Resolves when explore step `step` may begin. */

@@ -15,7 +15,7 @@ export interface AgentContext extends WorkflowContext {
  * Options of an adapter's workflow. `Context` is the context that the adapter passes to the agent.
  */
 export interface AgentWorkflowOptions<Context, Args = AnyArgs> {
-  /** The value of `default_workflow_type`. */
+  /** Name of the workflow, for `default_workflow_type` in configurations. */
   readonly name: string;
   /**
    * Schema of `workflow_args`, in zod or another library that supports Standard Schema.

@@ -2,7 +2,7 @@
 import type { DrivenRules } from './explore.js';
 import { neededFor, type Weights } from './settings.js';
 
-/** Facts about the training between two train steps. */
+/** State of the training run between two train steps. */
 export interface TrainFacts {
   /** Number of train steps done. */
   readonly trainStep: number;
@@ -28,7 +28,7 @@ export interface ProgressFacts {
    * @default all experiences are consumed
    */
   readonly oldestUnusedStep?: number;
-  /** True if the trainer waits, because the remaining experiences do not make a train step. */
+  /** True if the trainer waits because the remaining experiences are too few for a train step. */
   readonly starved?: boolean;
 }
 

@@ -5,9 +5,9 @@ import { EngineError } from '@trinity-rft/core';
 export interface Expected {
   /** Expected settlement of the agent's promise. */
   readonly ends: 'answer' | 'error';
-  /** The agent's text, if it answers. */
+  /** Text of the agent's answer, if there is one. */
   readonly text?: string;
-  /** Inputs of the tool, in order. */
+  /** Inputs of the tool calls, in order. */
   readonly executed: readonly unknown[];
   /** Number of recorded calls of the model. */
   readonly recorded: number;
@@ -15,9 +15,9 @@ export interface Expected {
   readonly forks: Readonly<Record<string, number>>;
 }
 
-/** A known difference of a framework, which is asserted too. */
+/** Known deviation of a framework from the expected results, which the tests assert as well. */
 export interface Deviation {
-  /** Name in `conversations`. */
+  /** Name of the conversation, which is a key of {@link conversations}. */
   readonly conversation: ConversationName;
   /** Mode in which the framework deviates. @default both modes */
   readonly mode?: AgentMode;

@@ -20,14 +20,14 @@ export type CreateExperienceStore = (
   options: ExperienceStoreOptions,
 ) => ExperienceStore | Promise<ExperienceStore>;
 
-/** A folder that is removed after the test. */
+/** Creates a folder that is removed after the test. */
 export function testFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'trinity-store-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** A store that is closed after the test. */
+/** Opens a store that is closed after the test. */
 export async function openStore(
   create: CreateExperienceStore,
   options: ExperienceStoreOptions = {},
@@ -38,7 +38,7 @@ export async function openStore(
   return store;
 }
 
-/** Experience number `n`, with its own task and tokens, sampled by `policyVersion`. */
+/** Creates experience number `n`, with its own task and tokens, sampled by `policyVersion`. */
 export function numbered(n: number, policyVersion = 0): Experience {
   return createExperience({
     eid: { batch: 1, task: n, run: 0, step: 0, suffix: 'a' },
@@ -53,12 +53,12 @@ export function numbered(n: number, policyVersion = 0): Experience {
   });
 }
 
-/** Experiences `from` to `to - 1`. */
+/** Creates the experiences with the numbers `from` to `to - 1`. */
 export function range(from: number, to: number, policyVersion = 0): Experience[] {
   return Array.from({ length: to - from }, (_, i) => numbered(from + i, policyVersion));
 }
 
-/** Numbers of the leased experiences; `undefined` if there is no lease. */
+/** Returns the numbers of the leased experiences; `undefined` if there is no lease. */
 export function numbersOf(lease: Lease | undefined): readonly unknown[] | undefined {
   return lease?.experiences.map((experience) => experience.info['n']);
 }

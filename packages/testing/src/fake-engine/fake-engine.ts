@@ -190,7 +190,7 @@ function samplerOf(state: State): Sampler {
 }
 
 /**
- * Log-probabilities of the response tokens of a row.
+ * Returns the log-probabilities of the response tokens of a row.
  * @throws ModelError with status 400 if the row is invalid
  */
 function scores(model: Bigram, row: TokenRow, maxModelLen: number): Float32Array {

@@ -53,7 +53,7 @@ interface ResponseToken {
   readonly previous: number;
   readonly token: number;
   readonly temperature: number;
-  /** Index in the per-token arrays. */
+  /** Index of the token in the per-token arrays. */
   readonly index: number;
 }
 
@@ -76,7 +76,7 @@ export function eachResponseToken(
 }
 
 /**
- * Offsets of the rows in the per-token arrays. [B + 1]
+ * Returns the offsets of the rows in the per-token arrays. [B + 1]
  * @throws EngineError if a row is invalid
  */
 export function responseOffsets(vocabSize: number, batch: TokenBatch): Int32Array {

@@ -54,7 +54,7 @@ export interface TinkerEngineOptions {
    * @default the defaults of `TrainEngine.step`, with learning rate 1e-5
    */
   readonly optimizer?: Pick<OptimizerOptions, 'learningRate' | 'betas'>;
-  /** @default one token less than the smaller limit of config.json and the server */
+  /** @default one token less than the smaller of the limits in config.json and of the server */
   readonly maxModelLen?: number;
   /** Bytes of each token id, required for stop strings. @default stop strings are rejected */
   readonly tokenBytes?: readonly Uint8Array[];

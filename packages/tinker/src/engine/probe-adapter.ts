@@ -73,8 +73,8 @@ const plain: AdamParams = {
 };
 
 /**
- * Returns the ratio of the gradients of two passes, with weights 2 and 1. Returns undefined if the
- * adapter cannot be read. Expects a fresh adapter.
+ * Returns the ratio of the gradient norms of two passes, with weights 2 and 1. Returns undefined if
+ * the adapter cannot be read. Expects a fresh adapter.
  */
 export async function gradientRatio(probe: AdapterProbe): Promise<number | undefined> {
   let before: Tensors = new Map();

@@ -44,7 +44,7 @@ export interface MessageCodec<T> {
   encode(message: T): Uint8Array;
   /**
    * Decodes a message.
-   * @throws Error if the bytes are not such a message
+   * @throws Error if the bytes are malformed
    */
   decode(bytes: Uint8Array): T;
 }

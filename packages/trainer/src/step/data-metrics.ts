@@ -41,7 +41,9 @@ export function dataMetrics(
   return { ...gatherMetrics(rows, ''), 'response_length/clip_ratio': cut.length / calls.length };
 }
 
-/** Returns the entropy and, for rollouts, the mismatch between sampler and trainer. */
+/**
+ * Returns the entropy and, for rollouts, the mismatch of sampler and trainer in log-probabilities.
+ */
 export function outputMetrics(
   batch: PackedBatch,
   outputs: ModelOutputs,

@@ -109,7 +109,7 @@ export function usedAdvantages(
 }
 
 /**
- * Makes the input of the advantage function. Demonstrations are masked, because they have no
+ * Creates the input of the advantage function. Demonstrations are masked, because they have no
  * advantages.
  */
 function advantageInput(
@@ -140,9 +140,9 @@ function advantageInput(
 }
 
 /**
- * Fills in values for masked tokens, which a critic never learns. Each gets the value of the next
- * trained token, or 0 after the last one. This is the reward expected from there on, so masked
- * tokens neither gain nor lose. [N]
+ * Fills in values for masked tokens, which a critic never learns. Each masked token gets the value
+ * of the next trained token, or 0 after the last trained token. This is the reward expected from
+ * there on, so masked tokens neither gain nor lose. [N]
  */
 function bridgeMasked(values: Float32Array, { sampledMask, calls }: PackedBatch): Float32Array {
   const out = values.slice();
@@ -156,7 +156,10 @@ function bridgeMasked(values: Float32Array, { sampledMask, calls }: PackedBatch)
   return out;
 }
 
-/** Returns `info.reward_baseline` of each row; undefined unless every sampled row has one. [B] */
+/**
+ * Returns `info.reward_baseline` of each row; undefined unless every sampled row has a baseline.
+ * [B]
+ */
 function baselinesOf({ calls, expertMask }: PackedBatch): Float32Array | undefined {
   const baselines = calls.map(({ experience }, row) =>
     expertMask[row] ? 0 : experience.info['reward_baseline'],
@@ -167,8 +170,8 @@ function baselinesOf({ calls, expertMask }: PackedBatch): Float32Array | undefin
 }
 
 /**
- * Returns the token rewards of experiences that have them. For others, the last token of a call has
- * the reward of the call. [N]
+ * Returns the token rewards of experiences that have them. For other experiences, the last token of
+ * a call has the reward of the call. [N]
  */
 function rewardsOf(batch: PackedBatch): Float32Array {
   const rewards = batch.column((experience) => experience.tokenRewards);
@@ -188,7 +191,9 @@ function numbersOf({ calls }: PackedBatch, keyOf: (eid: Eid) => string): Int32Ar
   });
 }
 
-/** Keeps the sampled tokens that the advantage function kept, and all demonstrations. */
+/**
+ * Returns the mask of the sampled tokens that the advantage function kept, and of demonstrations.
+ */
 function keptMask(
   { static: { actionMask }, sampledMask }: PackedBatch,
   { actionMask: kept }: AdvantageOutput,

@@ -49,7 +49,7 @@ export interface Candidate {
   close(): Promise<void>;
 }
 
-/** @throws ConfigError, TaskError for an invalid model or data set */
+/** @throws ConfigError or TaskError if the model or the data set is invalid */
 export async function openCandidate(
   model: TunerModelConfig,
   options: CandidateOptions,

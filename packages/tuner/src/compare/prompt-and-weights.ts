@@ -59,7 +59,10 @@ export interface PromptAndWeightsOptions<
   readonly weights: TunerModelFields;
   /** Model trained with the tuned texts. @default `weights` */
   readonly both?: TunerModelFields;
-  /** US dollars per million tokens. @default no costs in dollars */
+  /**
+   * Prices in US dollars per million tokens of prompts (`prefill`) and responses (`sample`).
+   * @default no costs in dollars
+   */
   readonly prices?: { readonly prefill: number; readonly sample: number };
   /** Measured cost of the tuning itself. @default not reported */
   readonly tuning?: Readonly<Partial<Record<Exclude<VariantName, 'base'>, Partial<Cost>>>>;

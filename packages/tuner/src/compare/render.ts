@@ -67,8 +67,8 @@ const spentOn = ({ calls, inputTokens, outputTokens, seconds, dollars }: Partial
     .join(', ');
 
 /**
- * Words the verdict carefully: an interval that contains 0 does not show that there is no
- * difference.
+ * Returns a sentence with the verdict. An interval that contains 0 does not prove that there is no
+ * difference, so the verdict says only that none is shown.
  */
 function sentenceOf({ from, to, difference }: VariantDifference): string {
   const { interval } = difference;

@@ -40,7 +40,7 @@ export type ConfigTree = Readonly<Record<string, unknown>>;
 type Tree = Record<string, unknown>;
 
 /**
- * Default configuration tree, used without a file.
+ * Returns the default configuration tree, which is used without a file.
  * @param timestamp such as `20260701093000`
  */
 export function defaultTree(timestamp: string): ConfigTree {
@@ -115,10 +115,10 @@ const modelSection = (model: TunerModelConfig): Tree => ({
   enable_thinking: model.enableThinking,
 });
 
-/** The serving settings that trained and auxiliary models share. */
+/** Returns the serving settings that trained and auxiliary models share. */
 function servingSection(model: TunerModelConfig): Tree {
   return {
-    // 1 is the default of the engines.
+    // Omitted if 1, the default of the engines.
     tensor_parallel_size: model.tensorParallelSize === 1 ? undefined : model.tensorParallelSize,
     engine_num: model.inferenceEngineNum === 1 ? undefined : model.inferenceEngineNum,
     enable_openai_api: true,
@@ -149,9 +149,9 @@ function auxiliarySection(
 }
 
 /**
- * Section `buffer.explorer_input`. The training set of the arguments replaces the file's task sets,
- * and the evaluation set is added. Keys that the arguments do not set, such as the format, are kept
- * from the first task set. Every row goes to the user's function.
+ * Returns the section `buffer.explorer_input`. The training set of the arguments replaces the
+ * file's task sets, and the evaluation set is added. Keys that the arguments do not set, such as
+ * the format, are kept from the first task set. Every row goes to the user's function.
  */
 function explorerInput(
   train: DatasetConfig | undefined,
@@ -160,7 +160,7 @@ function explorerInput(
 ): Tree {
   const sets: Tree = { default_workflow_type: adapterWorkflowName, ...ownWorkflow(inFile) };
   if (train) {
-    // The list replaces a single task set.
+    // The list `tasksets` replaces a single task set of the file.
     for (const key of singleKeys) if (inFile[key] !== undefined) sets[key] = null;
     sets['tasksets'] = [trainSection(train, inFile)];
   }

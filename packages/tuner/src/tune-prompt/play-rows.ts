@@ -58,8 +58,8 @@ interface PlayerOptions<Row, Response> {
 }
 
 /**
- * Creates a `PlayRows`, which throws a WorkflowError if there are several rows and all of them
- * fail.
+ * Creates the function that runs the agent on rows. The function throws a WorkflowError if there
+ * are several rows and all of them fail.
  */
 export function rowPlayer<Row, Response>(options: PlayerOptions<Row, Response>): PlayRows {
   const { threads, logger, signal } = options;

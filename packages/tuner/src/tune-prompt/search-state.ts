@@ -79,6 +79,6 @@ function parsed(text: string): SearchState | undefined {
   return Array.isArray(state?.candidates) ? (state as SearchState) : undefined;
 }
 
-/** Mean reward over the given rows that have a reward; NaN if no row has a reward. */
+/** Returns the mean reward over the given rows that have a reward; NaN if no row has a reward. */
 export const meanReward = (candidate: Candidate, rows: readonly number[]): number =>
   mean(rows.flatMap((row) => candidate.played[row]?.reward ?? []));

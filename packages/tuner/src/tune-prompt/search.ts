@@ -1,8 +1,8 @@
 /**
  * Reflective search for better texts, after GEPA (https://arxiv.org/abs/2507.19457). A candidate
- * from the Pareto front plays a few rows, and a model rewrites one of its texts in view of
- * responses and feedback. A new candidate that does better on the same rows is kept, and then plays
- * all selection rows.
+ * from the Pareto front runs on a few rows, and a model rewrites one of its texts in view of
+ * responses and feedback. A new candidate that does better on the same rows is kept, and then runs
+ * on all selection rows.
  */
 import { mean, type Random, type RawTask, type Runtime } from '@trinity-rft/core';
 import type { PlayRows } from './play-rows.js';
@@ -56,8 +56,8 @@ export async function search(state: SearchState, options: SearchOptions): Promis
 }
 
 /**
- * Index of the candidate with the highest mean over the selection rows; the earliest of several
- * equal candidates.
+ * Returns the index of the candidate with the highest mean over the selection rows; the earliest of
+ * several equal candidates.
  */
 function bestOf({ candidates }: SearchState, selection: readonly number[]): number {
   const means = candidates.map((candidate) => meanReward(candidate, selection));
@@ -152,7 +152,7 @@ function isBetterOn(rows: readonly number[], child: Candidate, parent: Candidate
   return gains.length > 0 && mean(gains) > 0;
 }
 
-/** Plays the given rows that the candidate has not played yet. */
+/** Runs candidate `at` on the given rows that it has no results for. */
 async function ensurePlayed(
   state: SearchState,
   at: number,

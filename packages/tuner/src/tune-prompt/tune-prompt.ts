@@ -42,7 +42,7 @@ export interface PromptTuneConfig {
   /** Maximum number of agent runs on training rows. @default from `optimizationLevel` */
   readonly maxCalls?: number;
   /**
-   * Number of rows on which a new text must do better before it plays the selection rows.
+   * Number of rows on which a new text must do better before it runs on the selection rows.
    * @default 3
    */
   readonly batchSize?: number;
@@ -55,7 +55,7 @@ export interface PromptTuneConfig {
    * @default no folder
    */
   readonly directory?: string;
-  /** Rows that run concurrently. @default 16 */
+  /** Maximum number of rows that run concurrently. @default 16 */
   readonly evalNumThreads?: number;
   /** True to compare the first and the best texts on `evalDataset`. @default true */
   readonly comparePerformance?: boolean;

@@ -59,8 +59,8 @@ export interface ScriptedModel extends AgentModel {
 }
 
 /**
- * Creates a model that records its calls. Its tokens are code points, and their log-probabilities
- * are -0.25.
+ * Creates a model that records its calls. Tokens are code points, and each has the log-probability
+ * -0.25.
  */
 export function scriptedModel({
   answers,

@@ -199,7 +199,10 @@ const learnToAsk = named({
   }),
 });
 
-/** Row with `question` and `answer`. Trinity-RFT's rows have them under the keys of the format. */
+/**
+ * Returns the row with `question` and `answer`. Trinity-RFT's rows have these values under the keys
+ * of the format.
+ */
 const questionRow = (task: Task): RawTask =>
   'question' in task.rawTask
     ? task.rawTask

@@ -49,7 +49,7 @@ export async function playTask(
   }
 }
 
-/** Share of an attempt's time that the episode may use. The rest is reserved for its grade. */
+/** Share of an attempt's time that the episode may use. The rest is reserved for grading. */
 const ownShare = 0.9;
 
 function ownTime({ runtime: { clock }, timeLimitMs }: WorkflowContext) {

@@ -23,7 +23,7 @@ import { choiceOf, graderOf } from './judge.js';
 import { agentscopeEmailSearch, type NamedWorkflow, namedWorkflows } from './named.js';
 import { playTask } from './play-task.js';
 
-/** Trinity-RFT's workflows that play one of the worlds. */
+/** Creates Trinity-RFT's workflows that play one of the worlds. */
 export const worldWorkflows = (environments: Environments): readonly WorkflowDefinition[] =>
   namedWorkflows.map((named) => worldWorkflow(named, environments));
 

@@ -130,8 +130,8 @@ const header = z.record(
 );
 
 /**
- * Reads a safetensors file. It contains the length of the header in 8 bytes, the header as JSON,
- * and the values.
+ * Reads a safetensors file. The file contains the length of the header in 8 bytes, the header as
+ * JSON, and the values.
  * @throws CheckpointError if a value is not finite
  */
 async function readTensors(directory: string): Promise<Adapter> {

@@ -1,6 +1,6 @@
 /**
- * Checkpoints. A checkpoint consists of weights saved on the server, a folder that describes the
- * weights, and the downloaded adapter.
+ * Saves and loads checkpoints. A checkpoint consists of weights saved on the server, a folder that
+ * describes the weights, and the downloaded adapter.
  */
 import { CheckpointError, EngineError } from '@trinity-rft/core';
 import type { TrainEngine } from '@trinity-rft/core/engine';

@@ -71,11 +71,11 @@ export function expectedPass(
   return { lossFn, data, lossConfig: lossConfig(loss) };
 }
 
-/** dLoss/dlogprob of each token, as the server computes it. [N] */
+/** Returns dLoss/dlogprob of each token, as the server computes it. [N] */
 export const expectedGradient = (loss: ExpectedLoss, logprobs: Float32Array): Float32Array =>
   logprobs.map((logprob, t) => tokenLoss(loss, t, logprob).gradient);
 
-/** Loss of each token. [N] */
+/** Returns the loss of each token. [N] */
 export const expectedLosses = (loss: ExpectedLoss, logprobs: Float32Array): Float32Array =>
   logprobs.map((logprob, t) => tokenLoss(loss, t, logprob).loss);
 

@@ -8,9 +8,9 @@ import type { Datum } from '../../protocol/index.js';
 import { datumOf } from './rows.js';
 
 /**
- * Normalisation of token losses by a server. With `sum`, the server adds them. With
- * `mean-per-datum`, it divides the losses of a datum by their number, and the gradients of an
- * update by its number of data (SkyRL on JAX).
+ * Normalisation of token losses by a server. With `sum`, the server adds the losses. With
+ * `mean-per-datum`, it divides the losses of a datum by the number of its targets, and the
+ * gradients of an update by the number of its data (SkyRL on JAX).
  */
 export type Normalisation = 'sum' | 'mean-per-datum';
 
@@ -184,7 +184,7 @@ function lackingRows(
   return lacking.filter(([, { gradient }]) => all || gradient.some((value) => value !== 0));
 }
 
-/** Limits on the rows of one request, because servers limit the size of requests. */
+/** Maximum numbers of data and tokens in a request, because servers limit the size of requests. */
 const mostData = 128;
 const mostTokens = 1 << 19;
 

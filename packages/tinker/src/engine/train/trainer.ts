@@ -87,7 +87,9 @@ async function forward(
   return passOf(batch, await scoreResponses(model, rows));
 }
 
-/** Computes the expected loss on the server, which then already holds its gradients. */
+/**
+ * Computes the expected loss on the server, which then already holds the gradients of this loss.
+ */
 async function forwardBackward(
   { trained, limits, traits: { normalisation } }: TrainerOptions,
   gradients: GradientSum,

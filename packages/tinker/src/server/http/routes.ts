@@ -1,4 +1,4 @@
-/** Functions of the protocol's routes that read requests and create answers. */
+/** Functions that read requests and create answers, for the routes of the protocol. */
 import type { Context, Hono } from 'hono';
 import { paths, protobufType } from '../../protocol/index.js';
 import { z } from 'zod';

@@ -84,8 +84,8 @@ const infoSchema = z.object({
 });
 
 /**
- * Returns the file with the properties that can be changed. It is next to the checkpoint's folder,
- * whose files never change.
+ * Returns the file with the properties that can be changed. The file is next to the checkpoint's
+ * folder, whose files never change.
  */
 const standingFile = (directory: string): string => `${directory}.standing.json`;
 const standingSchema = z.object({

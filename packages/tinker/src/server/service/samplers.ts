@@ -13,8 +13,8 @@ export interface SamplerFacts {
   readonly id: string;
   readonly sessionId: string;
   /**
-   * Address of the weights, `tinker://...`. Undefined for the base model and for weights without an
-   * address.
+   * Address of the weights, `tinker://RUN/KIND/NAME`. Undefined for the base model and for weights
+   * without an address.
    */
   readonly uri: string | undefined;
   /** Folder of the weights. Undefined for the base model. */
@@ -38,8 +38,8 @@ export interface Samplers {
 }
 
 /**
- * Number of snapshots kept per training run. It is two, because a client samples from the newest
- * snapshot while its earlier requests finish with the previous one.
+ * Number of snapshots kept per training run. Two snapshots are kept, because a client samples from
+ * the newest snapshot while its earlier requests finish with the previous one.
  */
 const keptSnapshots = 2;
 

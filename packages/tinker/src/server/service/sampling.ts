@@ -11,7 +11,7 @@ import type { TopTokens } from '../../protocol/index.js';
 import { Refusal } from '../refusals/refusal.js';
 
 export interface SampleWork {
-  /** Model folder. Undefined for the base model. */
+  /** Folder of the weights to sample from. Undefined for the base model. */
   readonly weights: string | undefined;
   readonly prompt: Int32Array;
   /** Sampling options. If `maxTokens` is undefined, as many tokens are sampled as fit. */
@@ -24,7 +24,7 @@ export interface SampleWork {
 
 export interface Samples {
   readonly sequences: readonly SampledSequence[];
-  /** Log-probability of each prompt token. NaN for the first. */
+  /** Log-probability of each prompt token. NaN for the first token. */
   readonly promptLogprobs: Float32Array | undefined;
   /** One entry per prompt token; undefined for the first token. */
   readonly topPromptLogprobs: readonly (TopTokens | undefined)[] | undefined;

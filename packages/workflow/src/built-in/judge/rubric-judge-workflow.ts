@@ -24,8 +24,8 @@ const scale = { min: 1, max: 10 };
 
 /**
  * Lets a judge rate each answer. The reward is rating / 10, or 0 if there is no rating. The metric
- * `judge_success` is 0 if there is no rating. The `rubric` of a row is a list of `{ description,
- * weight }`.
+ * `judge_success` is 1 if there is a rating, else 0. The `rubric` of a row is a list of `{
+ * description, weight }`.
  */
 export class RubricJudgeWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {

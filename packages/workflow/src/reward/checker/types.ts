@@ -32,7 +32,10 @@ export interface MathCheckerOptions {
    * @default 2_000
    */
   readonly deadlineMs?: number;
-  /** Maximum characters of an answer; longer answers are compared as plain text. @default 1_000 */
+  /**
+   * Maximum number of characters of an answer; longer answers are compared as plain text.
+   * @default 1_000
+   */
   readonly maxAnswerLength?: number;
 }
 

@@ -20,8 +20,8 @@ export interface Token {
   readonly kind: 'number' | 'symbol' | 'word' | 'command' | 'mark';
   readonly text: string;
   /**
-   * True after white space or inside of \text{..}. `5 m` is five metres, but `5m` may be five times
-   * m.
+   * True if the token follows white space or is inside \text{..}. `5 m` is five metres, but `5m`
+   * may be five times m.
    */
   readonly apart: boolean;
 }
@@ -44,8 +44,8 @@ type Rule = (scanner: Scanner) => boolean;
 class Scanner {
   readonly tokens: Token[] = [];
   /**
-   * For each open brace, true if the brace belongs to a wrapper such as \text. Its closing brace is
-   * then dropped too.
+   * For each open brace, true if the brace belongs to a wrapper such as \text. The closing brace is
+   * then dropped as well.
    */
   readonly braces: boolean[] = [];
   readonly grouping: boolean;

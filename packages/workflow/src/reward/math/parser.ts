@@ -29,7 +29,7 @@ const closers: Readonly<Record<string, string>> = {
   '\\{': '\\}',
   '|': '|',
 };
-/** Brackets that denote functions. */
+/** Brackets that denote functions, each with the closing bracket and the function. */
 const roundings: Readonly<Record<string, readonly [close: string, operator: Operator]>> = {
   '\\lfloor': ['\\rfloor', 'floor'],
   '\\lceil': ['\\rceil', 'ceil'],

@@ -98,7 +98,8 @@ export const characterTexts: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Spellings of units. Each line lists all spellings of one unit. The first spelling is its name.
+ * Spellings of units. Each line lists all spellings of one unit. The first spelling is the name of
+ * the unit.
  */
 const unitRows = `
 mm millimeter millimeters millimetre millimetres

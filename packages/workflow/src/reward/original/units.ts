@@ -23,8 +23,8 @@ interface UnitPattern {
 }
 
 /**
- * Patterns of all units, followed by those of all plurals. The order is Trinity-RFT's, because
- * removing one unit may reveal another.
+ * Returns the patterns of all units, followed by those of all plurals. The order is Trinity-RFT's,
+ * because removing one unit may reveal another.
  */
 function unitPatterns(): readonly UnitPattern[] {
   return [...units, ...units.map((unit) => `${unit}s`)].map((unit) => ({

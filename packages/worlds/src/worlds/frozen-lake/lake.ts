@@ -45,7 +45,9 @@ function anyLake({ size, p }: LakeOptions, random: Random): Lake {
   return { size, holes, start, goal };
 }
 
-/** Reads rows of `S`, `F`, `H` and `G`. @returns undefined if they are not a lake */
+/**
+ * Reads a lake from rows of `S`, `F`, `H` and `G`. @returns undefined if the rows are not a lake
+ */
 export function readLake(rows: readonly string[]): Lake | undefined {
   const cells = rows.join('');
   const size = rows.length;

@@ -12,7 +12,8 @@ const close = '</tool_call>';
 
 /**
  * Returns the calls of all `<tool_call>..</tool_call>` after the thought, in order. Returns
- * undefined if there is no such tag, or if a tag is not closed or its content cannot be parsed.
+ * undefined if there is no such tag, if a tag is not closed, or if the content of a tag cannot be
+ * parsed.
  */
 export function callsIn(response: string): readonly Call[] | undefined {
   const thought = response.indexOf('</think>');
