@@ -34,7 +34,7 @@ export interface AgentRollout<Endpoint> {
   readonly endpoint: Endpoint;
   /** Every recorded call so far, in order. */
   readonly records: () => readonly Experience[];
-  /** Metrics of the rollout model: `model/spliced`, `model/fork/<reason>` ... */
+  /** Metrics of the rollout model, such as `model/spliced` and `model/fork/<reason>`. */
   readonly metrics: () => Metrics;
   readonly close: () => Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Measures what optimizer steps do to an adapter by downloading the adapter. */
+/** Downloads an adapter to measure the effect of optimizer steps on it. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -73,8 +73,8 @@ const plain: AdamParams = {
 };
 
 /**
- * Returns the ratio of the gradients of two passes, with weights 2 and 1. Returns undefined if the
- * adapter cannot be read. Expects a fresh adapter.
+ * Returns the ratio of the gradient norms of two passes, with weights 2 and 1. Returns undefined if
+ * the adapter cannot be read. Expects a fresh adapter.
  */
 export async function gradientRatio(probe: AdapterProbe): Promise<number | undefined> {
   let before: Tensors = new Map();

@@ -17,7 +17,7 @@ const chunk = z.object({
   tokens: z.array(z.number().int()),
 });
 
-/** Requests, keyed by the verb in their path (`/api/v1/VERB`). Optional numbers have defaults. */
+/** Requests, keyed by the verb in their path (`/api/v1/VERB`). */
 export const requestSchemas = {
   create_session: z.object({
     tags: z.array(z.string()).default([]),
@@ -106,7 +106,7 @@ export const requestSchemas = {
 export type JsonVerb = keyof typeof requestSchemas;
 export type JsonRequest<V extends JsonVerb> = z.input<(typeof requestSchemas)[V]>;
 
-/** Answer of a verb whose work continues. Its result comes with the future `request_id`. */
+/** Answer of a verb whose result is fetched later, as the future `request_id`. */
 export const pendingAnswer = z.object({
   request_id: id,
   /** Ids of the samples. SDK 0.38 requires one id per sample. SkyRL 0.4 sends none. */
@@ -180,8 +180,8 @@ export const failedResult = z.object({ error: z.string(), category: z.string().n
 export type FailedResult = z.output<typeof failedResult>;
 
 /**
- * Paths of the protocol. The paths of JSON calls without an entry of their own are `root` followed by
- * the name of the call.
+ * Paths of the protocol. The paths of JSON calls without an entry of their own are `root` followed
+ * by the name of the call.
  */
 export const paths = {
   root: '/api/v1/',

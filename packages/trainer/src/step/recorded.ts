@@ -71,8 +71,9 @@ export async function recordedPass(
 }
 
 /**
- * Reduces entropies that are only a metric to those of the sample, after a pass over all rows. A
- * training run then reports the same numbers with and without recorded log-probabilities.
+ * If entropy is only a metric, replaces the entropies of a pass over all rows by those that
+ * {@link recordedPass} would return. A training run then reports the same numbers with and without
+ * recorded log-probabilities.
  */
 export function sampledEntropy(
   batch: PackedBatch,

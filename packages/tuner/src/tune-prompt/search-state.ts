@@ -19,7 +19,7 @@ export interface SearchState {
   readonly digest: string;
   /** Number of attempts to improve a candidate. */
   attempts: number;
-  /** Number of consecutive unsuccessful attempts, up to the latest one. */
+  /** Number of attempts since the last one that found a better candidate. */
   fruitless: number;
   /** Number of agent runs. */
   calls: number;
@@ -31,7 +31,7 @@ const fileName = 'prompt-search.json';
 export const digestOf = (inputs: unknown): string => hash('sha256', JSON.stringify(inputs), 'hex');
 
 /**
- * The state that an earlier call saved in the folder, or a new one.
+ * Returns the state that an earlier call saved in `folder`, or a new state.
  * @throws ConfigError if the saved state is damaged or belongs to another search
  */
 export function openState(
@@ -79,6 +79,6 @@ function parsed(text: string): SearchState | undefined {
   return Array.isArray(state?.candidates) ? (state as SearchState) : undefined;
 }
 
-/** Mean reward over the given rows that have a reward; NaN if no row has a reward. */
+/** Returns the mean reward over the given rows that have a reward; NaN if no row has a reward. */
 export const meanReward = (candidate: Candidate, rows: readonly number[]): number =>
   mean(rows.flatMap((row) => candidate.played[row]?.reward ?? []));

@@ -92,7 +92,8 @@ export interface AgentEndpoint extends EndpointAddress {
 }
 
 /**
- * Maximum delay of setTimeout. Calls have no other timeout, because the rollout limits their time.
+ * Maximum delay of setTimeout, in ms. Means no timeout, because the rollout limits the time of
+ * calls.
  */
 const noTimeoutMs = 2 ** 31 - 1;
 

@@ -1,6 +1,6 @@
 /**
- * Scores the result of an agent. The reward function scores its text. Mistakes of the model are
- * returned as data.
+ * Scores the result of an agent. The reward function scores the agent's text. Mistakes of the model
+ * are returned as data.
  */
 import { WorkflowError } from '@trinity-rft/core';
 import { returnedBy } from '@trinity-rft/core/support';

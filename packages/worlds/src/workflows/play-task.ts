@@ -15,7 +15,7 @@ import { judgeOf } from './judge.js';
  * Plays the task once. Every model call becomes an experience with the episode's reward, the turn
  * as its step, and the inputs of step-wise algorithms: `info.step_reward`, and
  * `info.env_state_hash` if the environment has state keys.
- * @throws EnvironmentError, TaskError, ModelError
+ * @throws EnvironmentError, TaskError or ModelError if the environment, the row or the model fails
  */
 export async function playTask(
   context: WorkflowContext,
@@ -49,7 +49,7 @@ export async function playTask(
   }
 }
 
-/** Share of an attempt's time that the episode may use. The rest is reserved for its grade. */
+/** Share of an attempt's time that the episode may use. The rest is reserved for grading. */
 const ownShare = 0.9;
 
 function ownTime({ runtime: { clock }, timeLimitMs }: WorkflowContext) {

@@ -43,8 +43,8 @@ export class ThreadedChecker implements MathChecker {
   #ready = false;
   #timer: NodeJS.Timeout | undefined;
   /**
-   * Comparison that was in progress at the last check; undefined while the thread starts. `#age` is
-   * the number of checks since it began.
+   * Comparison that was in progress at the last tick; undefined while the thread starts. `#age` is
+   * the number of ticks since this comparison, or the start of the thread, was first seen.
    */
   #watched: Comparison | undefined;
   #age = 0;

@@ -51,8 +51,8 @@ export function extractAnswer(response: string): string | undefined {
 }
 
 /**
- * Returns the reference answer in `truth`. It may be marked as in a response, like the `#### 72` of
- * GSM8K. Otherwise the whole text is the answer.
+ * Returns the reference answer in `truth`. The answer may be marked as in a response, like the
+ * `#### 72` of GSM8K. Otherwise the whole text is the answer.
  */
 export function extractTruth(truth: string): string {
   return markedAnswer(truth) || truth.trim();
@@ -135,8 +135,8 @@ export function sameMath(a: string, b: string, limit = maxAnswerLength): boolean
 }
 
 /**
- * Normalizes the spelling, but not the value, of an answer. The result is its tokens, separated by
- * spaces. Idempotent.
+ * Normalizes the spelling, but not the value, of an answer. The result consists of the tokens,
+ * separated by spaces. Idempotent.
  */
 export function normalizeAnswer(text: string): string {
   return tokenize(text)

@@ -5,9 +5,9 @@
 
 /** A box and its position in the text. */
 interface Box {
-  /** Index of its backslash. */
+  /** Index of the backslash of the box's command. */
   readonly start: number;
-  /** Index after its closing brace. */
+  /** Index after the end of the box. */
   readonly end: number;
   readonly content: string;
 }

@@ -59,8 +59,8 @@ function readMeasured(amount: readonly Token[], suffix: readonly Token[]): Quant
 }
 
 /**
- * Returns true if a unit or word can start at this token. It must follow a number, and must not be
- * a product of variables.
+ * Returns true if a unit or word can start at this token. The unit or word must follow a number,
+ * and must not be a product of variables.
  */
 function isUnitStart({ kind, text, apart }: Token, previous: Token | undefined): boolean {
   if (

@@ -68,7 +68,7 @@ export function stripString(text: string | null): string | null {
 }
 
 function rewrite(text: string, rules: readonly (readonly [string | RegExp, string])[]): string {
-  // The replacement is a function, so that a dollar sign in it is not special.
+  // The replacement is a function, so that a dollar sign in `to` is not special.
   return rules.reduce(
     (current, [from, to]) =>
       typeof from === 'string' ? current.replaceAll(from, () => to) : current.replace(from, to),

@@ -14,7 +14,7 @@ export interface Assertion {
   readonly type: string;
   /** Expected value. `{{column}}` is replaced by the value of this column of the task. */
   readonly value?: unknown;
-  /** Largest edit distance of `levenshtein`. @default 5 */
+  /** Largest edit distance that `levenshtein` accepts. @default 5 */
   readonly threshold?: number;
   /** @default 1 */
   readonly weight?: number;

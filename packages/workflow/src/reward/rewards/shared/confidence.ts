@@ -46,7 +46,7 @@ const areClosed = (tags: readonly string[]): boolean =>
 
 /**
  * Returns the confidence between the last `<confidence>` and the last `</confidence>`, regardless
- * of the rest of the layout. Returns undefined if it is not a number in [0, 1].
+ * of the rest of the layout. Returns undefined if the text between them is not a number in [0, 1].
  */
 export function readConfidence(response: string): number | undefined {
   const open = response.lastIndexOf('<confidence>');
