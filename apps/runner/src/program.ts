@@ -70,7 +70,8 @@ export function createProgram({ out, err }: Output, exitWith: CommandContext['ex
 }
 
 /**
- * Replaces underscores in an option's name by dashes: Trinity's documents spell options both ways.
+ * Replaces underscores in an option's name with dashes: Trinity's documents spell options both
+ * ways.
  */
 export const dashed = (argument: string): string =>
   argument.replace(/^--[a-z_]+/, (name) => name.replaceAll('_', '-'));

@@ -2,7 +2,7 @@
 
 /**
  * Formats a number: as an integer from 1000 on, and with up to four significant digits below 1000.
- * Returns an empty text for a missing value.
+ * Returns an empty text if there is no value.
  */
 export function numberText(value: number | null | undefined): string {
   if (value === undefined || value === null) return '';

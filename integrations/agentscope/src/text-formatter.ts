@@ -43,7 +43,7 @@ export function wireMessages({ role, name, content }: Message): Record<string, u
  */
 const hasText = (texts: readonly TextBlock[]): boolean => texts.some(({ text }) => text !== '');
 
-/** The texts of a tool's output, joined by line breaks. */
+/** The text parts of a tool's output, joined by line breaks. */
 export function outputText(output: string | readonly OutputBlock[]): string {
   if (typeof output === 'string') return output;
   output.forEach(({ type }) => rejectData(type));

@@ -16,7 +16,7 @@ export interface TurnFormatter {
   };
 }
 
-/** A formatter of AgentScope, such as `new OpenAIChatFormatter()`. */
+/** An AgentScope formatter, such as `new OpenAIChatFormatter()`. */
 export interface InnerFormatter {
   format(options: { msgs: never[] }): Promise<Record<string, unknown>[]>;
 }
@@ -24,7 +24,7 @@ export interface InnerFormatter {
 /**
  * Creates a formatter that ends the assistant message after the tool results of each turn.
  * AgentScope's agent keeps one assistant message per reply. AgentScope's default formatter sends
- * all texts and calls of this message before all its results, so from the third call on the prompt
+ * all text and calls of this message before all its results, so from the third call on the prompt
  * would not continue the recorded conversation.
  * @param inner formats each turn; required for images; by default, a formatter for text, tool calls
  * and results

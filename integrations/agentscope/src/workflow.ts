@@ -37,7 +37,7 @@ export interface AgentscopeWorkflowOptions<Args = AnyArgs> extends AgentscopeMod
   readonly args?: ArgsSchema<Args>;
   /**
    * Creates and runs an agent. Agents are stateful, so create one for each rollout. Returns a reply
-   * or a text, which the task's reward function scores, or the score itself. Null counts as an
+   * or a text, which the task's reward function scores, or the score itself. Null is treated as an
    * empty text.
    */
   readonly run: (

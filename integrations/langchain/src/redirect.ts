@@ -52,8 +52,8 @@ export function runModel<Own>(config: WithConfigurable | undefined, own: Own): O
 }
 
 /**
- * Middleware of `createAgent` that replaces the agent's model by the model of {@link runConfig}, so
- * that one agent object can serve many rollouts. The middleware must come last, because later
+ * Middleware of `createAgent` that replaces the agent's model with the model of {@link runConfig},
+ * so that one agent object can serve many rollouts. The middleware must come last, because later
  * middleware may choose another model.
  */
 export function redirectModel(): AgentMiddleware {

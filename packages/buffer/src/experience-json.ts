@@ -1,7 +1,4 @@
-/**
- * Converts an experience to an object without token arrays, which people can read in a log of
- * sampled texts.
- */
+/** Converts an experience to an object without token arrays, for a log that people read. */
 import { type Experience, responseLength, uid } from '@trinity-rft/core';
 
 /** Result of {@link experienceJson}. The keys are the same as in Trinity-RFT. */

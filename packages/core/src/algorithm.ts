@@ -92,11 +92,11 @@ export interface AdvantageInput {
   /** Log-probabilities under the teacher, if the algorithm has a teacher. [N] */
   readonly teacherLogprobs?: Float32Array;
   /**
-   * Entropy in nats of the distribution each token was drawn from, if the algorithm uses it. [N]
+   * Entropy in nats of the distribution each token was sampled from, if the algorithm uses it. [N]
    */
   readonly entropy?: Float32Array;
   /**
-   * H * sum(p^2) + sum(p^2 log p) of the distribution each token was drawn from, if the algorithm
+   * H * sum(p^2) + sum(p^2 log p) of the distribution each token was sampled from, if the algorithm
    * uses it. [N]
    */
   readonly necs?: Float32Array;

@@ -69,7 +69,7 @@ export interface TakeFilter {
 }
 
 /**
- * Experiences that are leased to the trainer. They count as consumed only after
+ * Experiences that are leased to the trainer. They are considered consumed only after
  * {@link Lease.acknowledge}.
  */
 export interface Lease {

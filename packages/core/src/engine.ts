@@ -37,12 +37,12 @@ export interface ForwardPass {
   /** Natural-log probability of each response token. [N] */
   readonly logprobs: Float32Array;
   /**
-   * Entropy (nats) of the distribution that each response token was drawn from, if requested. [N]
+   * Entropy (nats) of the distribution that each response token was sampled from, if requested. [N]
    */
   readonly entropy?: Float32Array;
   /**
-   * Expected value of p (H + log p) under the distribution that each response token was drawn from,
-   * if requested: H * sum(p^2) + sum(p^2 log p), where H is the entropy in nats. [N]
+   * Expected value of p (H + log p) under the distribution that each response token was sampled
+   * from, if requested: H * sum(p^2) + sum(p^2 log p), where H is the entropy in nats. [N]
    */
   readonly necs?: Float32Array;
 }
@@ -123,8 +123,8 @@ export interface TrainEngine {
   forwardBackward?(batch: TokenBatch, expected: ExpectedLoss): Promise<ForwardPass>;
   /**
    * Returns true if {@link forward} would compute exactly the log-probabilities that this engine's
-   * sampler reported for the response at the end of `tokens`. This requires that version
-   * `policyVersion` drew the response with no option other than the temperature, and that the
+   * sampler reported for the response at the end of `tokens`. This requires that the response was
+   * sampled from version `policyVersion` with no option other than the temperature, and that the
    * weights have not changed since.
    * @default always false
    */
@@ -168,10 +168,11 @@ export interface SamplingOptions {
   /** Sampling temperature; 0 = greedy. @default 1 */
   readonly temperature?: number;
   /**
-   * Only the most likely tokens whose probabilities add up to this value can be drawn. @default 1
+   * Only the most likely tokens whose probabilities add up to this value can be sampled.
+   * @default 1
    */
   readonly topP?: number;
-  /** Number of most likely tokens that can be drawn; -1 = all. @default -1 */
+  /** Number of most likely tokens that can be sampled; -1 = all. @default -1 */
   readonly topK?: number;
   readonly maxTokens: number;
   /** Minimum number of tokens before a stop id can be sampled. @default 0 */
@@ -186,7 +187,7 @@ export interface SamplingOptions {
   /** Number of most likely tokens to report per position. @default 0 */
   readonly topLogprobs?: number;
   /**
-   * Grammar that the response must match. A stop token can be drawn only where the response is
+   * Grammar that the response must match. A stop token can be sampled only where the response is
    * complete.
    * @default any text
    */
@@ -215,7 +216,7 @@ export interface TokenLogprob {
 }
 
 export interface SampledSequence {
-  /** Sampled ids, including the stop id if one was drawn. [R] */
+  /** Sampled ids, including the stop id if one was sampled. [R] */
   readonly tokens: Int32Array;
   /**
    * Log-probabilities under the distribution that was sampled from, after temperature, top-p, top-k
@@ -226,17 +227,20 @@ export interface SampledSequence {
   /** Stop string that ended the response, if any. */
   readonly stopString?: string;
   readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
-  /** Version of the weights that drew the tokens; the oldest version if `versions` has several. */
+  /**
+   * Version of the weights from which the tokens were sampled; the oldest one if `versions` lists
+   * several.
+   */
   readonly policyVersion: number;
   /**
-   * Versions of the weights that drew the tokens, in order, if the weights changed while the
-   * response was sampled.
+   * Versions of the weights from which the tokens were sampled, in order, if the weights changed
+   * during the response.
    * @default one version
    */
   readonly versions?: readonly VersionSpan[];
 }
 
-/** The tokens from `start` to `end` (exclusive), which weights of one version drew. */
+/** The tokens from `start` to `end` (exclusive), which were sampled from weights of one version. */
 export interface VersionSpan {
   readonly start: number;
   readonly end: number;
@@ -244,7 +248,7 @@ export interface VersionSpan {
 }
 
 /**
- * Receives the tokens of a choice that were drawn since the last call for this choice, in order.
+ * Receives the tokens of a choice that were sampled since the last call for this choice, in order.
  */
 export type TokenListener = (choice: number, tokens: readonly number[]) => void;
 
@@ -330,7 +334,7 @@ export interface ValuePass {
   /** Index of the first token of each row in the flat arrays; the last entry is N. [B + 1] */
   readonly offsets: Int32Array;
   /**
-   * Value of the state in which each response token was drawn, read at the position before the
+   * Value of the state in which each response token was sampled, read at the position before the
    * token. [N]
    */
   readonly values: Float32Array;

@@ -8,7 +8,7 @@ export type ErrorDetails = Readonly<Record<string, unknown>>;
 export interface TrinityErrorOptions {
   /** Stable, documented identifier in upper snake case: `BUFFER_CLOSED`. */
   readonly code?: string;
-  /** Ids and numbers for programs; must not contain prompt texts or secrets. */
+  /** Ids and numbers for programs; must not contain prompt text or secrets. */
   readonly details?: ErrorDetails;
   readonly cause?: unknown;
 }

@@ -9,7 +9,10 @@ import { CheckpointError, describeError } from './errors.js';
 
 const manifestFile = 'manifest.json';
 const folderPattern = /^global_step_(\d+)$/;
-/** Maximum number of folders between a manifest and a file that it names: `critic/optimizer/`. */
+/**
+ * Maximum number of folders between a manifest and a file that it names, as in
+ * `critic/optimizer/<file>`.
+ */
 const deepest = 2;
 
 export interface CheckpointFile {

@@ -1,5 +1,5 @@
 /**
- * Interface through which a workflow uses a model: it sends chat messages, and gets texts and the
+ * Interface through which a workflow uses a model: it sends chat messages, and gets text and the
  * exact token ids. Every chat call is recorded.
  */
 import type { VersionSpan } from './engine.js';
@@ -79,11 +79,13 @@ export interface ChatResponse {
   readonly logprobs: Float32Array;
   readonly finishReason: FinishReason;
   /**
-   * Version of the weights that drew the response; the oldest version if `versions` has several.
+   * Version of the weights from which the response was sampled; the oldest one if `versions` lists
+   * several.
    */
   readonly policyVersion: number;
   /**
-   * Versions of the weights that drew the response tokens, if weights changed during the response.
+   * Versions of the weights from which the response tokens were sampled, if the weights changed
+   * during the response.
    * @default `policyVersion` for all tokens
    */
   readonly versions?: readonly VersionSpan[];

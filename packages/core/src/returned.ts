@@ -19,7 +19,7 @@ const longestShown = 200;
 const longestReason = 20_000;
 /**
  * Maximum size of all of `info`: the number of its values, plus the number of characters in its
- * keys and texts.
+ * keys and strings.
  */
 const largestInfo = 1_000_000;
 const deepestInfo = 100;

@@ -62,7 +62,7 @@ export async function convertModel(options: ConvertModelOptions): Promise<Conver
   }));
   const written = await writeShards(to, tensors, storedTypeNames[dtype], shardBytes);
   for (const [name, bytes] of withTemplate(companions)) await writeWhole(join(to, name), bytes);
-  // Written last, because a folder with a config.json counts as a model.
+  // Written last, because a folder with a config.json is considered a model.
   await writeWhole(join(to, 'config.json'), Buffer.from(withStoredType(configText, dtype)));
   return { weights: flat.length, ...written };
 }

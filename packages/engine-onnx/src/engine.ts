@@ -41,7 +41,7 @@ export interface OnnxEngineOptions {
    */
   readonly lora?: LoraOptions;
   /**
-   * Stores the frozen weights in blocks of integers; only with `lora`. Sampling, scores and
+   * Stores the frozen weights block-quantised to integers; only with `lora`. Sampling, scores and
    * gradients use the blocks. `file` uses the blocks of a quantised GGUF file unchanged.
    * Checkpoints then hold only the adapters.
    * @default floating point numbers

@@ -30,7 +30,7 @@ import { weightsOnServer, type InUse, type Weights } from './servers/weights.js'
 import { ServerFault } from './wire/fault.js';
 import type { GeneratedChoice } from './wire/generate.js';
 
-/** Maximum milliseconds to wait for the first answer of a starting server. */
+/** Maximum milliseconds to wait for the first answer from a starting server. */
 const startPatienceMs = 120_000;
 const startPauseMs = 1000;
 const textLength = 24;

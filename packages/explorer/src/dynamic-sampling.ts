@@ -40,9 +40,10 @@ export interface BatchFiller {
 
 /**
  * Creates a filler for dynamic sampling as in DAPO (arXiv:2503.14476, section 3.2). Groups that the
- * operators drop are replaced by groups of new tasks. Unless `unit` is `tasks`, failed rollouts are
- * replaced too. Rollouts or tasks beyond the batch are stored, and the next step needs that many
- * fewer. Every step therefore completes one batch, unless the limit is reached or the tasks end.
+ * operators drop are replaced with groups of new tasks. Unless `unit` is `tasks`, failed rollouts
+ * are replaced too. Rollouts or tasks beyond the batch are stored, and the next step needs that
+ * many fewer. Every step therefore completes one batch, unless the limit is reached or the tasks
+ * end.
  */
 export function createBatchFiller(
   settings: DynamicSampling | undefined,

@@ -206,7 +206,7 @@ export interface ExplorerState {
   readonly carried?: number;
   /**
    * Results that `feed` has not received yet. The feed receives results at a boundary, so that the
-   * tasks of a step do not depend on how many steps are in flight.
+   * tasks of a step do not depend on the number of steps in flight.
    * @default empty
    */
   readonly feedback?: readonly RowFeedback[];

@@ -224,8 +224,8 @@ async function startStep(parts: ExplorerParts, step: number): Promise<ExploreSte
   if (tasks.length === 0) return undefined;
   const start = parts.runtime.clock.now();
   const outcomes = parts.exploreTasks(tasks, `explore step ${step}`);
-  // The promise is awaited when the step is finished. Before that, a failure must not count as
-  // unhandled.
+  // The promise is awaited when the step is finished. Before that, a failure must not be reported
+  // as unhandled.
   outcomes.catch(() => undefined);
   const plannedAfter = parts.feedbackLine.passedUpTo();
   return { step, start, outcomes, state: stateAt(parts, step), plannedAfter };

@@ -6,7 +6,8 @@ export const sessionField = 'x-trinity-session';
 
 export interface SessionLookup {
   /**
-   * Resolves to the session of an earlier answer of this server; to undefined for an unknown id.
+   * Resolves to the session of an earlier answer from this server, or to undefined for an unknown
+   * id.
    */
   readonly sessionOfCall: (msgId: string) => Promise<string | undefined>;
   /** Body of the request; undefined if it has none. */

@@ -26,7 +26,7 @@ export interface AgentWorkflowOptions<Context, Args = AnyArgs> {
   readonly faultReward?: number;
   /**
    * Executes the agent. Returns an answer, which the task's reward function scores, or the score
-   * itself. Undefined counts as an empty answer.
+   * itself. Undefined is treated as an empty answer.
    */
   readonly run: (context: Context, args: Args) => Promise<string | undefined | WorkflowOutput>;
 }

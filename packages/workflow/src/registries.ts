@@ -181,7 +181,7 @@ function named<Args>(
 
 /**
  * Creates the registry of the built-in workflows and `own`.
- * @param extend replaces a built-in definition by an extended one.
+ * @param extend replaces a built-in definition with an extended one.
  * @default no change
  * @throws ConfigError for duplicate names
  */

@@ -67,7 +67,7 @@ export const addExport: AddCommand = (program, { exitWith, write }) =>
 const mostRecorded = 16;
 
 /**
- * Reads answers of the agent from the last recorded evaluation of the checkpoint's stage: one per
+ * Reads answers from the agent from the last recorded evaluation of the checkpoint's stage: one per
  * prompt, at most {@link mostRecorded}.
  */
 async function recordedAnswers({ location, run }: ModelPlace): Promise<readonly RecordedAnswer[]> {

@@ -46,7 +46,9 @@ export interface FileOptions {
   readonly config?: string;
 }
 
-/** Adds the argument `[file]` of a configuration, and `--config` as an equivalent option. */
+/**
+ * Adds the `[file]` argument for the configuration file, and `--config` as an equivalent option.
+ */
 export const withFile = (command: Command): Command =>
   command.argument('[file]', 'YAML file').option('-c, --config <file>', 'the same, as an option');
 
@@ -75,7 +77,7 @@ export async function readVocabulary(given: PluginOptions): Promise<Vocabulary> 
 }
 
 /**
- * Parses a port; returns undefined for a missing text.
+ * Parses a port; returns undefined if there is no text.
  * @throws ConfigError when the text is not a port
  */
 export function portOf(text: string | undefined): number | undefined {

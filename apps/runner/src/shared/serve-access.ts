@@ -47,7 +47,7 @@ export function tinkerKey(): string | undefined {
 }
 
 /**
- * Returns a usable key unchanged; undefined for an empty or missing value.
+ * Returns a usable key unchanged, or undefined if the value is empty or missing.
  * @throws ConfigError when the key is too short or too long, or does not fit into a header
  */
 function keyOf(value: string | undefined): string | undefined {

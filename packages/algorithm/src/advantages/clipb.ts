@@ -21,8 +21,8 @@ const args = {
 };
 
 /**
- * Standard deviation of the effects below which all effects count as equal, so that no token is an
- * outlier.
+ * Standard deviation of the effects below which all effects are considered equal, so that no token
+ * is an outlier.
  */
 const smallestDeviation = 1e-12;
 

@@ -1,4 +1,7 @@
-/** Group-relative advantage: how much better a rollout did than the other rollouts of its task. */
+/**
+ * Group-relative advantage: compares the reward of a rollout with those of its task's other
+ * rollouts.
+ */
 import {
   booleanArg,
   choiceArg,

@@ -44,8 +44,8 @@ export interface RowQuantities {
   /** e^(sum of d), with the sum clamped to ±20: the ratio of the whole sequence. */
   sequenceRatio: number;
   /**
-   * Mean of -d, with each d clamped to ±20. Measures how far the policy has moved away from the
-   * row.
+   * Mean of -d, with each d clamped to ±20. Measures the drift of the policy since the row was
+   * sampled.
    */
   drift: number;
 }

@@ -1,6 +1,6 @@
 /**
  * Reads rows from a JSON file, plain or gzipped: one object per line, or an array of objects.
- * Integers that JavaScript cannot represent exactly become texts, as in rows of Parquet and SQL.
+ * Integers that JavaScript cannot represent exactly become strings, as in rows of Parquet and SQL.
  */
 import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';

@@ -1,7 +1,7 @@
 /**
  * Rules for training on experiences more than once: the order, the maximum number of uses, and the
  * cooldown. The rules do not depend on the storage. The pool of rows calls them, and the row driver
- * reports how often each row was used.
+ * reports the number of uses of each row.
  */
 import { type Clock, createRandom, deriveSeed } from '@trinity-rft/core';
 import type { StoredRow } from './row-driver.js';

@@ -41,7 +41,10 @@ export interface FollowOptions {
   readonly clock: Clock;
   /** Milliseconds between two checks for new rows. @default 500 */
   readonly everyMs?: number;
-  /** Milliseconds for which a writer may be absent before it counts as ended. @default 60_000 */
+  /**
+   * Milliseconds for which a writer may be absent before it is considered to have ended.
+   * @default 60_000
+   */
   readonly graceMs?: number;
   /** Called when a writer has been absent for longer than `graceMs`. */
   readonly onGone?: () => void;
@@ -130,8 +133,8 @@ const lockWaitMs = 200;
 export const hasHadWriter = (path: string): boolean => existsSync(`${path}.${writerLock}`);
 
 /**
- * Creates the options to follow a writer. The writer counts as ended if it has been absent for
- * `graceMs`, or if there has never been a writer.
+ * Creates the options to follow a writer. The writer is considered to have ended if it has been
+ * absent for `graceMs`, or if there has never been a writer.
  */
 function followOf(
   path: string,

@@ -1,5 +1,5 @@
 /**
- * Estimates how likely the model is to solve each task: BOTS, Bayesian online task selection
+ * Estimates the model's probability of solving each task: BOTS, Bayesian online task selection
  * (arXiv:2510.26374), as in Trinity-RFT. Each task has a Beta distribution for its pass rate.
  * Observed pass rates update the tasks that were explored. The ability of the model, measured
  * between the pass rates of a weak and a strong reference model, updates the other tasks.

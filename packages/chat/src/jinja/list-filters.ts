@@ -70,7 +70,7 @@ const extreme =
     );
   };
 
-/** Items of a value; None counts as an empty list here, unlike in other filters. */
+/** Items of a value; None is treated as an empty list here, unlike in other filters. */
 const orNone = (value: Value): readonly Value[] => iterate(value ?? undefined);
 
 /**

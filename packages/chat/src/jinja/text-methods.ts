@@ -111,7 +111,7 @@ function asText(value: Value): string {
 const asCount = (value: Value, missing: number): number => numeric(value) ?? missing;
 
 /**
- * True if any text matches. `value` is a text or a tuple of texts, as for `startswith` and
+ * True if any string matches. `value` is a string or a tuple of strings, as for `startswith` and
  * `endswith`.
  */
 const anyText = (value: Value, matches: (text: string) => boolean): boolean =>

@@ -23,7 +23,10 @@ export interface LedgerPrompt {
    * why messages were rendered again instead of continuing recorded tokens.
    */
   readonly outcome: 'new' | 'spliced' | ForkReason;
-  /** Difference between the messages and the recorded messages, if `outcome` is a reason. */
+  /**
+   * Where the messages differ from the recorded messages. Set only if `outcome` is a reason for not
+   * continuing the recording.
+   */
   readonly fork?: Fork;
   /** {@link RecordedTurn.call} of the turn whose tokens the prompt continues. */
   readonly continues?: number;

@@ -1,4 +1,4 @@
-/** Decides whether two versions of a message count as the same message. */
+/** Decides whether two versions of a message are considered the same message. */
 import type { ToolCall } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import { LRUCache } from 'lru-cache';

@@ -1,7 +1,7 @@
 type Step = Readonly<Record<string, unknown>>;
 
 /**
- * Replaces the pre-tokenizer `Digits` by a `Split` that isolates all numeric characters (² and ½
+ * Replaces the pre-tokenizer `Digits` with a `Split` that isolates all numeric characters (² and ½
  * too) as in Python, because `@huggingface/tokenizers` only isolates 0 to 9.
  * @see https://doc.rust-lang.org/std/primitive.char.html#method.is_numeric
  */

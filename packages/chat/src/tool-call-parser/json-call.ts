@@ -29,7 +29,8 @@ export function readJsonCall(text: string, at: number, bare?: '{}'): JsonCall {
 }
 
 /**
- * Reads a list of calls, or one call. If the text ends after a call, the list counts as complete.
+ * Reads a list of calls, or one call. If the text ends after a call, the list is considered
+ * complete.
  */
 export function readJsonCalls(text: string, start: number): Attempt {
   const toolCalls: ParsedToolCall[] = [];

@@ -10,7 +10,7 @@ const tag = '<|python_tag|>';
 
 /**
  * Parser that leaves JSON objects without name or arguments in the text. An object that begins with
- * a name, or follows the tag, counts as a malformed call.
+ * a name, or follows the tag, is considered a malformed call.
  */
 export const llama3Json: ToolCallParser = {
   markers: [tag],

@@ -61,7 +61,7 @@ export function checkStructure(root: MapNode, schema: z.ZodType): CheckedTree {
 
 /**
  * Drops empty sections and lists, which have the same meaning as unset ones. If text is expected,
- * replaces a number by its text in the file, as for `name: 1.10`.
+ * replaces a number with its text in the file, as for `name: 1.10`.
  */
 function dropEmpty(node: Node, schema: z.ZodType | undefined): Node {
   if (schema === undefined) return node;

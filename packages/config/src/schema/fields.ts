@@ -84,7 +84,7 @@ export const derived = { hides: true } as const;
  */
 export const unused = { hides: true } as const;
 
-/** Marks a short form, which is replaced by the full key before the file is checked. */
+/** Marks a short form, which is replaced with the full key before the file is checked. */
 export const shorthand = { hides: true, shorthand: true } as const;
 
 /** Gives the resolved key another name, and the value that `convert` returns. */

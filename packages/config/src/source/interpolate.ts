@@ -292,10 +292,7 @@ class Interpolator {
   }
 }
 
-/**
- * Checks that a text has no NUL character, at which the operating system would truncate names and
- * texts.
- */
+/** Checks that a text has no NUL character, where the operating system would truncate strings. */
 function assertNoNul(value: Node | Scalar): void {
   if (typeof value === 'string' && value.includes('\0'))
     throw new ExpressionProblem('The text holds a NUL character (\\0). Remove it.');

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 
 /**
- * Tracks the sequences that were drawn with the training weights. The caller reports every sample
+ * Tracks the sequences that were sampled from the training weights. The caller reports every sample
  * and every change of weights, in order.
  */
 export class DrawnTexts {

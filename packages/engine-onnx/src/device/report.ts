@@ -64,7 +64,7 @@ const report = z.object({
   gpu: z.string(),
   /** Differences between GPU and CPU for the tiny model. */
   numbers: differences,
-  /** Times of a step; undefined if the numbers of the tiny model do not pass. */
+  /** Times of a step; undefined if the tiny model's results fail the check. */
   step: step.optional(),
 });
 

@@ -57,8 +57,8 @@ export interface LayerGraphOptions {
   /** Adapters whose factors get gradients, instead of the parameters. */
   readonly adapters?: LayerAdapters | undefined;
   /**
-   * Formats of matrices in blocks, by name. Adapters are not merged into such weights. @default
-   * none
+   * Formats of the block-quantised matrices, by name. Adapters are not merged into such weights.
+   * @default none
    */
   readonly formats?: BlockFormats | undefined;
   /** See `training-graphs.ts`. */
@@ -127,7 +127,10 @@ const besides = (pairs: readonly (readonly [Value, LowRank])[]): NonNullable<Tru
     ]),
   );
 
-/** Declares a parameter as an input of the graph. A parameter in blocks is converted to float32. */
+/**
+ * Declares a parameter as an input of the graph. A block-quantised parameter is converted to
+ * float32.
+ */
 function weightInput(
   graph: Graph,
   name: string,

@@ -154,7 +154,7 @@ export class WeightBuffers {
     return this.#free.pop() ?? this.runtime.set(this.#specs);
   }
 
-  /** Replaces the training weights by the numbers in `flat`. */
+  /** Replaces the training weights with the numbers in `flat`. */
   update(flat: Float32Array): void {
     const to = this.#leases.has(this.#training) ? this.takeSet() : this.#training;
     this.runtime.copySet(to, flat);

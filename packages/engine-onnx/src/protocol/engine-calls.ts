@@ -76,7 +76,7 @@ export interface SampleCall {
    * Index of the first choice of this call in its request. Other threads sample the other choices.
    */
   readonly firstChoice: number;
-  /** True to report tokens as they are drawn, as {@link DrawnToken}. */
+  /** True to report tokens as they are sampled, as {@link DrawnToken}. */
   readonly reportTokens: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The frozen weights of a model whose matrices are stored in blocks of integers. */
+/** The frozen weights of a model whose matrices are block-quantised to integers. */
 import { createHash } from 'node:crypto';
 
 import { InvariantError } from '@trinity-rft/core';
@@ -11,14 +11,14 @@ import { bytesOf, floats } from '../runtime/host-arrays.js';
 import type { BlockWeights } from '../train/trainable.js';
 import type { Quantized } from './quantize.js';
 
-/** The stored data of a matrix in blocks. */
+/** The stored data of a block-quantised matrix. */
 export interface StoredBlocks extends BlockFormat, Quantized {
   readonly offsets?: Float32Array;
 }
 
 /**
- * A stored parameter. Vectors and a few matrices are float32 numbers; the other matrices are in
- * blocks.
+ * A stored parameter. Vectors and a few matrices are float32 numbers; the other matrices are
+ * block-quantised.
  */
 export type StoredParameter = StoredBlocks | Float32Array;
 
@@ -27,7 +27,7 @@ export class QuantizedBase implements BlockWeights {
   readonly formats: BlockWeights['formats'];
   /**
    * Inputs of graphs. A parameter stored as numbers has the input `<name>`; see `blockInput` for
-   * matrices in blocks.
+   * block-quantised matrices.
    */
   readonly feeds: Feeds;
   readonly #stored: ReadonlyMap<string, StoredParameter>;

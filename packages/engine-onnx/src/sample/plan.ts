@@ -8,12 +8,12 @@ import type { DecodeVariant } from '../model/sampling-graphs.js';
 export interface SamplePlan {
   readonly prompt: Int32Array;
   readonly choices: number;
-  /** Number of earlier choices of the same request, which other samplers draw. */
+  /** Number of earlier choices of the same request, all of which other samplers sample. */
   readonly firstChoice: number;
   /** Sampling temperature; 0 samples greedily. */
   readonly temperature: number;
   readonly topP: number;
-  /** Number of most probable tokens that may be drawn; Infinity for all tokens. */
+  /** Number of most probable tokens that may be sampled; Infinity for all tokens. */
   readonly topK: number;
   /**
    * Maximum number of tokens to sample. Prompt and response together do not exceed the maximum

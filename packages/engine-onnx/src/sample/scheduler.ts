@@ -262,8 +262,8 @@ export class SampleScheduler {
   }
 
   /**
-   * Determines how many choices of which waiting requests fit into the free rows, the memory and
-   * the prompt tokens of one iteration.
+   * Selects the choices of waiting requests that fit into the free rows, the memory and the prompt
+   * tokens of one iteration.
    */
   #planAdmissions(): readonly Admission[] {
     const { maxBatchSize, cacheBytes } = this.#options;

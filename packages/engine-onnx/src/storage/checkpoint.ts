@@ -21,8 +21,8 @@ export interface Checkpoint {
 }
 
 /**
- * Writes a checkpoint. Equal state gives equal bytes. The caller decides when the folder counts as
- * complete.
+ * Writes a checkpoint. Equal state gives equal bytes. The caller decides when the folder is
+ * considered complete.
  */
 export async function saveCheckpoint(
   directory: string,

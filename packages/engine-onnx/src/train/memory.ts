@@ -21,8 +21,8 @@ export const defaultMemoryBudget = 384 * 2 ** 20;
  */
 const machineShare = 1 / 8;
 /**
- * Multiple of the budget that one graph for the whole model may need while its micro-batches stay
- * within the budget.
+ * One graph for the whole model is allowed if each of its micro-batches fits the budget, and the
+ * graph, including gradients, needs at most this many times the budget.
  */
 const timesBudget = 2;
 

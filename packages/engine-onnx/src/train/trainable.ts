@@ -14,9 +14,9 @@ import type { Feeds } from '../runtime/graph-runtime.js';
 import { planUpdate, type AdamWOptions, type Optimizer } from './adamw.js';
 import { GradientSum, type SummedGradient } from './gradient.js';
 
-/** Frozen weights in blocks of integers. The feeds contain the same weights. */
+/** Frozen weights, block-quantised to integers. The feeds contain the same weights. */
 export interface BlockWeights {
-  /** Formats of the matrices in blocks, by name. */
+  /** Formats of the block-quantised matrices, by matrix name. */
   readonly formats: BlockFormats;
   /** Returns rows of the embedding matrix, one after another. */
   embed(ids: Int32Array): Float32Array;

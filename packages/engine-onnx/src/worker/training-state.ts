@@ -51,7 +51,8 @@ interface SavedContents {
 
 /**
  * Opens the adapters to train, or returns the state for training all weights.
- * @throws EngineError, CheckpointError when adapters do not fit the model
+ * @throws EngineError if new adapters do not fit the model; CheckpointError if stored adapters do
+ * not
  */
 export function openTrainingState(
   options: WorkerOptions,

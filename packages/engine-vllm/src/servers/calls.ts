@@ -53,7 +53,7 @@ export interface SamplingServer {
   loadAdapter(name: string, folder: string, signal: AbortSignal): Promise<void>;
   unloadAdapter(name: string, signal: AbortSignal): Promise<void>;
   /**
-   * Replaces all weights by those of `folder` and labels them `label`. With `inFlight` `finish`,
+   * Replaces all weights with those of `folder` and labels them `label`. With `inFlight` `finish`,
    * sequences in progress are finished first; with `continue`, they continue with the new weights.
    */
   reload(options: ReloadOptions, signal: AbortSignal): Promise<void>;

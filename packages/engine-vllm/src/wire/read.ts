@@ -12,7 +12,7 @@ export function readAnswer<T>(url: string, schema: z.ZodType<T>, answer: unknown
 }
 
 /**
- * Describes only the location and kind of the problem, because values may contain texts of the
+ * Describes only the location and kind of the problem, because values may contain text of the
  * training run.
  */
 function issueOf(error: z.ZodError): string {

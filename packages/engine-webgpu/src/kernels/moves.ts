@@ -25,7 +25,7 @@ export function copy(element: Element, { dims, from, to, fromStart = 0, toStart 
 
 /**
  * Keeps the upper or the lower triangle of the matrices in the last two dimensions, and replaces
- * the other numbers by zeros.
+ * the other numbers with zeros.
  */
 export function triangle(
   element: Element,

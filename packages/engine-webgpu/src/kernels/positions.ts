@@ -6,7 +6,7 @@ interface Rotary {
   /** Number r of elements of a head that are rotated. */
   readonly rotated: number;
   /**
-   * True if the operand of positions is one number: the position of the first token of every row.
+   * True if the positions operand is one number: the position of the first token of every row.
    * Otherwise the operand has a position for each token.
    */
   readonly isFirst: boolean;

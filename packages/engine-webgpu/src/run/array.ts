@@ -68,7 +68,7 @@ export function ofSize(array: DeviceArray, shape: readonly number[], what = 'arr
   );
 }
 
-/** Returns numbers as buffers store them, in float32 or int32. */
+/** Returns the numbers in the format in which buffers store them: float32 or int32. */
 export function storedNumbers({ data }: HostArray): Float32Array | Int32Array {
   return data instanceof Float32Array || data instanceof Int32Array ? data : int32Of(data);
 }

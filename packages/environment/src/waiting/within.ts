@@ -65,6 +65,6 @@ export function cancelled({ reason }: AbortSignal): Error {
 export const broken = (code: string, message: string, cause?: unknown): EnvironmentError =>
   new EnvironmentError(message, { code, cause });
 
-/** Shortens external texts for error messages. */
+/** Shortens external text for error messages. */
 export const shorten = (text: string, length = 300): string =>
   text.length > length ? `${text.slice(0, length)} ...` : text;

@@ -66,7 +66,7 @@ export function pairedDifference(
 function effectiveSize(perTask: readonly number[], average: number): number {
   const variance = populationStd(perTask) ** 2 / perTask.length;
   // Without variance between tasks, the correlation of the runs of a task is unknown, so each task
-  // counts as one run.
+  // is treated as one run.
   return variance > 1e-15 ? (average * (1 - average)) / variance : perTask.length;
 }
 

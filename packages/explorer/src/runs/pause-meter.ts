@@ -1,4 +1,4 @@
-/** Measures how long an agent waits for something other than the trained model. */
+/** Measures the time that an agent waits for something other than the trained model. */
 import type { Clock } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 

@@ -28,7 +28,7 @@ import { createBreakages } from './breakages.js';
 import { createTaskEnd, untilAborted, type TaskEnd } from './task-end.js';
 
 export interface RunTaskOptions extends AttemptOptions {
-  /** Limits how many attempts are in progress. */
+  /** Limits the number of attempts in progress. */
   readonly limit: <T>(work: () => Promise<T>) => Promise<T>;
   /**
    * Signal that aborts when the explore step no longer waits for the task. Unfinished rollouts are

@@ -6,7 +6,7 @@ import type { Parity } from './compare.js';
 export interface ParityLimits {
   readonly largest?: number;
   readonly mean?: number;
-  /** True if greedy texts and tool calls must be equal. */
+  /** True if greedily sampled text and tool calls must be equal. */
   readonly sameTexts: boolean;
 }
 

@@ -17,7 +17,7 @@ export interface JobPlan {
   readonly job: JobRecord;
   /** Settings of the model that the job starts from. */
   readonly settings: ModelSettings;
-  /** Hyperparameters of the job; `auto` is already replaced by numbers. */
+  /** Hyperparameters of the job; `auto` is already replaced with numbers. */
   readonly numbers: Readonly<Record<string, number>>;
   /** Learning rate at a multiplier of 1. */
   readonly baseRate: number;

@@ -34,10 +34,11 @@ export interface JobRecord {
   readonly suffix: string;
   readonly seed: number;
   readonly metadata: Readonly<Record<string, string>> | null;
-  /** Digest of the request, by which a repeated request is recognised. */
+  /** Digest of the request, used to recognise a repeated request. */
   readonly request: string;
   /**
-   * Method of the job. The check of the files replaces hyperparameters that are `auto` by numbers.
+   * Method of the job. The check of the files replaces hyperparameters that are `auto` with
+   * numbers.
    */
   readonly method: JobMethod;
   readonly status: JobStatus;

@@ -112,7 +112,7 @@ function resultsOf({ results, text, calls }: Parts, role: Role): readonly ChatMe
     : [...messages, { role: 'user', content: text }];
 }
 
-/** Copies the values of `keys` that are texts. */
+/** Copies the values of `keys` that are strings. */
 const keep = (message: Json, keys: readonly string[]): Json =>
   Object.fromEntries(
     keys.flatMap((key) => (typeof message[key] === 'string' ? [[key, message[key]]] : [])),

@@ -1,6 +1,6 @@
 /**
- * Replaces personal data and keys by placeholders. Patterns find only data of a fixed shape: names
- * and postal addresses stay, so the result may still contain personal data.
+ * Replaces personal data and keys with placeholders. Patterns find only data of a fixed shape:
+ * names and postal addresses stay, so the result may still contain personal data.
  */
 import { isIP } from 'node:net';
 import { redacted, redactText } from '@trinity-rft/core/support';

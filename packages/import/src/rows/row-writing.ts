@@ -17,7 +17,7 @@ export interface RowOptions {
   readonly output: string;
   /** Share of the rows that is written to a separate validation file. @default 0 */
   readonly validation?: number;
-  /** True to replace personal data and keys by placeholders. @default false */
+  /** True to replace personal data and keys with placeholders. @default false */
   readonly redact?: boolean;
 }
 

@@ -77,7 +77,7 @@ function agentOf(span: Span, spans: ReadonlyMap<string, Span>): string {
   return at.spanId;
 }
 
-/** One conversation per answer of the call. */
+/** One conversation per answer to the call. */
 function conversationsOf(
   { attributes }: Span,
   score: Pick<Conversation, 'score'>,

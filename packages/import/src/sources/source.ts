@@ -26,7 +26,7 @@ export interface Source {
   readonly assemble?: (parts: readonly unknown[]) => readonly Finished[];
   /**
    * Limit on open groups. Beyond this limit, the group that has had no new part for the longest
-   * time counts as complete.
+   * time is considered complete.
    * @default no limit, because parts may be in other files
    */
   readonly mostOpen?: number;

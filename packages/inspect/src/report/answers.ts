@@ -1,5 +1,5 @@
 /**
- * Recorded answers of evaluations: each task with its answers by the first and the last weights.
+ * Recorded answers of evaluations: each task with its answers from the first and the last weights.
  */
 import { withReader } from '@trinity-rft/buffer';
 import { existsSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** Compares two evaluations task by task, and checks the difference for continuous integration. */
+/**
+ * Compares two evaluations task by task, and checks the difference so that continuous integration
+ * can pass or fail on it.
+ */
 import { ConfigError } from '@trinity-rft/core';
 import { pairedDifference, type PairedDifference } from '@trinity-rft/explorer';
 import type { EvaluatedTask, Evaluation } from './evaluate-run.js';

@@ -1,5 +1,5 @@
 /**
- * Renders recorded answers of evaluations: answers by the first weights next to answers by the
+ * Renders recorded answers of evaluations: answers from the first weights next to answers from the
  * last.
  */
 import { ConfigError } from '@trinity-rft/core';
@@ -7,7 +7,7 @@ import { visible } from '../debug/visible.js';
 import { gainOf, readAnswers, type Answered, type AnsweredSet } from './answers.js';
 import type { RunReport } from './run-report.js';
 
-/** Maximum number of characters of a question, and of an answer. */
+/** Maximum numbers of characters of a question, and of an answer. */
 const [mostOfQuestion, mostOfAnswer] = [160, 240];
 
 /**

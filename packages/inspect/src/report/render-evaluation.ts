@@ -3,7 +3,7 @@ import { escaped } from '../debug/visible.js';
 import type { Comparison } from './compare-evaluations.js';
 import type { Evaluation } from './evaluate-run.js';
 
-/** Value below which a task counts as failed. */
+/** Value below which a task is considered failed. */
 const passes = 0.5;
 const [mostFlips, mostText] = [10, 200];
 

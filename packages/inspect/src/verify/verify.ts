@@ -19,7 +19,7 @@ interface VerifyOptions extends TargetOptions {
    * names the model that a stage starts from.
    */
   readonly run: string;
-  /** Largest difference of a log-probability that counts as equal. @default 1e-5 */
+  /** Largest difference of a log-probability that is considered equal. @default 1e-5 */
   readonly tolerance?: number;
   readonly signal?: AbortSignal;
 }

@@ -1,4 +1,4 @@
-/** Measures how far two rankings or two gradients agree. */
+/** Measures the agreement of two rankings or two gradients. */
 
 /** Ranks from 1 for the largest value; equal values have equal ranks. */
 export const ranksOf = (values: readonly number[]): readonly number[] =>

@@ -64,8 +64,8 @@ export interface VariantSummary {
   readonly meanAbsAdvantage: number;
   /**
    * L2 norm of the loss's derivatives with respect to the log-probabilities of all trained tokens
-   * of an explore step, averaged over steps. The norm measures the size of the signal, not how far
-   * weights would move.
+   * of an explore step, averaged over steps. The norm measures the size of the signal, not the size
+   * of the weight change.
    */
   readonly gradientNorm: number;
   /** Mean loss over explore steps. */

@@ -256,10 +256,11 @@ interface NextToken extends Probable {
 const mostRanked = 20;
 
 /**
- * Draws the next token. llama.cpp draws the token if only the temperature changes the distribution,
- * and reports the probability of that token only. Unlike training, llama.cpp applies top-k and
- * top-p before the temperature. For top-k, top-p and `topLogprobs`, the whole distribution is
- * therefore fetched. The log-probability of a greedy choice is that at temperature 1.
+ * Samples the next token. llama.cpp samples the token if only the temperature changes the
+ * distribution, and reports the probability of that token only. Unlike training, llama.cpp applies
+ * top-k and top-p before the temperature. For top-k, top-p and `topLogprobs`, the whole
+ * distribution is therefore fetched. The log-probability of a greedy choice is that at temperature
+ * 1.
  */
 async function nextToken(
   sequence: LlamaContextSequence,

@@ -25,7 +25,7 @@ export interface ModelServerOptions extends ServedModelsOptions {
   /** API key that requests must carry. @default a random key */
   readonly apiKey?: string;
   /**
-   * Called with a record of each POST request that a model answered. The record has no texts unless
+   * Called with a record of each POST request that a model answered. The record has no text unless
    * {@link logTexts} is set.
    * @default no callback
    */

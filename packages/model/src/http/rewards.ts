@@ -35,7 +35,7 @@ export interface RewardRoute {
 
 export interface RewardRouteOptions {
   readonly score: ScoreRun;
-  /** Key that may score every run by its id. @default no such key */
+  /** Key whose holder may score any run by the run's id. @default no such key */
   readonly rewardKey?: string | undefined;
   readonly runtime: { readonly clock: Clock };
 }

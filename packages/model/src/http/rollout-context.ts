@@ -32,7 +32,7 @@ export interface RolloutContext {
   /** Environment variables for clients that read them when they are created. */
   env(): { readonly OPENAI_BASE_URL: string; readonly OPENAI_API_KEY: string };
   /**
-   * Replaces the global fetch by a function that handles requests to `baseURL` and to the
+   * Replaces the global fetch with a function that handles requests to `baseURL` and to the
    * `contextURL` of servers. It passes all other requests to the original fetch.
    * @returns function that restores the original
    */
@@ -124,7 +124,7 @@ async function send(
   return address.fetch(redirected);
 }
 
-/** Replaces everything up to `/v1` by the base URL of the rollout. */
+/** Replaces everything up to `/v1` with the base URL of the rollout. */
 function urlAt(url: string, base: string): string {
   const { pathname, search } = new URL(url);
   const at = pathname.lastIndexOf('/v1/');

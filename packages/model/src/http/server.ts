@@ -21,7 +21,7 @@ export interface EndpointServerOptions {
   readonly limits?: Partial<EndpointLimits>;
   /** Origins of web pages that may call from a browser; `*` for all. @default no origins */
   readonly corsOrigins?: readonly string[];
-  /** Error texts for callers without access. @default texts about rollouts of a run */
+  /** Error messages for callers without access. @default messages about rollouts of a run */
   readonly refusals?: Refusals;
   /**
    * Enables `GET /ready`. Returns the reason why the server currently accepts no calls, or
@@ -49,8 +49,8 @@ export interface MountOptions {
   /** Key of the rollout. @default a random key */
   readonly apiKey?: string;
   /**
-   * Runs that the rollout's default key may score at `.../v1/rewards`, even after the rollout has
-   * ended.
+   * The runs that may be scored at `.../v1/rewards` with the rollout's default key, even after the
+   * rollout has ended.
    * @default no runs
    */
   readonly runs?: ScoredRuns | undefined;

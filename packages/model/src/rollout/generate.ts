@@ -83,7 +83,9 @@ export type TurnSoFar = Pick<ChatResponse, 'responseText' | 'reasoningText' | 't
 interface PromptRequest {
   /** Messages as the client sent them. */
   readonly messages: readonly unknown[];
-  /** Text or ids to continue unchanged, without messages, template and parsers. */
+  /**
+   * Text or token ids that the model continues as they are, without messages, template or parsers.
+   */
   readonly plain?: string | Int32Array;
   readonly tools?: readonly unknown[];
   /** Additional variables for the chat template. */

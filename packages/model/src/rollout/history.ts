@@ -3,7 +3,7 @@ import type { Fork } from '@trinity-rft/chat';
 import { WorkflowError, type ChatResponse, type Experience } from '@trinity-rft/core';
 import { assertAligned, emptyEid } from '@trinity-rft/core/internal';
 
-/** One sampled answer of a call in the history. It becomes one experience. */
+/** One sampled answer to a call in the history. It becomes one experience. */
 export interface RecordedChoice {
   readonly callIndex: number;
   readonly choice: number;
@@ -30,11 +30,11 @@ const maxForks = 8;
 export interface History {
   add(choices: readonly RecordedChoice[]): void;
   /**
-   * Reports that no client received the answer of this call. The call then becomes an experience
+   * Reports that no client received the answer to this call. The call then becomes an experience
    * only if a client receives the answer later.
    */
   markUndelivered(callIndex: number): void;
-  /** Reports that a client has received the answer of this call. */
+  /** Reports that a client has received the answer to this call. */
   markDelivered(callIndex: number): void;
   /** Returns the first few conversations that deviated from their recorded tokens. */
   forks(): readonly RecordedFork[];

@@ -8,7 +8,7 @@ export interface ServiceRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Body, which is sent as JSON unless it is a string. */
   readonly body?: unknown;
-  /** Statuses other than 2xx that count as success. */
+  /** Statuses other than 2xx that are considered a success. */
   readonly accept?: readonly number[];
   readonly signal: AbortSignal;
 }

@@ -45,7 +45,7 @@ export interface Sender {
   open(stop?: AbortSignal): Promise<void>;
   /** Notifies the sender of new records. */
   wake(): void;
-  /** Sends remaining records, as far as time allows, and logs how many could not be sent. */
+  /** Sends remaining records, as far as time allows, and logs the number of unsent records. */
   close(outcome: RunOutcome): Promise<void>;
 }
 

@@ -76,8 +76,8 @@ export function openJournal(databasePath: string): Journal {
   let [current, other] = [first, second];
   let next = 0;
   /**
-   * Marks calls of a segment as stored. Returns how many of the `count` calls are in the other
-   * segment.
+   * Marks up to `count` calls of a segment as stored. Returns the number of remaining calls, which
+   * are in the other segment.
    */
   const markStored = (segment: Segment, count: number): number => {
     const here = Math.min(count, segment.pending);

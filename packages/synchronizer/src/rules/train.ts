@@ -13,7 +13,7 @@ export interface TrainFacts {
   /** The last explore step that has begun; 0 if none has. */
   readonly begunUpTo: number;
   /**
-   * Version of the weights that a waiting explorer uses and wants to replace by newer ones. With
+   * Version of the weights that a waiting explorer uses and wants to replace with newer ones. With
    * several waiting explorers, the lowest of their versions.
    * @default no explorer waits
    */

@@ -53,8 +53,8 @@ export interface AgentContract<Endpoint> {
   readonly encode: (text: string) => Int32Array;
   readonly decode: (ids: Int32Array) => string;
   /**
-   * Creates an agent object that many rollouts use. The agent has these tools, and may take at
-   * least eight turns.
+   * Creates an agent object that many rollouts use. The agent must have these tools, and its turn
+   * limit must be at least eight.
    */
   readonly createAgent: (tools: readonly AgentTool[]) => AgentUnderTest<Endpoint>;
   /** Modes in which the agent is tested. @default ['whole', 'streamed'] */

@@ -27,7 +27,7 @@ export interface Sampled {
 }
 
 export interface Played {
-  /** The answer of the agent, or its error. */
+  /** The answer from the agent, or the agent's error. */
   readonly outcome: { readonly text: string } | { readonly error: unknown };
   readonly executed: readonly unknown[];
   readonly sampled: readonly Sampled[];

@@ -156,7 +156,8 @@ const untried =
   'The Tinker server hands out no adapters, so the precision of its optimizer is not tried.';
 
 /**
- * Returns the number of entries that are not 0 in `before`, and how many of them differ in `after`.
+ * Returns the number of entries that are not 0 in `before`, and the number of these that differ in
+ * `after`.
  */
 function countMoved(before: Tensors, after: Tensors) {
   const counts = { entries: 0, moved: 0 };

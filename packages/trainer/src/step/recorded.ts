@@ -71,7 +71,7 @@ export async function recordedPass(
 }
 
 /**
- * If entropy is only a metric, replaces the entropies of a pass over all rows by those that
+ * If entropy is only a metric, replaces the entropies of a pass over all rows with those that
  * {@link recordedPass} would return. A training run then reports the same numbers with and without
  * recorded log-probabilities.
  */
@@ -112,8 +112,8 @@ function sampleOf(rows: readonly Row[], step: number): readonly Row[] {
 }
 
 /**
- * Returns true if the engine's own sampler drew every trained token with the weights that are being
- * trained.
+ * Returns true if every trained token was sampled by the engine's own sampler, from the weights
+ * that are being trained.
  */
 function isOwn({ calls }: PackedBatch, engine: TrainEngine): boolean {
   return calls.every(({ experience, span: { start, end, policyVersion } }) => {

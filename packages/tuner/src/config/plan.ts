@@ -72,7 +72,7 @@ export function plan(
 
 /**
  * Returns the configuration as YAML for `trinity run`. To run it, pass a plugin that defines the
- * workflow. API keys are replaced by an environment variable.
+ * workflow. API keys are replaced with an environment variable.
  */
 export function toYaml(settings: PlanSettings): string {
   return stringify(withoutSecrets(plan('toYaml()', settings).tree), { lineWidth: 0 });

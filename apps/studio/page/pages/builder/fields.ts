@@ -72,7 +72,7 @@ const partOf = (tree: unknown, name: string): unknown =>
     ? (tree as Readonly<Record<string, unknown>>)[name]
     : undefined;
 
-/** Alternatives of a schema, without null and texts with a pattern. */
+/** Alternatives of a schema, without null and strings with a pattern. */
 function plainOf(schema: Schema): readonly Schema[] {
   if (schema.anyOf === undefined) return [schema];
   return schema.anyOf.flatMap(plainOf).filter(({ type, pattern }) => type !== 'null' && !pattern);

@@ -30,15 +30,15 @@ export type ConfigTemplate = z.infer<typeof template>;
 
 /** A checkpoint of a run, or the model that the run began with. */
 export type Checkpoint = z.infer<typeof checkpoint>;
-/** Request for an answer of a checkpoint. */
+/** Request for an answer from a checkpoint. */
 export type SayRequest = z.infer<typeof sayBody>;
 /** A message of a conversation. */
 export type Message = z.infer<typeof message>;
 /** A part of a streamed answer. */
 export type Spoken = z.infer<typeof spoken>;
-/** Request for an answer of a product. */
+/** Request for an answer from a product. */
 export type AskProduct = z.infer<typeof askProductBody>;
-/** Answer of a product. */
+/** Answer from a product. */
 export type ProductAnswer = z.infer<typeof productAnswer>;
 /** Result of turning answers with rewards into training data. */
 export type CommitAnswer = z.infer<typeof commitAnswer>;

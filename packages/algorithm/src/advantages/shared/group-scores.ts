@@ -49,8 +49,8 @@ export interface GroupOptions {
   /** Unit that is compared within a group: rollouts or model calls. @default "runs" */
   readonly compare?: Compared;
   /**
-   * Reads the reward of a rollout from its calls, by ascending step. Not used in train batches,
-   * where the reward of a rollout is the sum of the token rewards of its rows.
+   * Reads the reward of a rollout from its calls, which are sorted by ascending step. Not used in
+   * train batches, where the reward of a rollout is the sum of the token rewards of its rows.
    * @default the reward of the last call
    */
   readonly read?: (run: readonly Experience[]) => number;

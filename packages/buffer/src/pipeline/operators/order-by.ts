@@ -3,7 +3,7 @@ import { defineTaskOperator } from '../definition/operator.js';
 import { columnOf } from './field-filters.js';
 
 /**
- * Orders tasks by a column: numbers by size, and texts by their UTF-16 code units. Other values
+ * Orders tasks by a column: numbers by size, and strings by their UTF-16 code units. Other values
  * come last.
  */
 export const orderBy = defineTaskOperator({

@@ -21,7 +21,7 @@ interface Property {
   readonly values: Values;
 }
 
-/** Properties that the schemas do not list; their names are the texts of a language. */
+/** Properties that the schemas do not list; their names are the strings of a language. */
 interface OtherProperties {
   readonly names: Language;
   readonly values: Values;

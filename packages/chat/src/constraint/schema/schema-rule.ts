@@ -104,8 +104,8 @@ class SchemaCompiler implements Compiler {
   readonly #open: (() => void)[] = [];
 
   /**
-   * @param isLoose true to accept too many texts rather than too few: ignores formats, and lengths
-   * that are too large
+   * @param isLoose true to accept too many strings rather than too few: ignores formats, and
+   * lengths that are too large
    */
   constructor(grammar: GrammarBuilder, languages: Languages, form: NormalForm, isLoose = false) {
     this.#isLoose = isLoose;
@@ -213,9 +213,9 @@ class SchemaCompiler implements Compiler {
   }
 
   /**
-   * Restricts the length of texts with a pattern. The maximum is lowered until the automaton, which
-   * combines the states of pattern and length, is small enough. If the compiler is loose, a length
-   * that makes the automaton too large is ignored.
+   * Restricts the length of strings with a pattern. The maximum is lowered until the automaton,
+   * which combines the states of pattern and length, is small enough. If the compiler is loose, a
+   * length that makes the automaton too large is ignored.
    */
   #withLength(language: Language, nodes: Conjunction): Language {
     const { languages } = this;

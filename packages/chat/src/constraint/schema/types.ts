@@ -26,14 +26,14 @@ export interface Compiler {
    * all schemas.
    */
   isPlainlyEmpty(nodes: readonly (SchemaNode | boolean)[]): boolean;
-  /** The texts that satisfy all of the schemas. */
+  /** The strings that satisfy all of the schemas. */
   texts(nodes: readonly (SchemaNode | boolean)[]): Language;
   /**
    * Texts that satisfy all of the schemas, as a list; undefined if the schemas do not enumerate
    * them.
    */
   namedTexts(nodes: readonly (SchemaNode | boolean)[]): readonly string[] | undefined;
-  /** The texts in which a pattern matches. */
+  /** The strings in which a pattern matches. */
   pattern(source: string, path: string): Language;
 }
 

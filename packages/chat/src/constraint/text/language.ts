@@ -1,6 +1,6 @@
 /**
  * Regular languages with intersection and complement, matched character by character. The
- * derivative of a language by a character is the language of the texts that may follow that
+ * derivative of a language by a character is the language of the strings that may follow that
  * character. Most equal languages are the same object, which keeps the number of derivatives small.
  * @see Brzozowski, Derivatives of Regular Expressions, 1964
  */
@@ -46,7 +46,7 @@ export class Languages {
   readonly none: Language;
   /** The language with only the empty text. */
   readonly empty: Language;
-  /** The language of all texts. */
+  /** The language of all strings. */
   readonly all: Language;
 
   constructor(spend: () => void) {

@@ -11,7 +11,7 @@ import type { Language, Languages } from './language.js';
 export class PatternError extends Error {}
 
 /**
- * Language of the texts in which the expression matches at any place.
+ * Language of the strings in which the expression matches at any place.
  * @throws PatternError for a syntax error, or a construct that is not supported
  */
 export function patternLanguage(languages: Languages, source: string): Language {

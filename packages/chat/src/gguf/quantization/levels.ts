@@ -2,7 +2,7 @@
 import type { TensorType } from './types.js';
 
 /**
- * Tensor in blocks: x = scale (q - 2^(bits - 1)), plus the block's offset if the format has
+ * Block-quantised tensor: x = scale (q - 2^(bits - 1)), plus the block's offset if the format has
  * offsets.
  */
 export interface TensorLevels {

@@ -22,7 +22,7 @@ export interface TensorType {
 export interface LevelsOfBlock {
   /** Length of a run. */
   readonly run: 16 | 32;
-  /** The integers q_i are in [0, 2 centre). */
+  /** Midpoint of the range of the integers: every q_i is in [0, 2 * centre). */
   readonly centre: 8 | 16 | 32 | 128;
   /** Writes all q_i of the block at `bytes[from]` to `into[to]` and after. */
   write(bytes: Uint8Array, from: number, into: Uint8Array, to: number): void;

@@ -56,7 +56,7 @@ const qwen2: PreTokenizer = {
   ignoreMerges: false,
 };
 
-/** Splits like Qwen 2, but combining marks count as letters. */
+/** Splits like Qwen 2, but combining marks are treated as letters. */
 const qwen35: PreTokenizer = {
   ...qwen2,
   preTokenizer: split(

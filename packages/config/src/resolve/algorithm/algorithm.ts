@@ -188,7 +188,7 @@ function deriveAggregation(
   };
 }
 
-/** Replaces the KL loss `none` of dpo by the KL loss of the preset, as Trinity-RFT does. */
+/** Replaces the KL loss `none` of dpo with the KL loss of the preset, as Trinity-RFT does. */
 function keepReference(
   context: StageContext,
   preset: AlgorithmPreset,

@@ -31,7 +31,9 @@ export function deriveOperators(
   return [];
 }
 
-/** Replaces the argument value `max_response_tokens` of a preset by the maximum response length. */
+/**
+ * Replaces the argument value `max_response_tokens` of a preset with the maximum response length.
+ */
 const withLength = ({ name, args }: PartConfig, maxResponseTokens: number): PartConfig => ({
   name,
   args: Object.fromEntries(

@@ -388,8 +388,8 @@ export interface ExplorerConfig extends Omit<
   /** Auxiliary models in the order of the file. Their names are unique. */
   readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
   /**
-   * Number of explore steps between evaluations; undefined for no evaluations. In the sync styles
-   * `fixed` and `explorer_driven`, a multiple of the explorer's sync interval.
+   * Number of explore steps between evaluations; undefined if there are no evaluations. In the sync
+   * styles `fixed` and `explorer_driven`, a multiple of the explorer's sync interval.
    */
   readonly evalInterval: number | undefined;
   readonly serve: ServeConfig;

@@ -29,7 +29,7 @@ export function weightsOf(
   return { quantization, continued: undefined, canQuantize };
 }
 
-/** The adapter of the checkpoint with which a stage ends. */
+/** Returns the adapter of a stage's last checkpoint, or undefined if there is none. */
 function lastCheckpointOf(
   { base, lora, modelPath }: ModelConfig,
   disk: Disk,

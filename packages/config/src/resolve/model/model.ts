@@ -82,7 +82,10 @@ function findModel(context: StageContext): Location | undefined {
 interface FoundModel {
   readonly folder: string;
   readonly engine: string;
-  /** True for the model of an earlier stage, at which the model's problems are reported. */
+  /**
+   * True if the model comes from an earlier stage. Its problems are reported at that stage, not
+   * again here.
+   */
   readonly isInherited: boolean;
 }
 

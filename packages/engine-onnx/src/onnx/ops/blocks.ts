@@ -1,6 +1,6 @@
 /**
- * Matrices in blocks of integers along their rows: w = scale (q - 2^(bits - 1)). Some formats also
- * add an offset per block.
+ * Matrices that are block-quantised to integers along their rows: w = scale (q - 2^(bits - 1)).
+ * Some formats also add an offset per block.
  */
 import type { Dim } from '../graph/dims.js';
 import type { Graph, Value } from '../graph/graph.js';

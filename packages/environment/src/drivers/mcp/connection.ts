@@ -178,7 +178,7 @@ function caller(
   };
 }
 
-/** Returns the texts of a tool result or, without texts, its structured data. */
+/** Returns the text of a tool result or, if there is none, its structured data. */
 function textOf({ content, structuredContent }: CallToolResult): string {
   const texts = content.map((part) => {
     if (part.type === 'text') return part.text;

@@ -1,12 +1,12 @@
 /**
  * Path that the policy sees instead of the episode's folder. All rollouts of a group therefore see
- * equal texts, and no path of this machine.
+ * the same text, and no path of this machine.
  */
 const shownName = '/workspace';
 
 export interface FolderNames {
   shown(text: string): string;
-  /** Replaces `/workspace` at the start of every string in the arguments by the real folder. */
+  /** Replaces `/workspace` at the start of every string in the arguments with the real folder. */
   real<T>(value: T): T;
 }
 

@@ -96,7 +96,7 @@ const stepSchema = z.object({
 });
 
 /**
- * Validates an answer of the Python process.
+ * Validates an answer from the Python process.
  * @throws EnvironmentError if the answer does not fit the schema
  */
 function readAs<T>(schema: z.ZodType<T>, answer: unknown, kind: string, method: string): T {

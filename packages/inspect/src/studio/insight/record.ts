@@ -111,8 +111,7 @@ async function read(
 }
 
 /**
- * Number of newest points, which are all used, and maximum number of points sampled from the older
- * points.
+ * The newest `newest` points are all used. At most `before` points are sampled from the older ones.
  */
 const [newest, before] = [1000, 3000];
 

@@ -43,7 +43,7 @@ export function smallIntegers(): Column {
 export interface TextColumn {
   readonly set: (index: number, text: string | undefined) => void;
   readonly at: (index: number) => string | undefined;
-  /** Code of the text of each row; 0 for no text. */
+  /** Code of the text of each row; 0 if there is no text. */
   readonly codes: Column;
   /** Code of a text; undefined if no row has the text. */
   readonly codeOf: (text: string) => number | undefined;

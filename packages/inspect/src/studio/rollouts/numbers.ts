@@ -11,7 +11,7 @@ type Fold = (values: readonly number[]) => number;
 const last: Fold = (values) => values.at(-1) ?? Number.NaN;
 const known = (values: readonly number[]): readonly number[] =>
   values.filter((value) => !Number.isNaN(value));
-/** Replaces NaN by undefined. */
+/** Replaces NaN with undefined. */
 export const knownNumber = (value = Number.NaN): number | undefined =>
   Number.isNaN(value) ? undefined : value;
 

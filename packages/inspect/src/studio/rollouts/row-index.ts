@@ -64,7 +64,10 @@ export interface RowIndex {
   close(): void;
 }
 
-/** Number of rows per read, which takes a few milliseconds; other requests run in between. */
+/**
+ * Numbers of rows per read. A read takes only a few milliseconds, so that other requests can run
+ * between reads.
+ */
 const [namesAtOnce, headsAtOnce, usesAtOnce] = [2000, 32, 512];
 
 export function createRowIndex(

@@ -110,7 +110,10 @@ const readers: Readonly<Record<TaskSortKey, (course: TaskCourse) => number>> = {
 const byReward = (a: TaskCourse, b: TaskCourse): number =>
   (knownNumber(a.latest) ?? Infinity) - (knownNumber(b.latest) ?? Infinity);
 
-/** Orders tasks. Tasks without the number come last; equal tasks are ordered by reward. */
+/**
+ * Returns a comparator of tasks. Tasks without a value for the sort key come last. Ties are broken
+ * by the latest mean reward, then by the rollout.
+ */
 function by(sort: TaskSortKey, descending: boolean): (a: TaskCourse, b: TaskCourse) => number {
   const read = readers[sort];
   const missing = descending ? -Infinity : Infinity;

@@ -27,7 +27,7 @@ const lookMs = 700;
  * rarely change.
  */
 const allEveryLooks = 5;
-/** Time in ms without a change after which a run without a process counts as ended. */
+/** Time in ms without a change after which a run without a process is considered ended. */
 const quietMs = 15_000;
 
 /** @param root a folder in which runs are searched, or the locations of known runs */

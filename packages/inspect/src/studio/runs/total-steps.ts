@@ -56,7 +56,7 @@ function givenSteps(settings: RunSettings): TotalSteps | undefined {
 
 /**
  * Returns the number of tasks in all task sets. Returns undefined if a set is neither a readable
- * JSONL file nor states how many tasks it generates.
+ * JSONL file nor states the number of tasks that it generates.
  */
 async function taskCount(
   settings: RunSettings,

@@ -84,8 +84,8 @@ const linesOf = (items: readonly object[]): string =>
   items.map((item) => `${JSON.stringify(item)}\n`).join('');
 
 /**
- * Answers of models to questions of the pipeline. Each answer is stored when it arrives, so that a
- * resumed pipeline does not repeat questions.
+ * Answers from models to questions of the pipeline. Each answer is stored when it arrives, so that
+ * a resumed pipeline does not repeat questions.
  */
 export interface Answers {
   get(question: string): string | undefined;

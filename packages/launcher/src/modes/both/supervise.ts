@@ -28,7 +28,8 @@ export interface Supervised extends Pick<
 export async function superviseBoth(parts: Supervised): Promise<TrainerResult> {
   const { engineFailed, interrupt } = parts;
   const failure = sharedFailure(parts);
-  // Without this listener, rollouts that fail because the engine is dead would count as results.
+  // Without this listener, rollouts that fail because the engine is dead would be considered
+  // results.
   const onEngineFailed = (): void => failure.report(engineFailed.reason);
   engineFailed.addEventListener('abort', onEngineFailed, { once: true });
   const [trained] = await Promise.allSettled([train(parts, failure), explore(parts, failure)]);

@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Settings } from '../../assembly/settings.js';
 
 /**
- * Settings with the folder of their training run. The folder is needed so that moving a project
- * does not count as a change.
+ * Settings with the folder of their training run. The folder is needed so that moving a project is
+ * not considered a change.
  */
 export interface PlacedSettings {
   readonly jobDirectory: string;

@@ -102,8 +102,8 @@ async function filesOfModel(key: string, place: string): Promise<readonly NamedF
 }
 
 /**
- * Maximum number of files of a folder (without subfolders) that count as inputs. A larger folder is
- * assumed to be a data set of which only parts are read.
+ * Maximum number of files of a folder (without subfolders) that are considered inputs. A larger
+ * folder is assumed to be a data set of which only parts are read.
  */
 const mostFiles = 200;
 

@@ -35,8 +35,8 @@ export interface Place {
 }
 
 let lastBeat = Atomics.load(beats, 0);
-// Counts ticks of this thread instead of elapsed time, so that time during which the machine sleeps
-// does not count as blocked.
+// Counts ticks of this thread instead of elapsed time, so that the time during which the machine
+// sleeps is not considered blocked.
 let blockedTicks = 0;
 let reported = false;
 

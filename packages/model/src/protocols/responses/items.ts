@@ -18,7 +18,7 @@ export interface Item {
 export type FindItem = (id: string) => Item | undefined;
 
 /**
- * Reads a string as one user message, and replaces references by the items that they refer to.
+ * Reads a string as one user message, and replaces references with the items that they refer to.
  * @throws ModelError 400 naming the item, for unsupported types of items or content and for unknown
  * ids
  */

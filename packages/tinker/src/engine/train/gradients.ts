@@ -157,8 +157,8 @@ export function gradientPass(gathered: Gathered, normalisation: Normalisation): 
 }
 
 /**
- * Relative difference below which gradients count as equal. Two computations in float32 differ by
- * less.
+ * Relative difference below which gradients are considered equal. Two computations in float32
+ * differ by less.
  */
 const noise = 1e-5;
 

@@ -147,7 +147,7 @@ export class ThreadedChecker implements MathChecker {
     this.#watched = this.#inProgress();
     this.#age = 0;
     this.#timer ??= setInterval(() => {
-      // Replies that have arrived are handled first, so that they do not count as late if this
+      // Replies that have arrived are handled first, so that they are not considered late if this
       // thread was busy.
       this.#thread?.drain();
       setImmediate(() => this.#checkAge());

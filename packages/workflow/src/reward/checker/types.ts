@@ -8,8 +8,8 @@ import type { MathPair } from './rules.js';
 export type GiveUpReason = 'deadline' | 'failed';
 
 /**
- * Verdict of a comparison. An answer that could not be compared counts as not equal, with a reason,
- * because an answer of a model must not end a training run.
+ * Verdict of a comparison. An answer that could not be compared is considered unequal, with a
+ * reason, because an answer from a model must not end a training run.
  */
 export interface MathVerdict {
   readonly equal: boolean;

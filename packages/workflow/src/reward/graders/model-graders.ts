@@ -36,7 +36,7 @@ export interface GraderUsage {
   readonly total_tokens: number;
 }
 
-/** Answer of a model to {@link GraderModelRequest}. */
+/** Answer from a model to {@link GraderModelRequest}. */
 export interface GraderModelAnswer {
   readonly text: string;
   /** @default unknown */
@@ -46,8 +46,8 @@ export interface GraderModelAnswer {
 }
 
 /**
- * Calls the model named `model`. Errors of this function count as failures of the grader, except a
- * ConfigError, which is rethrown.
+ * Calls the model named `model`. Errors of this function are considered failures of the grader,
+ * except a ConfigError, which is rethrown.
  */
 export type CompleteFn = (
   model: string,

@@ -1,4 +1,4 @@
-/** Converts an answer of the model to the format that graders read. */
+/** Converts an answer from the model to the format that graders read. */
 import type { ToolCall } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 

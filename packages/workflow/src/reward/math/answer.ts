@@ -274,7 +274,7 @@ function intervalOf(signs: readonly string[], sides: readonly Answer[]): Group |
 const infinity = (sign: string): Answer => readAnswer(`${sign}\\infty`)[0];
 
 /**
- * Creates a group. Merges lists that are inside a list or set. Replaces a list of one item by the
+ * Creates a group. Merges lists that are inside a list or set. Replaces a list of one item with the
  * item.
  */
 function group(shape: GroupShape, items: readonly Answer[]): Answer {

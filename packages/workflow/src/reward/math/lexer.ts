@@ -219,7 +219,7 @@ const unraised = (character: string): string =>
   '0123456789-+'.charAt(superscripts.indexOf(character));
 
 /**
- * Replaces all spellings of a character by one spelling. Unicode compatibility forms (full width,
+ * Replaces all spellings of a character with one spelling. Unicode compatibility forms (full width,
  * styled letters) become plain characters.
  */
 function foldCharacters(text: string): string {
@@ -231,7 +231,7 @@ function foldCharacters(text: string): string {
 
 function foldCompatible(character: string): string {
   const folded = character.normalize('NFKC');
-  // NFKC replaces a few characters by whole phrases, which would make the text much longer.
+  // NFKC replaces a few characters with whole phrases, which would make the text much longer.
   if (folded.length > 4) return character;
   // A fraction in one character is a separate number: 2⅙ is not 21/6.
   return folded.includes('\u2044') ? ` ${folded.replace('\u2044', '/')}` : folded;

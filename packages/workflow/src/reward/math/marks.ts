@@ -1,5 +1,5 @@
 /**
- * Finds answers in texts of models and data sets. Every search takes linear time in the length of
+ * Finds answers in text from models and data sets. Every search takes linear time in the length of
  * the text.
  */
 

@@ -126,7 +126,7 @@ function unitOf(tokens: readonly Token[]): string | undefined {
 
 const unitMark = (text: string): string => (text === '°' ? 'degree' : text);
 
-/** Replaces leading number words by digits, as in `twenty-two apples` or `five`. */
+/** Replaces leading number words with digits, as in `twenty-two apples` or `five`. */
 function withNumerals(tokens: readonly Token[]): readonly Token[] {
   const [first, second, third] = tokens;
   const value = wordValue(first);

@@ -1,6 +1,6 @@
 /**
  * `strip_string`: converts answers to the spelling in which Trinity-RFT (after Qwen2.5-Math)
- * compares them as texts.
+ * compares them as text.
  */
 import { trimEnd } from './python.js';
 import { eraseUnits } from './units.js';
@@ -52,7 +52,7 @@ const numberRules: readonly (readonly [string | RegExp, string])[] = [
 /**
  * Normalizes an answer. Returns null for null and for texts that become empty. Removes single
  * letters as if they were units, and removes outer brackets. If the text has number words, replaces
- * the whole text by the number that the words form.
+ * the whole text with the number that the words form.
  */
 export function stripString(text: string | null): string | null {
   if (text === null) return null;

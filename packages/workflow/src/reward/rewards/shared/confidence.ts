@@ -14,10 +14,10 @@ const chain = [
 const tagPattern = /<\/?(?:think|answer|analysis|confidence)>/g;
 
 /**
- * Returns the answer and the confidence of a response that ends with the four parts in order. Only
- * white space may be between and after these parts. Other parts may precede them. No part may
- * contain another. Returns undefined if the layout differs, or if the confidence is not a number in
- * [0, 1].
+ * Returns the answer and the confidence of a response that ends with the four tagged parts, in
+ * order. Only white space may appear between and after them. Other parts may precede them. No part
+ * may contain another. Returns undefined if the layout differs, or if the confidence is not a
+ * number in [0, 1].
  */
 export function readRlcrLayout(
   response: string,

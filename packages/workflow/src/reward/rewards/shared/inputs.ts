@@ -7,7 +7,7 @@ import { type RewardInput, RewardError } from '@trinity-rft/core';
  * and not in the response
  */
 export function requireTruth(owner: string, { truth, rawTask }: RewardInput): string {
-  // Programs that call reward functions directly may pass numbers and objects instead of texts.
+  // Programs that call reward functions directly may pass numbers and objects instead of strings.
   const given: unknown = truth;
   if (typeof given === 'string') return given;
   if (typeof given === 'bigint') return String(given);
