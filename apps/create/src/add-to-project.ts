@@ -16,12 +16,12 @@ import {
 import { findTemplate } from './templates.js';
 
 /**
- * Packages whose install scripts only download files or print messages, which training does not
- * need.
+ * Packages whose install scripts only download files or print messages. Training does not need
+ * these scripts.
  */
 const denied = ['onnxruntime-node', 'protobufjs'];
 
-/** Content of `.gitignore`: the folders to which runs, debugging and exports write. */
+/** Content of `.gitignore`: the folders that runs, debugging and exports write to. */
 const ignored = 'runs/\ndebug_output*/\nout/\n';
 
 /**
@@ -52,7 +52,7 @@ export interface AddToProjectOptions {
    */
   readonly folder?: string;
   /**
-   * Environment variables, from which the package manager and its version are detected.
+   * Environment variables used to detect the package manager and its version.
    * @default process.env
    */
   readonly env?: Environment;

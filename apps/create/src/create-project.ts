@@ -12,10 +12,10 @@ export interface CreateProjectOptions {
   readonly template?: string;
   /** Folder to create; if it exists, it must be empty. Its name becomes the package name. */
   readonly folder: string;
-  /** Folder against which a relative `folder` is resolved. @default the working directory */
+  /** Folder that a relative `folder` is resolved against. @default the working directory */
   readonly cwd?: string;
   /**
-   * Environment variables, from which the package manager for `next` is detected.
+   * Environment variables used to detect the package manager for `next`.
    * @default process.env
    */
   readonly env?: Environment;

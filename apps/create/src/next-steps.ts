@@ -13,7 +13,7 @@ export function packageManagerOf(env: Environment): PackageManager {
   return packageManagers.find((known) => known === name) ?? 'npm';
 }
 
-/** Command prefix with which each package manager runs an executable of an installed package. */
+/** Each package manager's command prefix for running an executable of an installed package. */
 export const runners: Readonly<Record<PackageManager, string>> = {
   npm: 'npx',
   pnpm: 'pnpm exec',

@@ -6,7 +6,7 @@ await import('@trinity-rft/core').catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);
 });
-// Keeps compiled code in the folder for temporary files, which makes the next start faster.
+// Keeps compiled code in the folder for temporary files, to make the next start faster.
 const { enableCompileCache } = await import('node:module');
 // Deno lacks this function.
 (enableCompileCache as typeof enableCompileCache | undefined)?.();

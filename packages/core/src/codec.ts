@@ -151,7 +151,7 @@ function decodeEnvelope(bytes: Uint8Array): Record<string, unknown> {
   return fields as Record<string, unknown>;
 }
 
-/** Returns the bytes as they are in memory, which is little-endian on all supported machines. */
+/** Returns the bytes as they are in memory. All supported machines are little-endian. */
 function toBytes(values: Float32Array | Int32Array | Uint8Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }

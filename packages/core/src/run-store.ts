@@ -86,7 +86,7 @@ export interface PlannedBatch {
 export interface ExplorePlan {
   readonly step: number;
   readonly batches: readonly PlannedBatch[];
-  /** State of the task feed after this step, from which the next step is planned. */
+  /** State of the task feed after this step. The next step is planned from this state. */
   readonly feed: JsonState;
   /** True if no explore step follows. */
   readonly isLast: boolean;
@@ -105,7 +105,7 @@ export interface TaskResult {
    * Experiences in the order of the rollouts; empty if every rollout failed, and for evaluations.
    */
   readonly experiences: readonly Experience[];
-  /** Data from which the metrics of the explore step are computed, as plain JSON. */
+  /** Data for computing the metrics of the explore step, as plain JSON. */
   readonly outcome: JsonState;
   /**
    * Run keys of rollouts whose rewards arrive later. The batch does not wait for these rewards.

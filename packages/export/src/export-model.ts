@@ -291,7 +291,7 @@ async function weightsIn(
 }
 
 /**
- * Returns the file name of the export, which has only characters that every file system and
+ * Returns the file name of the export. The name has only characters that every file system and
  * registry allows.
  */
 function nameOf(from: string, facts: RunFacts | undefined): string {

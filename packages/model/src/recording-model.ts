@@ -27,7 +27,7 @@ export interface RecordedAnswer {
 }
 
 export interface RolloutModelOptions extends GenerateOptions, EndpointPolicy {
-  /** Name under which the model is served. It is the value of the `model` field in requests. */
+  /** Name of the served model: the value of the `model` field in requests. */
   readonly modelPath: string;
   /**
    * Additional fields of the model's entry in the endpoint's list of models. @default no additional

@@ -1,6 +1,6 @@
 /**
- * The client with which a product sends feedback and commits. For chat, the product uses an OpenAI
- * client.
+ * The client that a product uses to send feedback and to commit. For chat, the product uses an
+ * OpenAI client.
  */
 import { ModelError } from '@trinity-rft/core';
 import { sessionField } from './request-session.js';

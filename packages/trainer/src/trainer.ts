@@ -93,7 +93,7 @@ export interface TrainerOptions {
    * State in the checkpoint that the models were loaded from. @default the state of a new trainer
    */
   readonly state?: TrainerState;
-  /** Existing folder in which checkpoint folders are created. */
+  /** Existing folder that gets the checkpoint folders. */
   readonly jobDirectory: string;
   /** Milliseconds of waiting for experiences after which a message is logged, repeatedly. */
   readonly maxReadTimeoutMs: number;

@@ -27,7 +27,7 @@ interface DebugArguments extends FileOptions, PluginOptions {
   readonly disableOverwrite?: boolean;
   readonly enableProfiling?: boolean;
   readonly newestCheckpoint?: boolean;
-  /** Path to which the HTML page of the profile is written. */
+  /** Path of the profile's HTML page. */
   readonly outputFile?: string;
   readonly port?: string;
 }

@@ -79,7 +79,7 @@ export async function viewRecords(
 
 /**
  * Serves the studio until Ctrl-C.
- * @param query parameters of the printed address, which select a page
+ * @param query parameters that select a page in the printed address
  */
 async function serveStudio(
   runs: string | readonly RunPlace[],

@@ -132,7 +132,7 @@ function isFound({ id, notes: { tags, note } }: RunSummary, search: string): boo
 
 interface RunRowProps {
   readonly run: RunSummary;
-  /** Folder of the group, which is shown above the row; empty in a group of one run. */
+  /** Folder of the group, shown above the row; empty in a group of one run. */
   readonly folder: string;
   readonly isPicked: boolean;
   readonly onPick: (id: string) => void;

@@ -119,7 +119,7 @@ function seriesOf(curves: readonly RunCurve[], element: HTMLElement): uPlot.Seri
   );
 }
 
-/** Bands between the low and high ends of intervals, which are adjacent series. */
+/** Bands between the low and high ends of intervals. The two ends are adjacent series. */
 function bandsOf(curves: readonly RunCurve[], element: HTMLElement): uPlot.Band[] {
   let end = 0;
   return curves.flatMap(({ curve }, i): uPlot.Band[] => {

@@ -1,6 +1,6 @@
 /**
- * Interface of a storage driver of the experience store, which stores rows. Queue, leases and waits
- * are in lease-store.ts.
+ * Interface of a storage driver, which stores the rows of the experience store. Queue, leases and
+ * waits are in lease-store.ts.
  */
 import type { Experience } from '@trinity-rft/core';
 import type { JsonState } from '@trinity-rft/core/store';

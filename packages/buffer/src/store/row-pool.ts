@@ -1,4 +1,4 @@
-/** Pools of rows that wait for a trainer, which choose the rows of the next batch. */
+/** Pools of rows that wait for a trainer. A pool chooses the rows of the next batch. */
 import { pickBatch, type BatchRequest, type PickedRows, type RowLimits } from './pick-batch.js';
 import type { StoredRow } from './row-driver.js';
 import type { Grant, Use, RecordedStep } from './row-driver.js';

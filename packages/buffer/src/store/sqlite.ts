@@ -81,7 +81,7 @@ export function openSqliteRows(
     const unlock = lock(path, suffix);
     try {
       const database = openDatabase(path);
-      // The checksums of rows do not cover the indices, by which used experiences are found.
+      // The checksums of rows do not cover the indices, which are used to find used experiences.
       if (suffix === undefined) assertIntact(database, damagedStore);
       const rows = sqliteRows(database, { ...options, path, release: unlock });
       if (owner) claim(database, path, owner);

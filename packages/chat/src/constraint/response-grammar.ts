@@ -45,7 +45,7 @@ export interface WritingStyle {
   readonly thinkMarkers?: readonly [open: string, close: string];
   /** Syntax of tool calls; undefined if tool calls cannot be parsed or cannot be forced. */
   readonly call: CallSyntax | undefined;
-  /** Ids of the control tokens, which plain text never contains, by the token's text. */
+  /** Ids of the control tokens, keyed by their text. Plain text never contains these tokens. */
   readonly controlTokens: ReadonlyMap<string, number>;
 }
 

@@ -58,7 +58,7 @@ export function promptOptionsKey({
   return `${enableThinking}${switches}${tools ? toolsKey(tools) : ''}`;
 }
 
-/** Cache of the keys of tools, which are long and needed several times per call. */
+/** Cache of the keys of tools. The keys are long, and needed several times per call. */
 const toolsKeys = new WeakMap<readonly ToolDefinition[], string>();
 
 function toolsKey(tools: readonly ToolDefinition[]): string {

@@ -33,8 +33,8 @@ export interface LedgerPrompt {
   /** Number of messages whose reasoning was restored. */
   readonly restored: number;
   /**
-   * Number of tool calls in the last turn whose arguments were not JSON and were replaced by the
-   * agent, usually by `{}`.
+   * Number of tool calls in the last turn whose arguments were not JSON, so that the agent replaced
+   * them, usually with `{}`.
    */
   readonly replacedArguments: number;
   /**

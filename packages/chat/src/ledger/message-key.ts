@@ -50,7 +50,7 @@ const canonicals = new LRUCache<string, string>({
   memoMethod: (text) => canonical(text),
 });
 
-/** Ids of a message's tool calls, which identify the turn that made the calls. */
+/** Ids of a message's tool calls. They identify the turn that made the calls. */
 export function callIds(message: NormalMessage): string {
   return message.tool_calls?.map(({ id }) => id).join(' ') ?? '';
 }

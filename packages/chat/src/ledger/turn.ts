@@ -31,7 +31,7 @@ export interface RecordedTurn {
   readonly completion: Int32Array;
   /** True if the token limit ended the turn, so that it has no stop token. */
   readonly truncated: boolean;
-  /** The recorder's number for the turn, which is returned as {@link LedgerPrompt.continues}. */
+  /** The recorder's number for the turn; returned as {@link LedgerPrompt.continues}. */
   readonly call?: number;
 }
 

@@ -12,7 +12,7 @@ export const defaultEngineName = (engines: EngineFactsTable): string =>
 
 type Names = [string, ...string[]];
 
-/** Returns the names for which the table has no engine. */
+/** Returns the names that have no engine in the table. */
 const missing = (engines: EngineFactsTable, names: readonly string[]): readonly string[] =>
   names.filter((name) => !Object.hasOwn(engines, name));
 

@@ -32,7 +32,7 @@ export interface StatusEffect extends StatusOptions {
 }
 
 /**
- * Effect of a key. `In` is the type of the key's value in YAML, which is null if the key is not
+ * Effect of a key. `In` is the type of the key's value in YAML. The value is null if the key is not
  * set.
  */
 export type Effect<In = never> =

@@ -44,7 +44,7 @@ export interface ProblemReport extends SourcePosition {
   readonly fix: string;
 }
 
-/** Words with which advice begins in messages. */
+/** First words of advice in messages. */
 const advice =
   'Add|Ask|Build|Change|Check|Choose|Clear|Close|Copy|Create|Declare|Delete|Did you mean|Drop|Either|End|Expected|Export|Fix|Give|Install|Keep|Lower|Move|Name|Open|Pass|Put|Quote|Raise|Relative paths|Remove|Rename|Replace|Restore|Run|Sample|Save|Set|Shorten|Start|Train|Use|Wait|Write';
 const fixes = [

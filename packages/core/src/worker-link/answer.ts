@@ -1,4 +1,4 @@
-/** The answering side of a link, which executes the called methods and sends the replies. */
+/** The answering side of a link. It executes the called methods and sends the replies. */
 import type { MessagePort, Transferable } from 'node:worker_threads';
 import type { CallerMessages, CallMessage, MethodTable, Reply, ResultOf } from './protocol.js';
 

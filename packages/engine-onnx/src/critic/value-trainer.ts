@@ -22,8 +22,8 @@ export class ValueTrainer extends GraphTrainer<GraphKind> {
   }
 
   /**
-   * Computes the value of the position before each response token, which is the state from which
-   * the token was sampled. Temperatures have no effect.
+   * Computes the value of the position before each response token. This position is the state from
+   * which the token was sampled. Temperatures have no effect.
    * @throws EngineError naming the row when it cannot be read or its value is not finite
    */
   async forward(batch: TokenBatch): Promise<ValuePass> {

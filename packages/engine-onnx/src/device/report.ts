@@ -24,8 +24,8 @@ export const tolerances = {
 } as const;
 
 /**
- * Minimum speed-up at which the GPU is used. With a smaller speed-up, a different load on the
- * machine could make the CPU faster.
+ * Minimum speed-up for using the GPU. With a smaller speed-up, a different load on the machine
+ * could make the CPU faster.
  */
 const leastSpeedup = 1.5;
 

@@ -20,7 +20,7 @@ export interface NewAdapters {
   readonly seed?: number;
 }
 
-/** Existing adapters: a folder in the layout of PEFT, which defines rank, scale and layers. */
+/** Existing adapters: a folder in PEFT's layout. The folder defines rank, scale and layers. */
 export interface StoredAdapters {
   readonly path: string;
 }

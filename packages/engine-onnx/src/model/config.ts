@@ -132,8 +132,8 @@ export interface ModelConfig {
   /** Width of one head; even. */
   readonly headDim: number;
   /**
-   * Width of the first part of a head, which is rotated by the position; even. @default {@link
-   * headDim}
+   * Width of a head's first part, the part that is rotated by the position; even.
+   * @default {@link headDim}
    */
   readonly rotaryDim?: number;
   readonly intermediateSize: number;

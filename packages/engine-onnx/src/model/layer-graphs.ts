@@ -77,7 +77,7 @@ export function layerGraph(
   return graph.record();
 }
 
-/** Builds the gradient graph of one layer, which also computes the forward pass again. */
+/** Builds the gradient graph of one layer. The graph also computes the forward pass again. */
 export function layerGradientGraph(
   config: ModelConfig,
   layer: number,

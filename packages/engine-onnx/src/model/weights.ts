@@ -64,10 +64,7 @@ export class WeightBuffers {
     this.#training = runtime.set(specs, initial);
   }
 
-  /**
-   * Weights with which the next gradients are computed, once {@link settled}. Valid until the next
-   * step.
-   */
+  /** Weights for computing the next gradients, once {@link settled}. Valid until the next step. */
   get training(): ArraySet {
     return this.#training;
   }

@@ -1,4 +1,4 @@
-/** Validates sampling options and adds defaults, which gives a plan for one request. */
+/** Validates sampling options and adds defaults. The result is a plan for one request. */
 import { ModelError } from '@trinity-rft/core';
 import type { SamplingOptions, TextGrammar } from '@trinity-rft/core/engine';
 

@@ -95,7 +95,7 @@ export function completeConfig(partial: NewModelConfig): ModelConfig {
   const family = partial.family ?? 'qwen3';
   return {
     family,
-    // Three times the width, rounded up to a multiple of 32, which is about the ratio in models of
+    // Three times the width, rounded up to a multiple of 32. This is about the ratio in models of
     // these families.
     intermediateSize: Math.ceil((3 * partial.hiddenSize) / 32) * 32,
     kvHeads: partial.heads,

@@ -316,7 +316,7 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Restores the `optimizer` of a checkpoint, which is not copied, or starts with new moments. The
+   * Restores the `optimizer` of a checkpoint without copying it, or starts with new moments. The
    * accumulated gradient is dropped.
    */
   restore(optimizer?: OptimizerState): void {

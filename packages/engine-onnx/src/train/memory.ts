@@ -167,7 +167,7 @@ export function forwardCost(config: ModelConfig): MemoryCost {
     bytes * (rows * time * transientPerLayer(config, time) + headCost(config, picked));
 }
 
-/** Estimates the memory of a backward pass, for which the activations of every layer are kept. */
+/** Estimates the memory of a backward pass, including the kept activations of every layer. */
 export function backwardCost(config: ModelConfig): MemoryCost {
   return (rows, time, picked) =>
     bytes *

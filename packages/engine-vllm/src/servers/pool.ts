@@ -68,9 +68,7 @@ export function createPool(options: PoolOptions): Pool {
   let weights = options.started;
   let expected: ArrayLike<number> | undefined;
   let moving = Promise.resolve();
-  /**
-   * Ends the report of an outage, which all waiting calls share; undefined if there is no outage.
-   */
+  /** Ends the outage report that all waiting calls share; undefined if there is no outage. */
   let endOutage: (() => void) | undefined;
   let changed = Promise.withResolvers<void>();
 

@@ -1,6 +1,6 @@
 /**
- * Kernels in WGSL. The source of a kernel does not depend on sizes; a call adds the sizes with
- * which the kernel is dispatched.
+ * Kernels in WGSL. The source of a kernel does not depend on sizes; a call adds the sizes for
+ * dispatching the kernel.
  */
 
 /**

@@ -133,7 +133,7 @@ interface Pause {
 class Circuit implements EnvironmentCircuit {
   readonly #environment: string;
   readonly #options: CircuitOptions;
-  /** Tasks to which the latest consecutive failures belong. */
+  /** Tasks of the latest consecutive failures. */
   readonly #tasks = new Set<Task>();
   /** Tasks in progress. Cleared whenever the environment answers an attempt of any task. */
   readonly #alone = new Set<Task>();

@@ -401,7 +401,7 @@ export function reportFailure(
   });
 }
 
-/** Maximum number of stack frames per message, and of different places per logger. */
+/** Maximum numbers of stack frames per message, and of different places per logger. */
 const [mostFrames, mostPlaces] = [3, 100];
 const shownPlaces = new WeakMap<Logger, Set<string>>();
 const notOwnCode = /\(?node:|[\\/]node_modules[\\/]|[\\/]packages[\\/][\w-]+[\\/](?:src|dist)[\\/]/;

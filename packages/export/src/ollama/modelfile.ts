@@ -1,4 +1,4 @@
-/** The Modelfile from which `ollama create` builds a model. */
+/** The Modelfile that `ollama create` builds a model from. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { promptFormatOf } from './prompt-formats.js';
 

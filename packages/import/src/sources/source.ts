@@ -57,7 +57,7 @@ export function readPrompt(value: unknown): readonly ChatMessage[] {
   return readPrompt(prompt[key]);
 }
 
-/** Keys by which an object is recognised as a message or a wrapped conversation. */
+/** Keys that identify an object as a message or a wrapped conversation. */
 const wrapperKeys = ['role', 'messages', 'choices', 'generations', 'kwargs'];
 
 /**

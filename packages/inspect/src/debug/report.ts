@@ -24,7 +24,7 @@ export interface WorkflowDebugReport {
   readonly experiences: readonly Experience[];
   readonly reward?: number;
   readonly metrics: Metrics;
-  /** Error with which the attempt failed. */
+  /** Error of the attempt, if it failed. */
   readonly error?: Error;
   /** Warnings of the configuration, and log messages of model and workflow. */
   readonly notices: readonly string[];

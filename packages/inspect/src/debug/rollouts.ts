@@ -44,7 +44,8 @@ export interface Rollouts {
 /**
  * Opens the model that the run would start from, and the auxiliary models of the first stage that
  * explores. Neither reads nor writes the run's folder.
- * @throws ConfigError, TaskError when model, data or auxiliary models cannot be used
+ * @throws ConfigError when the model or an auxiliary model cannot be used; TaskError when the data
+ * cannot be used
  */
 export async function openRollouts(options: RolloutsOptions): Promise<Rollouts> {
   const { config, workflows, engines, logger = silentLogger, clock } = options;

@@ -20,7 +20,7 @@ export interface ServedModel {
   readonly model: string;
   readonly maxModelLen: number;
   readonly policyVersion: number;
-  /** Address for debug runs, which takes and returns token ids. */
+  /** Address for debug runs. Requests and answers contain token ids. */
   readonly samplerURL: string;
   readonly samplerKey: string;
   /** Address of the OpenAI routes. */

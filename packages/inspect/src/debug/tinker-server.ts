@@ -23,7 +23,7 @@ interface ServedTinker extends TinkerServer {
   readonly apiKey: string;
   /** Name that clients pass as `base_model`. */
   readonly model: string;
-  /** Folder in which weights are saved. */
+  /** Folder for saved weights. */
   readonly directory: string;
 }
 

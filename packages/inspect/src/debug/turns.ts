@@ -23,7 +23,7 @@ export interface Turn {
   readonly answers: readonly TurnAnswer[];
   /** Version of the weights; absent if the call failed. */
   readonly policyVersion?: number;
-  /** Error with which the call failed. */
+  /** Error of the call, if it failed. */
   readonly error?: string;
 }
 

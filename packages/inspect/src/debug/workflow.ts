@@ -41,7 +41,7 @@ export interface DebugWorkflowOptions extends DebugOptions {
 /**
  * Runs the first task once. Errors of the workflow are part of the report. Writes nothing into the
  * run's own folder.
- * @throws ConfigError, TaskError when there is nothing to run
+ * @throws ConfigError when the configuration cannot be used; TaskError when there is no task to run
  */
 export async function debugWorkflow(options: DebugWorkflowOptions): Promise<WorkflowDebugReport> {
   const { overwrite = true, profile = false, clock = systemClock } = options;

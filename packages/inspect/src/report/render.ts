@@ -90,7 +90,7 @@ function countText(log: readonly string[]): string | undefined {
 }
 
 const endPlot = { width: 60, height: 6 };
-/** Verdicts for which no cause is shown. */
+/** Verdicts that are shown without a cause. */
 const good: ReadonlySet<unknown> = new Set(['learned', 'notEvaluated']);
 
 /**

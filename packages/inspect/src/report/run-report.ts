@@ -17,7 +17,7 @@ export interface StageReport {
   readonly log: readonly string[];
   /** Text of `failure.txt`, if the last attempt failed. */
   readonly failure?: string;
-  /** Newest checkpoint, and the train step after which it was written. */
+  /** Newest checkpoint, and the train step that it was written after. */
   readonly checkpoint?: { readonly directory: string; readonly step: number };
 }
 

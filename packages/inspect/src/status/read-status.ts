@@ -77,7 +77,7 @@ function placeOfFolder(folder: string): Place {
   return url.includes('://') ? { ...there, advice: passwordAdvice } : there;
 }
 
-/** Possible names `project/group/name` of a folder, which may have more or fewer parts. */
+/** Possible names `project/group/name` of a folder. A name may have more or fewer parts. */
 function endings(folder: string): readonly string[] {
   const parts = folder.split(path.sep).filter((part) => part !== '');
   return [2, 3, 4, 5].map((count) => parts.slice(-count).join('/'));

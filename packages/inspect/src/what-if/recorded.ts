@@ -1,6 +1,4 @@
-/**
- * Reads the newest rollouts of a recorded run, and the algorithm with which the run was started.
- */
+/** Reads the newest rollouts of a recorded run, and the algorithm that the run was started with. */
 import type { Experience } from '@trinity-rft/core';
 import type { ExperienceRows } from '@trinity-rft/core/store';
 import type { Variant } from './variant.js';

@@ -1,6 +1,6 @@
 /**
- * Reads and writes `end.json`, in which `trinity status` finds how the last process of a training
- * run ended.
+ * Reads and writes `end.json`, where `trinity status` finds how the last process of a training run
+ * ended.
  */
 import { readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';

@@ -35,7 +35,7 @@ export interface EndpointServerOptions {
    */
   readonly score?: ScoreRun;
   /**
-   * Key with which `POST /v1/rewards` may score every run by its id. Requires `score`.
+   * Key whose holder may score any run by the run's id at `POST /v1/rewards`. Requires `score`.
    * @default that path gives 404
    */
   readonly rewardKey?: string | undefined;

@@ -50,7 +50,7 @@ export interface TinkerEngineOptions {
   /** True if the training run samples on the server. @default true */
   readonly samples?: boolean;
   /**
-   * Optimizer settings with which the server's precision is tested.
+   * Optimizer settings for testing the server's precision.
    * @default the defaults of `TrainEngine.step`, with learning rate 1e-5
    */
   readonly optimizer?: Pick<OptimizerOptions, 'learningRate' | 'betas'>;

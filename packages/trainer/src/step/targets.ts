@@ -41,7 +41,7 @@ export interface Targets {
   readonly metrics: Metrics;
 }
 
-/** Model outputs from which targets are computed, without the log-probabilities of the policy. */
+/** Model outputs for computing targets, without the log-probabilities of the policy. */
 type TargetOutputs = Pick<ModelOutputs, 'entropy' | 'necs' | 'refLogprobs' | 'critic'>;
 
 /**

@@ -49,7 +49,7 @@ export interface Candidate {
   close(): Promise<void>;
 }
 
-/** @throws ConfigError or TaskError if the model or the data set is invalid */
+/** @throws ConfigError if the model is invalid; TaskError if the data set is invalid */
 export async function openCandidate(
   model: TunerModelConfig,
   options: CandidateOptions,

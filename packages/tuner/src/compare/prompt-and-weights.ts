@@ -123,7 +123,8 @@ const pairs = [
 
 /**
  * Runs every row once per variant, with the same seeds for local models. Nothing is trained.
- * @throws InvalidFunctionError, ConfigError or TaskError for invalid functions, models or data
+ * @throws InvalidFunctionError for invalid functions; ConfigError for invalid models; TaskError for
+ * invalid data
  */
 export async function comparePromptAndWeights<
   Row = RawTask,

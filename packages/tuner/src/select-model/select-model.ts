@@ -1,4 +1,4 @@
-/** `selectModel`: finds the model with which a workflow earns the highest reward. */
+/** `selectModel`: finds the model that earns a workflow the highest reward. */
 import {
   ConfigError,
   describeError,

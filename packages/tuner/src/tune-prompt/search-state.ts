@@ -1,4 +1,4 @@
-/** State of a prompt search in one file, from which an interrupted search continues. */
+/** State of a prompt search in one file. An interrupted search continues from this file. */
 import { hash } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import type { Components, Played } from './play-rows.js';
 
 export interface Candidate {
   readonly components: Components;
-  /** Index of the candidate from which this one was derived; undefined for the first candidate. */
+  /** Index of the candidate that this one was derived from; undefined for the first candidate. */
   readonly parent?: number;
   /** Results, keyed by the index of the row. */
   readonly played: Record<number, Played>;

@@ -11,7 +11,7 @@ import { meanReward, saveState, type Candidate, type SearchState } from './searc
 
 export interface SearchOptions {
   readonly rows: readonly RawTask[];
-  /** Indices of the rows by which candidates are compared. */
+  /** Indices of the rows for comparing candidates. */
   readonly selection: readonly number[];
   /** Indices of the rows that the proposer sees. */
   readonly feedback: readonly number[];

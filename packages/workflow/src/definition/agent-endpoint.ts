@@ -29,7 +29,7 @@ export interface EndpointAddress {
 }
 
 /**
- * Address and key with which an agent calls the model of its rollout. If a framework has a setting
+ * Address and key that an agent uses to call the model of its rollout. If a framework has a setting
  * for retries, retries are off, because the explorer retries whole rollouts.
  */
 export interface AgentEndpoint extends EndpointAddress {

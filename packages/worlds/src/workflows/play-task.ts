@@ -15,7 +15,8 @@ import { judgeOf } from './judge.js';
  * Plays the task once. Every model call becomes an experience with the episode's reward, the turn
  * as its step, and the inputs of step-wise algorithms: `info.step_reward`, and
  * `info.env_state_hash` if the environment has state keys.
- * @throws EnvironmentError, TaskError or ModelError if the environment, the row or the model fails
+ * @throws EnvironmentError if the environment fails; TaskError if the row is invalid; ModelError if
+ * the model fails
  */
 export async function playTask(
   context: WorkflowContext,

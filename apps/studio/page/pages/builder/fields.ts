@@ -21,7 +21,7 @@ type FieldKind = 'choice' | 'number' | 'text' | 'yaml';
 export interface Field {
   readonly name: string;
   readonly path: KeyPath;
-  /** Key path in the notation of {@link showPath}, which messages of checks use. */
+  /** Key path in the notation of {@link showPath}, as in messages of checks. */
   readonly key: string;
   readonly about: string;
   readonly kind: FieldKind;

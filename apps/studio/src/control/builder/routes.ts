@@ -91,7 +91,7 @@ function lazily<T>(make: () => Promise<T>): () => Promise<T> {
 const checkMs = 60_000;
 
 /**
- * Returns the configuration with which the run was started. Only this file is checked, because a
+ * Returns the configuration that the run was started with. Only this file is checked, because a
  * check loads plugins.
  * @throws ConfigError if the run recorded no configuration, or if the file is not below `root` or
  * now writes to another folder

@@ -9,7 +9,7 @@ export interface TrinityCommand {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Name of the variable with the key of the studio, which started processes must not get. */
+/** Name of the variable with the studio's key. Started processes must not get this variable. */
 const ownVariable = 'TRINITY_STUDIO_KEY';
 
 export const environmentOf = (env: TrinityCommand['env']): NodeJS.ProcessEnv =>

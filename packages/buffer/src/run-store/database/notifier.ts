@@ -1,4 +1,4 @@
-/** Wake-up signal, with which a process that commits a change wakes processes that wait. */
+/** Wake-up signal. A process that commits a change wakes waiting processes with it. */
 
 export interface Notifier {
   /** Signals that something was committed. */

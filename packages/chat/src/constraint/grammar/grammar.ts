@@ -5,8 +5,8 @@ export type Sequence = readonly GrammarSymbol[];
 
 export interface GrammarBuilder {
   /**
-   * Adds a rule with these alternatives. Returns the number of the rule, by which sequences refer
-   * to it.
+   * Adds a rule with these alternatives. Returns the number that sequences use to refer to the
+   * rule.
    */
   rule(alternatives: readonly Sequence[]): number;
   /** Adds a rule that is defined later. Its definition can then refer to the rule itself. */

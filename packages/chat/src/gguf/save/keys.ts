@@ -1,5 +1,5 @@
 /**
- * Metadata of a model: a description of the file, and the sizes from which llama.cpp builds its
+ * Metadata of a model: a description of the file, and the sizes that llama.cpp needs to build its
  * graph.
  */
 import { f32, text, u32, type TypedValue } from '../file/typed-value.js';

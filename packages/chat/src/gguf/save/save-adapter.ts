@@ -11,7 +11,7 @@ import { arranged, fileName, partsOf, reorderedHeads } from './tensors.js';
 export interface SaveGgufAdapterOptions extends ModelCard {
   /** Parsed `adapter_config.json`. */
   readonly adapter: Json;
-  /** Parsed `config.json` of the model to which the adapter belongs. */
+  /** Parsed `config.json` of the model that the adapter belongs to. */
   readonly config: Json;
   /** Tensors of `adapter_model.safetensors` by their names. */
   readonly weights: WeightSource;

@@ -79,7 +79,7 @@ function planOne(
   const { normOffset } = config.family;
   return {
     name: fileName(parsed, part),
-    // Drops the dimension of size 1 of a convolution, which is for the single input of a channel.
+    // Drops the dimension of size 1 of a convolution. It is for the single input of a channel.
     shape: shape.length === 3 ? shape.filter((_, axis) => axis !== 1) : shape,
     sources: [name],
     ...(parsed.layer !== undefined && { layer: parsed.layer }),

@@ -158,7 +158,7 @@ export interface PartConfig {
 export interface AlgorithmConfig extends Resolved<ReturnType<typeof algorithmSection>> {
   /** Kind of the rows to train on. */
   readonly schema: DataSchema;
-  /** Number of rollouts per task, which is the group size. 1 for supervised data. */
+  /** Number of rollouts per task: the group size. 1 for supervised data. */
   readonly repeatTimes: number;
   /** True if the algorithm learns from rollouts instead of supervised data. */
   readonly needsRollouts: boolean;
@@ -416,7 +416,7 @@ export interface AuxiliaryModelConfig extends Inherited<
   Resolved<ReturnType<typeof auxiliaryModelItem>>,
   ModelConfig
 > {
-  /** Name by which workflows refer to the model. */
+  /** Name that workflows use for the model. */
   readonly name: string;
   readonly source: AuxiliarySource;
 }

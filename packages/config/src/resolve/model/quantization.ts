@@ -1,4 +1,4 @@
-/** Checks that a stage can use the weights with which it starts. */
+/** Checks that a stage can use the weights that it starts with. */
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import type { Disk } from '../base/disk.js';

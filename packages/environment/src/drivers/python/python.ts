@@ -40,7 +40,7 @@ export function script(): string {
  * Opens a Python environment. Starts the first process immediately, to report a missing package
  * early.
  * @param program command that speaks the protocol of python/bridge.py
- * @throws EnvironmentError, and ConfigError if the program or a module is missing
+ * @throws ConfigError if the program or a module is missing; EnvironmentError for other failures
  */
 export async function openBridged(args: PythonArgs, program: BridgeOptions): Promise<Environment> {
   const { kind, name = null, config, processes } = args;

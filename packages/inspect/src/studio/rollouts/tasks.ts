@@ -18,7 +18,7 @@ const pauses = 20;
 
 /** Row of a task set, with its first and its latest visit. */
 interface TaskCourse {
-  /** Rollout from which the question is read. */
+  /** Rollout that the question is read from. */
   readonly rollout: number;
   /** Number of explore steps with the task. */
   readonly times: number;

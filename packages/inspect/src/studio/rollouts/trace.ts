@@ -5,7 +5,7 @@ import { finishReasonOf, rolloutCalls, rolloutOf, type ReadCall } from './rollou
 import type { RolloutStore } from './store.js';
 import { answerOf, askedIn, spokenBy } from './texts.js';
 
-/** Maximum lengths of the question and the answer, and of the text of a turn. */
+/** Maximum length of the question and the answer, and maximum length of a turn's text. */
 const [longestText, longestPreview] = [20_000, 200];
 
 /**

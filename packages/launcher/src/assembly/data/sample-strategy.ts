@@ -45,7 +45,8 @@ const strategies: Readonly<Record<string, OpenStrategy>> = {
 
 /**
  * Opens the sample strategy that the configuration names.
- * @throws TaskError, BufferError when an expert buffer cannot be used
+ * @throws TaskError when a file of experts cannot be used; BufferError when a store of experts
+ * cannot be opened
  */
 export function openSampling(
   stage: StageConfig,

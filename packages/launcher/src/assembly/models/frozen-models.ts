@@ -144,7 +144,8 @@ interface StartWeights {
 
 /**
  * Returns the weights of version 0 of the stage with this index. Downloads nothing.
- * @throws ConfigError, CheckpointError if the weights do not exist
+ * @throws ConfigError if the configured model is missing or incomplete; CheckpointError if the
+ * previous stage has no valid last checkpoint
  */
 export async function startWeights(
   { config: given, engines }: { readonly config: ResolvedConfig; readonly engines: EngineTable },

@@ -13,7 +13,8 @@ import { listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
 
 /**
  * Returns the folder with the weights of version 0 of the stage.
- * @throws ConfigError, CheckpointError if the folder does not exist
+ * @throws ConfigError if the configured model is missing or incomplete; CheckpointError if the
+ * previous stage has no valid last checkpoint
  */
 export async function startModelOf(config: ResolvedConfig, stage: StageConfig): Promise<string> {
   if (!stage.model.fromPreviousStage) return resolveModelFolder(stage);

@@ -1,4 +1,4 @@
-/** The text with which a sampler proves that it has the weights of the trainer. */
+/** Text that a sampler scores to prove that it has the weights of the trainer. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { TrainEngine } from '@trinity-rft/core/engine';
 import type { DeliveryProbe } from '@trinity-rft/core/store';

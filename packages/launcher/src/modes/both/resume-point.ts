@@ -1,4 +1,4 @@
-/** Finds the point from which a stopped training run continues. */
+/** Finds the point where a stopped training run continues. */
 import type { SynchronizerConfig } from '@trinity-rft/config';
 import type { ExplorerState } from '@trinity-rft/explorer';
 import type { Checkpoint } from '@trinity-rft/trainer';

@@ -13,7 +13,7 @@ export interface Supervised extends Pick<
   'explorer' | 'trainer' | 'synchronizer' | 'point' | 'stop'
 > {
   readonly store: ExperienceStore;
-  /** State from which the explorer continues. */
+  /** State that the explorer continues from. */
   readonly state: ExplorerState | undefined;
   /** Aborts when the user interrupts the training run. */
   readonly interrupt: AbortSignal;

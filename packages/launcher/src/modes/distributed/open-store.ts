@@ -18,8 +18,8 @@ interface StoreOptions {
    */
   readonly hasBegun?: boolean;
   /**
-   * True to start over if the store has an earlier training run of this name, which is kept under
-   * another name.
+   * True to start over if the store has an earlier training run of this name. The earlier run is
+   * kept under another name.
    * @default false
    */
   readonly newRun?: boolean;

@@ -41,7 +41,7 @@ export async function resumeTraining(
 
 export interface TrainHere extends Omit<TrainerParts, 'totalSteps'> {
   readonly transport: StageTransport;
-  /** Train step of the checkpoint from which training continues. */
+  /** Train step of the checkpoint that training continues from. */
   readonly from: number;
   /** Signal that stops the training after the current step, with a checkpoint. */
   readonly signal: AbortSignal;

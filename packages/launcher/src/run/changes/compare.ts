@@ -1,4 +1,4 @@
-/** Compares settings with the settings with which a training run was last started. */
+/** Compares settings with those that a training run was last started with. */
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Settings } from '../../assembly/settings.js';

@@ -1,6 +1,6 @@
 /**
- * Reads and writes `settings.json`, the settings with which the stages of a training run were last
- * started.
+ * Reads and writes `settings.json`, the settings that the stages of a training run were last
+ * started with.
  */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -7,7 +7,7 @@ import { currentRun } from '@trinity-rft/explorer/internal';
 import { startWatchdog } from './watchdog.js';
 
 export interface GuardOptions {
-  /** File to which a report of an early end is written. */
+  /** File for the report of an early end. */
   readonly failureFile: string;
   /** The longest time that an attempt may take, in ms. */
   readonly maxTimeoutMs: number;
