@@ -1,4 +1,4 @@
-/** Requests to the server, and its events. */
+/** Functions that send requests to the server, and the server's events. */
 import type { RunEvent } from '@trinity-rft/inspect/studio/interface';
 import { createParser } from 'eventsource-parser';
 

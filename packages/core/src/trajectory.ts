@@ -74,7 +74,7 @@ export function mergeCalls(experiences: readonly Experience[]): MergedCalls {
   };
 }
 
-/** Calls in order, each of which continues the previous call; never empty. */
+/** The calls in order, each of which continues the previous call; never empty. */
 type Chain = Experience[];
 
 function longestContinued(chains: readonly Chain[], call: Experience): Chain | undefined {

@@ -1,4 +1,4 @@
-/** Groups whose rewards arrive after their explore step. They become part of a later step. */
+/** The groups whose rewards arrive after their explore step. They become part of a later step. */
 import { type Experience, type Metrics, withFields } from '@trinity-rft/core';
 import type { LateRewards, PendingGroup } from '@trinity-rft/core/store';
 import type { ExplorerOptions } from './explorer-options.js';

@@ -12,7 +12,7 @@ import { trimJsonl } from './trim-jsonl.js';
 export interface JsonlSinkOptions {
   /** Path of the file. The file and its folder are created if necessary. */
   readonly path: string;
-  /** Steps up to which existing records are kept. @default all records are kept */
+  /** The last step, per role, whose existing records are kept. @default all records are kept */
   readonly resume?: ResumePoint;
   /** Receives one warning per metric that is not a finite number. @default no logger */
   readonly logger?: Pick<Logger, 'warn'>;

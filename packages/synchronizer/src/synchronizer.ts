@@ -53,8 +53,8 @@ export interface Synchronizer {
   setTrainerWaiting(waiting: boolean): void;
   trainerStopped(): void;
   /**
-   * Reports that the trainer or the explorer failed. Waits of the other one then reject with a
-   * SyncError whose cause is `error`.
+   * Reports a failure of the trainer or the explorer. All current and later waits then reject with
+   * a SyncError whose cause is `error`.
    */
   fail(error: Error): void;
   /** Resolves when no weights are being moved. */

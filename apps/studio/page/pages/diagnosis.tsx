@@ -81,7 +81,7 @@ function Found({ run, finding }: FoundProps) {
 
 type Filter = NonNullable<Finding['rollouts']>;
 
-/** Links to rollouts that show a finding, if the rule names any. */
+/** Shows links to the rollouts of a finding, if the rule names any. */
 function Shown({ run, rollouts }: { readonly run: string; readonly rollouts: Filter }) {
   const { ids = [] } = rollouts;
   if (!isFilter(rollouts) && ids.length === 0) return null;

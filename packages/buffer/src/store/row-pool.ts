@@ -17,7 +17,7 @@ export interface RowPool {
   add(rows: readonly StoredRow[]): void;
   /** Returns rows to their old place. */
   putBack(grant: Grant): void;
-  /** Reports that a train step has used the rows. */
+  /** Settles a grant whose rows a train step has used. */
   settle(grant: Grant, use: Use): void;
   /** Replaces the contents, and the recorded train steps that are repeated first. */
   reset(rows: readonly StoredRow[], recorded?: readonly RecordedStep[]): void;

@@ -29,7 +29,7 @@ export interface RowQueue {
   add(rows: readonly StoredRow[]): void;
   /** Returns rows to their old place. */
   putBack(grant: Grant): void;
-  /** Reports that a train step has used the rows. */
+  /** Settles a grant whose rows a train step has used. */
   settle(grant: Grant, use: Use): void;
   /** Replaces the contents of the queue with these rows. */
   reset(rows: readonly StoredRow[], recorded?: readonly RecordedStep[]): void;

@@ -21,7 +21,7 @@ interface Budget {
  */
 export const mostSteps = 20_000_000;
 
-/** Steps for creating a scope, as each loop iteration and each macro call does. */
+/** Number of steps for creating a scope, as each loop iteration and each macro call does. */
 const scopeSteps = 20;
 
 export function newScope(outer: Scope): Scope {

@@ -62,7 +62,7 @@ function split(text: string, separator: Value, limit: number): readonly string[]
 }
 
 /**
- * Splits at white space. As in Python, the rest after the last split keeps its trailing white
+ * Splits at white space. As in Python, the text after the last split keeps its trailing white
  * space.
  */
 function splitSpaces(text: string, limit: number): readonly string[] {

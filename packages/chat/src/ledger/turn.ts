@@ -7,7 +7,7 @@ import { callIds, messageSteps } from './message-key.js';
 export interface Place {
   /** Places by the {@link messageSteps} of the next message; undefined if there are none yet. */
   next: Map<string, Place> | undefined;
-  /** Turns that were sampled from exactly the messages before this place. */
+  /** The turns that were sampled from exactly the messages before this place. */
   readonly turns: Turn[];
 }
 

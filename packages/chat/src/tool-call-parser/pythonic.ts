@@ -1,4 +1,7 @@
-/** Calls as a Python list: `[f(a=1, b='x'), g()]`, as Llama 3.2, Llama 4 and ToolACE write them. */
+/**
+ * Tool calls as a Python list: `[f(a=1, b='x'), g()]`, as Llama 3.2, Llama 4 and ToolACE write
+ * them.
+ */
 import { dumps } from '../jinja/spelling.js';
 import type { Value } from '../jinja/values.js';
 import { PythonReader } from './python-literal.js';

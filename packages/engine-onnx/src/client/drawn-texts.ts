@@ -20,7 +20,7 @@ export class DrawnTexts {
   }
 
   /**
-   * Records that the sampler has switched to other weights.
+   * Called after the sampler has switched to other weights.
    * @param own true if `version` names the weights that were published last
    */
   adopted(version: number, own: boolean): void {
@@ -28,7 +28,7 @@ export class DrawnTexts {
       this.#begin(own ? version : undefined);
   }
 
-  /** Records that the training weights changed. */
+  /** Called after the training weights changed. */
   trained(): void {
     this.#arePublished = false;
     this.#begin(undefined);

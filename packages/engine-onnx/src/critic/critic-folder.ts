@@ -22,7 +22,7 @@ export async function openCriticFolder(directory: string): Promise<ModelFolder> 
 
 /**
  * Returns the text of a critic's `config.json`. Sets the class, a single label and a dropout of 0,
- * because transformers' default is 0.1. The rest of the text is unchanged.
+ * because transformers' default is 0.1. All other settings are unchanged.
  */
 export function criticConfigText(configText: string, family: ModelFamily): string {
   const keys = {

@@ -1,4 +1,4 @@
-/** Waits with a deadline, and the errors that end such a wait. */
+/** Functions that wait with a deadline, and the errors that end such a wait. */
 import { EnvironmentError, type Clock, CancelledError, systemClock } from '@trinity-rft/core';
 
 export interface Patience {

@@ -36,14 +36,14 @@ export interface Answered {
   readonly reward: number;
   /** Number of rollouts that did not fail. */
   readonly runs: number;
-  /** Answers of the calls of the first rollout. */
+  /** The answers to the calls of the first rollout. */
   readonly answers: readonly string[];
   /** Reasons that the reward function gave for the answer. */
   readonly reasons: readonly string[];
 }
 
 /**
- * Answers of the evaluations of a stage, set by set; empty if none are recorded.
+ * Returns the answers in the evaluations of a stage, set by set; empty if none are recorded.
  * @param tokenizerFolder folder of a tokenizer, which also decodes tool calls. @default the
  * recorded texts
  */

@@ -172,7 +172,7 @@ const noCheckpoint = (): ConfigError =>
 /** Maximum length of a prompt and an answer in an evaluation, in characters. */
 const mostText = 2000;
 
-/** Calls of the first rollout that did not fail. */
+/** Returns the calls of the first rollout that did not fail. */
 const callsOf = (outcome: TaskOutcome | undefined): readonly Experience[] =>
   (outcome && okRuns(outcome)[0]?.answers) ?? [];
 

@@ -11,7 +11,7 @@ import { locateRun, runningPid } from '../verify/folder.js';
 export interface StageReport {
   /** Folder of the stage. */
   readonly directory: string;
-  /** Records of `metrics.jsonl` in order; a line that is still being written is left out. */
+  /** The records of `metrics.jsonl` in order; a line that is still being written is left out. */
   readonly metrics: readonly MetricLine[];
   /** Lines of `trinity.log`, including continuation lines of messages. */
   readonly log: readonly string[];

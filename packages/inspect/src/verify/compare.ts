@@ -2,7 +2,7 @@
 import { type Experience, uid, type CallSpan } from '@trinity-rft/core';
 import type { Worst } from './report.js';
 
-/** Calls of one experience that were sampled with the same policy version. */
+/** The calls of one experience that were sampled with the same policy version. */
 export interface Recorded {
   readonly experience: Experience;
   readonly spans: readonly CallSpan[];

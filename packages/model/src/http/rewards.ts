@@ -9,7 +9,7 @@ import { errorResponse } from '../protocols/shared/answer/error-response.js';
 import { readBody } from '../protocols/shared/request/body.js';
 import { createSignedKeys, digestOf, keysOf, withoutKey } from './keys.js';
 
-/** Runs of one task that a mounted rollout performs: `count` runs, numbered from `firstRun`. */
+/** The runs of one task that a mounted rollout performs: `count` runs, numbered from `firstRun`. */
 export interface ScoredRuns {
   /** Key of the task: `batch/task`. */
   readonly task: string;

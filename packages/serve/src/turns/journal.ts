@@ -19,7 +19,7 @@ import { readFrames, toFrame, type Frame, type FramesRead } from './journal-fram
 import type { EncodedCall } from './sqlite.js';
 
 export interface Journal {
-  /** Calls of an earlier process, oldest first; some of them may already be in the database. */
+  /** The calls of an earlier process, oldest first; some of them may already be in the database. */
   readonly left: readonly EncodedCall[];
   /** Damage found in the files; undefined if all of their content could be read. */
   readonly damage: Damage | undefined;

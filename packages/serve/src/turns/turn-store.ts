@@ -97,7 +97,7 @@ export interface TurnStore {
   /** Returns the batch that was started but not finished; undefined if there is none. */
   unfinishedBatch(): Promise<Batch | undefined>;
   /**
-   * Records that the batch is in the experience store. Afterwards only ids and rewards of its calls
+   * Marks the batch as stored in the experience store. Afterwards only ids and rewards of its calls
    * are kept.
    */
   finishBatch(step: number): Promise<void>;

@@ -119,8 +119,8 @@ export const precisionRemedy =
 const largeRate = 0.05;
 const steps = 4;
 /**
- * Shares of the entries that a small update moves. A share below `healthy` gives a warning, and a
- * share below `refused` an error.
+ * Limits of the share of entries that a small update moves. A share below `healthy` gives a
+ * warning, and a share below `refused` an error.
  */
 const shares = { refused: 0.5, healthy: 0.9 } as const;
 

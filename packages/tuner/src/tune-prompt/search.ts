@@ -40,7 +40,7 @@ export async function search(state: SearchState, options: SearchOptions): Promis
     const rows = chooseRows(state.candidates[parent]!, options, random);
     const missing = rows.filter((row) => !state.candidates[parent]!.played[row]).length;
     // The sum is the number of agent runs after a successful attempt. If the budget is smaller, the
-    // rest of it stays unused.
+    // remaining budget stays unused.
     if (rows.length === 0 || state.calls + missing + rows.length + selection.length > maxCalls)
       break;
     const isBetter = await improve(state, parent, rows, options);

@@ -36,7 +36,7 @@ export interface ScriptedCall {
 
 export interface ScriptedModelOptions {
   /**
-   * Answers in the order of calls, one for each choice, or a function that is called for each
+   * The answers in the order of calls, one for each choice, or a function that is called for each
    * choice.
    */
   readonly answers:

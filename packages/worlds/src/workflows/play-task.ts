@@ -50,7 +50,9 @@ export async function playTask(
   }
 }
 
-/** Share of an attempt's time that the episode may use. The rest is reserved for grading. */
+/**
+ * Share of an attempt's time that the episode may use. The remaining time is reserved for grading.
+ */
 const ownShare = 0.9;
 
 function ownTime({ runtime: { clock }, timeLimitMs }: WorkflowContext) {

@@ -12,7 +12,7 @@ const mostQuestions = 4;
 /** Maximum length of a question on a button. */
 const longest = 160;
 
-/** Runs that have checkpoints, with these checkpoints; undefined while loading. */
+/** Returns the runs that have checkpoints, with these checkpoints; undefined while loading. */
 export function useOffers(all: readonly string[] | undefined): readonly Offer[] | undefined {
   const [offers, setOffers] = useState<readonly Offer[]>();
   const ids = all?.slice(0, mostRuns);

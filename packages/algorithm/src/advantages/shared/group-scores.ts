@@ -26,7 +26,7 @@ import type { AdvantageStrategy } from '../../parts/advantage-part.js';
 import { eachTrainedToken, rowSpans } from '../../parts/rows.js';
 import { byTask, membersOf, type Compared } from './runs.js';
 
-/** Rewards of the rollouts of one task. */
+/** The rewards of the rollouts of one task. */
 export interface RewardGroup {
   /** Key that distinguishes the groups of one batch. Random choices use the key as a seed. */
   readonly key: string;

@@ -9,7 +9,7 @@ import {
 } from '@trinity-rft/core';
 import { groupStats, rewardOfRun } from './groups.js';
 
-/** Calls of a rollout, by ascending step. */
+/** The calls of a rollout, by ascending step. */
 type Run = readonly Experience[];
 
 /**

@@ -1,4 +1,4 @@
-/** Steps of a rollout, each with the discounted sum of its own and all later rewards. */
+/** The steps of a rollout, each with the discounted sum of its own and all later rewards. */
 import { type Experience, groupBy, taskKey } from '@trinity-rft/core';
 import { rewardOf } from './groups.js';
 import { inOrderOfSteps } from './runs.js';

@@ -13,7 +13,7 @@ export interface TensorToWrite {
   /** Row-major shape. */
   readonly shape: readonly number[];
   readonly type: EncodedType;
-  /** Numbers of the tensor in row-major order, in chunks of whole rows. Called once. */
+  /** Returns the numbers of the tensor in row-major order, in chunks of whole rows. Called once. */
   read(): AsyncIterable<Float32Array> | Iterable<Float32Array>;
 }
 

@@ -76,7 +76,7 @@ function assertBytes(vocabulary: ReadonlyMap<string, number>): void {
     );
 }
 
-/** Scores of tokens: the earlier a token is merged, the higher its score. */
+/** Returns the scores of tokens: the earlier a token is merged, the higher its score. */
 function scoresOf(tokens: readonly ListedToken[], merges: readonly string[]): readonly number[] {
   const ranks = new Map<string, number>();
   for (const merge of merges) {

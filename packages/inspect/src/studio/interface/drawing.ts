@@ -46,7 +46,7 @@ interface Tick {
 const margin = { top: 10, right: 12, bottom: 22 };
 /** Width of a digit of a label, and the space between labels and chart, in pixels. */
 const [digitWidth, labelGap] = [6.5, 8];
-/** Minimum distance between two ticks, in pixels. */
+/** Minimum distances between two ticks of the x axis and of the y axis, in pixels. */
 const [xTickRoom, yTickRoom] = [70, 38];
 
 /** Minimum span of the y axis, as a share of the largest value. */

@@ -33,7 +33,7 @@ function column(create: (length: number) => NumberArray, none: number): Column {
 
 export const integers = (none = 0): Column => column((length) => new Int32Array(length), none);
 export const floats = (): Column => column((length) => new Float32Array(length), Number.NaN);
-/** Numbers from 0 to 65,535; larger numbers are stored as 65,535. */
+/** Creates a column of numbers from 0 to 65,535. Larger numbers are stored as 65,535. */
 export function smallIntegers(): Column {
   const inner = column((length) => new Uint16Array(length), 0);
   return { ...inner, set: (index, value) => inner.set(index, Math.min(value, 65_535)) };

@@ -9,8 +9,8 @@ import { finishReasonOf, rolloutCalls, type ReadCall } from './rollout.js';
 import { advantagesOf, type RolloutStore, type UsedAdvantages } from './store.js';
 
 /**
- * Conversation of the attempt to which row `id` of the store belongs; undefined if there is no such
- * row.
+ * Returns the conversation of the attempt that row `id` of the store belongs to; undefined if there
+ * is no such row.
  */
 export async function conversationOf(
   id: number,

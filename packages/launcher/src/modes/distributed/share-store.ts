@@ -27,7 +27,7 @@ interface Shared extends ShareOptions {
    */
   pending: Pending;
   /**
-   * Records of train steps that were made before the process stopped, by train step. When these
+   * The records of train steps that were made before the process stopped, by train step. When these
    * steps are repeated, they get the same records.
    */
   records: ReadonlyMap<number, TrainRecord>;

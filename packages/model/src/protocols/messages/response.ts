@@ -1,4 +1,4 @@
-/** Answers in Anthropic's format. */
+/** Writes answers in Anthropic's format. */
 import type { ToolCall } from '@trinity-rft/core';
 import type { Generation } from '../../rollout/generate.js';
 import { sealReasoning } from '../shared/sealed-reasoning.js';

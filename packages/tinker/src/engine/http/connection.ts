@@ -1,6 +1,6 @@
 /**
- * Requests to the server. Each request has a deadline, and is retried while the server is busy or
- * down. Every other error status rejects with an EngineError.
+ * Sends requests to the server. Each request has a deadline, and is retried while the server is
+ * busy or down. Every other error status rejects with an EngineError.
  */
 import {
   describeError,
