@@ -16,16 +16,17 @@ import {
 import { findTemplate } from './templates.js';
 
 /**
- * Packages with install scripts that training does not need: they download files or print messages.
+ * Packages whose install scripts only download files or print messages. Training does not need
+ * these scripts.
  */
 const denied = ['onnxruntime-node', 'protobufjs'];
 
-/** Content of `.gitignore`: the folders to which runs, debugging and exports write. */
+/** Content of `.gitignore`: the folders that runs, debugging and exports write to. */
 const ignored = 'runs/\ndebug_output*/\nout/\n';
 
 /**
- * Dependencies that identify the framework of a project, with its template. More specific
- * dependencies come first.
+ * Dependencies that identify the framework of a project, each with the template for the framework.
+ * More specific dependencies come first.
  */
 const frameworks: readonly (readonly [dependency: string, template: string])[] = [
   ['@mastra/core', 'mastra'],
@@ -38,14 +39,20 @@ const frameworks: readonly (readonly [dependency: string, template: string])[] =
 ];
 
 export interface AddToProjectOptions {
-  /** Name of an agent template. @default that of the project's framework, otherwise "openai" */
+  /**
+   * Name of an agent template.
+   * @default the template of the project's framework, or else "openai"
+   */
   readonly template?: string;
   /** Folder of the project. @default the working directory */
   readonly cwd?: string;
-  /** Folder for the new files. The folder is created in `cwd`; an existing one must be empty. @default "trinity" */
+  /**
+   * Folder for the new files, relative to `cwd`. If the folder exists, it must be empty.
+   * @default "trinity"
+   */
   readonly folder?: string;
   /**
-   * Environment variables, from which the package manager and its version are detected.
+   * Environment variables used to detect the package manager and its version.
    * @default process.env
    */
   readonly env?: Environment;
@@ -63,8 +70,8 @@ export interface AddedToProject {
 
 /**
  * Adds training to a project. Replaces no files and installs nothing.
- * @throws ConfigError if there is no package.json, the folder contains files, or the template is a
- * package
+ * @throws ConfigError if there is no package.json, the template is unknown or creates a package of
+ * its own, or the folder for the new files contains files
  */
 export async function addToProject({
   template: wanted,
@@ -116,7 +123,10 @@ const dependenciesOf = (manifest: Manifest): Readonly<Record<string, unknown>> =
   ...(manifest['dependencies'] as object | undefined),
 });
 
-/** Adds the missing dependencies. Returns those that the project has in another version. */
+/**
+ * Adds the template's dependencies that the project lacks. Returns a line for each one that the
+ * project has in another version.
+ */
 async function addDependencies(file: string, template: Manifest): Promise<readonly string[]> {
   const present = dependenciesOf(readManifest(file));
   const wanted = Object.entries(dependenciesOf(template));
@@ -162,7 +172,10 @@ async function writeWorkspace(file: string): Promise<string> {
   return file;
 }
 
-/** Nearest file with the name that `accepts` allows, in the folder or above it. */
+/**
+ * Returns the nearest file called `name` for which `accepts` is true, in the folder or a parent
+ * folder.
+ */
 function findUp(
   folder: string,
   name: string,

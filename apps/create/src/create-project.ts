@@ -10,12 +10,12 @@ import { findTemplate, packageFolder } from './templates.js';
 export interface CreateProjectOptions {
   /** Name of a template in {@link templates}. @default "openai" */
   readonly template?: string;
-  /** Folder to create; an existing one must be empty. Its last part becomes the package name. */
+  /** Folder to create; if it exists, it must be empty. Its name becomes the package name. */
   readonly folder: string;
-  /** Folder that a relative `folder` refers to. @default the working directory */
+  /** Folder that a relative `folder` is resolved against. @default the working directory */
   readonly cwd?: string;
   /**
-   * Environment variables, from which the package manager for `next` is detected.
+   * Environment variables used to detect the package manager for `next`.
    * @default process.env
    */
   readonly env?: Environment;
@@ -65,7 +65,7 @@ export async function createProject({
   };
 }
 
-/** Copies the files of a template's parts, except those with the given names. */
+/** Copies the files of a template's parts, except files with the names in `without`. */
 export async function copyParts(
   parts: readonly string[],
   target: string,
@@ -95,8 +95,8 @@ export async function makeEmptyFolder(folder: string): Promise<void> {
 }
 
 /**
- * Restores the dots of names such as .npmrc and .gitignore. npm omits such files, so in the package
- * they begin with "_".
+ * Restores the leading dots of names such as .npmrc and .gitignore. npm leaves files with these
+ * names out of packages, so the package has them as `_npmrc` and `_gitignore`.
  */
 async function restoreHiddenFiles(folder: string): Promise<void> {
   for (const file of await readdir(folder))

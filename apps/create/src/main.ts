@@ -13,7 +13,10 @@ Creates a project that trains an agent. With --add, adds what training needs to 
 directory: dependencies, settings, and FOLDER (trinity) with a first run. The templates:
 ${templates.map(({ name, description }) => `  ${name.padEnd(18)}${description}\n`).join('')}`;
 
-/** Resolves with the exit code: 0 success, 1 failure, 2 wrong arguments. Does not reject. */
+/**
+ * Runs the command line. Resolves with the exit code (0 success, 1 failure, 2 wrong arguments), and
+ * never rejects.
+ */
 export async function main(args: readonly string[]): Promise<number> {
   try {
     const { help, add, ...given } = readArguments(args);

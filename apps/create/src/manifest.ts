@@ -12,7 +12,8 @@ export interface Manifest {
 }
 
 /**
- * File with the package.json fields of a part; a package.json would make the part a nested package.
+ * File with the package.json fields of a template's part. A file called package.json would make the
+ * part a package of its own.
  */
 export const partFile = 'manifest.json';
 
@@ -47,7 +48,7 @@ export async function editManifest(file: string, added: Manifest): Promise<void>
   const indent = /^[ \t]+(?=")/m.exec(text)?.[0] ?? 2;
   const own = readManifest(file);
   const merged = merge(added, own);
-  // Keeps the order of the file's own fields, followed by the new ones.
+  // The fields of the file keep their order; new fields follow.
   const fields = [...new Set([...Object.keys(own), ...Object.keys(added)])];
   const ordered = Object.fromEntries(fields.map((field) => [field, merged[field]]));
   await writeFile(file, `${JSON.stringify(ordered, undefined, indent)}\n`);

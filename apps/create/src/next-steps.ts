@@ -6,15 +6,14 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const packageManagers: readonly PackageManager[] = ['npm', 'pnpm', 'yarn', 'bun'];
 
 /**
- * Package manager that started this process, read from `npm_config_user_agent`, which all package
- * managers set.
+ * Package manager that started this process, according to `npm_config_user_agent`; npm if unknown.
  */
 export function packageManagerOf(env: Environment): PackageManager {
   const [name] = (env['npm_config_user_agent'] ?? '').split('/');
   return packageManagers.find((known) => known === name) ?? 'npm';
 }
 
-/** Prefixes that run a command of an installed package. */
+/** Each package manager's command prefix for running an executable of an installed package. */
 export const runners: Readonly<Record<PackageManager, string>> = {
   npm: 'npx',
   pnpm: 'pnpm exec',
@@ -29,7 +28,8 @@ export const quoted = (folder: string): string =>
 /**
  * Returns the install command. On Linux, the install script of onnxruntime-node downloads a CUDA
  * build, so the script must be disabled. npm from 11.19 on (`allowScripts`) and Yarn from 2 on
- * (`dependenciesMeta`) have a setting for this. For older versions, the command sets a variable.
+ * (`dependenciesMeta`) have a setting for this in package.json. For older versions, the command
+ * sets a variable, unless the project's `.npmrc` disables the script (`hasSetting`).
  */
 export function installCommand(
   env: Environment,

@@ -12,7 +12,7 @@ export interface Template {
   readonly before?: string;
 }
 
-/** Root folder of this package, which contains both the sources and the built files. */
+/** Root folder of this package. Sources and built files are both one level below it. */
 export const packageFolder = path.join(import.meta.dirname, '..');
 
 /** Templates in the order in which they are listed; the first is the default. */
@@ -48,7 +48,10 @@ function agent(name: string, description: string): Template {
   return { name, description, parts: ['base', 'practice', 'agent', 'tool', name] };
 }
 
-/** The template of this name. @throws ConfigError naming the existing templates */
+/**
+ * Returns the template with this name.
+ * @throws ConfigError if there is none; the message lists the templates
+ */
 export function findTemplate(name: string): Template {
   const template = templates.find((known) => known.name === name);
   if (template !== undefined) return template;

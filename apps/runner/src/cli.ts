@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 /** Entry point of the `trinity` executable. */
-// Importing core fails on a Node.js version that is too old, on which other packages may not even
-// load.
+// Imports core first, which fails with a message if Node.js is too old. Other packages may not even
+// load on such a version.
 await import('@trinity-rft/core').catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);
 });
-// Keeps compiled code in the folder for temporary files, which makes the next start faster.
+// Keeps compiled code in the folder for temporary files, to make the next start faster.
 const { enableCompileCache } = await import('node:module');
 // Deno lacks this function.
 (enableCompileCache as typeof enableCompileCache | undefined)?.();
@@ -21,6 +21,6 @@ const { main } = await import('./main.js');
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
 const exitCode = await main(process.argv.slice(2));
-// Timers and sockets that a user's agent left open must not keep the process alive; the output is
-// flushed first.
+// Exits explicitly, because timers and sockets that a user's agent left open would keep the process
+// alive. The output is flushed first.
 process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));

@@ -24,7 +24,7 @@ import { addStudio, addView } from './commands/studio.js';
 import { addWhatIf } from './commands/what-if.js';
 import type { AddCommand, CommandContext } from './shared/command.js';
 
-/** Outputs of the command line. */
+/** Writers to standard output and standard error. */
 export interface Output {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
@@ -69,7 +69,10 @@ export function createProgram({ out, err }: Output, exitWith: CommandContext['ex
   return program;
 }
 
-/** Replaces `--plugin_dir` by `--plugin-dir`: Trinity's documents spell options both ways. */
+/**
+ * Replaces underscores in an option's name with dashes: Trinity's documents spell options both
+ * ways.
+ */
 export const dashed = (argument: string): string =>
   argument.replace(/^--[a-z_]+/, (name) => name.replaceAll('_', '-'));
 

@@ -1,10 +1,10 @@
-/** Requests to the server, and its events. */
+/** Functions that send requests to the server, and the server's events. */
 import type { RunEvent } from '@trinity-rft/inspect/studio/interface';
 import { createParser } from 'eventsource-parser';
 
 const storageName = 'trinity-studio-key';
 
-/** Moves the key from the address to the storage of this tab, so that it survives reloads. */
+/** Moves the server's key from the address to session storage, where the key survives reloads. */
 function takeKey(): string {
   const given = new URLSearchParams(location.hash.slice(1)).get('key');
   if (given === null) return sessionStorage.getItem(storageName) ?? '';
@@ -39,13 +39,13 @@ export const runPath = (
   return `runs/${encodeURIComponent(run)}/${rest}?${new URLSearchParams(given).toString()}`;
 };
 
-/** Sends an action. @returns its result */
+/** Sends an action, and returns the JSON of the response. */
 export async function act<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
   const options = { method: 'POST', body: JSON.stringify(body), signal: signal ?? null };
   return (await request(`actions/${path}`, options)).json() as Promise<T>;
 }
 
-/** Sends an action whose answer is a stream of JSON lines. */
+/** Sends an action, and yields the JSON lines of the response. */
 export async function* lines<T>(
   path: string,
   body: unknown,
@@ -64,7 +64,7 @@ export async function* lines<T>(
 export const actionPath = (run: string, rest: string): string =>
   `runs/${encodeURIComponent(run)}/${rest}`;
 
-/** Downloads a file of the server. */
+/** Downloads a file from the server. */
 export async function save(path: string, name: string): Promise<void> {
   saveBlob(await (await request(path)).blob(), name);
 }
@@ -78,7 +78,7 @@ export function saveBlob(blob: Blob, name: string): void {
   URL.revokeObjectURL(address);
 }
 
-/** File name of a run or metric. */
+/** Joins names of runs and metrics to a file name. */
 export const fileName = (...parts: readonly string[]): string =>
   parts.join('-').replaceAll(/[^\w.-]+/g, '_');
 

@@ -5,7 +5,7 @@ const kept = new Map<string, unknown>();
 
 /**
  * Same as `useState`, but the value is kept until the browser leaves the studio.
- * @param name unique
+ * @param name key of the value, unique in the studio
  */
 export function useKept<T>(name: string, initial: T): [T, Dispatch<StateUpdater<T>>] {
   const [value, setValue] = useState<T>(() => (kept.has(name) ? (kept.get(name) as T) : initial));

@@ -1,6 +1,8 @@
-/** Explains metrics with the tables of docs/reference/metrics.md, which is bundled with the page. */
+/**
+ * Explains metrics with the tables of docs/reference/metrics.md, which is bundled with the page.
+ */
 
-/** Text of the document: see vite.config.ts. */
+/** Text of metrics.md, which vite.config.ts defines. */
 declare const metricsDocument: string;
 
 export interface MetricHelp {
@@ -37,8 +39,8 @@ const cellsOf = (line: string): readonly string[] =>
     .map((cell) => cell.trim());
 
 /**
- * Pattern for a name in the document: `{a,b}` lists alternatives, `...` and `*` match any ending, words in capitals
- * match any name.
+ * Pattern for a metric name of the document. `{a,b}` lists alternatives, `...` and `*` match any
+ * text, and a word in capitals matches one part of a name.
  */
 function patternOf(name: string, prefix: string): RegExp {
   const source = name
@@ -48,12 +50,12 @@ function patternOf(name: string, prefix: string): RegExp {
     .replaceAll(String.raw`\.\.\.`, '.*')
     .replaceAll('*', '.*')
     .replaceAll(/\b[A-Z]{3,}\b/g, '[^/]+');
-  // A placeholder for any name only matches names of its section.
+  // A name that begins with a placeholder only matches metrics with the prefix of its section.
   const before = /^(?:[A-Z]{3,}\b|\.\.\.)/.test(name) ? prefix : `(?:${prefix})?`;
   return new RegExp(`^${before}${source}(?:/(?:mean|max|min|std))?$`);
 }
 
-// Defined after the functions that it calls.
+// Comes after `cellsOf`, which `readSection` calls.
 const entries = metricsDocument.split(/^## /m).slice(1).flatMap(readSection);
 const noHelp: MetricHelp = { group: '', text: '', unit: '' };
 

@@ -5,7 +5,7 @@ import { ask, runPath } from './api.js';
 import type { PageProps } from './place.js';
 import { words as frame } from './words/frame.js';
 
-/** Maximum number of runs whose colours are distinguishable. */
+/** Maximum number of runs that are shown together, because further colours would look alike. */
 export const mostRuns = 5;
 
 export type Axis = Curve['axis'];
@@ -17,7 +17,7 @@ export const axisOf = (text: string | undefined): Axis =>
 export const keyOf = ({ role, name }: Pick<MetricInfo, 'role' | 'name'>): string =>
   `${role} ${name}`;
 
-/** Runs of the address, and a text that changes with any of them. */
+/** Ids of the runs in the address, and a text that changes whenever one of these runs changes. */
 export function shownRuns({ runs = [], place }: Pick<PageProps, 'runs' | 'place'>) {
   const ids = place.runs.slice(0, mostRuns);
   const version = ids.map((id) => runs.find((run) => run.id === id)?.changedAt ?? 0).join();
@@ -27,7 +27,10 @@ export function shownRuns({ runs = [], place }: Pick<PageProps, 'runs' | 'place'
 const togetherMs = 60;
 let shows: (() => void)[] = [];
 
-/** Batches the updates that one change of a run causes, because each drawing takes time from local training. */
+/**
+ * Batches the updates that a change of a run causes, because each redraw takes time from local
+ * training.
+ */
 function showTogether(show: () => void): void {
   if (shows.length === 0)
     setTimeout(() => {
@@ -69,7 +72,7 @@ const againMs = 500;
 /** Minimum interval in ms between updates of the list of all metrics, which is slow to draw. */
 const listMs = 3000;
 
-/** Throttles a value: it changes at most every `ms`. */
+/** Throttles a value: the returned value changes at most once in `ms` milliseconds. */
 function useAtMostEvery<T>(ms: number, value: T): T {
   const [shown, setShown] = useState(value);
   const shownAt = useRef(0);
@@ -85,7 +88,10 @@ function useAtMostEvery<T>(ms: number, value: T): T {
   return shown;
 }
 
-/** All metrics of each run. The metrics of a large file arrive in parts. */
+/**
+ * All metrics of each run. The metrics of a large file arrive in parts; `share` is the part that
+ * has been read, from 0 to 1.
+ */
 export function useMetrics(
   ids: readonly string[],
   version: string,
@@ -109,7 +115,7 @@ export function useMetrics(
   return { runs, share };
 }
 
-/** Metrics of all runs by name, without duplicates. */
+/** Metrics of all runs, sorted by name, without duplicates. */
 export function allMetrics(runs: readonly RunMetrics[]): readonly MetricInfo[] {
   const all = runs.toReversed().flatMap(({ metrics }) => metrics);
   const byKey = new Map(all.map((metric) => [keyOf(metric), metric]));

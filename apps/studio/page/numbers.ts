@@ -2,7 +2,7 @@
 
 /**
  * Formats a number: as an integer from 1000 on, and with up to four significant digits below 1000.
- * Returns an empty text for a missing value.
+ * Returns an empty text if there is no value.
  */
 export function numberText(value: number | null | undefined): string {
   if (value === undefined || value === null) return '';
@@ -37,7 +37,7 @@ export function agoText(milliseconds: number): string {
   return relative.format(-Math.floor(seconds / size), unit);
 }
 
-/** Duration in its largest unit. */
+/** Formats a duration in its largest unit, such as `3 hours`. */
 export function durationText(seconds: number): string {
   const [unit, size] = unitOf(seconds);
   const count = Math.round(seconds / size);

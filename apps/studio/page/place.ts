@@ -4,9 +4,8 @@ import { useEffect, useState } from 'preact/hooks';
 
 export interface Place {
   readonly page: string;
-  /** Ids of the shown runs; pages of a single run use the first one. */
+  /** Ids of the shown runs; pages of a single run use the first id. */
   readonly runs: readonly string[];
-  /** Query parameters of the page. */
   readonly query: Readonly<Record<string, string>>;
 }
 
@@ -17,7 +16,7 @@ export interface PageProps {
   readonly runs: readonly RunSummary[] | undefined;
   /** Number of runs that the server found but does not list. */
   readonly left: number;
-  /** First run of the address. */
+  /** The first run in the address. */
   readonly run: RunSummary | undefined;
 }
 

@@ -1,4 +1,3 @@
-/** Location of the built page. */
 import { fileURLToPath } from 'node:url';
 
 /** Folder with the files of the page: `index.html` and the files that it loads. */

@@ -46,7 +46,8 @@ export interface Message<Block extends { type: string } = ContentBlock> {
 }
 
 /**
- * The text blocks of a message, joined by line breaks. The reply of an agent has one text block, from its last turn.
+ * The text blocks of a message, joined by line breaks. The reply of an agent has one text block,
+ * from its last turn.
  */
 export function textOf({
   content,

@@ -21,7 +21,10 @@ export interface AgentscopeModelSettings extends Omit<
   readonly formatter: TurnFormatter;
 }
 
-/** Settings of `endpoint.agentscope()` with the formatter that keeps turns separate. Calls go over HTTP. */
+/**
+ * Returns the settings of `endpoint.agentscope()` with a formatter that keeps turns separate.
+ * AgentScope calls the model over HTTP.
+ */
 export function agentscopeModel(
   endpoint: Pick<AgentEndpoint, 'agentscope'>,
   { formatter, stream = false }: AgentscopeModelOptions = {},

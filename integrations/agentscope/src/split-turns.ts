@@ -1,4 +1,3 @@
-/** Splits the message of a reply into one message per turn. */
 import type { Message } from './message.js';
 
 /**

@@ -1,9 +1,13 @@
-/** Converts messages to those of chat completions, for agents that read and write text. */
+/**
+ * Converts AgentScope's messages to messages of chat completions, for agents that read and write
+ * text.
+ */
 import { ModelError } from '@trinity-rft/core';
 import type { ContentBlock, Message, OutputBlock, TextBlock } from './message.js';
 
 /**
- * Converts a message without its thoughts, like AgentScope's own formatter.
+ * Converts a message to messages of chat completions, without its thoughts, as AgentScope's own
+ * formatter does.
  * @throws ModelError 400 for data blocks
  */
 export function wireMessages({ role, name, content }: Message): Record<string, unknown>[] {
@@ -39,7 +43,7 @@ export function wireMessages({ role, name, content }: Message): Record<string, u
  */
 const hasText = (texts: readonly TextBlock[]): boolean => texts.some(({ text }) => text !== '');
 
-/** The texts of a tool's output, joined by line breaks. */
+/** The text parts of a tool's output, joined by line breaks. */
 export function outputText(output: string | readonly OutputBlock[]): string {
   if (typeof output === 'string') return output;
   output.forEach(({ type }) => rejectData(type));

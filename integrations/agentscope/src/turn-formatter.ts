@@ -16,17 +16,18 @@ export interface TurnFormatter {
   };
 }
 
-/** A formatter of AgentScope, such as `new OpenAIChatFormatter()`. */
+/** An AgentScope formatter, such as `new OpenAIChatFormatter()`. */
 export interface InnerFormatter {
   format(options: { msgs: never[] }): Promise<Record<string, unknown>[]>;
 }
 
 /**
- * Creates the formatter. AgentScope's agent keeps one assistant message per reply. AgentScope's default formatter sends
- * all texts and calls of the message before all its results, so from the third call on the prompt would not continue
- * the recorded conversation. This formatter ends the message after the results of each turn.
- * @param inner formats each turn; required for images.
- * @default a formatter for text, tool calls and results
+ * Creates a formatter that ends the assistant message after the tool results of each turn.
+ * AgentScope's agent keeps one assistant message per reply. AgentScope's default formatter sends
+ * all text and calls of this message before all its results, so from the third call on the prompt
+ * would not continue the recorded conversation.
+ * @param inner formats each turn; required for images; by default, a formatter for text, tool calls
+ * and results
  */
 export function turnFormatter(inner?: InnerFormatter): TurnFormatter {
   return {

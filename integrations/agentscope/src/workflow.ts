@@ -36,9 +36,9 @@ export interface AgentscopeWorkflowOptions<Args = AnyArgs> extends AgentscopeMod
    */
   readonly args?: ArgsSchema<Args>;
   /**
-   * Creates and runs an agent; agents are stateful, so create one per rollout. Returns its reply or
-   * a text, which the task's reward function scores (null counts as an empty text), or the score
-   * itself.
+   * Creates and runs an agent. Agents are stateful, so create one for each rollout. Returns a reply
+   * or a text, which the task's reward function scores, or the score itself. Null is treated as an
+   * empty text.
    */
   readonly run: (
     context: AgentscopeContext,
@@ -47,7 +47,8 @@ export interface AgentscopeWorkflowOptions<Args = AnyArgs> extends AgentscopeMod
 }
 
 /**
- * Declares the workflow. It has no metric `model_fault`, because the framework reports mistakes to the model.
+ * Declares the workflow. The workflow has no metric `model_fault`, because the framework reports
+ * mistakes to the model.
  * @throws ConfigError for an invalid name
  */
 export function agentscopeWorkflow<Args = AnyArgs>({
@@ -68,7 +69,7 @@ export function agentscopeWorkflow<Args = AnyArgs>({
       );
       if (result === undefined || result === null || typeof result === 'string')
         return scoreAnswer(context, result ?? '');
-      // Returns other values unchanged: the explorer reports those that are neither a reply nor a
+      // Returns other values unchanged. The explorer reports values that are neither a reply nor a
       // score.
       return isReply(result) ? scoreAnswer(context, textOf(result)) : result;
     },

@@ -14,12 +14,15 @@ interface DefaultProvider {
 }
 
 /**
- * State of the operating-system process. There is one object, even if plugins load further copies
- * of this package.
+ * State of the operating-system process: a single object, even if plugins load more copies of this
+ * package.
  */
 interface Shared {
   readonly scopes: AsyncLocalStorage<ResolveModel>;
-  /** Resolver while scopes are open. `before` still resolves embedding models, image models and so on. */
+  /**
+   * Provider that is installed while scopes are open. `before` still resolves other kinds of
+   * models, such as embedding models.
+   */
   installed?:
     | {
         readonly before: DefaultProvider | undefined;
@@ -37,10 +40,10 @@ const global = globalThis as {
 const shared = (global[key] ??= { scopes: new AsyncLocalStorage() });
 
 /**
- * Resolves the names of language models with `resolve` in `work` and everything that it starts. The
- * async context distinguishes concurrent scopes. A call outside every scope, for example from a
- * queue that several rollouts share, fails with WorkflowError AI_SDK_NO_SCOPE, because the call
- * could belong to any of the scopes.
+ * Runs `work`. In `work` and in everything that it starts, `resolve` resolves the names of language
+ * models. The async context distinguishes concurrent scopes. A call outside every scope, for
+ * example from a queue that several rollouts share, fails with WorkflowError AI_SDK_NO_SCOPE,
+ * because the call could belong to any of the scopes.
  */
 export async function withDefaultProvider<Result>(
   resolve: ResolveModel,
@@ -79,7 +82,7 @@ function install(): NonNullable<Shared['installed']> {
 
 function uninstall(): void {
   const { installed } = shared;
-  // Leaves a provider that was set in the meantime.
+  // Keeps a provider that other code has set in the meantime.
   if (installed && global.AI_SDK_DEFAULT_PROVIDER === installed.router)
     global.AI_SDK_DEFAULT_PROVIDER = installed.before;
   shared.installed = undefined;

@@ -3,7 +3,8 @@ import { describeError, ModelError } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 
 /**
- * Settings for `createOpenAI` and `createOpenAICompatible`; `createOpenAI` ignores the last two.
+ * Settings for `createOpenAI` and `createOpenAICompatible`; `createOpenAI` ignores
+ * `supportsStructuredOutputs` and `includeUsage`.
  */
 export interface ProviderSettings {
   readonly name: string;
@@ -16,7 +17,10 @@ export interface ProviderSettings {
   readonly includeUsage: boolean;
 }
 
-/** Provider factory: `createOpenAI` or `createOpenAICompatible`, in the major version that fits your `ai`. */
+/**
+ * Provider factory: `createOpenAI` or `createOpenAICompatible`, in the major version that fits your
+ * `ai`.
+ */
 export type CreateProvider<Model = unknown> = (
   settings: ProviderSettings,
 ) => (modelId: string) => Model;
@@ -42,7 +46,7 @@ export function aiSdkModel<Create extends CreateProvider>(
   return createProvider(settings)(endpoint.model) as ModelOf<Create>;
 }
 
-/** Statuses at which the AI SDK would retry. */
+/** True for HTTP statuses at which the AI SDK would retry. */
 const isRetried = (status: number): boolean => status >= 500 || [408, 409, 429].includes(status);
 
 /**

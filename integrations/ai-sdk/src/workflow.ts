@@ -21,14 +21,17 @@ export interface AiSdkWorkflowOptions<
   Create extends CreateProvider,
   Args = AnyArgs,
 > extends AgentWorkflowOptions<AiSdkContext<ModelOf<Create>>, Args> {
-  /** Provider for the model: `createOpenAI` (Responses) or `createOpenAICompatible` (chat completions). */
+  /**
+   * Provider for the model: `createOpenAI` (Responses) or `createOpenAICompatible` (chat
+   * completions).
+   */
   readonly provider: Create;
 }
 
 /**
- * Declares the workflow. An agent that names its model as text gets the auxiliary model of that
- * name, or else the trained model. The metric `model_fault` is 1 for rollouts that end with a
- * `ModelFault`, otherwise 0.
+ * Declares a workflow that runs an agent. An agent that names its model as text gets the auxiliary
+ * model of that name, or else the trained model. The metric `model_fault` is 1 for rollouts that
+ * end with a `ModelFault`, otherwise 0.
  * @throws ConfigError for an invalid name
  */
 export function aiSdkWorkflow<Create extends CreateProvider, Args = AnyArgs>({

@@ -19,8 +19,8 @@ type EndpointFields =
  */
 export interface LangchainModelOptions extends Omit<ChatOpenAIFields, EndpointFields> {
   /**
-   * `reject` makes calls fail if their tools have a new name each time (`extract-1`, `extract-2` ...),
-   * because such names make all prompts differ.
+   * `reject` makes calls fail if their tools have a new name each time (`extract-1`, `extract-2`
+   * ...), because such names make all prompts differ.
    * @default "reject"
    */
   readonly unstableTools?: 'reject' | 'allow';

@@ -3,6 +3,7 @@ import { causesOf } from '@trinity-rft/core/support';
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**
+ * Kind of fault:
  * - `max_turns`: the agent reached its limit of steps or calls without an answer
  * - `model_behavior`: a call or a final answer that does not fit its schema
  */
@@ -27,12 +28,15 @@ const faults: Readonly<Record<string, ModelFault>> = {
  */
 const notJson = 'Error reading response';
 
-/** Settles a run of an agent. Rejects with every error that is not a {@link ModelFault}. */
+/**
+ * Returns the result of an agent's run, or the fault of the model that ended the run. Rejects with
+ * every error that is not a {@link ModelFault}.
+ */
 export const outcomeOf = <Result>(
   run: Promise<Result>,
 ): Promise<AgentOutcome<Result, ModelFault>> => agentOutcome(run, faultOf);
 
-/** Kind of fault of an error or of its causes, because middleware may wrap an error. */
+/** Kind of fault of an error or of one of its causes, because middleware may wrap an error. */
 function faultOf(error: Error): ModelFault | undefined {
   for (const cause of causesOf(error)) {
     if (cause instanceof SyntaxError && cause.message.startsWith(notJson)) return 'model_behavior';

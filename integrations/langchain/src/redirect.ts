@@ -30,7 +30,7 @@ export interface RunConfig {
  * and a thread of its own.
  */
 export function runConfig({ endpoint, runtime, signal, ...options }: RunConfigOptions): RunConfig {
-  // Random, because processes may share a checkpointer, which may outlive them.
+  // The id is random, because several processes may use one checkpointer, which may outlive them.
   const threadId = `${runtime.newId('thread')}_${randomUUID()}`;
   return {
     configurable: { thread_id: threadId, [key]: langchainModel(endpoint, options) },
@@ -52,8 +52,8 @@ export function runModel<Own>(config: WithConfigurable | undefined, own: Own): O
 }
 
 /**
- * Middleware of `createAgent` that replaces the agent's model by the model of {@link runConfig}, so
- * that one agent object can serve many rollouts. The middleware must come last, because later
+ * Middleware of `createAgent` that replaces the agent's model with the model of {@link runConfig},
+ * so that one agent object can serve many rollouts. The middleware must come last, because later
  * middleware may choose another model.
  */
 export function redirectModel(): AgentMiddleware {
@@ -70,7 +70,7 @@ type AnyAgent = ReactAgent<any>;
 
 /**
  * A copy of an agent made with `createAgent`, with {@link redirectModel} as its last middleware.
- * Its `withConfig` settings are not copied.
+ * The agent's `withConfig` settings are not copied.
  */
 export function redirected<Agent extends AnyAgent>({ options }: Agent): Agent {
   const middleware = [...(options.middleware ?? []), redirectModel()];

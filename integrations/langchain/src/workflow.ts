@@ -26,8 +26,8 @@ export interface LangchainWorkflowOptions<Args = AnyArgs>
   extends LangchainModelOptions, AgentWorkflowOptions<LangchainContext, Args> {}
 
 /**
- * Declares the workflow. Its metric `model_fault` is 1 for rollouts that end with a `ModelFault`,
- * otherwise 0.
+ * Declares a workflow that runs an agent. The metric `model_fault` is 1 for rollouts that end with
+ * a `ModelFault`, otherwise 0.
  * @throws ConfigError for an invalid name
  */
 export function langchainWorkflow<Args = AnyArgs>({

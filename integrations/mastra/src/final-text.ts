@@ -1,4 +1,4 @@
-/** The final answer of an agent, without the texts of earlier turns. */
+/** The final answer of an agent, without the text of earlier turns. */
 
 /** The relevant part of the result of `agent.generate()`, or of `getFullOutput()` of a stream. */
 export interface AgentOutput {
@@ -8,7 +8,7 @@ export interface AgentOutput {
 }
 
 /**
- * Text of the last turn; `generate().text` would join the texts of all turns. Empty if the agent
+ * Text of the last turn; `generate().text` would join the text of all turns. Empty if the agent
  * stopped at a tool call.
  * @throws the `error` of the output, which a stream reports without throwing it
  */

@@ -20,9 +20,9 @@ export interface MastraModel {
 }
 
 /**
- * Creates a model configuration for `new Agent({ model })`, `agent.generate(messages, { model })` or a `model`
- * function. Mastra calls the model over HTTP with the global `fetch`. To stay in this process, pass a model of an AI
- * SDK provider created with `endpoint.aiSdk()`.
+ * Creates a model configuration for `new Agent({ model })`, `agent.generate(messages, { model })`
+ * or a `model` function. Mastra calls the model over HTTP with the global `fetch`. To call the
+ * model without HTTP, pass a model of an AI SDK provider created with `endpoint.aiSdk()`.
  */
 export function mastraModel(
   endpoint: AgentEndpoint,

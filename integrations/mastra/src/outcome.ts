@@ -2,12 +2,15 @@
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**
- * Kind of fault. `model_behavior`: an answer that does not fit its schema. The framework reports other mistakes to the
- * model.
+ * Kind of fault. `model_behavior`: an answer that does not fit its schema. The framework reports
+ * other mistakes to the model.
  */
 export type ModelFault = 'model_behavior';
 
-/** Settles a run of an agent. Rejects with every error that is not a {@link ModelFault}. */
+/**
+ * Returns the result of an agent's run, or the fault of the model that ended the run. Rejects with
+ * every error that is not a {@link ModelFault}.
+ */
 export const outcomeOf = <Result>(
   run: Promise<Result>,
 ): Promise<AgentOutcome<Result, ModelFault>> => agentOutcome(run, faultOf);

@@ -22,7 +22,7 @@ export function mastraRunOptions(
   { model, runtime, signal }: Pick<WorkflowContext, 'model' | 'runtime' | 'signal'>,
   options: MastraModelOptions = {},
 ): MastraRunOptions {
-  // Random, because processes may share memories, which may outlive them.
+  // The id is random, because several processes may use one memory, which may outlive them.
   const id = `${runtime.newId('mastra')}_${randomUUID()}`;
   return {
     model: mastraModel(model.endpoint(), options),

@@ -20,8 +20,8 @@ export interface MastraWorkflowOptions<Args = AnyArgs>
   extends MastraModelOptions, AgentWorkflowOptions<MastraContext, Args> {}
 
 /**
- * Declares the workflow. Its metric `model_fault` is 1 for rollouts that end with a `ModelFault`,
- * otherwise 0.
+ * Declares a workflow that runs an agent. The metric `model_fault` is 1 for rollouts that end with
+ * a `ModelFault`, otherwise 0.
  * @throws ConfigError for an invalid name
  */
 export function mastraWorkflow<Args = AnyArgs>(

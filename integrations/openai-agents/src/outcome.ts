@@ -3,6 +3,7 @@ import { MaxTurnsExceededError, ModelBehaviorError, ModelRefusalError } from '@o
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**
+ * Kind of fault:
  * - `max_turns`: the agent reached its limit of turns without an answer
  * - `model_behavior`: an unknown tool or handoff, or a final answer that does not fit `outputType`
  * - `refusal`: the model refused to answer
@@ -16,9 +17,9 @@ const faults: readonly (readonly [ModelFault, new (...args: never[]) => Error])[
 ];
 
 /**
- * Settles a run of an agent. Rejects with every error that is not a {@link ModelFault}. A stream
- * reports errors only while it is read, so pass a promise of the reading:
- * `outcomeOf(readAll(runner))`.
+ * Returns the result of an agent's run, or the fault of the model that ended the run. Rejects with
+ * every error that is not a {@link ModelFault}. A stream reports errors only while it is read, so
+ * pass a promise of the reading: `outcomeOf(readAll(runner))`.
  */
 export const outcomeOf = <Result>(
   run: Promise<Result>,

@@ -7,8 +7,9 @@ export type AgentToolMaker = (redirect: <A extends AnyAgent>(agent: A) => A) => 
 
 export interface WithModelOptions {
   /**
-   * Functions that rebuild the tools made with `asTool`, by tool name, because the SDK does not expose
-   * their agents. `keep` is for agents without a `Model` instance, which use the model of the runner.
+   * Functions that rebuild the tools made with `asTool`, by tool name, because the SDK does not
+   * expose their agents. `keep` is for agents without a `Model` instance, which use the model of
+   * the runner.
    */
   readonly agentTools?: Readonly<Record<string, AgentToolMaker | 'keep'>>;
 }

@@ -1,5 +1,6 @@
 /**
- * Runs a program as an agent. Its environment contains the address and key of the rollout's model.
+ * Runs a program as an agent. The program's environment contains the address and key of the
+ * rollout's model.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,7 +15,10 @@ export interface Command {
   readonly args?: readonly string[];
   /** Working directory. @default the working directory of this process */
   readonly cwd?: string;
-  /** Additional variables, which override those of this process and of the endpoint. */
+  /**
+   * Additional environment variables, which override the variables of this process and of the
+   * endpoint.
+   */
   readonly env?: Readonly<Record<string, string>>;
   /**
    * Text for standard input, which is then closed.
@@ -42,10 +46,13 @@ export interface CommandResult {
 const graceMs = 1000;
 
 /**
- * Runs `command` with `OPENAI_BASE_URL`, `OPENAI_API_KEY` and `TRINITY_MODEL` of `endpoint`. When the program exits or
- * `signal` aborts, its whole process group is killed (on Windows, only the program).
- * @throws WorkflowError `PROCESS_START` if the program cannot be started; `PROCESS_FAILED`, with the end of its output,
- * if its exit code is not 0; CancelledError if `signal` aborts
+ * Runs `command` with `OPENAI_BASE_URL`, `OPENAI_API_KEY` and `TRINITY_MODEL` of `endpoint`. When
+ * the program exits or `signal` aborts, the program's whole process group is killed (on Windows,
+ * only the program).
+ * @throws WorkflowError `PROCESS_START` if the program cannot be started; `PROCESS_FAILED`, with
+ * the end of its output, if its exit code is not 0; `NO_HTTP_ADDRESS` if the endpoint has no HTTP
+ * address
+ * @throws CancelledError if `signal` aborts
  */
 export async function runCommand(
   endpoint: AgentEndpoint,
@@ -57,7 +64,7 @@ export async function runCommand(
   const startMs = performance.now();
   const transcript = createTranscript(command.transcriptLimit);
   const child = start(endpoint, command);
-  // If no file descriptors are free, there are no pipes, and the child emits an error.
+  // If no file descriptors are free, the child has no pipes, and the child emits an error.
   child.stdout?.setEncoding('utf8').on('data', (text: string) => transcript.add('stdout', text));
   child.stderr?.setEncoding('utf8').on('data', (text: string) => transcript.add('stderr', text));
   // Ignores write errors, because a program need not read its input.
@@ -113,7 +120,7 @@ async function untilExit(
   }
 }
 
-/** Kills the process group with SIGTERM, then SIGKILL, and waits for the rest of the output. */
+/** Kills the process group with SIGTERM, then SIGKILL, and waits for the remaining output. */
 async function endGroup(child: ChildProcess, closed: Promise<void>): Promise<void> {
   killGroup(child, 'SIGTERM');
   for (let waited = 0; waited < graceMs && killGroup(child, 0); waited += 20) await sleep(20);

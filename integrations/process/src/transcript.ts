@@ -9,13 +9,13 @@ export interface Transcript {
   add(stream: TranscriptLine['stream'], text: string): void;
   /** Kept text of one stream. */
   text(stream: TranscriptLine['stream']): string;
-  /** Kept lines. If characters were dropped, the first line says so. */
+  /** Kept lines. If characters were dropped, the first line states this. */
   lines(): readonly TranscriptLine[];
 }
 
 const defaultLimit = 1_000_000;
 
-/** Maximum length of a piece, so that dropping a part of a piece stays cheap. */
+/** Length from which a piece is not extended, so that dropping a part of a piece stays cheap. */
 const pieceLength = 16_384;
 
 /** Creates a transcript that keeps the newest `limit` characters. */

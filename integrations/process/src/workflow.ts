@@ -40,8 +40,8 @@ export interface ProcessWorkflowOptions<Args = AnyArgs> {
 }
 
 /**
- * Declares a workflow that starts the program once per rollout and records its model calls. The
- * metric `process_seconds` is the duration of the program.
+ * Declares a workflow that starts the program once per rollout and records the program's model
+ * calls. The metric `process_seconds` is the duration of the program.
  * @throws ConfigError for an invalid name
  */
 export function processWorkflow<Args = AnyArgs>({
@@ -76,7 +76,10 @@ function checked(name: string, made: Command): Command {
   return made;
 }
 
-/** Adds the metric `process_seconds` to a score. Invalid values stay unchanged; the explorer reports them. */
+/**
+ * Adds the metric `process_seconds` to a score. Returns invalid scores unchanged, because the
+ * explorer reports them.
+ */
 function withSeconds(result: WorkflowResult, seconds: number): WorkflowResult {
   const isBare = typeof result === 'number' || typeof result === 'boolean';
   const output: unknown = isBare ? { reward: result } : result;

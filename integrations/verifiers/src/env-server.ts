@@ -1,4 +1,7 @@
-/** One rollout on an environment server of verifiers: ZeroMQ frames of msgpack. */
+/**
+ * Client of an environment server of verifiers, for one rollout. Messages are msgpack in ZeroMQ
+ * frames.
+ */
 import { decode, encode } from '@msgpack/msgpack';
 import {
   ConfigError,
@@ -10,7 +13,7 @@ import {
 import { z } from 'zod';
 
 export interface RolloutRequest {
-  /** The row as dumped by the taskset. */
+  /** Row of the task, as the taskset of verifiers dumps it. */
   readonly taskData: Readonly<Record<string, unknown>>;
   readonly baseURL: string;
   readonly apiKey: string;
@@ -64,7 +67,8 @@ type Rewards = NonNullable<z.infer<typeof setSchema>['rewards']>;
 
 /**
  * Makes the server run the agent of a task with `baseURL` as its model endpoint.
- * @throws EnvironmentError, CancelledError; ConfigError if zeromq is not installed
+ * @throws EnvironmentError if the server or the rollout fails; CancelledError if `signal` aborts;
+ * ConfigError if zeromq is not installed
  */
 export async function runRollout(
   request: RolloutRequest,
@@ -105,7 +109,7 @@ class Client {
   readonly #address: string;
   readonly #rewards = new Map<string, Rewards>();
   readonly #ok = new Map<string, boolean>();
-  /** Problems that the server reported, including those of attempts that were repeated. */
+  /** Problems that the server reported, including problems of attempts that were then repeated. */
   readonly #errors: Problem[] = [];
   #requests = 0;
 
@@ -127,7 +131,8 @@ class Client {
 
   /**
    * Sends a request and waits for its reply.
-   * @throws EnvironmentError if the server does not reply in time; CancelledError
+   * @throws EnvironmentError if the server does not reply in time; CancelledError if `signal`
+   * aborts
    */
   async ask(method: string, payload: object, { ms, signal }: { ms: number; signal: AbortSignal }) {
     const id = `${method}-${++this.#requests}`;

@@ -19,9 +19,9 @@ const argsSchema = z.strictObject({
 });
 
 /**
- * Workflow whose rows are tasks as their taskset dumps them (`model_dump(mode="json")`). The server
- * runs the agent, which calls the rollout's model endpoint, and scores the rollout. The scores
- * become metrics, named `score/NAME`.
+ * Workflow for environments of verifiers. Each row is a task, as its taskset dumps it
+ * (`model_dump(mode="json")`). The server runs the agent, which calls the rollout's model endpoint,
+ * and scores the rollout. The scores become metrics, named `score/NAME`.
  */
 export const verifiersWorkflow = defineWorkflow({
   name: 'verifiers_workflow',
@@ -42,7 +42,7 @@ export const verifiersWorkflow = defineWorkflow({
   },
 });
 
-/** The sampling settings that OpenAI's API supports. */
+/** Sampling settings of the rollout that OpenAI's API supports. */
 function samplingOf({ task }: WorkflowContext): Readonly<Record<string, unknown>> {
   const { temperature, topP, maxTokens } = task.rolloutArgs;
   const sampling = { temperature, top_p: topP, max_tokens: maxTokens };

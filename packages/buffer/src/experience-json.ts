@@ -1,10 +1,7 @@
-/**
- * Converts an experience to an object without token arrays, which people can read in a log of
- * sampled texts.
- */
+/** Converts an experience to an object without token arrays, for a log that people read. */
 import { type Experience, responseLength, uid } from '@trinity-rft/core';
 
-/** Result of {@link experienceJson}. Its keys are those of Trinity-RFT. */
+/** Result of {@link experienceJson}. The keys are the same as in Trinity-RFT. */
 export interface ExperienceJson {
   /** `batch/task/run/step/suffix` */
   readonly eid: string;

@@ -1,4 +1,4 @@
-/** Supervised data: converts a conversation to token ids, with a mask over the assistant's text. */
+/** Supervised data: converts a conversation to token ids, with a mask of the tokens to train on. */
 import { type ChatMessage, type ToolDefinition, TaskError } from '@trinity-rft/core';
 import type { ChatFormat } from './format/chat-format.js';
 import type { PromptInput } from './format/prompt.js';
@@ -18,15 +18,19 @@ export interface ConversationInput {
 
 export interface EncodedConversation {
   readonly tokens: readonly number[];
-  /** Number of tokens before the first one to train on. */
+  /** Number of tokens before the first token to train on. */
   readonly promptLength: number;
-  /** 1 for trained tokens, including stop tokens. Aligned to `tokens[promptLength..]`. */
+  /**
+   * 1 for tokens to train on, including stop tokens; 0 for other tokens. Aligned to
+   * `tokens[promptLength..]`.
+   */
   readonly actionMask: readonly number[];
 }
 
 /**
- * Encodes a conversation. Each message to train on is the text that the template adds after its
- * prompt, up to the stop token. That text is encoded separately, as if it had been sampled.
+ * Encodes a conversation. Each message to train on is the text that the template adds after the
+ * message's prompt, up to the stop token. That text is encoded separately, as if it had been
+ * sampled.
  * @throws TaskError when there is no assistant message to train on, adjacent assistant messages
  * have different weights, or the template changes earlier text when messages are added
  */

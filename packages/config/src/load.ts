@@ -48,7 +48,7 @@ import {
 } from './source/problem.js';
 
 export interface ParseConfigOptions extends NameTables {
-  /** Name shown in messages. @default "config.yaml" */
+  /** Name of the file in messages. @default "config.yaml" */
   readonly file?: string;
   /**
    * Environment variables that `${oc.env:...}` reads. @default the environment of the
@@ -58,8 +58,8 @@ export interface ParseConfigOptions extends NameTables {
   /** Base of relative paths. @default the working directory of the operating-system process */
   readonly cwd?: string;
   /**
-   * Suffix of the training run's name, such as `20260701093000`. It is used if the folder of the
-   * training run has content that must not be continued.
+   * Suffix of the training run's name, such as `20260701093000`. Used if the folder of the training
+   * run has content that must not be continued.
    */
   readonly timestamp?: string;
   /**
@@ -71,7 +71,7 @@ export interface ParseConfigOptions extends NameTables {
   readonly overridesName?: string;
   /** Engines that the file may choose, by name. The first engine is the default. */
   readonly engines: EngineFactsTable;
-  /** Algorithms and parts that the file may name. @default the built-in ones */
+  /** Algorithms and parts that the file may name. @default the built-in tables */
   readonly algorithms?: AlgorithmTables;
 }
 
@@ -99,11 +99,14 @@ export interface LoadedConfig {
 export type ProblemAt = (stageIndex: number, path: KeyPath, message: string) => ConfigProblem;
 
 export interface LoadConfigOptions extends Omit<ParseConfigOptions, 'file'> {
-  /** Text in an editor, instead of the content of the file. */
+  /** Text to parse instead of the content of the file, such as the text in an editor. */
   readonly text?: string;
 }
 
-/** Reads a file. @throws ConfigError with every problem of the file. */
+/**
+ * Reads a configuration file.
+ * @throws ConfigError with every problem of the file
+ */
 export async function loadConfig(path: string, options: LoadConfigOptions): Promise<LoadedConfig> {
   if (options.text !== undefined) return parseConfig(options.text, { ...options, file: path });
   const bytes = await boundary(
@@ -115,7 +118,7 @@ export async function loadConfig(path: string, options: LoadConfigOptions): Prom
   return parseConfig(decoded, { ...options, file: path });
 }
 
-/** A plugin, or `FILE#EXPORT` for a scorer. */
+/** A module that the file names: a plugin, or `FILE#EXPORT` for a scorer. */
 interface NamedModule {
   readonly name: string;
   /** Creates a problem at the module's place in the file. */
@@ -129,8 +132,8 @@ interface NamedModules {
 }
 
 /**
- * Reads the module names. Returns none if the file cannot be parsed, because {@link loadConfig}
- * reports this.
+ * Reads the names of plugins and scorers. Returns no names if the file cannot be parsed, because
+ * {@link loadConfig} reports this.
  */
 export async function readModuleNames(
   path: string,
@@ -245,7 +248,7 @@ function withLastStage(file: MapNode, over: MapNode): MapNode {
   const list = entry?.node;
   const last = list?.kind === 'list' ? list.items.at(-1) : undefined;
   if (entry === undefined || list?.kind !== 'list' || last === undefined) return file;
-  // Stages can set sections and the mode only.
+  // Stages can set only sections and the mode.
   const entries = [...over.entries].filter(
     ([key, { node }]) => key === 'mode' || node.kind === 'map',
   );

@@ -46,9 +46,9 @@ export interface LossInput {
   readonly oldLogprobs: Float32Array;
   /** Advantage of each token. [N] */
   readonly advantages: Float32Array;
-  /** Log-probabilities under the frozen reference, if the algorithm uses one. [N] */
+  /** Log-probabilities under the frozen reference, if the algorithm uses a reference. [N] */
   readonly refLogprobs?: Float32Array;
-  /** Entropy in nats, if the algorithm uses it. [N] */
+  /** Entropy in nats of each token's distribution, if the algorithm uses the entropy. [N] */
   readonly entropy?: Float32Array;
   /**
    * Number of the rollout that each row belongs to. Loss aggregations that average over sequences
@@ -85,22 +85,25 @@ export interface AdvantageInput {
   readonly runRewards?: Float32Array;
   /** Log-probability of each token when it was sampled. [N] */
   readonly oldLogprobs: Float32Array;
-  /** Values that the critic estimates, if the algorithm has one. [N] */
+  /** Values that the critic estimates, if the algorithm has a critic. [N] */
   readonly values?: Float32Array;
-  /** Log-probabilities under the frozen reference, if the algorithm uses one. [N] */
+  /** Log-probabilities under the frozen reference, if the algorithm uses a reference. [N] */
   readonly refLogprobs?: Float32Array;
-  /** Log-probabilities under the teacher, if the algorithm has one. [N] */
+  /** Log-probabilities under the teacher, if the algorithm has a teacher. [N] */
   readonly teacherLogprobs?: Float32Array;
   /**
-   * Entropy in nats of the distribution each token was drawn from, if the algorithm uses it. [N]
+   * Entropy in nats of the distribution each token was sampled from, if the algorithm uses it. [N]
    */
   readonly entropy?: Float32Array;
   /**
-   * H * sum(p^2) + sum(p^2 log p) of the distribution each token was drawn from, if the algorithm
+   * H * sum(p^2) + sum(p^2 log p) of the distribution each token was sampled from, if the algorithm
    * uses it. [N]
    */
   readonly necs?: Float32Array;
-  /** Reward of the greedy answer to each row's task, if the workflow writes `info.reward_baseline`. [B] */
+  /**
+   * Reward of the greedy answer to each row's task, if the workflow writes `info.reward_baseline`.
+   * [B]
+   */
   readonly rewardBaselines?: Float32Array;
 }
 
@@ -110,7 +113,7 @@ export interface AdvantageOutput {
   /** Targets of the critic. [N] */
   readonly returns: Float32Array;
   /**
-   * Tokens that are still trained on, if the function masks some. [N]
+   * 1 = the token is still trained on, if the function masks tokens. [N]
    * @default the action mask of the input
    */
   readonly actionMask?: Uint8Array;
@@ -133,7 +136,7 @@ export interface KlPenalty {
   ): {
     /** Reward of each token after the penalty. [N] */
     readonly rewards: Float32Array;
-    /** Coefficient for the next step. Only an adaptive penalty changes it. */
+    /** Coefficient for the next step. Only an adaptive penalty changes the coefficient. */
     readonly nextCoefficient: number;
     readonly metrics: Metrics;
   };
@@ -160,7 +163,7 @@ export type ValueLossFn = (input: ValueLossInput) => {
   readonly metrics: Metrics;
 };
 
-/** Value and gradient of the objective, or of one term of it. */
+/** Value and gradient of the objective, or of one of its terms. */
 export interface LossOutput {
   readonly loss: number;
   /** dLoss/dcurrentLogprobs. [N] */
@@ -169,8 +172,8 @@ export interface LossOutput {
   readonly gradEntropy?: Float32Array;
   readonly metrics: Metrics;
   /**
-   * Metrics of the correction for the difference between the sampler's and the trainer's
-   * log-probabilities, if the algorithm makes this correction.
+   * Metrics of the correction for the difference between the log-probabilities of sampler and
+   * trainer, if the algorithm makes this correction.
    */
   readonly correction?: Metrics;
 }
@@ -206,7 +209,9 @@ export interface Algorithm {
   readonly needs: AlgorithmNeeds;
 }
 
-/** Inputs that a strategy needs besides the log-probabilities of the policy. */
+/**
+ * Inputs that an algorithm or one of its parts needs besides the log-probabilities of the policy.
+ */
 export interface AlgorithmNeeds {
   readonly referenceLogprobs: boolean;
   /**
@@ -217,7 +222,8 @@ export interface AlgorithmNeeds {
   /** True if `AdvantageInput.necs` is read. */
   readonly necs: boolean;
   /**
-   * True if there is a critic. `ValueLossFn` trains it, and it computes `AdvantageInput.values`.
+   * True if there is a critic, which `ValueLossFn` trains and which computes
+   * `AdvantageInput.values`.
    */
   readonly valueHead: boolean;
   /**
@@ -231,7 +237,10 @@ export interface AlgorithmNeeds {
   readonly ratios: boolean;
   /** True if experiences must carry `teacherLogprobs`. */
   readonly teacherLogprobs: boolean;
-  /** True if rows come in pairs: each even row is the chosen answer, the row after it the rejected one. */
+  /**
+   * True if rows come in pairs: each even row is the chosen answer, and the row after it is the
+   * rejected answer.
+   */
   readonly pairs: boolean;
   /** True if some rows are expert demonstrations, which `expertMask` marks. */
   readonly expertMask: boolean;

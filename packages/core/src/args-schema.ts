@@ -49,7 +49,7 @@ export interface ArgsOwner {
 }
 
 /**
- * Lists the problems of `args`; empty if they fit the schema.
+ * Lists the problems of `args`; empty if the arguments fit the schema.
  * @throws ConfigError for an asynchronous schema
  */
 export function argProblems(
@@ -84,8 +84,8 @@ function validate<A>(schema: ArgsSchema<A>, args: Args, { key, code }: ArgsOwner
 }
 
 /**
- * Converts an issue of the schema to one problem, or to one per key if the issue lists unknown
- * keys.
+ * Converts an issue of the schema to one problem, or to one problem per key if the issue lists
+ * unknown keys.
  */
 function problemsOf(
   issue: Issue,

@@ -172,7 +172,7 @@ function unknownArg(owner: string, name: string, known: readonly string[]): Conf
 
 /**
  * Returns the row of a table of strategies. `kind` names the table in messages: `policy loss`.
- * @throws ConfigError for an unknown name, listing the known ones
+ * @throws ConfigError for an unknown name, listing the known names
  */
 export function pickRow<Row>(
   kind: string,

@@ -56,7 +56,7 @@ export interface TakeFilter {
   readonly unit?: BatchUnit;
   /**
    * Maximum number of explore steps that one batch may draw from. A batch with all remaining
-   * experiences of these steps is complete. It does not wait for later steps if rollouts failed or
+   * experiences of these steps is complete: it does not wait for later steps if rollouts failed or
    * were filtered out. With 1, an explore step is cut into batches of about equal size.
    * @default no limit
    */
@@ -69,7 +69,7 @@ export interface TakeFilter {
 }
 
 /**
- * Experiences that are leased to the trainer. They count as consumed only after
+ * Experiences that are leased to the trainer. They are considered consumed only after
  * {@link Lease.acknowledge}.
  */
 export interface Lease {
@@ -98,7 +98,8 @@ export interface Lease {
 export interface ExperienceSource {
   /**
    * Waits until a batch of `count` experiences, runs or tasks is available and leases the oldest
-   * batch. After {@link ExperienceStore.finish} it returns the remainder, then `undefined`.
+   * batch. After {@link ExperienceStore.finish}, leases the remaining experiences, and then returns
+   * `undefined`.
    * @throws CancelledError when the signal aborts, BufferError when the store failed
    */
   take(count: number, filter?: TakeFilter, signal?: AbortSignal): Promise<Lease | undefined>;
@@ -137,8 +138,8 @@ export interface ExperienceStore extends ExperienceSource {
    */
   starved(): boolean;
   /**
-   * Releases experiences to the trainer up to this explore step (`eid.batch`), and withholds those of
-   * later steps. Before the first call, all experiences are released.
+   * Releases experiences to the trainer up to this explore step (`eid.batch`), and withholds
+   * experiences of later steps. Before the first call, all experiences are released.
    */
   releaseUpTo(exploreStep: number): void;
   /**
@@ -147,10 +148,11 @@ export interface ExperienceStore extends ExperienceSource {
    */
   firstTrainStepAfter(exploreStep: number): Promise<number | undefined>;
   /**
-   * Returns the oldest explore step with an experience that has not been trained on, or undefined.
+   * Returns the oldest explore step with an experience that has not been trained on; undefined if
+   * there is none.
    */
   oldestUnusedStep(): number | undefined;
-  /** Announces that no puts will follow: a waiting trainer gets the remainder. */
+  /** Announces that no puts will follow: a waiting trainer gets the remaining experiences. */
   finish(): void;
   /** Reports that the producer failed: a waiting trainer's call rejects with this error. */
   fail(error: Error): void;

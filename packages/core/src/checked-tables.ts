@@ -34,7 +34,7 @@ export interface CheckedTables {
   readonly isWhole: (table: string, alias?: string) => string;
   /**
    * Adds checksums to rows that another program has inserted. Call it within a transaction.
-   * @returns number of such rows
+   * @returns number of rows that got a checksum
    */
   readonly adopt: (table: string) => number;
   /**
@@ -164,7 +164,7 @@ function createTriggers(database: DatabaseSync, table: string): void {
     );
 }
 
-/** Lists all columns but the checksum, for SQL. */
+/** Lists the columns of a table except the checksum, for SQL. */
 const columnsOf = (database: DatabaseSync, table: string, of: string): string =>
   database
     .prepare(`PRAGMA table_info(${table})`)
@@ -175,8 +175,8 @@ const columnsOf = (database: DatabaseSync, table: string, of: string): string =>
     .join(', ');
 
 /**
- * Checksum of a row. Includes the type and length of each value, so that the bytes of different rows
- * differ.
+ * Checksum of a row. Includes the type and length of each value, so that the bytes of different
+ * rows differ.
  */
 function rowChecksum(...values: readonly SQLInputValue[]): number {
   let checksum = 0;

@@ -1,6 +1,6 @@
 /**
- * Reads some fields of a stored experience without decoding the rest, which is faster for many
- * experiences.
+ * Reads some fields of a stored experience without decoding the other fields, which saves time if
+ * many experiences are read.
  */
 import { Decoder } from '@msgpack/msgpack';
 import { BufferError } from './errors.js';
@@ -61,8 +61,8 @@ const sizes: readonly number[] = [
 ];
 
 /**
- * Returns the offset just after a value. @see
- * https://github.com/msgpack/msgpack/blob/master/spec.md
+ * Returns the offset just after a value.
+ * @see https://github.com/msgpack/msgpack/blob/master/spec.md
  */
 function endOf(view: Buffer, place: number): number {
   const byte = view.readUInt8(place);

@@ -4,7 +4,7 @@ import { uid } from './eid.js';
 import { BufferError, describeError } from './errors.js';
 import { assertAligned, type Experience } from './experience.js';
 
-/** Version of the format. A change that older readers cannot read increases it. */
+/** Version of the format. Increased by changes that older readers cannot read. */
 export const codecVersion = 1;
 
 const dtypes = { f32: Float32Array, i32: Int32Array, u8: Uint8Array } as const;
@@ -151,7 +151,7 @@ function decodeEnvelope(bytes: Uint8Array): Record<string, unknown> {
   return fields as Record<string, unknown>;
 }
 
-/** Returns the bytes as they are in memory, which is little-endian on all supported machines. */
+/** Returns the bytes as they are in memory. All supported machines are little-endian. */
 function toBytes(values: Float32Array | Int32Array | Uint8Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }

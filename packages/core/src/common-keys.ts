@@ -19,7 +19,7 @@ const renamed: Readonly<Record<string, (found: Keys) => Keys>> = {
   }),
 };
 
-/** Adds the keys that most families have to a `config.json`. Other keys are unchanged. */
+/** Returns a `config.json` with the keys that most families use. Other keys are unchanged. */
 export function commonKeys(config: unknown): unknown {
   const found = (config ?? {}) as Keys;
   const own = renamed[String(found['model_type'])];

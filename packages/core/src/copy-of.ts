@@ -1,8 +1,6 @@
-/** Copies of data for user code, which may modify them. */
-
 /**
- * Copies lists, plain objects, dates and binary data deeply. Other objects, such as functions and
- * clients, are shared.
+ * Copies lists, plain objects, dates and binary data deeply, so that user code may modify the copy.
+ * Other objects, such as functions and clients, are shared.
  */
 export function copyOf<T>(value: T): T {
   return copyAny(value) as T;

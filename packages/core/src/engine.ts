@@ -36,11 +36,13 @@ export interface ForwardPass {
   readonly offsets: Int32Array;
   /** Natural-log probability of each response token. [N] */
   readonly logprobs: Float32Array;
-  /** Entropy (nats) of the distribution that each response token was drawn from, if requested. [N] */
+  /**
+   * Entropy (nats) of the distribution that each response token was sampled from, if requested. [N]
+   */
   readonly entropy?: Float32Array;
   /**
-   * Expected value of p (H + log p) under the distribution that each response token was drawn from,
-   * if requested: H * sum(p^2) + sum(p^2 log p), where H is the entropy in nats. [N]
+   * Expected value of p (H + log p) under the distribution that each response token was sampled
+   * from, if requested: H * sum(p^2) + sum(p^2 log p), where H is the entropy in nats. [N]
    */
   readonly necs?: Float32Array;
 }
@@ -121,8 +123,8 @@ export interface TrainEngine {
   forwardBackward?(batch: TokenBatch, expected: ExpectedLoss): Promise<ForwardPass>;
   /**
    * Returns true if {@link forward} would compute exactly the log-probabilities that this engine's
-   * sampler reported for the response at the end of `tokens`. This requires that version
-   * `policyVersion` drew the response with no option other than the temperature, and that the
+   * sampler reported for the response at the end of `tokens`. This requires that the response was
+   * sampled from version `policyVersion` with no option other than the temperature, and that the
    * weights have not changed since.
    * @default always false
    */
@@ -166,16 +168,17 @@ export interface SamplingOptions {
   /** Sampling temperature; 0 = greedy. @default 1 */
   readonly temperature?: number;
   /**
-   * Only the most likely tokens whose probabilities add up to this value can be drawn. @default 1
+   * Only the most likely tokens whose probabilities add up to this value can be sampled.
+   * @default 1
    */
   readonly topP?: number;
-  /** Number of most likely tokens that can be drawn; -1 = all. @default -1 */
+  /** Number of most likely tokens that can be sampled; -1 = all. @default -1 */
   readonly topK?: number;
   readonly maxTokens: number;
   /** Minimum number of tokens before a stop id can be sampled. @default 0 */
   readonly minTokens?: number;
   readonly stopTokenIds?: readonly number[];
-  /** Texts that end the answer; the answer includes the text that ended it. */
+  /** Texts that end the response; the response includes the text that ended it. */
   readonly stop?: readonly string[];
   /**
    * Random seed of 32 bits. Choice k draws from the stream (seed, k), independent of other calls.
@@ -184,7 +187,7 @@ export interface SamplingOptions {
   /** Number of most likely tokens to report per position. @default 0 */
   readonly topLogprobs?: number;
   /**
-   * Grammar that the answer must match. A stop token can be drawn only where the answer is
+   * Grammar that the response must match. A stop token can be sampled only where the response is
    * complete.
    * @default any text
    */
@@ -192,10 +195,10 @@ export interface SamplingOptions {
 }
 
 /**
- * Grammar of an answer, as plain data: a context-free grammar over UTF-8 bytes. Rule 0 is the whole
- * text. A rule is a list of alternatives; an alternative is a list of symbols; a symbol is the
- * number of a rule, or the ranges of one byte: `[from, to, from, to ...]`. In ranges, 256 + i is
- * the control token i.
+ * Grammar of a response, as plain data: a context-free grammar over UTF-8 bytes. Rule 0 is the
+ * whole text. A rule is a list of alternatives; an alternative is a list of symbols; a symbol is
+ * the number of a rule, or the ranges of one byte: `[from, to, from, to ...]`. In ranges, 256 + i
+ * is the token `controlTokenIds[i]`.
  */
 export interface TextGrammar {
   readonly rules: readonly (readonly (readonly GrammarSymbol[])[])[];
@@ -213,7 +216,7 @@ export interface TokenLogprob {
 }
 
 export interface SampledSequence {
-  /** Sampled ids, including the stop id if one was drawn. [R] */
+  /** Sampled ids, including the stop id if one was sampled. [R] */
   readonly tokens: Int32Array;
   /**
    * Log-probabilities under the distribution that was sampled from, after temperature, top-p, top-k
@@ -221,19 +224,23 @@ export interface SampledSequence {
    */
   readonly logprobs: Float32Array;
   readonly stopReason: SampleStop;
-  /** Stop string that ended the text, if one did. */
+  /** Stop string that ended the response, if any. */
   readonly stopString?: string;
   readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
-  /** Version of the weights that drew the tokens; the oldest one if `versions` has several. */
+  /**
+   * Version of the weights from which the tokens were sampled; the oldest one if `versions` lists
+   * several.
+   */
   readonly policyVersion: number;
   /**
-   * Versions of the weights that drew the tokens, in order, if weights changed during the answer.
+   * Versions of the weights from which the tokens were sampled, in order, if the weights changed
+   * during the response.
    * @default one version
    */
   readonly versions?: readonly VersionSpan[];
 }
 
-/** The tokens from `start` to `end` (exclusive), which weights of one version drew. */
+/** The tokens from `start` to `end` (exclusive), which were sampled from weights of one version. */
 export interface VersionSpan {
   readonly start: number;
   readonly end: number;
@@ -241,7 +248,7 @@ export interface VersionSpan {
 }
 
 /**
- * Receives the tokens of a choice that were drawn since the last call for this choice, in order.
+ * Receives the tokens of a choice that were sampled since the last call for this choice, in order.
  */
 export type TokenListener = (choice: number, tokens: readonly number[]) => void;
 
@@ -327,15 +334,15 @@ export interface ValuePass {
   /** Index of the first token of each row in the flat arrays; the last entry is N. [B + 1] */
   readonly offsets: Int32Array;
   /**
-   * Value of the state in which each response token was drawn, read at the position before the
+   * Value of the state in which each response token was sampled, read at the position before the
    * token. [N]
    */
   readonly values: Float32Array;
 }
 
 /**
- * A critic: a separate model with one value per position instead of a distribution over tokens. Calls
- * are made one at a time.
+ * A critic: a separate model with one value per position instead of a distribution over tokens.
+ * Calls are made one at a time.
  */
 export interface ValueEngine {
   forward(batch: TokenBatch): Promise<ValuePass>;
@@ -436,7 +443,10 @@ export interface SamplerFactory {
   /** Name of the sampler in `engine_type` of a configuration. */
   readonly name: string;
   readonly capabilities: SamplerCapabilities;
-  /** @throws ConfigError when no server answers, or a server was started with options that do not fit */
+  /**
+   * @throws ConfigError when no server answers, or a server was started with options that do not
+   * fit
+   */
   open(options: SamplerOptions): Promise<RemoteSampler>;
 }
 
@@ -455,7 +465,10 @@ export type AdapterOptions =
       readonly path?: undefined;
       readonly rank: number;
       readonly alpha: number;
-      /** Last parts of module names, such as `q_proj`, or every linear layer except the output layer. */
+      /**
+       * Last parts of module names, such as `q_proj`, or every linear layer except the output
+       * layer.
+       */
       readonly targetModules: 'all-linear' | readonly string[];
     };
 
@@ -471,7 +484,10 @@ export interface CriticEngineOptions {
   readonly modelPath: string;
   /** Number of CPU threads. @default the engine decides */
   readonly threads?: number;
-  /** Memory for the activations of one forward and backward pass, in MiB. @default the engine decides */
+  /**
+   * Memory for the activations of one forward and backward pass, in MiB. @default the engine
+   * decides
+   */
   readonly memoryBudgetMb?: number;
 }
 

@@ -102,8 +102,8 @@ function plainCopy(value: unknown): unknown {
 
 /**
  * Restores the error that {@link toErrorRecord} recorded, with its original stack. An error keeps
- * its class if this package defines the class, and becomes a `Foreign` otherwise. If such a record
- * has no code, the message begins with the original name of the error.
+ * its class if this package defines the class, and becomes a `Foreign` otherwise. If the record of
+ * a `Foreign` error has no code, the message begins with the original name of the error.
  */
 export function reviveError(record: ErrorRecord, Foreign: typeof TrinityError): TrinityError {
   const cause = record.cause && reviveError(record.cause, Foreign);

@@ -8,7 +8,7 @@ export type ErrorDetails = Readonly<Record<string, unknown>>;
 export interface TrinityErrorOptions {
   /** Stable, documented identifier in upper snake case: `BUFFER_CLOSED`. */
   readonly code?: string;
-  /** Ids and numbers for programs; must not contain prompt texts or secrets. */
+  /** Ids and numbers for programs; must not contain prompt text or secrets. */
   readonly details?: ErrorDetails;
   readonly cause?: unknown;
 }
@@ -109,7 +109,7 @@ const errorFields = ['name', 'message', 'stack', 'code', 'status', 'statusCode',
 
 /**
  * Returns the thrown value, or a substitute error if reading its fields throws, as a Proxy or a
- * getter may do. Call it on values that foreign code has thrown.
+ * getter may do. Use this function for values that foreign code has thrown.
  */
 export function readableThrown(thrown: unknown): unknown {
   try {

@@ -1,4 +1,4 @@
-/** The training record, the alignment rule of its per-token arrays, and functions over it. */
+/** The training record, the alignment rule of its per-token arrays, and functions on records. */
 import { emptyEid, uid, type Eid } from './eid.js';
 import { InvariantError } from './errors.js';
 import type { Metrics } from './metrics.js';
@@ -6,8 +6,8 @@ import type { Metrics } from './metrics.js';
 type TruncateStatus = 'prompt_truncated' | 'response_truncated';
 
 /**
- * One model call inside an experience that holds several. `start` and `end` count response tokens;
- * `end` is exclusive.
+ * One model call inside an experience that holds several calls. `start` and `end` count response
+ * tokens; `end` is exclusive.
  */
 export interface CallSpan {
   readonly start: number;
@@ -38,12 +38,14 @@ export interface Experience {
    * mask is 0. [R]
    */
   readonly logprobs: Float32Array;
-  /** Version of the weights that sampled the response; the oldest one if `spans` has several. */
+  /**
+   * Version of the weights that sampled the response; the oldest version if `spans` has several.
+   */
   readonly policyVersion: number;
   /** Sampling temperature that `logprobs` refer to. */
   readonly temperature: number;
   readonly reward?: number;
-  /** Reward per token. Algorithms that read it ignore `reward`. [R] */
+  /** Reward per token. Algorithms that read token rewards ignore `reward`. [R] */
   readonly tokenRewards?: Float32Array;
   /** Advantage of each response token. [R] */
   readonly advantages?: Float32Array;
@@ -61,7 +63,7 @@ export interface Experience {
   readonly responseText?: string;
   /** Numbers for the monitor, per experience. */
   readonly metrics: Metrics;
-  /** Further facts, as plain JSON values. */
+  /** Other facts about the experience, as plain JSON values. */
   readonly info: Readonly<Record<string, unknown>>;
 }
 
@@ -233,7 +235,7 @@ function fail(experience: Experience, field: string, what: string): never {
 }
 
 /**
- * Returns true for a demonstration, which the policy did not sample, if `info.is_expert` marks it.
- * The mark is set where demonstrations are mixed with rollouts.
+ * Returns true for a demonstration, which the policy did not sample and which `info.is_expert`
+ * marks. The mark is set where demonstrations are mixed with rollouts.
  */
 export const isExpert = ({ info }: Experience): boolean => info['is_expert'] === true;

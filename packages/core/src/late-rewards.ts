@@ -48,8 +48,8 @@ export interface LateRewards {
   due(now: number): readonly PendingGroup[];
   /**
    * Opens the groups up to explore step `step` for rewards if `waiting` lists their task keys, and
-   * closes the others. Deletes the groups of later steps, because those steps are repeated. Call it
-   * after the explorer's state was stored, and again after the state was read.
+   * closes the other groups. Deletes the groups of later steps, because those steps are repeated.
+   * Call `commit` after the explorer's state was stored, and again after the state was read.
    */
   commit(step: number, waiting: readonly string[]): void;
   close(): Promise<void>;

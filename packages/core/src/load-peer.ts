@@ -1,8 +1,7 @@
-/** Loads optional packages, which a project installs only if it needs them. */
 import { ConfigError, describeError } from './errors.js';
 
 /**
- * Loads an optional package.
+ * Loads an optional package, which a project installs only if it needs the package.
  * @param use feature that needs the package, as the beginning of a sentence: `--check of a GGUF
  * file`
  * @param load imports the package

@@ -1,8 +1,8 @@
-/** Memory that this process may use. */
 import { totalmem } from 'node:os';
 
 /**
- * Returns the bytes of memory of the machine, or of the container if it limits the process to less.
+ * Returns the memory that this process may use, in bytes: the machine's memory, or the limit of the
+ * container if that is lower.
  */
 export const machineMemory = (): number =>
   Math.min(totalmem(), process.constrainedMemory() || Infinity);

@@ -9,7 +9,10 @@ import { CheckpointError, describeError } from './errors.js';
 
 const manifestFile = 'manifest.json';
 const folderPattern = /^global_step_(\d+)$/;
-/** Maximum number of folders between a manifest and a file that it names: `critic/optimizer/`. */
+/**
+ * Maximum number of folders between a manifest and a file that it names, as in
+ * `critic/optimizer/<file>`.
+ */
 const deepest = 2;
 
 export interface CheckpointFile {
@@ -58,8 +61,8 @@ export async function writeManifest(
 }
 
 /**
- * Reads a manifest. Returns undefined if the folder has none. Also returns undefined if the folder
- * does not have the name of a checkpoint and the file is not a manifest of Trinity.
+ * Reads a manifest. Returns undefined if the folder has no manifest. Also returns undefined if the
+ * folder does not have the name of a checkpoint and the file is not a manifest of Trinity.
  * @throws CheckpointError for a manifest that was changed, lists no files, or was written for
  * another step; in a checkpoint folder also for a manifest that cannot be read
  */
@@ -94,9 +97,9 @@ export async function verifyFolder(
 }
 
 /**
- * Reads a small file of a model folder; undefined if it does not exist.
- * @throws CheckpointError if the folder is a checkpoint whose manifest names the file, and it is missing
- * or differs from its digest
+ * Reads a small file of a model folder; undefined if the file does not exist.
+ * @throws CheckpointError if the folder is a checkpoint whose manifest names the file, and the file
+ * is missing or differs from its digest
  */
 export async function readStored(file: string): Promise<Buffer | undefined> {
   const bytes = await readFile(file).catch((error: unknown) => {

@@ -3,7 +3,7 @@
 /** Model id: `owner/name` or `owner/name/file.gguf`, both optionally followed by `@revision`. */
 export interface ModelId {
   readonly repository: string;
-  /** A GGUF file of the repository. */
+  /** Path of a GGUF file in the repository; undefined if the id names no file. */
   readonly file: string | undefined;
   /** Branch, tag or commit. @default "main" */
   readonly revision: string;
@@ -16,7 +16,7 @@ const idPattern =
 export function parseModelId(id: string): ModelId | undefined {
   const { repository, file, revision = 'main' } = idPattern.exec(id)?.groups ?? {};
   if (repository === undefined || id.split('/').includes('..')) return undefined;
-  // `models/tiny.gguf` is a file.
+  // `models/tiny.gguf` is the path of a local file.
   if (/\.gguf$/i.test(repository)) return undefined;
   return { repository, file, revision };
 }

@@ -1,6 +1,6 @@
 /**
- * The model as a workflow sees it: chat messages in, text and exact tokens out. Every chat call is
- * recorded.
+ * Interface through which a workflow uses a model: it sends chat messages, and gets text and the
+ * exact token ids. Every chat call is recorded.
  */
 import type { VersionSpan } from './engine.js';
 import type { Experience } from './experience.js';
@@ -33,9 +33,7 @@ export interface ChatMessage {
   readonly weight?: 0 | 1;
 }
 
-/**
- * A function that the model may call. `parameters` is a JSON Schema. The order of its keys is kept.
- */
+/** A function that the model may call. `parameters` is a JSON Schema, whose key order is kept. */
 export interface ToolDefinition {
   readonly type: 'function';
   readonly function: {
@@ -70,31 +68,35 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls';
  * reward })`.
  */
 export interface ChatResponse {
-  /** Text of the answer, without tool calls and reasoning. */
+  /** Text of the response, without tool calls and reasoning. */
   readonly responseText: string;
   readonly reasoningText?: string;
   readonly toolCalls: readonly ToolCall[];
-  /** Prompt + response ids, exactly as sampled. */
+  /** Token ids of the prompt and the response, exactly as sampled. */
   readonly tokens: Int32Array;
   readonly promptLength: number;
   /** Natural-log probability of each response token. [R] */
   readonly logprobs: Float32Array;
   readonly finishReason: FinishReason;
-  /** Version of the weights that drew the response; the oldest one if `versions` has several. */
+  /**
+   * Version of the weights from which the response was sampled; the oldest one if `versions` lists
+   * several.
+   */
   readonly policyVersion: number;
   /**
-   * Versions of the weights that drew the response tokens, if weights changed during the response.
-   * @default one version
+   * Versions of the weights from which the response tokens were sampled, if the weights changed
+   * during the response.
+   * @default `policyVersion` for all tokens
    */
   readonly versions?: readonly VersionSpan[];
   readonly temperature: number;
 }
 
-/** Token strings of a model's token ids. */
+/** Maps the token ids of a model to token strings. */
 export interface Vocabulary {
   /** Largest token id + 1. */
   readonly size: number;
-  /** Spelling in the tokenizer's files; undefined for an id without a token. */
+  /** Returns the token as the tokenizer's files spell it; undefined for an id without a token. */
   token(id: number): string | undefined;
 }
 
@@ -131,7 +133,7 @@ export interface RolloutModel<Client = unknown> {
   ): Promise<Float32Array>;
   /**
    * Token strings of the tokenizer. Models that share a tokenizer share this object. Undefined if
-   * only the remote service has the tokenizer.
+   * the tokenizer is available only to the remote service that runs the model.
    */
   readonly vocabulary: Vocabulary | undefined;
   /** Returns a client of the `openai` package. This model serves and records the client's calls. */

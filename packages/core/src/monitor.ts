@@ -23,7 +23,7 @@ export interface MetricSink {
 export interface Monitor {
   /**
    * Starts to receive the metrics of a stage.
-   * @param stage names of the stage; `directory` is the folder of its metric files
+   * @param stage names of the project and the stage, and the folder of the stage's metric files
    */
   open(stage: {
     readonly project: string;

@@ -5,7 +5,7 @@ const namePattern = /^[\w.:/@-]+$/;
 
 /**
  * Returns `name` if it is valid.
- * @param what beginning of the message: "Workflow".
+ * @param what beginning of the error message, such as "Workflow"
  * @throws ConfigError for a name with characters other than ASCII letters, digits and `_.:/@-`
  */
 export function checkName(what: string, name: string): string {

@@ -1,5 +1,3 @@
-/** Requirements of user code: columns, environment variables, packages and Python modules. */
-
 /**
  * Requirements that a workflow, reward function, environment or monitor declares. `trinity config
  * check`, `trinity debug` and the start of a training run verify the requirements, so that a

@@ -1,9 +1,7 @@
-/** The Node version that every package of Trinity needs. */
-
-/** Minimum version: major and minor number, as in `engines.node` of the packages. */
+/** Minimum Node version of every package: major and minor number, as in `engines.node`. */
 const needed = [22, 13] as const;
 
-/** Returns an error message for a version of Node, or undefined if the version is new enough. */
+/** Returns an error message if a version of Node is too old, otherwise undefined. */
 export function nodeVersionFault(version: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major > needed[0] || (major === needed[0] && minor >= needed[1])) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Converts the bits of an IEEE 754 binary16 (float16, `F16`): 1 sign bit, 5 exponent bits (bias
- * 15), 10 fraction bits.
+ * Converts the bits of an IEEE 754 binary16 (float16, `F16`) to a number. The format has 1 sign
+ * bit, 5 exponent bits (bias 15) and 10 fraction bits.
  */
 export function numberOfHalf(half: number): number {
   const sign = half & 0x8000 ? -1 : 1;

@@ -14,7 +14,7 @@ export function otherInput(config: unknown): string | undefined {
   return keys.find((key) => found[key] !== undefined && found[key] !== null);
 }
 
-/** Keys at the top of `config.json` that also apply to the text model inside. */
+/** Keys at the top of `config.json` that also apply to the contained text model. */
 const sharedKeys = [
   'tie_word_embeddings',
   'bos_token_id',

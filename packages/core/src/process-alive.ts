@@ -6,7 +6,7 @@ import type { ChildProcess } from 'node:child_process';
 
 /**
  * Returns true if a process with this id exists. Includes processes of other users, and zombies
- * (processes that have ended but were not waited for).
+ * (processes that have ended, but whose exit status the parent has not read).
  */
 export function isProcessAlive(pid: number): boolean {
   try {

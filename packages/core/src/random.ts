@@ -5,7 +5,7 @@
 
 /** A stream of pseudo-random numbers. Not suitable for secrets. */
 export interface Random {
-  /** Uniformly distributed number in [0, 1), with 53 bits. */
+  /** Uniformly distributed number in [0, 1), with 53 random bits. */
   next(): number;
   /** Uniformly distributed integer in [0, below). */
   integer(below: number): number;

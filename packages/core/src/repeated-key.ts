@@ -1,9 +1,10 @@
-/** Finds repeated keys in JSON. `JSON.parse` keeps only the last value, without an error. */
-
-/** Returns the first key that occurs twice in one object of a JSON text, or undefined. */
+/**
+ * Returns the first key that occurs twice in one object of a JSON text, or undefined. `JSON.parse`
+ * keeps only the last value of such a key, without an error.
+ */
 export function repeatedKey(json: string): string | undefined {
   const open: (Set<string> | undefined)[] = [];
-  // Matches whole strings, so that brackets in them do not count.
+  // Matches whole strings, so that braces and brackets inside strings do not count.
   for (const [token, text, colon] of json.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?|[{}[\]]/g)) {
     if (token === '{') open.push(new Set());
     else if (token === '[') open.push(undefined);

@@ -8,8 +8,8 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 type Content = Parameters<typeof writeFile>[1];
 
 /**
- * Replaces a file. The old or the new file is complete at any moment, even if this process is
- * killed or several processes replace the same file.
+ * Replaces a file. At any moment, the file has either the complete old or the complete new content,
+ * even if this process is killed or several processes replace the same file.
  */
 export const replaceFile = (file: string, content: Content): Promise<void> =>
   fill(file, ownDraft(file), (draft) => writeFile(draft, content));

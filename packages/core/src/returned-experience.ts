@@ -1,4 +1,3 @@
-/** Checks experiences that user code returned, field by field, and copies them. */
 import { copyOf } from './copy-of.js';
 import { assertAligned, type CallSpan, type Experience } from './experience.js';
 import type { Returned } from './returned.js';
@@ -28,8 +27,8 @@ const experienceFields = [
 ] as const satisfies readonly (keyof Experience)[];
 
 /**
- * Returns a checked copy of an experience. @throws the error of `refuse`; InvariantError for
- * misaligned arrays
+ * Checks an experience that user code returned, field by field, and returns a copy.
+ * @throws the error that `refuse` creates; InvariantError for misaligned arrays
  */
 export function readExperience(
   value: unknown,
@@ -105,7 +104,8 @@ function spansOf(spans: unknown, refuse: Returned['refuse']): readonly CallSpan[
 const largestTokenId = 2 ** 31 - 1;
 
 /**
- * Checks ids before they become 32-bit integers, because the conversion would hide wrong values.
+ * Checks token ids before they become 32-bit integers, because the conversion would hide wrong
+ * values.
  */
 function tokenIds(ids: ArrayLike<number>, refuse: Returned['refuse']): Int32Array {
   for (let i = 0; i < ids.length; i++) {

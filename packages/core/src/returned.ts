@@ -9,15 +9,18 @@ import { isUsableReward, usableReward } from './reward.js';
 import { redactText } from './secrets.js';
 
 /**
- * Maximum number of metrics that one function may return. Results above these limits would block
- * the event loop or fill the disk.
+ * Maximum number of metrics that one function may return. Results above this limit, or the limits
+ * below, would block the event loop or fill the disk.
  */
 const mostMetrics = 500;
 const longestMetricName = 200;
 const longestShown = 200;
 /** Maximum number of characters in a reason; longer reasons are cut. */
 const longestReason = 20_000;
-/** Maximum number of characters and values in all of `info`. */
+/**
+ * Maximum size of all of `info`: the number of its values, plus the number of characters in its
+ * keys and strings.
+ */
 const largestInfo = 1_000_000;
 const deepestInfo = 100;
 /** Maximum number of characters in a prompt or response. */
@@ -33,20 +36,23 @@ export interface Returned {
    * "accuracy"`.
    */
   readonly refuse: (value: unknown, expected: string, at?: string) => TrinityError;
-  /** Returns a usable reward. `true` is 1 and `false` is 0. */
+  /** Returns `value` as a usable reward; `true` is 1 and `false` is 0. */
   readonly reward: (value: unknown, at?: string) => number;
   /**
-   * Returns the reward (a sum), its named parts and their reasons. A bare number has no parts and
-   * no reasons.
+   * Returns the reward, its named parts and their reasons. The reward is the sum of the parts. A
+   * bare number has no parts and no reasons.
    */
   readonly rewardParts: (value: unknown) => {
     readonly reward: number;
     readonly parts: Metrics;
     readonly reasons: Readonly<Record<string, string>>;
   };
-  /** Returns numbers by name; empty for undefined and null. `true` is 1 and `false` is 0. */
+  /**
+   * Returns a copy of numbers keyed by name; empty for undefined and null. `true` is 1 and `false`
+   * is 0.
+   */
   readonly metrics: (value: unknown, at?: string) => Metrics;
-  /** Copies some fields of an object, whose getters or proxies may throw. */
+  /** Copies the fields `names` of an object, whose getters or proxies may throw. */
   readonly fields: <Name extends string>(
     value: unknown,
     names: readonly Name[],
@@ -60,8 +66,8 @@ export interface Returned {
 
 /**
  * Creates the reader of the result of one function.
- * @param who beginning of messages: `Reward function "mine"`
- * @param place end of messages: ` on task 1/2`. @default ''
+ * @param who beginning of error messages: `Reward function "mine"`
+ * @param place end of error messages: ` on task 1/2`. @default ''
  */
 export function returnedBy(
   who: string,
@@ -212,8 +218,9 @@ function shown(value: unknown): string {
 }
 
 /**
- * Copies plain JSON values. @throws the error of `refuse` for other values, and for more than
- * `budget`
+ * Copies plain JSON values.
+ * @throws the error of `refuse` for other values, and if the copy exceeds `budget` characters and
+ * values
  */
 function plainCopy(
   whole: Plain,

@@ -7,7 +7,9 @@ export interface RewardInput {
   readonly truth: string | undefined;
   readonly prompt: string | undefined;
   readonly rawTask: Readonly<Record<string, unknown>>;
-  /** Number of tokens sampled for the response, if the workflow knows it; length rewards need it. */
+  /**
+   * Number of tokens sampled for the response, if the workflow knows it. Length rewards need it.
+   */
   readonly responseTokens?: number;
   /** Reasoning that a parser removed from the response; format rewards need it. */
   readonly reasoning?: string;
@@ -19,7 +21,7 @@ export type RewardParts = Readonly<Record<string, number>>;
 /** A reward whose parts have reasons. The reasons are stored with the rollout as `info.reasons`. */
 export interface ReasonedReward {
   readonly parts: RewardParts;
-  /** Explanation of the value of each part, by the name of the part. */
+  /** Explanations of the values, keyed by the name of the part. */
   readonly reasons: Readonly<Record<string, string>>;
 }
 
@@ -36,6 +38,6 @@ const largestReward = 1e9;
 /** Noun phrase for messages: the values that {@link isUsableReward} accepts. */
 export const usableReward = 'a finite number from -1e9 to 1e9';
 
-/** True for a finite number within the allowed range. */
+/** True for a finite number from -1e9 to 1e9. */
 export const isUsableReward = (reward: number): boolean =>
   Number.isFinite(reward) && Math.abs(reward) <= largestReward;

@@ -20,7 +20,7 @@ export interface MemberInfo {
   readonly agreement?: Agreement;
 }
 
-/** Texts, keyed by the name of a setting. */
+/** Values of settings as strings, keyed by the name of the setting. */
 export type Agreement = Readonly<Record<string, string>>;
 
 /** Reason and duration of one wait of a member. */
@@ -35,7 +35,7 @@ export interface Wait {
 
 /** Status that a member reports with each heartbeat. */
 export interface MemberState {
-  /** Empty while the member works. */
+  /** Current waits of the member; empty while it works. */
   readonly waits: readonly Wait[];
   /** Version of the weights that an explorer uses, or that the trainer published last. */
   readonly version: number;
@@ -44,14 +44,14 @@ export interface MemberState {
    * @default the explorer asks for no weights
    */
   readonly asksForNewerThan?: number;
-  /** Further facts, for people: rates, progress. */
+  /** Additional information to display, such as rates and progress. */
   readonly facts: JsonState;
 }
 
 /**
  * The membership of a process in a training run. It lasts as long as the process sends heartbeats.
- * If a member sends no heartbeat for the store's lease time, its tasks may be leased to other
- * members. Another process may then replace a trainer.
+ * If a member sends no heartbeat for the store's lease time, other members may lease its tasks. If
+ * this member is the trainer, another process may also replace it.
  */
 export interface Membership extends MemberInfo {
   /**
@@ -62,7 +62,7 @@ export interface Membership extends MemberInfo {
 
 /** A task that was planned for an explore step or an evaluation. */
 export interface PlannedTask {
-  /** Place of the task in its batch, from 0. */
+  /** Index of the task in its batch, from 0. */
   readonly task: number;
   readonly taskset: string;
   /** Row number in the task set. */
@@ -86,7 +86,7 @@ export interface PlannedBatch {
 export interface ExplorePlan {
   readonly step: number;
   readonly batches: readonly PlannedBatch[];
-  /** State of the task feed after this step, from which the next step is planned. */
+  /** State of the task feed after this step. The next step is planned from this state. */
   readonly feed: JsonState;
   /** True if no explore step follows. */
   readonly isLast: boolean;
@@ -100,13 +100,12 @@ export interface LeasedTask extends PlannedTask {
   readonly version: number | undefined;
 }
 
-/** Outcome of a task. */
 export interface TaskResult {
   /**
    * Experiences in the order of the rollouts; empty if every rollout failed, and for evaluations.
    */
   readonly experiences: readonly Experience[];
-  /** Input of the metrics of the explore step, as plain JSON. */
+  /** Data for computing the metrics of the explore step, as plain JSON. */
   readonly outcome: JsonState;
   /**
    * Run keys of rollouts whose rewards arrive later. The batch does not wait for these rewards.
@@ -132,7 +131,7 @@ export interface BatchContents {
    * outcome.
    */
   readonly results: readonly (TaskResult & { readonly explorer: string })[];
-  /** Experiences that a train step has used up or discarded already, by uid. */
+  /** Uids of experiences that train steps have already used up or discarded. */
   readonly used: ReadonlySet<string>;
   /**
    * Number of train steps that have trained on each experience, keyed by uid. Experiences that no
@@ -144,13 +143,13 @@ export interface BatchContents {
 /** Experiences that one optimizer step has used up. */
 export interface TrainRecord {
   readonly trainStep: number;
-  /** Uids, in the order of the batch. */
+  /** Uids of the experiences that the step trained on, in the order of the batch. */
   readonly trained: readonly string[];
   /** Uids of `trained` that may be trained on again. @default empty */
   readonly kept?: readonly string[];
   /**
    * Uids that will not be trained on, with the reason: `stale`, `filtered`, or `merged` into
-   * another one.
+   * another experience.
    */
   readonly discarded: readonly { readonly uid: string; readonly reason: string }[];
 }
@@ -159,11 +158,14 @@ export interface TrainRecord {
 export interface PublishedWeights {
   /** Train step that made the weights; 0 = the initial model of the training run. */
   readonly version: number;
-  /** Last explore step whose experiences had all been trained on or dropped when these weights were made. */
+  /**
+   * Last explore step whose experiences were all trained on or discarded before these weights were
+   * made.
+   */
   readonly exploredUpTo: number;
   /**
-   * Synchronization point of the weights, in explore steps. Undefined for weights between these
-   * points.
+   * Synchronization point of the weights, in explore steps. Undefined for weights between two
+   * synchronization points.
    */
   readonly boundary: number | undefined;
   /** Location of the files: a folder that trainer and explorers can reach, or the store itself. */
@@ -179,14 +181,17 @@ export interface PublishedWeights {
 export interface DeliveryProbe {
   readonly tokens: readonly number[];
   readonly promptLength: number;
-  /** Natural-log probabilities of tokens[promptLength..]. */
+  /** Natural-log probabilities of the tokens after the first `promptLength`. */
   readonly logprobs: readonly number[];
 }
 
 /** Result of an explorer's attempt to switch to published weights. */
 export interface Delivery {
   readonly version: number;
-  /** Mean difference from the probe, in nats. Undefined if the probe was not scored. */
+  /**
+   * Mean absolute difference between the explorer's log-probabilities and those of the probe, in
+   * nats. Undefined if the probe was not scored, or the difference is not finite.
+   */
   readonly difference: number | undefined;
   /** Reason why the weights were refused. Undefined if the explorer uses them. */
   readonly problem: string | undefined;
@@ -240,14 +245,14 @@ export interface RunEnd {
 
 /**
  * A store that the operating-system processes of a training run share. A refused call rejects with
- * a `BufferError`. Its code is `MEMBER_FENCED` if the member's `epoch` is not the newest.
+ * a `BufferError`, whose code is `MEMBER_FENCED` if the member's `epoch` is not the newest.
  */
 export interface RunStore {
   /**
    * Makes this operating-system process a member of the training run.
-   * @throws BufferError `MEMBER_ALIVE` naming a live member of that name, or the live trainer;
-   * `MEMBER_DIFFERS` naming a setting that differs from the setting of a live member or of the
-   * training run
+   * @throws BufferError `MEMBER_ALIVE` if a live member has the same name, or a trainer joins while
+   * the run has a live trainer; `MEMBER_DIFFERS` if a setting differs from that of a live member or
+   * of the training run. The error names the other member or the setting.
    */
   join(info: MemberInfo): Promise<Membership>;
   /**
@@ -259,11 +264,11 @@ export interface RunStore {
   leave(member: Membership): Promise<void>;
 
   /**
-   * Plans the explore step after the last planned one, or adds evaluation batches to that step.
-   * Batches that are already planned stay unchanged. Returns false if another member has planned
-   * all batches, or if the step does not follow the last one. A repeated call returns true. An
-   * evaluation before the first explore step has step 0. Evaluations after the last explore step
-   * have a step of their own without exploration.
+   * Plans the explore step after the last planned step, or adds evaluation batches to the last
+   * planned step. Batches that are already planned stay unchanged. Returns false if another member
+   * has planned all batches, or if the step does not follow the last planned step. A repeated call
+   * returns true. An evaluation before the first explore step has step 0. Evaluations after the
+   * last explore step have a step of their own without exploration.
    */
   plan(member: Membership, plan: ExplorePlan): Promise<boolean>;
   lastPlan(): Promise<Pick<ExplorePlan, 'step' | 'feed' | 'isLast'> | undefined>;
@@ -335,8 +340,8 @@ export interface RunStore {
   putWeightFile(member: Membership, file: WeightFile): Promise<void>;
   getWeightFile(version: number, path: string): Promise<Uint8Array | undefined>;
   /**
-   * Deletes the weight files of versions before `version`. Call it when no explore step needs them
-   * any more.
+   * Deletes the weight files of versions before `version`. Call it when no explore step needs these
+   * files any more.
    */
   deleteWeightFilesBefore(member: Membership, version: number): Promise<void>;
   reportDelivery(member: Membership, delivery: Delivery): Promise<void>;

@@ -7,15 +7,15 @@ import { createRandom, deriveSeed, type Random } from './random.js';
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Calls `callback` once, after `ms`. @returns function that cancels it */
+  /** Calls `callback` once, after `ms` milliseconds. @returns function that cancels the call */
   after(ms: number, callback: () => void): () => void;
-  /** Resolves after `ms`, or rejects with the signal's reason. */
+  /** Resolves after `ms` milliseconds, or rejects with the signal's reason if the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Writes text for people. Prompts and tool outputs may appear at `debug` only. */
+/** Log for people. Prompts and tool outputs may appear at `debug` only. */
 export interface Logger {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;

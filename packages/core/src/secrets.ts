@@ -26,7 +26,9 @@ const secretLastWords: ReadonlySet<string> = new Set([
   'auth',
   'authorization',
 ]);
-/** Matches names such as `PRIVATE_KEY_PEM` and `apiKeyBase64`, which continue after the secret word. */
+/**
+ * Matches names that continue after the secret word, such as `PRIVATE_KEY_PEM` and `apiKeyBase64`.
+ */
 const secretPhrase = /(?:^|_)(?:private|api|access)_key(?:_|$)/;
 
 /**
@@ -49,7 +51,7 @@ export function isSecretName(name: string): boolean {
 
 /**
  * Matches three kinds of secrets: keys with the prefixes of model hubs, cloud services, code hosts
- * and our endpoint; JSON web tokens; and the value after an authorization scheme.
+ * and Trinity's endpoint; JSON web tokens; and the value after an authorization scheme.
  */
 const keyLooks =
   /\b(?:(?:sk-|sk_|rk_|ak_|hf_|ghp_|gho_|ghs_|github_pat_|glpat-|gsk_|npm_|pypi-|xox[abps]-)[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{16,})?|(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[A-Za-z0-9_-]{30,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)|(?<=\b(?:Bearer|Basic) )[^\s"',]+/g;
@@ -68,8 +70,8 @@ const quotedValue = /[^"'\\\n]*/y;
 const bareValue = /[^\s"'\\,;&<>(){}[\]|]*/y;
 
 /**
- * Matches names for which text after `: ` may be prose, as in "key: ..." and "token: ...". Text
- * after `key=` is never prose.
+ * Matches names after which `: ` may introduce prose, such as `key` and `token`. Text after `key=`
+ * is never prose.
  */
 const proseNames = /^(?:keys?|tokens?|auth)$/i;
 /**
@@ -95,7 +97,9 @@ function redactAssignments(text: string): string {
   return result + text.slice(done);
 }
 
-/** True for prose such as `api_key: expected a text`; false for a value such as `api_key: 4f0c2a91`. */
+/**
+ * True for prose such as `api_key: expected a text`; false for a value such as `api_key: 4f0c2a91`.
+ */
 const isProse = (name: string, link: string, value: string): boolean =>
   link.startsWith(': ') && (proseNames.test(name) || value.length < 6 || !/[\d_+/=]/.test(value));
 

@@ -28,7 +28,10 @@ export function inTransaction<T>(database: Database, work: () => T): T {
   }
 }
 
-/** Ignores a failing ROLLBACK: after some errors, such as a full disk, SQLite has already rolled back. */
+/**
+ * Rolls back. Ignores a failing ROLLBACK: after some errors, such as a full disk, SQLite has
+ * already rolled back.
+ */
 function rollBack(database: Database): void {
   try {
     database.exec('ROLLBACK');

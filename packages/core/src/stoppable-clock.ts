@@ -8,7 +8,7 @@ export interface StoppableClock extends Pick<Clock, 'now' | 'after'> {
    */
   now(): number;
   /**
-   * Pauses the clock until the returned function is called. Pauses may overlap. Timers fire later
+   * Pauses the clock until the returned function is called. Pauses may overlap. Timers are delayed
    * by the paused time.
    */
   stop(): () => void;

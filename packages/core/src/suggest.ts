@@ -22,7 +22,7 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
   return best;
 }
 
-/** Returns ` Did you mean "x"?`, or an empty text. */
+/** Returns ` Did you mean "x"?`, or an empty string if no known word is close. */
 export function didYouMean(word: string, known: Iterable<string>): string {
   const found = nearest(word, known);
   return found === undefined ? '' : ` Did you mean "${found}"?`;

@@ -25,7 +25,7 @@ export interface RolloutArgs {
   readonly temperature?: number;
   readonly topP?: number;
   readonly topK?: number;
-  /** Number of alternatives to report per token in addition to the sampled one. */
+  /** Number of alternative tokens to report for each sampled token. */
   readonly logprobs?: number;
   readonly maxTokens?: number;
   /** Number of choices per call. */
@@ -36,7 +36,7 @@ export type RawTask = Readonly<Record<string, unknown>>;
 
 /** A task to attempt. Immutable. `rawTask` is the unchanged row of the task set. */
 export interface Task {
-  /** Place of the task in its batch. */
+  /** Id of the task within its batch. */
   readonly taskId: number | string;
   /** Explore step, or `"<step>/<set>"` for evaluation. */
   readonly batchId: number | string;
@@ -65,7 +65,7 @@ export const defaultFormatArgs: FormatArgs = {
 };
 
 /**
- * Returns the prompt text of the task, if the row has one. Other values than texts are returned as
+ * Returns the prompt of the task, if the row has one. Values other than strings are returned as
  * JSON.
  */
 export function taskPrompt(task: Task): string | undefined {
@@ -73,7 +73,7 @@ export function taskPrompt(task: Task): string | undefined {
 }
 
 /**
- * Returns the reference answer of the task, if the row has one. Other values than texts are
+ * Returns the reference answer of the task, if the row has one. Values other than strings are
  * returned as JSON.
  */
 export function taskTruth(task: Task): string | undefined {
@@ -102,10 +102,10 @@ function textOf(value: unknown): string | undefined {
 
 export type SplitName = 'train' | 'eval';
 
-/** Range of generated tasks. */
+/** Split, number and random seed of generated tasks. */
 export interface TaskRange {
   readonly split: SplitName;
   readonly count: number;
-  /** Unsigned 32-bit seed; another seed gives other tasks of the same split. */
+  /** Unsigned 32-bit integer; different seeds give different tasks of the same split. */
   readonly seed: number;
 }

@@ -39,13 +39,13 @@ export interface MergedCalls {
 }
 
 /**
- * Appends a call to an earlier call of the same rollout if its prompt starts with exactly the
+ * Appends a call to an earlier call of the same rollout if the later prompt starts with exactly the
  * tokens (prompt and response) of the earlier call. Tokens between the responses become context
  * (mask 0, log-probability 0). Every sampled token is trained on in exactly one sequence, so the
- * training signal does not change. If several calls continue one earlier call, the first of them is
- * merged with it, and the others have it as part of their prompts. Merge after the advantages are
- * computed. Advantages are per token and are kept. Calls with different temperatures are not
- * merged.
+ * training signal does not change. If several calls continue one earlier call, only the first of
+ * them is merged with it; the others contain it in their prompts. Merge after the advantages are
+ * computed, because advantages are per token and are kept. Calls with different temperatures are
+ * not merged.
  */
 export function mergeCalls(experiences: readonly Experience[]): MergedCalls {
   const counts: Record<string, number> = { merged: 0 };
@@ -74,7 +74,7 @@ export function mergeCalls(experiences: readonly Experience[]): MergedCalls {
   };
 }
 
-/** Calls of which each continues the previous one, in order; never empty. */
+/** The calls in order, each of which continues the previous call; never empty. */
 type Chain = Experience[];
 
 function longestContinued(chains: readonly Chain[], call: Experience): Chain | undefined {

@@ -1,6 +1,7 @@
-/** Parses JSON that may be cut off, missing or written by another program. */
-
-/** Parses a text. Returns undefined if the text is missing or not JSON. */
+/**
+ * Parses JSON. Returns undefined if the text is missing or not valid JSON, such as JSON that was
+ * cut off.
+ */
 export function tryJson(text: string | undefined): unknown {
   try {
     return JSON.parse(text ?? '');

@@ -3,7 +3,7 @@ import type { Clock, Logger } from './runtime.js';
 
 /** Milliseconds before the first log line of a wait, and maximum milliseconds between two lines. */
 const [silentMs, longestMs] = [5000, 60_000];
-/** Milliseconds after which a wait is shown on the terminal, even if the other side is working. */
+/** Milliseconds after which the terminal shows a wait, even if the awaited process is working. */
 const longWorkMs = 30_000;
 
 export interface WaitLog {
@@ -12,8 +12,8 @@ export interface WaitLog {
 }
 
 /**
- * Returns the cause of a wait, with a remedy. Returns undefined while the other side is working.
- * The log lines of the first half minute are then written to the log file only.
+ * Returns the cause of a wait, with a remedy. Returns undefined while the awaited process is
+ * working: the log lines of the first half minute are then written to the log file only.
  */
 export type WaitCause = () => string | undefined | Promise<string | undefined>;
 
@@ -52,7 +52,7 @@ export function beginWait(
   };
 }
 
-/** Calls `cause` and catches its errors, which must not end the work. */
+/** Calls `cause` and catches its errors, because they must not end the awaited work. */
 async function reason(cause: WaitCause): Promise<string | undefined> {
   try {
     return await cause();

@@ -1,8 +1,7 @@
-/** Capabilities of the embedded engine. */
 import type { EngineCapabilities } from '@trinity-rft/core/engine';
 
 /**
- * Capabilities that are known before an engine is opened. An opened engine has `referenceModel`
+ * Capabilities of the embedded engine before it is opened. An opened engine has `referenceModel`
  * only if it was opened with a reference.
  */
 export const onnxCapabilities: EngineCapabilities = {

@@ -1,4 +1,3 @@
-/** Decides whether the embedded engine can run a model folder, without opening it. */
 import type { ModelCheck } from '@trinity-rft/core/engine';
 
 import { checkGpu } from './gpu-module.js';
@@ -7,6 +6,7 @@ import { checkMergedWeights } from './lora/load-model.js';
 import { readModelFiles } from './storage/model-folder.js';
 
 /**
+ * Checks that the embedded engine can run a model folder, without opening it.
  * @throws CheckpointError when the folder's model is not supported, or its weights do not match its
  * config.json; EngineError when the model has too few positions, or operators that the device
  * lacks; ConfigError when a package for the device is missing

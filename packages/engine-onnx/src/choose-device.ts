@@ -14,9 +14,12 @@ import { quantizedOptions } from './quantized/options.js';
 /** Settings of a check. Only tests override the defaults. */
 export interface CheckSettings extends Pick<CheckRequest, 'cache' | 'size'> {
   readonly deadlineMs: number;
-  /** Timeout for finding the GPU in ms: a driver that hangs there has no key to store that under. */
+  /**
+   * Timeout for finding the GPU, in ms. This failure is not stored, because the key of a result
+   * contains the GPU.
+   */
   readonly findMs: number;
-  /** URL of the module that runs graphs on the GPU; throws if it is not installed. */
+  /** Returns the URL of the module that runs graphs on the GPU; throws if it is not installed. */
   readonly module: () => string;
 }
 
@@ -69,8 +72,8 @@ export interface MeasureOptions {
 /**
  * Compares the numbers that this machine's GPU computes with those of the CPU, and then the time of
  * a step. Stores the result.
- * @throws ConfigError if a package is missing; EngineError if there is no GPU, it cannot run the
- * model, or it fails
+ * @throws ConfigError if a package is missing; EngineError if there is no GPU, or the GPU cannot
+ * run the model or fails
  */
 export async function measureDevices({ model, report }: MeasureOptions): Promise<MeasuredDevices> {
   const found = await check(model, { use: 'new', report }, defaults());

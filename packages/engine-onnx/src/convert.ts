@@ -1,4 +1,3 @@
-/** Writes a copy of a model folder with another number format, other shards or a merged adapter. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -11,7 +10,7 @@ import { writeWhole } from './storage/files.js';
 import { writeShards } from './storage/shards.js';
 import { withTemplate } from './storage/template.js';
 
-/** Names of number formats in config.json. */
+/** Number formats of safetensors, keyed by their names in config.json. */
 const storedTypeNames = {
   float32: 'F32',
   bfloat16: 'BF16',
@@ -44,8 +43,9 @@ export interface ConvertedModel {
 }
 
 /**
- * Writes the new folder, with the config, tokenizer and chat template of the old one. During the
- * conversion, all weights are in memory as float32.
+ * Writes a copy of a model folder with another number format, other shards or a merged adapter. The
+ * config, tokenizer and chat template are kept. During the conversion, all weights are in memory as
+ * float32.
  * @throws CheckpointError when the model or the adapter cannot be read, or a weight is too large
  * for the format; ConfigError when `to` holds files
  */
@@ -62,7 +62,7 @@ export async function convertModel(options: ConvertModelOptions): Promise<Conver
   }));
   const written = await writeShards(to, tensors, storedTypeNames[dtype], shardBytes);
   for (const [name, bytes] of withTemplate(companions)) await writeWhole(join(to, name), bytes);
-  // Written last, because a folder with a config.json counts as a model.
+  // Written last, because a folder with a config.json is considered a model.
   await writeWhole(join(to, 'config.json'), Buffer.from(withStoredType(configText, dtype)));
   return { weights: flat.length, ...written };
 }

@@ -20,7 +20,7 @@ export interface OnnxCriticOptions {
    */
   readonly modelPath: string;
   /**
-   * Threads inside one operator; their number changes results in the last bits.
+   * Number of threads inside one operator; changes the last bits of results.
    * @default the machine's cores, at most 8
    */
   readonly threads?: number;

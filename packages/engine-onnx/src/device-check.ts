@@ -13,8 +13,8 @@ const send = (message: CheckMessage): void => void process.send?.(message);
 
 const report = (line: string): void => send({ kind: 'line', line });
 
-// A terminal or a service manager sends these signals to all of its processes. The parent process
-// ends this one.
+// A terminal or a service manager sends these signals to this process too. Only the parent process
+// should end it.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 process.once('message', (request: CheckRequest) => void answer(request));
 

@@ -1,10 +1,12 @@
-/** Converts the options of the `EngineFactory` to those of the embedded engine. */
 import type { AdapterOptions, CriticEngineOptions, EngineOptions } from '@trinity-rft/core/engine';
 
 import type { OnnxEngineOptions } from './engine.js';
 import type { LoraOptions } from './lora/plan.js';
 
-/** Converts the options, except `runtime`, which depends on the device. */
+/**
+ * Converts the options of the `EngineFactory` to those of the embedded engine, except `runtime`,
+ * which depends on the device.
+ */
 export const onnxOptions = ({
   reference,
   maxModelLen,

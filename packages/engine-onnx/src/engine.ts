@@ -41,7 +41,7 @@ export interface OnnxEngineOptions {
    */
   readonly lora?: LoraOptions;
   /**
-   * Stores the frozen weights in blocks of integers; only with `lora`. Sampling, scores and
+   * Stores the frozen weights block-quantised to integers; only with `lora`. Sampling, scores and
    * gradients use the blocks. `file` uses the blocks of a quantised GGUF file unchanged.
    * Checkpoints then hold only the adapters.
    * @default floating point numbers
@@ -82,8 +82,8 @@ export interface OnnxEngineOptions {
 }
 
 /**
- * Opens a model folder in a worker thread; further threads for sampling start with the first
- * request. The process stays alive until the engine is closed.
+ * Opens a model folder in a worker thread; more threads for sampling start with the first request.
+ * The process stays alive until the engine is closed.
  * @throws CheckpointError when the folder cannot be used, EngineError when the options do not fit
  * the model
  */

@@ -1,4 +1,3 @@
-/** The embedded engine as an `EngineFactory`, which configurations choose by name. */
 import type { EngineFactory } from '@trinity-rft/core/engine';
 
 import { onnxCapabilities } from './capabilities.js';
@@ -9,7 +8,10 @@ import { onnxOptions, sharedOptions } from './engine-options.js';
 import { checkModel } from './check-model.js';
 import { gpuModule } from './gpu-module.js';
 
-/** The engine `onnx`. ONNX Runtime is loaded in the worker thread that `open` starts. */
+/**
+ * The embedded engine, which configurations choose as `onnx`. ONNX Runtime is loaded in the worker
+ * thread that `open` starts.
+ */
 export const onnxEngine: EngineFactory = {
   name: 'onnx',
   capabilities: onnxCapabilities,

@@ -19,7 +19,7 @@ const gpuPackage = '@trinity-rft/engine-webgpu';
  */
 const places: readonly (() => string)[] = [
   () => path.resolve('package.json'),
-  // With `node -e CODE`, this is the first argument or undefined instead of a file.
+  // With `node -e CODE`, `process.argv[1]` is the first argument or undefined, and not a file.
   () => realpathSync(process.argv[1] ?? ''),
   () => import.meta.url,
 ];

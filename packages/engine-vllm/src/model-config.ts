@@ -1,4 +1,3 @@
-/** Reads a model's vocabulary size, which the sampler needs. */
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { readStored } from '@trinity-rft/core/engine';

@@ -30,7 +30,7 @@ import { weightsOnServer, type InUse, type Weights } from './servers/weights.js'
 import { ServerFault } from './wire/fault.js';
 import type { GeneratedChoice } from './wire/generate.js';
 
-/** Maximum milliseconds to wait for the first answer of a starting server. */
+/** Maximum milliseconds to wait for the first answer from a starting server. */
 const startPatienceMs = 120_000;
 const startPauseMs = 1000;
 const textLength = 24;
@@ -242,6 +242,7 @@ async function generate(
 }
 
 /**
+ * Returns the sequence of a choice, with the versions of the weights that sampled it.
  * @throws ServerFault if the choice was sampled with weights that this sampler has not delivered
  */
 function sequenceOf(
@@ -271,7 +272,7 @@ function assertStops({ hasTokenizer, server }: Replica, { stop = [] }: SamplingO
 }
 
 /**
- * Returns the number of tokens that the answer may have.
+ * Returns the maximum number of tokens in the response.
  * @throws ModelError 400 if there is no room
  */
 function assertPrompt(prompt: Int32Array, vocabSize: number, maxModelLen: number): number {

@@ -7,13 +7,13 @@ import { createMachine } from './run/machine.js';
 import { DeviceRuntime } from './runtime.js';
 
 /**
- * Estimated operations per submit, which take about a tenth of a second. Drivers abort long
+ * Maximum estimated operations per submit, which take about a tenth of a second. Drivers abort long
  * submits, and a long submit also freezes the desktop.
  */
 const portions = { gpu: 5e10, software: 2e8 };
 
 /**
- * Opens the GPU of this machine.
+ * Creates a graph runtime on the GPU of this machine.
  * @throws ConfigError if the package `webgpu` is missing, EngineError if there is no GPU or it
  * cannot be opened
  */

@@ -1,4 +1,7 @@
-/** Functions for programs that play environments: the registry, guarded episodes, demonstrations, descriptions of arguments. */
+/**
+ * Functions for programs that play environments: the registry, guarded episodes, demonstrations,
+ * and descriptions of arguments.
+ */
 export { createEnvironments, type Environments } from './open/environments.js';
 export { patternOf } from './play/action-format.js';
 export { type Demonstration, demonstrate } from './play/demonstrate.js';

@@ -1,4 +1,4 @@
-/** Draws further tasks until an explore step has enough usable rollouts for a batch. */
+/** Draws more tasks until an explore step has enough usable rollouts for a batch. */
 import {
   runKey,
   type Experience,
@@ -24,7 +24,7 @@ export interface BatchFiller {
   /** Returns the number of tasks to draw first, or undefined for a whole batch. */
   firstDraw(): TaskDraw | undefined;
   /**
-   * Returns `first` together with the results of further tasks, drawn until the batch is full, the
+   * Returns `first` together with the results of more tasks, drawn until the batch is full, the
    * limit is reached or the tasks end.
    */
   fill(first: Explored, step: number, options: FillOptions): Promise<Explored>;
@@ -40,9 +40,10 @@ export interface BatchFiller {
 
 /**
  * Creates a filler for dynamic sampling as in DAPO (arXiv:2503.14476, section 3.2). Groups that the
- * operators drop are replaced by groups of further tasks. Unless `unit` is `tasks`, failed rollouts
+ * operators drop are replaced with groups of new tasks. Unless `unit` is `tasks`, failed rollouts
  * are replaced too. Rollouts or tasks beyond the batch are stored, and the next step needs that
- * many fewer. So every step completes one batch, unless the limit is reached or the tasks end.
+ * many fewer. Every step therefore completes one batch, unless the limit is reached or the tasks
+ * end.
  */
 export function createBatchFiller(
   settings: DynamicSampling | undefined,

@@ -41,7 +41,7 @@ export interface ExploreTasksOptions {
    * progress.
    */
   readonly ended: () => Promise<boolean>;
-  /** Called with the outcome of storing each result. */
+  /** Called after each result was stored, or was refused because it is late. */
   readonly onResult?: (leased: LeasedTask, outcome: 'stored' | 'late') => void;
   /** Maximum number of milliseconds between two checks of the store. */
   readonly lookEveryMs: number;
@@ -86,7 +86,7 @@ export async function exploreTasks(options: ExploreTasksOptions): Promise<void> 
   }
 }
 
-/** Executes one round of the loop. Returns false at the end. */
+/** Executes one round of the loop. Returns false when there is nothing left to explore. */
 async function exploreOn(exploring: Exploring): Promise<boolean> {
   const { store, weights, inFlight, lookEveryMs, signal } = exploring;
   assertNotStopped(signal);
@@ -118,8 +118,8 @@ async function leaseTasks(exploring: Exploring): Promise<number> {
   if (count <= 0) return 0;
   let started = 0;
   for (const leased of await store.leaseTasks(member, { count, maxStep: Infinity })) {
-    // Returns a task for other weights, such as those that the trainer has just published. The next
-    // round switches to them.
+    // Returns a task that other weights must sample, such as weights that the trainer has just
+    // published. The next round switches to those weights.
     if (!maySample(exploring, leased)) {
       await store.releaseTask(member, leased);
       continue;
@@ -143,7 +143,7 @@ async function explore(exploring: Exploring, leased: LeasedTask): Promise<void> 
     const running = startTask(await taskOf(leased));
     inFlight.set(leased, () => running.cutOff());
     const outcome = await running.outcome;
-    // The last calls may have used weights that are still being verified.
+    // Waits until the weights are verified, because the last calls may have used new weights.
     await exploring.following;
     if (!signal.aborted) {
       const stored = await store.storeResult(member, leased, toTaskResult(outcome));

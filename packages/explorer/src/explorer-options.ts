@@ -71,8 +71,9 @@ export interface ExplorerOptions extends TaskRunnerOptions {
   /** Maximum number of explore steps. @default explore until the tasks end */
   readonly maxSteps?: number;
   /**
-   * If set, explore steps are executed one by one, regardless of `maxInflightBatches`.
-   * @default no further tasks are drawn
+   * Settings of dynamic sampling. With it, explore steps are executed one by one, regardless of
+   * `maxInflightBatches`.
+   * @default no dynamic sampling
    */
   readonly dynamicSampling?: DynamicSampling;
 
@@ -103,7 +104,10 @@ export interface ExplorerOptions extends TaskRunnerOptions {
   readonly onExplored?: (step: number, experiences: readonly Experience[]) => void;
   /** Receives the outcomes of every evaluated set. @default no callback */
   readonly onEvaluated?: OnEvaluated;
-  /** Called when a step or evaluation starts, and when its rollouts end. @default no callback */
+  /**
+   * Called when a step or evaluation starts, and whenever some of its rollouts have ended. @default
+   * no callback
+   */
   readonly onProgress?: (progress: ExploreProgress) => void;
 
   readonly sync: ExploreSync;
@@ -129,7 +133,7 @@ export interface ExploreProgress {
 
 /**
  * Source of the tasks of explore steps. Its state and the feedback after that state determine all
- * further tasks.
+ * later tasks.
  */
 export interface TaskFeed {
   /**
@@ -202,7 +206,7 @@ export interface ExplorerState {
   readonly carried?: number;
   /**
    * Results that `feed` has not received yet. The feed receives results at a boundary, so that the
-   * tasks of a step do not depend on how many steps are in flight.
+   * tasks of a step do not depend on the number of steps in flight.
    * @default empty
    */
   readonly feedback?: readonly RowFeedback[];
@@ -216,11 +220,11 @@ export interface DynamicSampling {
   /** Number of rollouts per task. */
   readonly repeatTimes: number;
   /**
-   * Unit in which the trainer counts. A group that lost some of its rollouts still counts as one
-   * task.
+   * Unit in which the trainer counts a batch. A group that lost some of its rollouts still counts
+   * as one task.
    */
   readonly unit: BatchUnit;
-  /** Limits an explore step to the tasks of this number of batches. */
+  /** Maximum number of tasks of an explore step, in batches. */
   readonly maxBatches: number;
   /** The last explore step. It executes no rollouts beyond its batch. @default unknown */
   readonly lastStep?: number;

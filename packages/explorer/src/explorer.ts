@@ -166,7 +166,7 @@ async function explore(parts: ExplorerParts, state: ExplorerState | undefined): 
 /** An explore step whose rollouts are in progress. */
 interface ExploreStep {
   readonly step: number;
-  /** Clock time in milliseconds. */
+  /** Clock time at the start, in milliseconds. */
   readonly start: number;
   readonly outcomes: Promise<readonly UsableOutcome[]>;
   /** State from which a training run resumes after this step. */
@@ -184,8 +184,8 @@ interface ExploreStep {
 async function exploreSteps(parts: ExplorerParts, lastStep: number): Promise<number> {
   const { sync, dynamicSampling, settings, runtime, signal } = parts;
   const stream = sync.streaming && createStream(sync.streaming, runtime.clock, signal);
-  // The number of tasks of a filled step is known only at its end, so no step is started before
-  // that.
+  // With dynamic sampling, the number of tasks of a step is known only at its end, so no later step
+  // is started before that.
   const most = dynamicSampling ? 1 : (settings.maxInflightBatches ?? (stream ? 2 : Infinity));
   const inFlight: ExploreStep[] = [];
   let step = lastStep;
@@ -224,8 +224,8 @@ async function startStep(parts: ExplorerParts, step: number): Promise<ExploreSte
   if (tasks.length === 0) return undefined;
   const start = parts.runtime.clock.now();
   const outcomes = parts.exploreTasks(tasks, `explore step ${step}`);
-  // The promise is awaited when the step is finished. Before that, a failure must not count as
-  // unhandled.
+  // The promise is awaited when the step is finished. Before that, a failure must not be reported
+  // as unhandled.
   outcomes.catch(() => undefined);
   const plannedAfter = parts.feedbackLine.passedUpTo();
   return { step, start, outcomes, state: stateAt(parts, step), plannedAfter };
@@ -251,7 +251,8 @@ async function finishStep(
   const metrics = stepMetrics(parts, explored, stateBefore);
   timeLimits.record(outcomes);
   parts.late.setAside(step, outcomes);
-  // A filled step is the only one in progress, so all tasks drawn so far belong to it.
+  // With dynamic sampling, this step is the only one in progress, so all tasks drawn so far belong
+  // to it.
   const feed = parts.dynamicSampling ? parts.feed.state() : stateBefore.feed;
   const feedback = feedbackLine.add(step, plannedAfter, explored.feedback);
   const state = { ...stateBefore, ...ownState(parts), feed, feedback };
@@ -332,7 +333,7 @@ function stateAt(parts: ExplorerParts, step: number): ExplorerState {
   };
 }
 
-/** Returns the state of the parts that only finished steps change. */
+/** Returns the state of the parts that change only when a step is finished. */
 function ownState({
   timeLimits,
   filler,

@@ -1,4 +1,3 @@
-/** Stops a stage in which every rollout fails, before it uses up its tasks without training. */
 import { WorkflowError } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { ExplorerState } from './explorer-options.js';

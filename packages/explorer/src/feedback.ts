@@ -23,8 +23,8 @@ export interface FeedbackLine {
     feedback: readonly RowFeedback[],
   ): readonly RowFeedback[] | undefined;
   /**
-   * Replaces all results by those that were stored with explore step `step`. Called when a training
-   * run resumes.
+   * Replaces all results with those stored for explore step `step`. Called when a training run
+   * resumes.
    */
   restore(step: number, feedback: readonly RowFeedback[]): void;
 }

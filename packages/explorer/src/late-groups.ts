@@ -1,11 +1,14 @@
-/** Groups whose rewards arrive after their explore step. They become part of a later step. */
+/** The groups whose rewards arrive after their explore step. They become part of a later step. */
 import { type Experience, type Metrics, withFields } from '@trinity-rft/core';
 import type { LateRewards, PendingGroup } from '@trinity-rft/core/store';
 import type { ExplorerOptions } from './explorer-options.js';
 import { isOk, type TaskOutcome } from './runs/outcome.js';
 
 export interface LateGroups {
-  /** Returns the experiences of groups that no longer wait, as a part of explore step `step`. */
+  /**
+   * Returns the experiences of groups that no longer wait for rewards, as a part of explore step
+   * `step`.
+   */
   take(step: number): readonly Experience[];
   /** Stores the groups of the step that wait for rewards. */
   setAside(step: number, outcomes: readonly TaskOutcome[]): void;
@@ -87,8 +90,8 @@ export function createLateGroups({
 }
 
 /**
- * Gives the group a separate id in the step. Its advantage is then computed within the group only,
- * and it is trained on with the batch of that step.
+ * Gives the group a separate id in the step. The group's advantage is then computed within the
+ * group only, and the group is trained on with the batch of that step.
  */
 function experiencesOf(
   { task, runs }: PendingGroup,

@@ -1,6 +1,6 @@
 /**
- * Converts scored experiences to the experiences that are stored, by operators, advantages and
- * shape.
+ * Converts scored experiences to the experiences that are stored: applies operators, computes
+ * advantages and sets the shape.
  */
 import type { AdvantageFn, Experience, ExperienceOperator, Metrics } from '@trinity-rft/core';
 import { mergeCalls, prefixMetrics, type ExperienceShape } from '@trinity-rft/core/internal';

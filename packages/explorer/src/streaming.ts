@@ -10,8 +10,8 @@ export interface Stream {
   /** Waits, with no step in flight, until explore step `step` may begin. */
   idle(step: number): Promise<void>;
   /**
-   * Waits until explore step `step` may begin or `ended` settles. Resolves to true if the former is
-   * first.
+   * Waits until explore step `step` may begin or `ended` settles. Resolves to true if the step may
+   * begin before `ended` settles.
    */
   mayBeginFirst(step: number, ended: Promise<unknown>): Promise<boolean>;
   /** Returns the metrics of a step whose rollouts have ended. Called once per step, in order. */

@@ -6,9 +6,9 @@ import type { TaskRow } from '@trinity-rft/core/store';
 /** Settings for all tasks of one set, with the names of a task set in the configuration. */
 export interface TasksetSettings {
   readonly name: string;
-  /** Workflow of rows that do not name one. @default "" */
+  /** Workflow of rows that name no workflow. @default "" */
   readonly workflow?: string;
-  /** Reward function of rows that do not name one. @default no reward function */
+  /** Reward function of rows that name no reward function. @default no reward function */
   readonly rewardFn?: string;
   readonly format: FormatArgs;
   readonly rolloutArgs: RolloutArgs;

@@ -56,7 +56,7 @@ export interface ExportOptions {
   readonly adapterOnly?: boolean;
   /** Folder to write, which must be new or empty. */
   readonly directory: string;
-  /** @default project and name of the run, otherwise the name of the folder */
+  /** Name of the model. @default project and name of the run, otherwise the name of the folder */
   readonly name?: string;
   /** Compares checkpoint and export by playing prompts on both. @default no check */
   readonly check?: CheckOptions;
@@ -117,7 +117,7 @@ export interface ExportReport {
   readonly mergeLoss?: MergeLoss;
   /** Result of the check; undefined if the export was not checked. */
   readonly check?: CheckResult;
-  /** Compared rewards; undefined if rewards were not compared. */
+  /** Comparison of the rewards; undefined if rewards were not compared. */
   readonly rewards?: readonly RewardComparison[];
 }
 
@@ -250,7 +250,9 @@ async function verifySource(from: string): Promise<void> {
   if (manifest) await verifyFolder(from, manifest);
 }
 
-/** @throws ConfigError if the format has no adapters, CheckpointError without a trained adapter */
+/**
+ * @throws ConfigError if the format has no adapters, CheckpointError if there is no trained adapter
+ */
 function adapterOf(from: string, format: FormatName): string {
   if (format !== 'gguf' && format !== 'hf')
     throw new ConfigError(
@@ -289,7 +291,7 @@ async function weightsIn(
 }
 
 /**
- * Returns the file name of the export, which has only characters that every file system and
+ * Returns the file name of the export. The name has only characters that every file system and
  * registry allows.
  */
 function nameOf(from: string, facts: RunFacts | undefined): string {

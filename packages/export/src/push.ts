@@ -5,12 +5,14 @@ import { pathToFileURL } from 'node:url';
 import { createRepo, repoExists, uploadFiles } from '@huggingface/hub';
 import { ConfigError, describeError, ModelError } from '@trinity-rft/core';
 
-/** Names of files that are not uploaded. The export's report names folders of this machine. */
+/**
+ * Names of files that are not uploaded. `export.json` contains names of folders on this machine.
+ */
 const kept = new Set(['export.json']);
 
 /**
  * Uploads the folder's files to a repository, and replaces files of the same name. Creates a
- * private repository if it does not exist. Uses the hub at `HF_ENDPOINT`, if set.
+ * private repository if there is none. Uses the hub at `HF_ENDPOINT`, if set.
  * @param repository `OWNER/NAME`
  * @returns address of the repository
  * @throws ConfigError if the name is not `OWNER/NAME` or `HF_TOKEN` is not set, ModelError if the

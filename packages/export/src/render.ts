@@ -1,4 +1,3 @@
-/** Renders the report of an export for a terminal. */
 import path from 'node:path';
 import type { CheckResult } from './check/check-export.js';
 import type { Share } from './check/compare.js';

@@ -29,18 +29,18 @@ export interface FineTuningServerOptions {
   readonly models: BaseModels;
   /** Starts `trinity` in another operating-system process, which executes a job. */
   readonly start: StartCommand;
-  /** @default "127.0.0.1" */
+  /** Address to listen on. @default "127.0.0.1" */
   readonly host?: string | undefined;
   /** Port; 0 picks a free one. @default 0 */
   readonly port?: number | undefined;
-  /** @default a random key */
+  /** Key that clients must send. @default a random key */
   readonly apiKey?: string | undefined;
   /**
    * True to execute the Python code of graders, with the rights of this operating-system process.
    * @default false
    */
   readonly pythonGraders?: boolean | undefined;
-  /** Address that is notified when jobs end. @default no webhook */
+  /** Webhook that is notified when jobs end. @default no webhook */
   readonly webhook?: WebhookSettings | undefined;
   /** Maximum number of models in memory. @default 2 */
   readonly keep?: number;
@@ -48,7 +48,7 @@ export interface FineTuningServerOptions {
 }
 
 export interface FineTuningServer {
-  /** `http://HOST:PORT` */
+  /** Address of the server, `http://HOST:PORT`. */
   readonly url: string;
   readonly apiKey: string;
   /** Interrupts the running job, which the next server resumes. */
@@ -56,7 +56,9 @@ export interface FineTuningServer {
 }
 
 const usualKeep = 2;
-/** Milliseconds of the upload timeout, in which the largest file, 512 MB, arrives at 7 Mbit/s. */
+/**
+ * Timeout of a request in milliseconds, in which the largest upload, 512 MiB, arrives at 7 Mbit/s.
+ */
 const uploadTimeoutMs = 600_000;
 
 const now = (): number => Math.floor(Date.now() / 1000);

@@ -35,7 +35,7 @@ export async function readBytes(
     const bytes = await (length === null
       ? readChunks(request, maxBytes, late)
       : Promise.race([readWhole(request), late]));
-    // The length of a request without a socket may be anything.
+    // Without a socket, a body may be longer than its content length.
     if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes);
     return bytes;
   } catch (error) {
@@ -65,12 +65,13 @@ async function readChunks(
       const { done, value } = await Promise.race([reader.read(), late]);
       if (done) return chunks.length > 1 ? Buffer.concat(chunks) : (chunks[0] ?? new Uint8Array());
       size += value.byteLength;
-      // Does not cancel the reader: that would close the connection before the client gets the answer.
+      // Does not cancel the reader: that would close the connection before the client gets the
+      // answer.
       if (size > maxBytes) throw tooLarge(maxBytes);
       chunks.push(value);
     }
   } catch (error) {
-    // Does not await the cancellation, because the client may never send the rest.
+    // Does not await the cancellation, because the client may never send the remaining bytes.
     if (!isTooLarge(error)) void reader.cancel(error).catch(() => undefined);
     throw error;
   }
@@ -80,7 +81,7 @@ export interface JsonText {
   /** Expected content of the body, for messages. @default "a JSON document" */
   readonly expected?: string | undefined;
   /**
-   * Maximum nesting depth; schemas and arguments nest a few levels, so deeper values are an attack
+   * Maximum nesting depth. Schemas and arguments have a few levels, so deeper values are an attack
    * or a mistake.
    * @default 128
    */

@@ -115,7 +115,9 @@ const escaped = (value: string): string =>
     .replaceAll('\n', String.raw`\n`)
     .replaceAll('"', String.raw`\"`);
 
-/** Adds memory and processor time of the process, under the names that Prometheus' own clients use. */
+/**
+ * Adds memory and processor time of the process, under the names that Prometheus' own clients use.
+ */
 export function addProcess(registry: Registry): void {
   registry.gauge('process_resident_memory_bytes', 'Memory of the process.', () => [
     [{}, process.memoryUsage.rss()],

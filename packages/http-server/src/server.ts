@@ -27,10 +27,10 @@ interface Bindings {
 }
 
 export interface HttpServerOptions {
-  /** Answers a request. It must check the key before it reads the body with `readBytes`. */
+  /** Answers a request. Must check the key before reading the body with `readBytes`. */
   readonly fetch: (request: Request, bindings: Bindings) => Response | Promise<Response>;
   /**
-   * Makes the response for an error, in the format of the server's protocol.
+   * Returns the response for an error, in the format of the server's protocol.
    * @param error a ModelError has the HTTP status in `status`
    */
   readonly refuse: (error: unknown) => Response;
@@ -49,14 +49,15 @@ export interface HttpServerOptions {
   /** Runs before all other handling of a request. Returns true if it has answered the request. */
   readonly intercept?: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
   /**
-   * Returns the status with which an upgrade is refused, or the function that takes it over.
+   * Returns the status with which an upgrade is refused, or the function that takes over the
+   * socket.
    * @default requests to upgrade are treated as normal requests
    */
   readonly upgrade?: (request: Request) => number | Upgrade;
 }
 
 export interface HttpServer {
-  /** `http://HOST:PORT` */
+  /** Address of the server, `http://HOST:PORT`. */
   readonly url: string;
   /** Stops accepting requests, waits for `finished`, and closes all connections. */
   close(finished?: Promise<unknown>): Promise<void>;

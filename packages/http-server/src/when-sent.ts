@@ -1,8 +1,8 @@
-/** Reports when a client has received an answer, including a streamed one. */
+/** Reports when a client has received a response, including a streamed response. */
 
 /**
- * Passes the response on, and calls `ended` once: when the client has received all of it or has
- * disconnected, or when its body fails. Without a body, `ended` is called at once.
+ * Returns a response with the same content, and calls `ended` once: when the client has received
+ * all of it or has disconnected, or when its body fails. Without a body, `ended` is called at once.
  * @param onChunk called with every part of the body before it is sent
  */
 export function whenSent(

@@ -18,7 +18,7 @@ import { createGroups, type Group, type Groups } from './sources/groups.js';
 import { sourceNamed, type SourceName } from './sources/table.js';
 
 export interface ImportOptions extends RowOptions {
-  /** File or folder. */
+  /** File or folder to import. */
   readonly from: string;
   /** Source of the records. @default detected from the first records of each file */
   readonly source?: SourceName;
@@ -119,7 +119,10 @@ async function readFile(
 const asList = <T>(items: readonly T[] | Fault): readonly (T | Fault)[] =>
   'reason' in items ? [items] : items;
 
-/** Adds a part to its group; assembles the least recently extended group if too many are open. */
+/**
+ * Adds a part to its group; assembles the least recently extended group if too many groups are
+ * open.
+ */
 async function addPart(
   state: Import,
   source: SourceName,

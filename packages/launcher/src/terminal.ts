@@ -3,7 +3,7 @@ import { asTyped, ownCommand } from '@trinity-rft/core/support';
 import type { Terminal } from '@trinity-rft/monitor';
 
 /**
- * Returns the terminal of this operating-system process. It writes commands in texts in the form
+ * Returns the terminal of this operating-system process. The terminal writes commands in the form
  * that the user can type.
  */
 export function standardTerminal(): Terminal {

@@ -27,14 +27,17 @@ export interface RecordedAnswer {
 }
 
 export interface RolloutModelOptions extends GenerateOptions, EndpointPolicy {
-  /** Name under which the model is served. It is the value of the `model` field in requests. */
+  /** Name of the served model: the value of the `model` field in requests. */
   readonly modelPath: string;
-  /** Further fields of the model in the endpoint's list of models. @default no further fields */
+  /**
+   * Additional fields of the model's entry in the endpoint's list of models. @default no additional
+   * fields
+   */
   readonly modelEntry?: () => Readonly<Record<string, string | number>>;
   /**
-   * Selects the temperature, top-p, top-k and seed of calls through the endpoint. `override`: those
-   * of the training run, for models that are trained or evaluated. `respect`: those of the client,
-   * for judges and other auxiliary models. Penalties of clients are always ignored.
+   * Selects the temperature, top-p, top-k and seed of calls through the endpoint. `override`: the
+   * values of the training run, for models that are trained or evaluated. `respect`: the values of
+   * the client, for judges and other auxiliary models. Penalties of clients are always ignored.
    * @default "override"
    */
   readonly clientSampling?: 'override' | 'respect';

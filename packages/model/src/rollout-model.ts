@@ -1,7 +1,3 @@
-/**
- * Creates the model of one rollout, with chat, an OpenAI client and an endpoint. Every call is
- * recorded.
- */
 import { vocabularyOf } from '@trinity-rft/chat/internal';
 import type { Sampler } from '@trinity-rft/core/engine';
 import { copyOf } from '@trinity-rft/core/support';

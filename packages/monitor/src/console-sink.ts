@@ -30,7 +30,7 @@ export interface ConsoleSinkOptions {
 
 export interface ConsoleSink extends MetricSink {
   /**
-   * Sets the number of train steps in the whole stage, including those before the stage was
+   * Sets the number of train steps in the whole stage, including the steps before the stage was
    * resumed. Undefined if the number is not known.
    */
   setTotalSteps(total: number | undefined): void;
@@ -49,7 +49,7 @@ const redrawEveryMs = 100;
 const lookEveryMs = 1000;
 /**
  * Time in ms without output after which a plain line shows what is in progress. The time doubles
- * with each such line.
+ * with each of these lines.
  */
 const plainSilenceMs = 5000;
 const longestSilenceMs = 60_000;

@@ -91,8 +91,8 @@ function floatField(field: number, value: number): Buffer {
 }
 
 /**
- * Encodes seven bits per byte, low ones first. Divides instead of shifting, because steps may
- * exceed 32 bits.
+ * Encodes seven bits per byte, the lowest bits first. Divides instead of shifting, because steps
+ * may exceed 32 bits.
  */
 function varint(value: number): Buffer {
   const bytes: number[] = [];

@@ -12,14 +12,14 @@ export interface LineWriter {
 
 export interface FileWriterOptions {
   /**
-   * Maximum size in bytes. A file that would exceed it is renamed to `<file>.1`, which replaces an
-   * older `<file>.1`, and a new file is begun.
+   * Maximum size in bytes. A file that would exceed this size is renamed to `<file>.1`, which
+   * replaces an older `<file>.1`, and a new file is begun.
    * @default no limit
    */
   readonly maxFileBytes?: number;
 }
 
-/** Returns the path of the earlier part of `file`. */
+/** Returns the path to which a full `file` is renamed. */
 export const earlierFile = (file: string): string => `${file}.1`;
 
 /**

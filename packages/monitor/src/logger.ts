@@ -19,7 +19,7 @@ export interface LoggerOptions {
    */
   readonly write: (line: string) => void;
   readonly clock: Pick<Clock, 'now'>;
-  /** Receives a short line for people, e.g. `consoleSink(...).log`. @default no console */
+  /** Receives a short line for people, such as the `log` of a console sink. @default no console */
   readonly console?: (line: string) => void;
   /** Minimum level for `console`. @default 'warn' */
   readonly minConsoleLevel?: LogLevel;
@@ -27,8 +27,8 @@ export interface LoggerOptions {
 
 /**
  * Creates a logger with lines such as `WARN 2026-01-02T03:04:05.678Z message key=value`, in UTC.
- * Further lines of a message are indented. Values of fields with names such as key, token, password
- * or secret are redacted, except for numbers and booleans. Never throws.
+ * The second and later lines of a message are indented. Values of fields with names such as key,
+ * token, password or secret are redacted, except for numbers and booleans. Never throws.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const { minConsoleLevel = 'warn' } = options;

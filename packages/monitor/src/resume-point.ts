@@ -1,4 +1,3 @@
-/** The step from which the metrics of a resumed training run continue. */
 import type { MetricRole } from '@trinity-rft/core';
 
 /**

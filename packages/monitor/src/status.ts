@@ -66,7 +66,7 @@ export const isExploreStep = ({
 
 /**
  * Returns the step after which an evaluation was made. The evaluation at the end of a training run
- * is recorded under the step after the last one, which has no explore step.
+ * is recorded under the number after the last step, for which there is no explore step.
  * @param isExplored true if an explore step was recorded
  */
 export const evaluatedAfter = (
@@ -83,8 +83,9 @@ export function evaluationResults({ metrics }: MetricRecord): readonly string[] 
 }
 
 /**
- * Formats a number in few characters, such as `1234`, `12.3`, `0.0123`, `1.2e-7`. It has three
- * significant digits, is an integer from 100 on, and has an exponent outside of [1e-4, 1e7).
+ * Formats a number in few characters, such as `1234`, `12.3`, `0.0123`, `1.2e-7`. Numbers from 100
+ * on are integers, smaller numbers have at most three significant digits. Numbers outside of [1e-4,
+ * 1e7) have two digits and an exponent.
  */
 export function shortNumber(value: number): string {
   if (!Number.isFinite(value) || value === 0) return String(value);

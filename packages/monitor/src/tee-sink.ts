@@ -1,4 +1,4 @@
-/** One sink that writes to several. */
+/** Metric sink that passes its records on to several sinks. */
 import { describeError, type MetricRecord, type Metrics, type MetricSink } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
 import { MonitorError } from './lines/monitor-error.js';

@@ -38,7 +38,7 @@ export function tensorBoardSink({
     files.set(role, file);
     append(file, { wallTime: seconds(), fileVersion: 'brain.Event:2' });
     const resumed = resume[role];
-    // The records with which a training run ended have the number of the step after its last one.
+    // The records with which a training run ended have the number of the step after its last step.
     const kept = resume.hadEnded && role === 'explorer' ? 1 : 0;
     if (resumed !== undefined)
       append(file, { wallTime: seconds(), step: resumed + 1 + kept, sessionStart: true });

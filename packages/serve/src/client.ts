@@ -1,6 +1,6 @@
 /**
- * The client with which a product sends feedback and commits. For chat, the product uses an OpenAI
- * client.
+ * The client that a product uses to send feedback and to commit. For chat, the product uses an
+ * OpenAI client.
  */
 import { ModelError } from '@trinity-rft/core';
 import { sessionField } from './request-session.js';
@@ -30,7 +30,7 @@ export interface OpenAISettings {
 }
 
 export interface FeedbackOptions {
-  /** A finite number. */
+  /** A finite number from -1e9 to 1e9. */
   readonly reward: number;
   /** Ids of answers, or `ID:CHOICE` for one of several choices. */
   readonly msgIds: readonly string[];
@@ -46,9 +46,9 @@ export interface FeedbackReply {
 }
 
 export interface CommitReply {
-  /** Number of commits so far, not counting empty ones. */
+  /** Number of commits so far, not counting empty commits. */
   readonly step: number;
-  /** Number of choices of calls in this commit. */
+  /** Number of rewarded choices in this commit. A call may have several choices. */
   readonly calls: number;
   readonly experiences: number;
 }
@@ -63,7 +63,7 @@ export interface ServeClient {
   /** Turns rewarded calls into experiences for training. Safe to repeat. */
   commit(): Promise<CommitReply>;
   metrics(): Promise<Readonly<Record<string, number>>>;
-  /** True if the server answers. Needs no key. */
+  /** Resolves with true if the server answers. Needs no key. */
   alive(): Promise<boolean>;
 }
 

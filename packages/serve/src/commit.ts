@@ -24,9 +24,9 @@ export interface CommitOptions {
 }
 
 export interface CommitResult {
-  /** Number of commits so far, not counting empty ones. */
+  /** Number of commits so far, not counting empty commits. */
   readonly step: number;
-  /** Number of choices of calls in this commit. */
+  /** Number of rewarded choices in this commit. A call may have several choices. */
   readonly calls: number;
   /** Number of experiences that the pipeline made from the calls. */
   readonly experiences: number;
@@ -39,10 +39,10 @@ export interface CommitResult {
 export type Commit = () => Promise<CommitResult>;
 
 /**
- * Creates the function that commits. A commit turns the calls into a numbered batch, stores the
- * experiences and this number in one transaction, and then finishes the batch. If the process ends
- * in between, the next commit compares the number of the batch with the number in the store, and
- * does what is missing.
+ * Creates the function that commits. A commit puts the rewarded calls into a numbered batch, stores
+ * the experiences and this number in one transaction, and then finishes the batch. If the process
+ * ends in between, the next commit compares the number of the batch with the number in the store,
+ * and completes the missing steps.
  */
 export function createCommit(options: CommitOptions): Commit {
   let last: Promise<unknown> = Promise.resolve();

@@ -1,4 +1,4 @@
-/** The body of `POST /feedback`. */
+/** Reads the body of `POST /feedback`. */
 import { ModelError, isUsableReward, usableReward } from '@trinity-rft/core';
 import type { Feedback } from './turns/turn-store.js';
 

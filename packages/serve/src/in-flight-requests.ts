@@ -8,7 +8,8 @@ export interface InFlightRequests {
   start(): void;
   finish(): void;
   /**
-   * Stops accepting requests; resolves when the accepted ones have finished, or after `timeoutMs`.
+   * Stops accepting requests. Resolves when all accepted requests have finished, or after
+   * `timeoutMs`.
    */
   drain(timeoutMs: number): Promise<void>;
 }

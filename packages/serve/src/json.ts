@@ -1,4 +1,4 @@
-/** JSON bodies of requests, and errors in the shape of OpenAI's servers. */
+/** Reads JSON bodies of requests, and converts errors to responses in OpenAI's format. */
 import { describeError, ModelError, TrinityError } from '@trinity-rft/core';
 import { readJson as readBoundedJson } from '@trinity-rft/http-server';
 
@@ -15,8 +15,8 @@ const limits = { maxBytes: 8_000_000, maxDepth: 16, expected: 'a JSON object in 
 export const readJson = (request: Request): Promise<unknown> => readBoundedJson(request, limits);
 
 /**
- * Response for an error. A TrinityError other than ModelError gets 503, because a later request may
- * succeed; any other error gets 500.
+ * Creates the response for an error. A TrinityError other than ModelError gets 503, because a later
+ * request may succeed; any other error gets 500.
  */
 export function errorResponse(error: unknown): Response {
   const { status, code, details } =

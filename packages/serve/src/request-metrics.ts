@@ -4,7 +4,7 @@ import { addProcess, createRegistry, routeLabel } from '@trinity-rft/http-server
 export interface RequestMetrics {
   /** Starts a request. The returned function must be called once, with the status of the answer. */
   begin(pathname: string): (status: number) => void;
-  /** @param gauges further values, by the names of the JSON metrics */
+  /** @param gauges additional values, by the names of the JSON metrics */
   text(gauges: Readonly<Record<string, number>>): string;
 }
 

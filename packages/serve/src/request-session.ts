@@ -1,4 +1,4 @@
-/** Determines the session of a request, whose conversation it continues. */
+/** Determines to which session, and thus to which conversation, a request belongs. */
 import { hash } from 'node:crypto';
 
 /** Name of the header, or of the key in `metadata`, that contains the session. */
@@ -6,7 +6,8 @@ export const sessionField = 'x-trinity-session';
 
 export interface SessionLookup {
   /**
-   * Resolves to the session of an earlier answer of this server; to undefined for an unknown id.
+   * Resolves to the session of an earlier answer from this server, or to undefined for an unknown
+   * id.
    */
   readonly sessionOfCall: (msgId: string) => Promise<string | undefined>;
   /** Body of the request; undefined if it has none. */

@@ -22,17 +22,17 @@ import type { ServedCall, TurnStore } from './turns/turn-store.js';
 export interface ServeOptions {
   readonly turns: TurnStore;
   /**
-   * Creates the handler of a session. It must await `onCall` for every finished call before its
-   * client gets the answer; an error of `onCall` fails the call.
+   * Creates the handler of a session. The handler must await `onCall` for every finished call
+   * before the client gets the answer. If `onCall` rejects, the call fails.
    */
   readonly createHandler: (
     session: string,
     onCall: (call: Omit<ServedCall, 'session'>) => Promise<void>,
   ) => Handler;
   readonly commit: Commit;
-  /** Version of the weights for the next call. */
+  /** Returns the version of the weights for the next call. */
   readonly policyVersion: () => number;
-  /** Further entries for `/metrics`. */
+  /** Additional entries for `/metrics`. */
   readonly extraMetrics?: () => Promise<Readonly<Record<string, number>>>;
   readonly limits?: SessionLimits;
   /**
@@ -121,7 +121,10 @@ export function createServe(options: ServeOptions): Serve {
   return { handler, drain: (timeoutMs) => inFlight.drain(timeoutMs) };
 }
 
-/** Sessions whose finished calls are in the turn store before the client gets the answer. */
+/**
+ * Creates sessions that record each finished call in the turn store before the client gets the
+ * answer.
+ */
 function recordedSessions({ turns, createHandler, limits }: ServeOptions): Sessions {
   const sessions = createSessions(
     (session) =>

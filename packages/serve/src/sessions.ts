@@ -1,12 +1,14 @@
-/** One recording model per session, which continues conversations from their sampled tokens. */
+/**
+ * Keeps one recording model per session, which continues conversations from their sampled tokens.
+ */
 
-/** @param body of the request, if it was already read */
+/** @param body body of the request, if it was already read */
 export type Handler = (request: Request, body?: ParsedBody) => Promise<Response>;
 
 /** The body of a request, read and parsed. */
 export interface ParsedBody {
   readonly value: unknown;
-  /** Digest that is equal for equal bodies. */
+  /** Digest of the bytes of the body. */
   readonly digest: string;
 }
 
@@ -22,8 +24,8 @@ export interface SessionLimits {
 
 export interface Sessions {
   /**
-   * Returns the handler of a session, and creates the session if it does not exist. Marks the session
-   * as most recently used.
+   * Returns the handler of a session, and creates the session if it does not exist. Marks the
+   * session as most recently used.
    */
   handler(session: string): Handler;
   /** Adds the tokens of a recorded call to the session. */
@@ -37,9 +39,9 @@ interface Session {
 }
 
 /**
- * Creates a table of sessions, which evicts the least recently used sessions beyond the limits:
- * their conversations are then rendered again from the messages that the client sends, and stored
- * Responses are lost. Calls in progress finish as usual.
+ * Creates a table of sessions, which evicts the least recently used sessions beyond the limits. The
+ * conversations of an evicted session are rendered again from the messages that the client sends,
+ * and its stored Responses are lost. Calls in progress finish as usual.
  */
 export function createSessions(
   create: (session: string) => Handler,

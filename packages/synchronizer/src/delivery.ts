@@ -8,7 +8,7 @@ export interface Delivery {
   /**
    * Called by the trainer between two train steps. Publishes weights if the rules require it. Does
    * nothing during `hold`, or while the explorer fetches weights, because a new version would
-   * replace these.
+   * replace the version that is being fetched.
    */
   publishIfDue(): Promise<void>;
   /** Called by the explorer. Switches to the newest weights. */

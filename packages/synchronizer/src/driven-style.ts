@@ -55,7 +55,7 @@ async function exploreBoundary(
     step,
     signal,
     turn,
-    // At the deadline, exploring continues without an answer of the trainer if `max_staleness`
+    // At the deadline, exploring continues without an answer from the trainer if `max_staleness`
     // allows it.
     mayGoOn: () => turnOf(parts, step, true).kind !== 'wait',
   });

@@ -1,5 +1,5 @@
 /**
- * The style `fixed`, in which trainer and explorer meet after every few explore steps. At such a
+ * The style `fixed`, in which trainer and explorer meet after every few explore steps. At this
  * boundary, the explorer waits until the trainer has consumed all earlier experiences, except those
  * of the last `syncOffset` steps, and takes the trainer's weights of that moment. Before the
  * boundary, the trainer receives no later experiences. The weights that an explore step uses

@@ -24,7 +24,10 @@ export interface WeightTransport {
    * last explore step whose experiences had been consumed when these weights were made.
    */
   publish(version: number, consumedUpTo: number): Promise<void>;
-  /** Called by the explorer. Switches to the weights published last, which have this version. */
+  /**
+   * Called by the explorer. Switches to the most recently published weights, whose version is
+   * `version`.
+   */
   adopt(version: number): Promise<void>;
 }
 
@@ -43,7 +46,7 @@ export interface SynchronizerOptions {
   readonly oldestUnusedStep: () => number | undefined;
   /**
    * Makes experiences of explore steps up to `exploreStep` available to the trainer, and withholds
-   * later ones.
+   * those of later steps.
    */
   readonly releaseUpTo: (exploreStep: number) => void;
   readonly clock: Clock;
@@ -54,11 +57,11 @@ export type SyncOutcome = 'updated' | 'unchanged' | 'starved' | 'timeout' | 'tra
 
 export interface SyncResult {
   readonly outcome: SyncOutcome;
-  /** Version that the explorer uses from now on. */
+  /** Version of the weights that the explorer uses from now on. */
   readonly version: number;
 }
 
-/** Versions are numbers of train steps; -1 if there are no weights yet. */
+/** A version is the number of train steps done; -1 if there are no weights yet. */
 export interface SyncState {
   trainStep: number;
   /** Version that the explorer uses, or used when the training run was stopped. */
@@ -66,9 +69,9 @@ export interface SyncState {
   published: Weights;
   /** Weights that the sampler has. */
   inUse: Weights;
-  /** Explore step that the next synchronization point follows. Used only by `fixed`. */
+  /** Explore step that the next synchronization point follows. Used only by the style `fixed`. */
   boundary: number;
-  /** The last synchronization point that the explorer has passed. Not used by `fixed`. */
+  /** The last synchronization point that the explorer has passed. Not used by the style `fixed`. */
   lastSyncPoint: number;
   /** The last explore step whose experiences are stored. */
   storedUpTo: number;
@@ -83,7 +86,7 @@ export interface SyncParts extends SynchronizerOptions {
   readonly state: SyncState;
 }
 
-/** Parts of every style except `fixed`. */
+/** Settings, state and transport of every sync style except `fixed`. */
 export interface DrivenParts extends SyncParts {
   readonly settings: SynchronizerSettings & DrivenRules;
 }
@@ -97,7 +100,7 @@ export interface Style {
   exploreBoundary(step: number, signal?: AbortSignal): Promise<SyncResult>;
   /** Called after `state.trainStep` has changed. */
   trainStepDone(signal?: AbortSignal): Promise<void>;
-  /** Present if weights move during rollouts. */
+  /** Present if the style moves weights during rollouts. */
   readonly streaming?: Streaming;
   /** Executes `work` with weights that do not change. */
   withSteadyWeights<T>(work: () => Promise<T>): Promise<T>;
@@ -105,7 +108,7 @@ export interface Style {
   close(): Promise<void>;
 }
 
-/** Exploring without synchronization points, in which weights move during rollouts. */
+/** Admission of explore steps in styles without synchronization points. */
 export interface Streaming {
   mayBegin(step: number): boolean;
   /** Resolves when explore step `step` may begin. */

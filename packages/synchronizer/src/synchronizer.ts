@@ -12,9 +12,11 @@ import {
   type SyncState,
 } from './sync-parts.js';
 
-/** Progress of both sides at the start. */
+/** Progress of the trainer and the explorer at the start. */
 interface SyncStart {
-  /** Version of the weights of trainer and sampler. */
+  /**
+   * Number of train steps done, which is the version of the trainer's and the sampler's weights.
+   */
   readonly trainStep: number;
   /** Version that the explorer last used. */
   readonly explorerVersion: number;
@@ -51,8 +53,8 @@ export interface Synchronizer {
   setTrainerWaiting(waiting: boolean): void;
   trainerStopped(): void;
   /**
-   * Reports that one side failed. Waits of the other side then reject with a SyncError whose cause
-   * is `error`.
+   * Reports a failure of the trainer or the explorer. All current and later waits then reject with
+   * a SyncError whose cause is `error`.
    */
   fail(error: Error): void;
   /** Resolves when no weights are being moved. */

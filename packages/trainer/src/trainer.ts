@@ -32,9 +32,9 @@ export interface TrainSync {
 export interface TrainerSettings {
   /** Maximum number of train steps. @default as many as the source allows */
   readonly totalSteps?: number;
-  /** Number of train steps between checkpoints. @default only one at the end */
+  /** Number of train steps between checkpoints. @default one checkpoint at the end */
   readonly saveInterval?: number;
-  /** Number of newest checkpoints to keep. @default all are kept */
+  /** Number of newest checkpoints to keep. @default all checkpoints are kept */
   readonly maxCheckpointsToKeep?: number;
   /**
    * Selects the checkpoints of adapters that also contain the whole model, with the adapters merged
@@ -69,8 +69,8 @@ export interface TrainerOptions {
   /** See {@link TrainStepOptions.isLive}. */
   readonly isLive?: boolean;
   /**
-   * Maximum length of a response in tokens, to count responses that were truncated. @default they
-   * are not counted
+   * Maximum length of a response in tokens, to count responses that were truncated.
+   * @default truncated responses are not counted
    */
   readonly maxResponseTokens?: number;
   /**
@@ -93,12 +93,12 @@ export interface TrainerOptions {
    * State in the checkpoint that the models were loaded from. @default the state of a new trainer
    */
   readonly state?: TrainerState;
-  /** Existing folder in which checkpoint folders are created. */
+  /** Existing folder that gets the checkpoint folders. */
   readonly jobDirectory: string;
   /** Milliseconds of waiting for experiences after which a message is logged, repeatedly. */
   readonly maxReadTimeoutMs: number;
   readonly sync?: TrainSync;
-  /** Called after each checkpoint. */
+  /** Called after each checkpoint is written. */
   readonly onCheckpoint?: (step: number) => Promise<void>;
   readonly sink: MetricSink;
   readonly runtime: Runtime;

@@ -1,4 +1,4 @@
-/** Creates a workflow around an agent of any framework. Every adapter uses it. */
+/** Creates a workflow around an agent of any framework, for all adapters. */
 import type { ArgsSchema } from '@trinity-rft/core';
 import { defineWorkflow, type AnyArgs } from './definition/define.js';
 import { requirePrompt } from './definition/require-prompt.js';
@@ -11,9 +11,11 @@ export interface AgentContext extends WorkflowContext {
   readonly question: string;
 }
 
-/** Options of every adapter's workflow. `Context` is the context that the adapter passes to the agent. */
+/**
+ * Options of an adapter's workflow. `Context` is the context that the adapter passes to the agent.
+ */
 export interface AgentWorkflowOptions<Context, Args = AnyArgs> {
-  /** The value of `default_workflow_type`. */
+  /** Name of the workflow, for `default_workflow_type` in configurations. */
   readonly name: string;
   /**
    * Schema of `workflow_args`, in zod or another library that supports Standard Schema.
@@ -24,7 +26,7 @@ export interface AgentWorkflowOptions<Context, Args = AnyArgs> {
   readonly faultReward?: number;
   /**
    * Executes the agent. Returns an answer, which the task's reward function scores, or the score
-   * itself. Undefined counts as an empty answer.
+   * itself. Undefined is treated as an empty answer.
    */
   readonly run: (context: Context, args: Args) => Promise<string | undefined | WorkflowOutput>;
 }

@@ -180,8 +180,9 @@ function named<Args>(
 }
 
 /**
- * Creates the registry of built-in workflows and those of a training run.
- * @param extend replaces a built-in definition by an extended one. @default no change
+ * Creates the registry of the built-in workflows and `own`.
+ * @param extend replaces a built-in definition with an extended one.
+ * @default no change
  * @throws ConfigError for duplicate names
  */
 export function createWorkflowRegistry(
@@ -195,8 +196,8 @@ export function createWorkflowRegistry(
 }
 
 /**
- * Creates the registry of built-in reward functions and those of a training run. @throws
- * ConfigError for duplicate names
+ * Creates the registry of the built-in reward functions and `own`.
+ * @throws ConfigError for duplicate names
  */
 export function createRewardRegistry(
   own: readonly RewardDefinition[] = [],

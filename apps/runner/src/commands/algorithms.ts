@@ -33,8 +33,9 @@ export const addAlgorithms: AddCommand = (program, { exitWith, write }) =>
     );
 
 /**
- * Algorithms and parts with this name; `grpo`, for example, is an algorithm and an advantage function.
- * @throws ConfigError when there is none
+ * Returns the algorithms and parts with this name. `grpo`, for example, is both an algorithm and an
+ * advantage function.
+ * @throws ConfigError if there is none
  */
 function named({ presets, parts }: AlgorithmReference, name: string): AlgorithmReference {
   const hasName = (each: { readonly name: string }): boolean => each.name === name;

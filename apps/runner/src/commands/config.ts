@@ -108,8 +108,8 @@ const outsideOf = (file: string, message: string): ConfigProblem => ({
 });
 
 /**
- * Writes one line of JSON, with errors and their positions as data. Returns the exit code of the
- * command.
+ * Writes the answer as one line of JSON, including errors with their positions. Returns the exit
+ * code of the command.
  */
 async function answerAsJson(
   file: string,
@@ -134,7 +134,7 @@ async function answerAsJson(
 interface Checked {
   readonly loaded: LoadedConfig;
   readonly files: CheckedFiles;
-  /** One line for each stage with `model.device: auto`: the device, and why. */
+  /** One line for each stage with `model.device: auto`: the chosen device, and the reason. */
   readonly devices: readonly string[];
 }
 
@@ -149,7 +149,7 @@ async function downloads({ config }: LoadedConfig): Promise<ModelDownloads> {
   return planDownloads(config, { env, clock: systemClock, stallMs: longestSilence, report });
 }
 
-/** Reads a configuration with all plugins, and checks the files that it names. */
+/** Reads a configuration with all plugins, and checks the files that the configuration names. */
 async function load(configPath: string, given: PluginOptions, text?: string): Promise<Checked> {
   const { checkFiles, planDevices, readConfiguration } = await import('@trinity-rft/launcher');
   const read = { configPath, text, ...pluginsOf(given) };

@@ -1,4 +1,7 @@
-/** `trinity debug`: keeps the model loaded, runs a workflow once, or shows what it recorded. */
+/**
+ * `trinity debug`: serves the model, runs a workflow once, or shows the experiences that the
+ * workflow recorded.
+ */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { DebugOptions } from '@trinity-rft/inspect';
@@ -24,7 +27,7 @@ interface DebugArguments extends FileOptions, PluginOptions {
   readonly disableOverwrite?: boolean;
   readonly enableProfiling?: boolean;
   readonly newestCheckpoint?: boolean;
-  /** Path to which the HTML page of the profile is written. */
+  /** Path of the profile's HTML page. */
   readonly outputFile?: string;
   readonly port?: string;
 }

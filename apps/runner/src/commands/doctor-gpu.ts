@@ -1,4 +1,7 @@
-/** `trinity doctor gpu`: the GPUs of this machine, and how their numbers and their speed compare with the CPU's. */
+/**
+ * `trinity doctor gpu`: lists the GPUs of this machine, and compares their results and speed with
+ * those of the CPU.
+ */
 import type { Command } from 'commander';
 import type { MeasuredDevices } from '@trinity-rft/engine-onnx';
 import type { AdapterFacts } from '@trinity-rft/engine-webgpu';
@@ -41,7 +44,10 @@ export const addDoctorGpu = (doctor: Command, { exitWith, write }: CommandContex
       }),
     );
 
-/** Measures the model of a configuration, or a small new one. Writes progress to standard error. */
+/**
+ * Measures the GPU and the CPU with the model of a configuration, or with a small new model. Writes
+ * progress to standard error.
+ */
 async function measure(named: string | undefined, given: GpuArguments): Promise<MeasuredDevices> {
   const report = (line: string): void => void process.stderr.write(`${line}\n`);
   const { measureDevices } = await import('@trinity-rft/engine-onnx');

@@ -105,7 +105,7 @@ async function evalCommand(
 
 /**
  * Reads the expectations of `--fail-below` and `--fail-on-regression`.
- * @throws ConfigError for anything but METRIC=NUMBER, and for a margin below 0
+ * @throws ConfigError for a malformed value, and for `--fail-on-regression` with nothing to compare
  */
 function readExpectations({ failBelow, failOnRegression, baseline, checkpoints }: EvalArguments) {
   const lowest = failBelow.map((given) => {
@@ -138,7 +138,7 @@ interface Baseline {
   readonly name: string;
   /** Result of an earlier evaluation; undefined if `model` must be evaluated. */
   readonly evaluated?: Evaluation;
-  /** Folder or GGUF file. */
+  /** Folder or GGUF file of a model to evaluate. */
   readonly model?: string;
 }
 

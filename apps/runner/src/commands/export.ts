@@ -66,7 +66,10 @@ export const addExport: AddCommand = (program, { exitWith, write }) =>
 /** Maximum number of recorded prompts that are compared in addition to the conversations. */
 const mostRecorded = 16;
 
-/** Answers of the agent in the last recorded evaluation of the checkpoint's stage, one per prompt. */
+/**
+ * Reads answers from the agent from the last recorded evaluation of the checkpoint's stage: one per
+ * prompt, at most {@link mostRecorded}.
+ */
 async function recordedAnswers({ location, run }: ModelPlace): Promise<readonly RecordedAnswer[]> {
   const { answersFile } = await import('@trinity-rft/launcher/files');
   const file = run && answersFile(run.stageDirectory);
@@ -97,8 +100,9 @@ interface Surroundings {
 }
 
 /**
- * Returns a function that evaluates an export as the run evaluates its checkpoints; undefined
- * outside of a run, without evaluation sets, or if the run's YAML file has moved.
+ * Returns a function that evaluates an export with the evaluation sets of its run. Returns
+ * undefined if the model is not from a run, the run has no evaluation sets, or its configuration
+ * file is missing.
  */
 async function rewardsOf(
   { run }: ModelPlace,
@@ -119,8 +123,7 @@ async function rewardsOf(
     return undefined;
   const { evaluateRun } = await import('@trinity-rft/inspect');
   const shared = { configPath, ...plugins, terminal, signal, overridesName: 'trinity export' };
-  // Reading the configuration fails before the export if a plugin of the workflow or reward is
-  // missing.
+  // If a plugin of the workflow or reward is missing, this call fails, before the export starts.
   const { readConfiguration } = await import('@trinity-rft/launcher');
   await readConfiguration({ configPath, ...plugins });
   return async (exported) => {

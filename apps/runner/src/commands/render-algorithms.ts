@@ -6,7 +6,7 @@ import type {
   PresetReference,
 } from '@trinity-rft/config';
 
-/** A row per algorithm, then the names of the parts by key. */
+/** Renders a row for each algorithm, then the names of the parts, grouped by key. */
 export function renderTable({ presets, parts }: AlgorithmReference): string {
   const rows = presets.map((preset) => [
     preset.name,
@@ -130,7 +130,10 @@ function columns(rows: readonly (readonly string[])[]): readonly string[] {
 
 const width = 120;
 
-/** Breaks `text` into lines. The first begins with `start`, the others with equal indentation. */
+/**
+ * Wraps `text` at {@link width} columns. The first line begins with `start`; the following lines
+ * are indented by its length.
+ */
 function wrapped(start: string, text: string): readonly string[] {
   const lines: string[] = [];
   let line = '';

@@ -1,4 +1,4 @@
-/** `trinity report`: tells whether a run learned, why, and what to do next. */
+/** `trinity report`: explains whether a run learned, why, and what to do next. */
 import { jsonText, type AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';

@@ -75,7 +75,8 @@ async function runFile(
   );
   terminal.write(closingText(summary));
   if (!summary.interrupted && !summary.doneBefore && summary.checkpoint !== undefined) {
-    // The report fails if the run's folder has no log or metrics; the run itself has succeeded.
+    // Ignores a report that fails because the folder has no log or metrics: the run itself has
+    // succeeded.
     const end = await reportRun(summary.jobDirectory).then(renderEnd, () => '');
     terminal.write(end === '' ? '' : `\n${end}`);
   }
@@ -92,8 +93,8 @@ function overridesOf({ mode, explorerName }: RunArguments): Record<string, unkno
 }
 
 /**
- * Number of explorer processes; 0 for a single process.
- * @throws ConfigError when the option is not a number
+ * Number of explorer processes to start; 0 if this process does everything.
+ * @throws ConfigError if `--explorers` is not a number
  */
 async function explorersOf(configPath: string, given: RunArguments): Promise<number> {
   const { explorers, mode } = given;

@@ -18,7 +18,7 @@ interface StudioArguments {
 }
 
 interface ViewArguments extends PluginOptions, StudioArguments {
-  /** Folder of the model with the tokenizer. @default found automatically */
+  /** Folder of the model whose tokenizer decodes the records. @default found automatically */
   readonly tokenizer?: string;
 }
 
@@ -77,7 +77,10 @@ export async function viewRecords(
   return serveStudio(places, query, given, write);
 }
 
-/** Serves the studio until Ctrl-C. @param query the page that the printed address opens */
+/**
+ * Serves the studio until Ctrl-C.
+ * @param query parameters that select a page in the printed address
+ */
 async function serveStudio(
   runs: string | readonly RunPlace[],
   query: Readonly<Record<string, string>>,
@@ -110,8 +113,8 @@ const ownCommand = (): readonly string[] => [
 ];
 
 /**
- * Environment variable with the key. A key from the user stays valid across restarts, so that an open page can
- * reconnect.
+ * Environment variable with the studio's key. With a key from the user, an open page can reconnect
+ * after a restart.
  */
 const keyVariable = 'TRINITY_STUDIO_KEY';
 const shortestKey = 16;

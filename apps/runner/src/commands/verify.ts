@@ -1,4 +1,7 @@
-/** `trinity verify`: compares recorded log-probabilities with those of the weights that sampled. */
+/**
+ * `trinity verify`: compares recorded log-probabilities with those of the weights that sampled the
+ * tokens.
+ */
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';

@@ -1,7 +1,7 @@
 /** Errors and numbers of arguments on the command line. */
 import { ConfigError } from '@trinity-rft/core';
 
-/** Error of an argument or option that the user can correct. */
+/** Creates the error for a wrong argument or option. */
 export const invalid = (message: string, cause?: unknown): ConfigError =>
   new ConfigError(message, { code: 'ARGUMENT_INVALID', cause });
 

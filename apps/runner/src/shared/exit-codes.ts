@@ -19,7 +19,10 @@ export interface Failure {
   readonly message: string;
 }
 
-/** Exit code and message of an error; errors that the user cannot fix also name their causes. */
+/**
+ * Returns the exit code and the message for an error. If the user cannot fix the error, the message
+ * includes its causes.
+ */
 export function toFailure(error: unknown): Failure {
   if (error instanceof ConfigError || error instanceof TaskError)
     return { exitCode: exitCodes.userError, message: redactText(error.message) };

@@ -1,4 +1,3 @@
-/** Next steps for a user after a run. */
 import type { RunSummary } from '@trinity-rft/launcher';
 import type { PluginOptions } from './options.js';
 

@@ -27,7 +27,10 @@ export const withPlugins = (command: Command): Command =>
       [],
     );
 
-/** Plugins of the command line, and directories of `TRINITY_PLUGIN_DIRS`, as in Trinity-RFT. */
+/**
+ * Returns the plugins of the command line, and the directories in `TRINITY_PLUGIN_DIRS`, as
+ * Trinity-RFT does.
+ */
 export const pluginsOf = ({
   plugin,
   pluginDir,
@@ -43,7 +46,9 @@ export interface FileOptions {
   readonly config?: string;
 }
 
-/** Adds the argument `[file]` of a configuration, and `--config` as an equivalent option. */
+/**
+ * Adds the `[file]` argument for the configuration file, and `--config` as an equivalent option.
+ */
 export const withFile = (command: Command): Command =>
   command.argument('[file]', 'YAML file').option('-c, --config <file>', 'the same, as an option');
 
@@ -61,7 +66,10 @@ export function fileOf(command: string, file: string | undefined, { config }: Fi
   );
 }
 
-/** Reads the vocabulary of configurations. @throws ConfigError for plugins that cannot be loaded */
+/**
+ * Loads the algorithms and engines that a configuration can name, including those of plugins.
+ * @throws ConfigError for plugins that cannot be loaded
+ */
 export async function readVocabulary(given: PluginOptions): Promise<Vocabulary> {
   const { loadExtensions } = await import('@trinity-rft/launcher/parts');
   const { algorithms, engines } = await loadExtensions(pluginsOf(given));
@@ -69,7 +77,7 @@ export async function readVocabulary(given: PluginOptions): Promise<Vocabulary> 
 }
 
 /**
- * Parses a port; undefined if none was given.
+ * Parses a port; returns undefined if there is no text.
  * @throws ConfigError when the text is not a port
  */
 export function portOf(text: string | undefined): number | undefined {

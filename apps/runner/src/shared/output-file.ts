@@ -1,4 +1,3 @@
-/** Files that a command writes at the user's path. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';

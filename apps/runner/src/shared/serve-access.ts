@@ -2,16 +2,18 @@
 import type { ServeOptions, Terminal } from '@trinity-rft/launcher';
 import { invalid } from './arguments.js';
 
-/** Environment variable with the key. */
+/** Environment variable with the key that clients must send. */
 const keyVariable = 'TRINITY_SERVE_KEY';
 
 /**
- * Key from the environment; undefined for a random one.
+ * Key from the environment; undefined if the server should create a random key.
  * @throws ConfigError when the key is not usable
  */
 export const serveKey = (): string | undefined => keyOf(process.env[keyVariable]);
 
-/** Text for the key of a server. @param chosen key from the environment */
+/**
+ * Text that shows the key of a server, or names its variable if the user chose the key (`chosen`).
+ */
 export const shownKey = (chosen: string | undefined, key: string): string =>
   chosen === undefined
     ? `${key} (shown once; set ${keyVariable} to choose one)`
@@ -33,7 +35,7 @@ export function serveAccess(terminal: Terminal): Pick<ServeOptions, 'apiKey' | '
 }
 
 /**
- * Key of clients of the Tinker protocol; undefined for a random one.
+ * Key of clients of the Tinker protocol; undefined if the server should create a random key.
  * @throws ConfigError when the official client would refuse the key
  */
 export function tinkerKey(): string | undefined {
@@ -45,7 +47,7 @@ export function tinkerKey(): string | undefined {
 }
 
 /**
- * Checks a key; undefined for an empty or missing value.
+ * Returns a usable key unchanged, or undefined if the value is empty or missing.
  * @throws ConfigError when the key is too short or too long, or does not fit into a header
  */
 function keyOf(value: string | undefined): string | undefined {

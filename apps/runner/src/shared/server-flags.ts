@@ -6,7 +6,7 @@
 export const serverFlags: readonly string[] = ['--max-semi-space-size=4', '--v8-pool-size=1'];
 
 /**
- * Replaces this process by a process with the flags and the same process id: signals, exit codes
+ * Replaces this process with a process with the flags and the same process id: signals, exit codes
  * and open streams stay. Keeps flags that are already set, also in `NODE_OPTIONS`. A no-op if Node
  * cannot replace the process (Windows, Node before 22.15), or if a parent process has an IPC
  * channel to this process.
@@ -24,6 +24,6 @@ export function restartWithServerFlags(): void {
   process.execve?.(execPath, [execPath, ...execArgv, ...missing, ...argv.slice(1)], process.env);
 }
 
-/** Flags of this process for a child that computes instead of serving. */
+/** Flags of this process without {@link serverFlags}, for child processes that compute. */
 export const flagsOfOthers = (): readonly string[] =>
   process.execArgv.filter((flag) => !serverFlags.includes(flag));

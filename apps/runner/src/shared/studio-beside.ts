@@ -8,7 +8,7 @@ import type { Terminal } from '@trinity-rft/launcher';
 /**
  * Runs the studio in another process, so that reading for its page takes no time from the training
  * loop. If the studio cannot start, the run continues and the reason is on standard error.
- * @param folder created if it is missing
+ * @param folder folder of runs, which is created if it is missing
  */
 export async function withStudio<T>(
   folder: string,
@@ -39,7 +39,7 @@ export async function withStudio<T>(
   }
 }
 
-/** Address of the studio; undefined if the studio ended without printing one. */
+/** Address of the studio; undefined if the studio ended without printing an address. */
 async function addressOf({ stdout }: ChildProcess): Promise<string | undefined> {
   if (!stdout) return undefined;
   const lines = createInterface(stdout);
@@ -56,7 +56,7 @@ const openers: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...str
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Opens a browser if there is one; the address is on the terminal anyway. */
+/** Opens the address in a browser, if there is one. The address is also on the terminal. */
 function openBrowser(url: string): void {
   const { DISPLAY, WAYLAND_DISPLAY } = process.env;
   const opener = openers[process.platform] ?? ((DISPLAY ?? WAYLAND_DISPLAY) ? ['xdg-open'] : []);

@@ -34,7 +34,7 @@ export interface Child {
 export interface ChildEnd {
   readonly name: string;
   readonly exitCode: number;
-  /** Last lines of the output of the last process; empty if the output was shown. */
+  /** Last lines of output since the last restart; empty if the output was shown. */
   readonly output: string;
 }
 
@@ -106,8 +106,8 @@ interface Exit {
 }
 
 /**
- * Starts the process in its own process group: Ctrl-C reaches only the supervisor, which stops the other processes
- * once.
+ * Starts the process in a process group of its own. Ctrl-C therefore reaches only the supervisor,
+ * which stops the processes.
  */
 function runOnce(
   { args, isShown }: ChildOptions,

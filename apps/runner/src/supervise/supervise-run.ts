@@ -12,12 +12,13 @@ export interface SuperviseOptions extends PluginOptions {
   readonly acceptChangedFiles?: boolean;
 }
 
-/** Time in ms for explorers to notice the end of the trainer. */
+/** Milliseconds that explorers have to notice the end of the trainer before they are stopped. */
 const graceMs = 30_000;
 
 /**
- * Resolves with the trainer's exit code. A process that dies is restarted; if a process cannot
- * continue, all processes are ended, and the first cause is printed.
+ * Runs one trainer and several explorers. Restarts a process that dies. If a process cannot
+ * continue, ends all processes and prints the first cause. Resolves with the exit code of the
+ * trainer, or of the explorer that could not continue.
  */
 export async function superviseRun(options: SuperviseOptions, terminal: Terminal): Promise<number> {
   const { explorers } = options;

@@ -10,7 +10,7 @@ interface EmptyProps {
   readonly title: string;
   /** Next step for the user. */
   readonly text?: string;
-  /** Command for this step. */
+  /** Command for the next step. */
   readonly command?: string;
   readonly children?: ComponentChildren;
 }
@@ -25,7 +25,7 @@ export const Empty = ({ icon = Inbox, title, text, command, children }: EmptyPro
   </div>
 );
 
-/** Grey bars of about the size of the content. */
+/** Grey bars in place of content that is loading. */
 export const Skeleton = ({ lines = 4 }: { readonly lines?: number }) => (
   <div class="skeleton" role="status">
     <p class="faint">{words.loading}</p>
@@ -37,7 +37,7 @@ export const Skeleton = ({ lines = 4 }: { readonly lines?: number }) => (
 
 interface ProblemProps {
   readonly text: string;
-  /** Change that removes the cause. */
+  /** Change that fixes the problem. */
   readonly fix?: string;
 }
 

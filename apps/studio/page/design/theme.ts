@@ -1,4 +1,4 @@
-/** Light or dark theme: that of the system, or the user's choice. */
+/** Light or dark theme, by the setting of the system or the user's choice. */
 import { useState } from 'preact/hooks';
 
 const themes = ['system', 'light', 'dark'] as const;
@@ -10,7 +10,9 @@ const system = matchMedia('(prefers-color-scheme: dark)');
 const stored = (): Theme =>
   themes.find((theme) => theme === localStorage.getItem(storageName)) ?? 'system';
 
-/** Dispatches `themechange` for charts, which read the colours when they draw. */
+/**
+ * Applies the stored theme. Dispatches `themechange`, so that charts redraw with the new colours.
+ */
 function apply(): void {
   const theme = stored();
   const isDark = theme === 'dark' || (theme === 'system' && system.matches);

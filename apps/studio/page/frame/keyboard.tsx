@@ -11,7 +11,7 @@ interface Actions {
   readonly place: Place;
 }
 
-/** True for an input field, in which shortcuts are off. */
+/** True for an input field, where shortcuts are off. */
 const isField = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(input|textarea|select)$/i.test(target.tagName));

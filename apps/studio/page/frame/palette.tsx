@@ -85,7 +85,7 @@ export function Palette({ runs, run, onClose }: PaletteProps) {
 
 const scrollTo = (element: Element | null): void => element?.scrollIntoView({ block: 'nearest' });
 
-/** True if the text contains all words of the search, in any order. */
+/** Returns a filter for entries that contain all words of the search, in any order. */
 const matches = (search: string) => {
   const parts = search.toLowerCase().split(/\s+/);
   return ({ text, kind }: Entry): boolean => {

@@ -18,7 +18,7 @@ export function useRuns(): Live {
   useEffect(() => {
     if (key === '') return setStatus(words.noKey);
     let all: Live['runs'];
-    // A hidden page uses no computing time, which the training may need.
+    // A hidden page does not render, because local training may need the computing time.
     const show = (): void => {
       if (!document.hidden) setRuns(all);
     };
@@ -37,7 +37,7 @@ export function useRuns(): Live {
   return { runs, left, status };
 }
 
-/** Merges changed runs into the list, ordered by their last change. */
+/** Merges changed runs into the list. The run that changed last comes first. */
 function merged(
   before: readonly RunSummary[] = [],
   { runs: changed, gone }: RunEvent,
@@ -48,7 +48,10 @@ function merged(
   );
 }
 
-/** Place with a default run: the one that changed last when the page was opened. */
+/**
+ * Returns the place. If it names no run, adds the run that had changed last when the page was
+ * opened.
+ */
 export function useChosen(place: Place, runs: Live['runs']): Place {
   const [first, setFirst] = useState<string>();
   const [latest] = runs ?? [];

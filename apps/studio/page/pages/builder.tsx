@@ -29,7 +29,7 @@ import './builder.css';
 interface Draft {
   readonly file: string;
   readonly text: string;
-  /** File on disk; undefined if it was never saved. */
+  /** File as it was last opened or saved; undefined if it was never saved. */
   readonly kept: (SavedFile & { readonly text: string }) | undefined;
 }
 

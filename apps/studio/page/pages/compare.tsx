@@ -183,7 +183,10 @@ const isShown = (name: string, search: string): boolean =>
     ? !/\/(?:max|min|std|ci95_low|ci95_high|std@\d+)$/.test(name)
     : name.toLowerCase().includes(search.toLowerCase());
 
-/** Interval of a metric: as recorded for evaluations, computed from the latest values for other metrics. */
+/**
+ * Interval of a metric. Evaluations record their interval; for other metrics, the server computes
+ * an interval from the latest values.
+ */
 function intervalOf(metric: MetricInfo, { metrics }: RunMetrics): Interval | undefined {
   const named = (name: string) =>
     metrics.find((each) => each.role === metric.role && each.name === name);

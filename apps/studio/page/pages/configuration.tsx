@@ -1,4 +1,4 @@
-/** Page of the settings with which a run was started. */
+/** Page of the settings that a run was started with. */
 import type { RunSettings } from '@trinity-rft/inspect/studio/interface';
 import { Settings2 } from 'lucide';
 import { useEffect, useState } from 'preact/hooks';

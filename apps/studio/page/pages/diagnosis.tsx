@@ -81,7 +81,7 @@ function Found({ run, finding }: FoundProps) {
 
 type Filter = NonNullable<Finding['rollouts']>;
 
-/** Links to rollouts that show a finding, if the rule names any. */
+/** Shows links to the rollouts of a finding, if the rule names any. */
 function Shown({ run, rollouts }: { readonly run: string; readonly rollouts: Filter }) {
   const { ids = [] } = rollouts;
   if (!isFilter(rollouts) && ids.length === 0) return null;
@@ -102,11 +102,11 @@ function Shown({ run, rollouts }: { readonly run: string; readonly rollouts: Fil
   );
 }
 
-/** True if the filter has more than example rows. */
+/** True if the filter contains more than the ids of examples. */
 const isFilter = (filter: Filter): boolean =>
   filter.ids === undefined || Object.keys(filter).length > 1;
 
-/** Filter as query of the page of rollouts. */
+/** Query of the rollouts page for the filter. */
 const filterOf = (filter: Filter) =>
   Object.fromEntries(
     Object.entries(filter)

@@ -1,4 +1,4 @@
-/** All metrics of the chosen runs as small charts in groups, or one of them at full width. */
+/** All metrics of the chosen runs as small charts in groups, or one metric at full width. */
 import type { MetricInfo } from '@trinity-rft/inspect/studio/interface';
 import { ChartLine } from 'lucide';
 import { useMemo, useState } from 'preact/hooks';
@@ -78,7 +78,7 @@ interface Group {
   readonly isOpen: boolean;
 }
 
-/** Groups of metrics: pinned and key metrics, which are open, then groups by meaning. */
+/** Groups metrics: first pinned and key metrics, which are open, then groups by meaning. */
 function groupsOf(
   metrics: readonly MetricInfo[],
   pinned: readonly string[],

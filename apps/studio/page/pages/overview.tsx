@@ -82,7 +82,7 @@ function Verdict({ verdict: { kind, headline, text, evaluation } }: Pick<Story, 
 
 function Reward({ story: { reward, charts } }: Pick<ToldProps, 'story'>) {
   if (!reward) return <Empty title={words.noRewardTitle} text={words.noReward} />;
-  // Evaluations of `trinity eval` have another axis, train steps.
+  // Leaves out evaluations of `trinity eval`, whose x axis is train steps.
   const evaluation = charts.find(({ name, role }) => name === 'evaluation' && role === 'explorer');
   const shown = evaluation ? [reward, evaluation] : [reward];
   return (

@@ -38,7 +38,7 @@ export function Playground({ place, runs }: PageProps) {
   });
   const stop = useRef<AbortController>(undefined);
   useEffect(() => {
-    // Requests in progress end when the user leaves the page.
+    // Leaving the page aborts its requests, so answers kept from an earlier visit are over.
     setPanes((before) => before.map(ended));
     return () => stop.current?.abort();
   }, []);
@@ -103,6 +103,6 @@ export function Playground({ place, runs }: PageProps) {
   );
 }
 
-/** Run whose tasks are offered as questions: the run of the last chosen model, which was trained on them. */
+/** Run whose tasks are offered as questions: the run of the last pane with a checkpoint. */
 const runOf = (panes: readonly Pane[]): string | undefined =>
   panes.flatMap(({ source }) => (source.kind === 'checkpoint' ? source.run : [])).at(-1);

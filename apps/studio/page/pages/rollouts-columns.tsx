@@ -11,7 +11,7 @@ export type ColumnName = keyof typeof words.columns;
 interface Column {
   /** Width in a CSS grid. */
   readonly width: string;
-  /** Key by which the server sorts. @default no sorting */
+  /** Sort key for the server. @default no sorting */
   readonly sort?: string;
   readonly isNumber?: boolean;
   readonly cell: (rollout: Rollout) => ComponentChildren;

@@ -125,7 +125,7 @@ function chipsOf(filter: Place['query']): readonly Chip[] {
 const problems: Readonly<Record<string, string>> = words.problems;
 const problemText = (kind: string): string => problems[kind] ?? kind;
 
-/** Text of each field; empty for none. */
+/** Text of each field of the form; empty for an unset field. */
 function readForm(event: SubmitEvent): Place['query'] {
   const given = [...new FormData(event.currentTarget as HTMLFormElement)];
   return Object.fromEntries(

@@ -9,12 +9,12 @@ import { words as frame } from '../words/frame.js';
 import { words } from '../words/rollouts.js';
 import { columns as specs, type ColumnName } from './rollouts-columns.js';
 
-/** Opens the rollout at an offset in rows. */
+/** Opens the rollout that is `by` rows below the open rollout. */
 export type Step = (by: number) => void;
 
 interface RolloutTableProps {
   readonly run: string;
-  /** Number of rows that the store has by now. */
+  /** Number of rollouts that the store contains by now. */
   readonly recorded: number | undefined;
   readonly columns: readonly ColumnName[];
   readonly filter: Place['query'];
@@ -110,7 +110,7 @@ export function RolloutTable(props: RolloutTableProps) {
         >
           {items.map(({ index, start }) => (
             <Row
-              // Elements of rows that leave the view are reused.
+              // Reuses the elements of rows that leave the view.
               key={index % items.length}
               index={index}
               start={start}
@@ -147,9 +147,9 @@ interface ListState {
   readonly asked: Set<number>;
   /** Numbers of the pages in view. */
   wanted: readonly number[];
-  /** Increased when the list is reset; answers of earlier rounds are ignored. */
+  /** Increased when the list is reset; responses from earlier rounds are ignored. */
   round: number;
-  /** Newest row of the first answer; 0 before the first answer. */
+  /** Newest row at the time of the first response; 0 before that. All pages end at this row. */
   upTo: number;
   timer?: ReturnType<typeof setTimeout>;
 }
@@ -177,7 +177,8 @@ function usePages(run: string, filter: Place['query']) {
         state.upTo = answered.upTo;
         setList(answered);
         setPages((before) => keep(before, page, rows));
-        // The answer was partial; the next one has more rows.
+        // The response was partial, because the server is still reading; the next one has more
+        // rows.
         if (answered.progress) again();
       })
       .catch((error: unknown) =>

@@ -16,7 +16,10 @@ import './rollouts.css';
 const beside = new Set(['rollout', 'view', 'kind']);
 const evaluations = '/evaluations';
 
-/** Runs to switch between: evaluations of a run are stored as a separate run. */
+/**
+ * Returns the run to show and the training run that it belongs to. A training run's evaluations are
+ * stored as a separate run, and the page can switch between the two.
+ */
 function sourcesOf(id: string, kind: string | undefined) {
   const training = id.endsWith(evaluations) ? id.slice(0, -evaluations.length) : id;
   const isEvaluation = kind === 'evaluation' || training !== id;

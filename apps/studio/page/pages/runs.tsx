@@ -92,7 +92,8 @@ const NoRuns = () => (
 
 interface Group {
   /**
-   * Common path with a trailing slash; the id of the run if it lies directly in the served folder.
+   * Common path of the group's runs, with a trailing slash. For a run directly in the served
+   * folder, the id of the run.
    */
   readonly folder: string;
   readonly members: readonly RunSummary[];
@@ -123,7 +124,7 @@ function Name({ id }: { readonly id: string }) {
   );
 }
 
-/** True if name, tags or note contain the search. */
+/** True if name, tags or note contain the search text. */
 function isFound({ id, notes: { tags, note } }: RunSummary, search: string): boolean {
   const wanted = search.toLowerCase();
   return [id, note, ...tags].some((text) => text.toLowerCase().includes(wanted));
@@ -131,7 +132,7 @@ function isFound({ id, notes: { tags, note } }: RunSummary, search: string): boo
 
 interface RunRowProps {
   readonly run: RunSummary;
-  /** Folder of the group, which is shown above the row; empty in a group of one run. */
+  /** Folder of the group, shown above the row; empty in a group of one run. */
   readonly folder: string;
   readonly isPicked: boolean;
   readonly onPick: (id: string) => void;

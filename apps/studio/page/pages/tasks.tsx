@@ -18,7 +18,10 @@ const readingMs = 500;
 /** Time in ms between reloads while the run continues. */
 const againMs = 5000;
 
-/** Tasks up to the end of the last requested page. */
+/**
+ * Loads the tasks up to the end of the last requested page, and reloads them while the run
+ * continues.
+ */
 function useTasks(run: string | undefined, query: Place['query'], isRunning: boolean) {
   const [pages, setPages] = useState<readonly TaskPage[]>([]);
   const [wanted, setWanted] = useState(1);

@@ -1,4 +1,7 @@
-/** Page that compares another reward, advantage or loss on the newest rollouts. */
+/**
+ * Page that applies another reward, advantage or loss to the newest rollouts, and compares the
+ * results.
+ */
 import type { WhatIfAnswer, WhatIfChoices } from '@trinity-rft/inspect/studio/interface';
 import { Sparkles } from 'lucide';
 import { Fragment } from 'preact';

@@ -16,7 +16,7 @@ import { pictureOf } from './workers/graph.js';
 type Member = Status['members'][number];
 type Link = Status['chains'][number][number];
 
-/** Interval between requests in ms: that of the heartbeats of a process. */
+/** Milliseconds between requests, equal to the heartbeat interval of processes. */
 const everyMs = 1000;
 const answerMs = 8000;
 
@@ -49,7 +49,7 @@ const problemOf = (error: unknown): Status => ({
   chains: [],
 });
 
-/** Status of a run without a process. */
+/** Status of a run whose processes have ended. */
 function Ended({ run }: { readonly run: RunSummary }) {
   const { id, state, steps, failure } = run;
   return (
@@ -111,7 +111,10 @@ function Live({ status }: { readonly status: Status }) {
   );
 }
 
-/** Text for screen readers, without times, so that it is only repeated when the causes change. */
+/**
+ * Text about the causes. It contains no times, so that screen readers only repeat it when the
+ * causes change.
+ */
 function verdict({ chains, endedAt }: Status): string {
   if (chains.length === 0) return endedAt === undefined ? words.none : words.ended(endedAt);
   const causes = chains.flatMap((chain) => {

@@ -1,4 +1,4 @@
-/** Axis of curves; kept in the address. */
+/** Choice of the x axis of curves, kept in the address. */
 import { axisOf } from '../metrics.js';
 import { addressOf, type Place } from '../place.js';
 import { words as curves } from '../words/metrics.js';

@@ -34,7 +34,11 @@ export interface ChartProps {
 const colourName = (run: number): string => `--curve-${(run % mostRuns) + 1}`;
 export const colourOf = (run: number): string => `var(${colourName(run)})`;
 
-/** Reads the colour when it is drawn, so that it follows the theme. @param alpha two hexadecimal digits */
+/**
+ * Returns a function that reads the colour of a run when uPlot draws, so that charts follow the
+ * theme.
+ * @param alpha opacity as two hexadecimal digits
+ */
 const inkOf =
   (element: HTMLElement, run: number, alpha = '') =>
   (): string =>
@@ -46,7 +50,8 @@ export function Chart({ curves, marks = noMarks, isLog = false, label, ...rest }
   const inner = useRef<uPlot | undefined>(undefined);
   const shownMarks = useRef(marks);
   const data = useMemo(() => dataOf(curves, isLog), [curves, isLog]);
-  // New values are put into the existing plot; only changed parts create a new one.
+  // New values are put into the existing plot. Changed runs, scale, height or label create a new
+  // plot.
   const runs = curves.map(({ run, curve }) => [run, Object.keys(linesOf(curve))]);
   const parts = JSON.stringify([runs, isLog, height, xLabel]);
   useEffect(() => {
@@ -58,7 +63,7 @@ export function Chart({ curves, marks = noMarks, isLog = false, label, ...rest }
     if (outer) outer.current = plot;
     const resize = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
     resize.observe(element);
-    // The colours of the page have changed with its theme.
+    // Redraws when the theme has changed the colours of the page.
     const redraw = (): void => plot.redraw(false);
     addEventListener('themechange', redraw);
     return () => {
@@ -79,7 +84,10 @@ const noMarks: readonly ChartMark[] = [];
 
 type Values = readonly (number | null)[];
 
-/** Lines to draw for a curve, by name. Where values are smoothed, the recorded ones are drawn behind them in a pale colour. */
+/**
+ * Lines to draw for a curve, by name. If values are smoothed, the recorded values are drawn behind
+ * the smoothed line in a pale colour.
+ */
 function linesOf({ values, smoothed, low, high }: RunCurve['curve']) {
   const lines: Readonly<Record<string, Values | undefined>> = {
     '': smoothed ?? values,
@@ -111,7 +119,7 @@ function seriesOf(curves: readonly RunCurve[], element: HTMLElement): uPlot.Seri
   );
 }
 
-/** Bands between the ends of intervals, which are adjacent series. */
+/** Bands between the low and high ends of intervals. The two ends are adjacent series. */
 function bandsOf(curves: readonly RunCurve[], element: HTMLElement): uPlot.Band[] {
   let end = 0;
   return curves.flatMap(({ curve }, i): uPlot.Band[] => {

@@ -1,4 +1,4 @@
-/** Runs of the page with their colours, each with a button that removes it. */
+/** The runs of the page with their colours, each with a button that removes it. */
 import { mostRuns } from '../metrics.js';
 import { addressOf, type Place } from '../place.js';
 import { words as curves } from '../words/metrics.js';

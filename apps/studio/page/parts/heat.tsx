@@ -4,7 +4,10 @@ import { numberText } from '../numbers.js';
 /** Colour of a share: 0 is red, 1 is green. */
 const hue = (share: number): string => `hsl(${Math.round(120 * share)} 80% 45%)`;
 
-/** Most tokens are near 1, so the colours change fastest there: 0.9 and 0.99 are distinguishable. */
+/**
+ * Colour of a probability. Most tokens have probabilities near 1, so the colours change fastest
+ * there: 0.9 and 0.99 are distinguishable.
+ */
 export const heatOfChance = (probability: number): string =>
   hue(1 - Math.sqrt(Math.max(0, 1 - probability)));
 
@@ -14,7 +17,7 @@ export const heatOfSign = (share: number): string | undefined =>
 
 const chances = [1, 0.99, 0.9, 0.5, 0.1] as const;
 
-/** Scale of colours and probabilities. */
+/** Legend with the colours of probabilities. */
 export const ChanceScale = () => (
   <small>
     {chances.map((chance) => (

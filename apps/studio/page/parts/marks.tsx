@@ -18,7 +18,7 @@ const colours: Readonly<Record<Kind, string>> = {
   failure: '#c0392b',
 };
 const allKinds = Object.keys(colours) as readonly Kind[];
-/** Kinds that are drawn by default, without new weights, which occur in nearly every step. */
+/** Kinds that are drawn by default: all but new weights, which occur in nearly every step. */
 export const firstKinds = allKinds.filter((kind) => kind !== 'weights');
 
 export const chartMarks = (
@@ -66,7 +66,7 @@ export function MarkChoice({ marks, chosen, onChange }: MarkChoiceProps) {
 interface MarkTableProps {
   readonly marks: readonly RunMarks[];
   readonly chosen: readonly Kind[];
-  /** Unit of the axis. */
+  /** Label of the x axis. */
   readonly axis: string;
 }
 

@@ -7,7 +7,7 @@ import { Icon } from '../design/icon.js';
 interface MenuProps {
   readonly icon: IconNode;
   readonly label: string;
-  /** Content of the popover, made when it opens; `close` hides it. */
+  /** Returns the content of the popover when it opens. `close` hides the popover. */
   readonly children: (close: () => void) => ComponentChildren;
 }
 

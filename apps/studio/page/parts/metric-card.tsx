@@ -35,7 +35,7 @@ export function MetricCard(props: MetricCardProps) {
   const isSeen = useSeen(card);
   const query = { role, name, axis, smooth, points: 400 };
   const curves = useCurves(isSeen ? ids : noRuns, query, version);
-  // The list of metrics is loaded less often than the curve.
+  // The curve is newer than `metric.last`: the list of metrics is loaded less often.
   const last = curves[0]?.curve.values.at(-1) ?? metric.last;
   return (
     <article ref={card} class="card metric-card" aria-label={name}>

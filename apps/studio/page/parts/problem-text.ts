@@ -1,4 +1,3 @@
-/** Problems of rollouts as sentences. */
 import { words } from '../words/rollouts.js';
 
 const known: Readonly<Record<string, string>> = words.problemTexts;

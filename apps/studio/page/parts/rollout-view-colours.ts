@@ -12,7 +12,7 @@ export const chanceColours: ReadonlySet<string> = new Set(['logprob', 'scored'])
 /** Colourings by numbers that a checkpoint computes. */
 export const scoredColours: ReadonlySet<string> = new Set(['entropy', 'ratio', 'scored']);
 
-/** Sampled token with its recorded numbers and the scores of a checkpoint. */
+/** Recorded numbers of a sampled token, and the scores that a checkpoint computed. */
 export interface TokenNumbers {
   readonly logprob?: number | null;
   readonly advantage?: number | null;
@@ -33,7 +33,7 @@ export const numbersAt = (segment: ScoredSegment, i: number): TokenNumbers => ({
   ratio: segment.ratios?.[i],
 });
 
-/** Colours for which there are numbers. */
+/** Colourings for which the calls contain numbers. */
 export function possibleColours(calls: readonly ScoredCall[]): ReadonlySet<string> {
   const segments = calls.flatMap((call) => call.segments).filter(({ sampled }) => sampled);
   const has = (read: (segment: ScoredSegment) => unknown): boolean =>
@@ -46,7 +46,7 @@ export function possibleColours(calls: readonly ScoredCall[]): ReadonlySet<strin
   return possible;
 }
 
-/** Largest absolute value of advantages and of rewards, for their scales. */
+/** Largest absolute advantage and token reward, which have the full colour. */
 export interface Scale {
   readonly advantage: number;
   readonly tokenReward: number;
@@ -64,10 +64,10 @@ export function scaleOf(calls: readonly ScoredCall[]): Scale {
 }
 
 const trained = 'hsl(210 80% 50%)';
-/** Nats at which a difference to the teacher, or a ratio to the recorded probability, has its full colour. */
+/** Differences of log-probabilities, in nats, that have the full colour. */
 const farApart = { teacher: 2, ratio: Math.LN2 } as const;
 
-/** Colour of a token; undefined for no colour. */
+/** Colour of a token; undefined if the number for the colouring is missing or neutral. */
 export function heatOf(numbers: TokenNumbers, colour: Colour, scale: Scale): string | undefined {
   return heats[colour](numbers, scale);
 }

@@ -28,7 +28,7 @@ import {
 } from './rollout-view-scores.js';
 
 interface ConversationViewProps {
-  /** Id of the rollout. */
+  /** Id of the run. */
   readonly of: string;
   readonly row: number;
   readonly conversation: Conversation;
@@ -196,9 +196,9 @@ function describe({ segment, i }: SampledToken): string {
 interface Paint {
   readonly colour: Colour;
   readonly scale: Scale;
-  /** Index of each sampled token among all sampled tokens. */
+  /** Index of each sampled token among all sampled tokens, by {@link keyOf}. */
   readonly numbered: ReadonlyMap<string, number>;
-  /** New policy versions by the segment at which they begin within a call. */
+  /** Policy versions of the segments at which the version changes within a call. */
   readonly changed: ReadonlyMap<ScoredSegment, number>;
 }
 
@@ -287,7 +287,7 @@ function Beginning({ call, earlier }: Omit<CallViewProps, 'paint'>) {
   );
 }
 
-/** Speaker of a piece: its role if the template names one, else sampled or context. */
+/** Speaker of a piece: the role that the template names, or else sampled or context. */
 function speakerOf(piece: Piece | undefined): string | undefined {
   if (!piece) return undefined;
   const known: Readonly<Record<string, string>> = words.roles;

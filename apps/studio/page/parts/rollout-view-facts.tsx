@@ -1,4 +1,4 @@
-/** Names and values. */
+/** List of names and values, without empty values. */
 
 export function FactList({ facts }: { readonly facts: Readonly<Record<string, unknown>> }) {
   return (

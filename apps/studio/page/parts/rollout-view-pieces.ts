@@ -59,7 +59,10 @@ interface Draft {
   readonly stretches: { readonly segment: ScoredSegment; readonly from: number; to: number }[];
 }
 
-/** True if a segment belongs to the same piece. Context and sampled tokens of unknown roles are separate pieces. */
+/**
+ * True if a segment continues the piece. In text without a role, context and sampled tokens are
+ * separate pieces.
+ */
 function continues({ block, stretches }: Draft, next: TextBlock, segment: ScoredSegment): boolean {
   const isSame = block === next;
   const isAnonymous = block.role === undefined && block.kind === 'text';

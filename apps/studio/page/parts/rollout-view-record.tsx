@@ -1,4 +1,4 @@
-/** Further recorded values of a rollout. */
+/** Recorded values of a rollout: facts, uses in train steps, metrics, reasons, info and texts. */
 import type { RolloutDetail } from '@trinity-rft/inspect/studio/interface';
 import { numberText } from '../numbers.js';
 import { words } from '../words/rollouts.js';

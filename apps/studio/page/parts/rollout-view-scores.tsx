@@ -65,7 +65,7 @@ export function Scoring({ run, row, onScores }: ScoringProps) {
   const work = useRef<AbortController>(undefined);
   useEffect(() => {
     void ask<readonly Checkpoint[]>(runPath(run, 'checkpoints'), AbortSignal.timeout(answerMs))
-      // A studio without actions has no such route.
+      // A studio without actions does not serve the list of checkpoints.
       .catch(() => undefined)
       .then(setCheckpoints);
     return () => work.current?.abort();

@@ -71,7 +71,8 @@ function Reward({ reward, parts, reasons }: Trace) {
 
 function Facts(trace: Trace) {
   const { batch, task, run, advantage, staleness, trainStep, startedAt, seconds } = trace;
-  // The batch of an evaluation also has the name of its set; evaluations are not trained on.
+  // The batch of an evaluation contains a slash and the name of the set. Evaluations are not
+  // trained on.
   const untrained = batch.includes('/') ? undefined : summary.untrained;
   const facts: Readonly<Record<string, string | undefined>> = {
     [summary.attempt]: `${batch}/${task}/${run}`,

@@ -1,4 +1,4 @@
-/** The turns of a rollout and the time between them, in which the agent ran its tools. */
+/** The turns of a rollout and the time between them, when the agent ran its tools. */
 import type { Trace, Turn } from '@trinity-rft/inspect/studio/interface';
 import { MessageSquare, TriangleAlert, Wrench, type IconNode } from 'lucide';
 import { Icon } from '../design/icon.js';
@@ -20,7 +20,7 @@ interface Entry {
   readonly problem?: string | undefined;
 }
 
-/** Minimum time between turns to show without a tool call, in seconds. */
+/** Seconds from which the time between two turns is shown even without a tool call. */
 const shortest = 0.05;
 
 interface TimelineViewProps extends Trace {

@@ -31,7 +31,7 @@ interface RolloutViewProps {
   readonly view: string;
   readonly onView: (view: string) => void;
   readonly onOpen: (row: number) => void;
-  /** Opens the rollout at an offset in the list, in rows. */
+  /** Opens the rollout that is `by` rows below this one in the list. */
   readonly onStep: (by: number) => void;
 }
 

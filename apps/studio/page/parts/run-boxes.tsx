@@ -1,4 +1,3 @@
-/** Check boxes for the runs of the page. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { useState } from 'preact/hooks';
 import { Search } from '../design/search.js';
@@ -17,7 +16,7 @@ interface RunBoxesProps {
 /** Maximum number of listed runs. */
 const most = 50;
 
-/** Check boxes, unfolded until at least two runs are ticked. */
+/** Check boxes that choose the runs of a page; unfolded until at least two runs are ticked. */
 export function RunBoxes({ page, runs, place }: RunBoxesProps) {
   const { runs: ticked, query } = place;
   const [search, setSearch] = useState('');
@@ -57,7 +56,10 @@ export function RunBoxes({ page, runs, place }: RunBoxesProps) {
   );
 }
 
-/** False for the last ticked run, because without a choice a page shows the newest run. */
+/**
+ * True if the box can be changed. The last ticked run must stay, because a page without chosen runs
+ * shows the newest run.
+ */
 const canToggle = (id: string, ticked: readonly string[]): boolean =>
   ticked.includes(id) ? ticked.length > 1 : ticked.length < mostRuns;
 

@@ -13,9 +13,11 @@ const verbs: Readonly<Partial<Record<RunSummary['state'], 'stop' | 'resume'>>> =
 
 export const canBeControlled = ({ state }: RunSummary): boolean => verbs[state] !== undefined;
 
-/** Timeouts in ms. Resuming takes longer, because it checks the configuration. */
+/** Timeouts in ms. Resuming takes longer, because the server checks the configuration first. */
 const deadlines = { stop: 8000, resume: 70_000 } as const;
-/** Time in ms within which a broken configuration fails. */
+/**
+ * Milliseconds for which a resumed run is watched: a broken configuration fails within this time.
+ */
 const watchMs = 20_000;
 const everyMs = 1000;
 
@@ -27,7 +29,7 @@ export function RunControl({ run: { id, state } }: { readonly run: RunSummary })
   useEffect(() => () => work.current?.abort(), []);
   const verb = verbs[state];
   const tell = async (chosen: 'stop' | 'resume'): Promise<void> => {
-    // The outcome of an earlier start is no longer of interest.
+    // Stops watching an earlier start.
     work.current?.abort();
     work.current = new AbortController();
     const { signal } = work.current;

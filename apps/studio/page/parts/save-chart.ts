@@ -41,7 +41,7 @@ function element(
   return made;
 }
 
-/** Properties of uPlot axes with the positions of their drawn numbers. */
+/** Private properties of uPlot axes: positions and texts of the drawn numbers. */
 interface DrawnAxis {
   readonly _splits?: readonly number[] | null;
   readonly _values?: readonly (string | number | null)[] | null;

@@ -1,4 +1,3 @@
-/** State that this browser keeps between visits. */
 import { useState } from 'preact/hooks';
 
 /**

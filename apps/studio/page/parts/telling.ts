@@ -1,4 +1,3 @@
-/** Key metrics of a run. */
 import type { MetricInfo } from '@trinity-rft/inspect/studio/interface';
 import { keyOf } from '../metrics.js';
 

@@ -1,13 +1,12 @@
-/** Response of the server about a run, reloaded while the run continues. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
 
-/** Time in ms between reloads, each of which reads the newest rollouts. */
+/** Milliseconds between reloads. Reloads are rare, because each one reads the newest rollouts. */
 const againMs = 30_000;
 
 /**
- * Loads an answer about a run.
+ * Loads a response of the server about a run, and reloads it while the run continues.
  * @param path path below the run's path, such as `story`
  */
 export function useRunAnswer<T>(

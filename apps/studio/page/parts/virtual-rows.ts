@@ -25,8 +25,8 @@ export interface VirtualRows {
 }
 
 /**
- * Browsers limit the height of elements to 17 to 33 million pixels. Longer lists are scrolled in
- * larger steps.
+ * Maximum height of the list in pixels. Browsers limit elements to 17 to 33 million pixels. A
+ * longer list is scrolled in larger steps.
  */
 const tallest = 12_000_000;
 const overscan = 6;
@@ -38,7 +38,7 @@ export function useVirtualRows(count: number, rowHeight: number): VirtualRows {
   const height = Math.min(count * rowHeight, tallest);
   const view = (scroller.current?.clientHeight ?? 0) - rowHeight;
   const fitting = Math.max(1, Math.floor(view / rowHeight));
-  // Keeps the last rows in view at the end of the scroll range, even if one pixel covers several
+  // At the end of the scroll range, the last rows are in view, even if one pixel covers several
   // rows.
   const rowsPerPixel = Math.max(0, count - view / rowHeight) / Math.max(1, height - view);
   const [virtualizer] = useState(() => new Virtualizer<HTMLDivElement, Element>(optionsOf()));

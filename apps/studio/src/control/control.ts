@@ -1,4 +1,4 @@
-/** Actions of the studio, as a part of its interface. */
+/** Actions of the studio, as a part of the studio's HTTP interface. */
 import path from 'node:path';
 import type { StudioPart } from '@trinity-rft/inspect/studio';
 import { addBuilder } from './builder/routes.js';
@@ -12,7 +12,7 @@ import { addProcesses } from './processes/routes.js';
 export interface ControlOptions {
   /** Command that starts `trinity`: program and first arguments, such as `node`, `cli.js`. */
   readonly command: readonly string[];
-  /** The folder of the configurations. @default the working directory of the process */
+  /** Folder of the configurations. @default the working directory of the process */
   readonly cwd?: string;
   /**
    * Environment variables of started processes.
@@ -21,7 +21,10 @@ export interface ControlOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** Actions of the studio, for `parts` of `openStudio`. Started runs continue after the studio is closed. */
+/**
+ * Creates the actions of the studio, for `parts` of `openStudio`. Started runs continue after the
+ * studio is closed.
+ */
 export function openControl({ command, cwd = '.', env = process.env }: ControlOptions): StudioPart {
   const root = path.resolve(cwd);
   const trinity = { command, env };

@@ -30,8 +30,8 @@ const doc: PartDoc = {
 };
 
 /**
- * Computes A_i = R_i - (mean(R) + shift) over the rollouts of one task. A group of one gets its
- * reward; a group with equal rewards gets -shift. Metrics:
+ * Computes A_i = R_i - (mean(R) + shift) over the rollouts of one task. For a single rollout, A =
+ * R. If all rewards are equal, A = -shift. Metrics:
  * `group_advantages/{group_baseline,reward_mean}/{mean,max,min}`,
  * `group_advantages/{zero_variance_ratio,uneven_runs}`.
  */

@@ -1,6 +1,6 @@
 /**
- * Group-relative advantages that exclude those tokens of bad rollouts that would reduce the entropy
- * most. A token is an outlier relative to all tokens of the batch.
+ * Group-relative advantages without the tokens of bad rollouts that would reduce the entropy most,
+ * compared with all tokens of the batch.
  */
 import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
 import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';
@@ -20,14 +20,17 @@ const args = {
   ),
 };
 
-/** Standard deviation below which all effects count as equal, so that no token is an outlier. */
+/**
+ * Standard deviation of the effects below which all effects are considered equal, so that no token
+ * is an outlier.
+ */
 const smallestDeviation = 1e-12;
 
 /**
  * Computes advantages as in `grpo_verl` and removes tokens from the action mask. With S = p (H +
- * log p) for each trained token, and mean E and population variance v of S over the batch, tokens
- * with A < 0 and S - E < -mu sqrt(v) are removed. The function needs entropies, so it is only
- * available in the trainer.
+ * log p) for each trained token of probability p and entropy H, and mean E and population variance
+ * v of S over the batch, tokens with A < 0 and S - E < -mu sqrt(v) are removed. The function needs
+ * entropies, so it is only available in the trainer.
  *
  * Metrics: `frac_clipped`, `frac_clipped_pos`, `frac_clipped_neg`, `ES` (E), `varS` (v), and those
  * of `grpo_verl`.

@@ -1,6 +1,6 @@
 /**
- * Group-relative advantages that exclude those tokens of bad rollouts that would reduce the entropy
- * most. A token is an outlier relative to its own distribution.
+ * Group-relative advantages without the tokens of bad rollouts that would reduce the entropy most,
+ * compared with the expectation under the token's own distribution.
  */
 import { numberArg, type BatchAdvantageFn, InvariantError } from '@trinity-rft/core';
 import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';
@@ -29,9 +29,9 @@ const args = {
  * Computes advantages as in `grpo_verl` and removes tokens from the action mask. D = necs - p (H +
  * log p) for each trained token, where necs is the expectation of p (H + log p) under the token's
  * distribution. sd is the population deviation of D over the batch. Tokens with A <= 0 and D > mu
- * sd are removed. If they are more than the share `maxFrac` of trained tokens, only
- * max(floor(maxFrac * trained tokens), 1) of those with A < 0 are removed, the ones with the
- * largest D. The function needs entropies and `necs`, so it is only available in the trainer.
+ * sd are removed. If these are more than the share `maxFrac` of trained tokens, the function only
+ * removes the max(floor(maxFrac * trained tokens), 1) tokens that have the largest D among those
+ * with A < 0. The function needs entropies and `necs`, so it is only available in the trainer.
  *
  * Metrics: `frac_clipped`, `frac_clipped_pos`, `frac_clipped_neg`, `stdD` (sd), and those of
  * `grpo_verl`.

@@ -11,9 +11,9 @@ const args = {
 };
 
 /**
- * Computes (G_i - mean(G)) / (std(G) + epsilon) over the rollouts of one task, where G is the sum
- * of token rewards. A group of one gets its reward / (1 + epsilon), and a group with equal rewards
- * gets 0. Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}`,
+ * Computes A_i = (G_i - mean(G)) / (std(G) + epsilon) over the rollouts of one task, where G is the
+ * sum of a rollout's token rewards. For a single rollout, A = G / (1 + epsilon). If all sums are
+ * equal, A = 0. Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}`,
  * `group_advantages/{zero_variance_ratio,uneven_runs}`.
  */
 export const grpoVerl = defineAdvantagePart({

@@ -1,4 +1,7 @@
-/** Group-relative advantage: how much better a rollout did than the other rollouts of its task. */
+/**
+ * Group-relative advantage: compares the reward of a rollout with those of its task's other
+ * rollouts.
+ */
 import {
   booleanArg,
   choiceArg,
@@ -53,11 +56,12 @@ const args = {
 type Options = ArgValues<typeof args>;
 
 /**
- * Computes (R_i - mean(R)) / (std(R) + epsilon) over the rollouts of one task, with the sample
- * deviation. All trained tokens of a rollout get its score. Without a rank penalty, equal rewards
- * get 0. With `stdCalLevel` `group`, a group of one gets its reward / (1 + epsilon). With `batch`,
- * the deviation is over the raw rewards of all rollouts, even under a rank penalty. Groups are
- * sorted by first appearance. `stdThreshold` and `rankPenalty` are not allowed on train batches.
+ * Computes A_i = (R_i - mean(R)) / (std(R) + epsilon) over the rollouts of one task, with the
+ * sample deviation. A_i is the advantage of all trained tokens of the rollout. Without a rank
+ * penalty, equal rewards give A = 0. With `stdCalLevel` `group`, a single rollout has A = R / (1 +
+ * epsilon). With `batch`, the deviation is over the raw rewards of all rollouts, even under a rank
+ * penalty. Groups are sorted by first appearance. `stdThreshold` and `rankPenalty` are not allowed
+ * on train batches.
  *
  * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (including dropped groups),
  * `group_advantages/zero_variance_ratio`; on explore steps also `group_advantages/uneven_runs` and

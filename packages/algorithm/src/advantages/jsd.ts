@@ -36,7 +36,8 @@ const args = {
  *   is never above 0, so no token's probability is ever reduced. J = s - t at b = 0 and 1.
  * - `original`: like `sampled`, but J = t - s at b = 1, which moves away from the teacher.
  *
- * Metrics: `jsd/mean`, `jsd/std`, `advantages/mean`, over the sums of J and A of each row.
+ * Metrics over rows, of the sums of J and A over each row: `jsd/mean`, `jsd/std`,
+ * `advantages/mean`.
  */
 export const jsd = defineAdvantagePart({
   args,
@@ -63,8 +64,8 @@ export const jsd = defineAdvantagePart({
 });
 
 /**
- * Largest t - s that `gradient` exponentiates, so that tokens with a tiny student probability do
- * not dominate the batch.
+ * Largest t - s (teacher minus student log-probability) that `gradient` exponentiates, so that
+ * tokens with a tiny student probability do not dominate the batch.
  */
 const largestGap = 20;
 

@@ -8,8 +8,8 @@ const args = { klCoef: numberArg(1, { min: 0 }, 'Scale of the advantages.') };
 
 /**
  * Computes A_t = klCoef * (teacher - student) log-probability on trained tokens, which is the
- * policy gradient of KL(student || teacher) per token. Metrics: `kl/mean`, `kl/std`,
- * `advantages/mean`, over the sums of each row.
+ * policy gradient of KL(student || teacher) per token. Metrics over rows, of the sums over each
+ * row: `kl/mean`, `kl/std`, `advantages/mean`.
  */
 export const onPolicyDistill = defineAdvantagePart({
   args,

@@ -34,8 +34,8 @@ const doc: PartDoc = {
 };
 
 /**
- * Computes A_i = R_i - b over the rollouts of one task, with baseline b. A group of one gets its
- * reward; a group with equal rewards gets 0. Metrics:
+ * Computes A_i = R_i - b over the rollouts of one task, with baseline b. For a single rollout, A =
+ * R. If all rewards are equal, A = 0. Metrics:
  * `group_advantages/{group_baseline,reward_mean}/{mean,max,min}`,
  * `group_advantages/{zero_variance_ratio,uneven_runs}`.
  */

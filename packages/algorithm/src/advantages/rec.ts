@@ -1,6 +1,6 @@
 /**
  * Advantage function whose baseline is the mean reward of the kept rollouts. Bad rollouts may be
- * dropped at random so that they do not outnumber good ones.
+ * dropped at random so that they do not outnumber good rollouts.
  */
 import { booleanArg, choiceArg, numberArg, createRandom, deriveSeed } from '@trinity-rft/core';
 import { populationStd } from '@trinity-rft/core/internal';
@@ -22,10 +22,10 @@ const args = {
 
 /**
  * Computes A_i = R_i - mean(R_K), where K are the kept rollouts of the task. With `stdNormalize`,
- * divides by (std(R_K) + epsilon), where std is the population deviation. Dropped rollouts get 0
- * and stay in the batch. A single kept rollout gets its reward, or with `stdNormalize` its reward /
- * (1 + epsilon). Equal rewards get 0. The seed and the key of the group determine which rollouts
- * are dropped.
+ * divides by (std(R_K) + epsilon), where std is the population deviation. Dropped rollouts have A =
+ * 0 and stay in the batch. For a single kept rollout, A = R, or R / (1 + epsilon) with
+ * `stdNormalize`. Equal rewards give A = 0. The seed and the key of the group determine which
+ * rollouts are dropped.
  *
  * Metrics: `group_advantages/{drop_balance,reward_mean,reward_std}/{mean,max,min}`,
  * `group_advantages/{zero_variance_ratio,uneven_runs}`.
@@ -67,8 +67,8 @@ export const rec = defineAdvantagePart({
 });
 
 /**
- * Returns the indices of random rollouts below the mean. Their number is the surplus of such
- * rollouts over the other rollouts.
+ * Returns the indices of random rollouts with rewards below the mean. Without these, at most as
+ * many rollouts are below the mean as at or above it.
  */
 function surplusOf(rewards: readonly number[], seed: number): ReadonlySet<number> {
   const average = groupMean(rewards);

@@ -1,4 +1,3 @@
-/** Advantage function that returns the reward, without a baseline. */
 import { byGroup } from './shared/group-scores.js';
 import { groupMean } from './shared/groups.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';

@@ -6,7 +6,7 @@ import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 /**
  * Computes A_i = G_i - mean of the other G_j = (G_i - mean(G)) n / (n - 1), where G is the sum of
- * token rewards. A group of one gets its reward; a group with equal rewards gets 0. Metrics:
+ * token rewards. For a single rollout, A = G. If all sums are equal, A = 0. Metrics:
  * `group_advantages/reward_mean/{mean,max,min}`,
  * `group_advantages/{zero_variance_ratio,uneven_runs}`.
  */

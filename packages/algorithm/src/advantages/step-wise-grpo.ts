@@ -58,8 +58,8 @@ interface Group {
  * Computes (r_k - mean(r)) / (std(r) + epsilon) over the rollouts k of one task. r_k is the reward
  * of the rollout's last step by `eid.step`, or with `runReward` `last_listed` of the experience
  * that arrived last. Every trained token of the rollout gets this score. With `enableStepNorm`, the
- * score is divided by the number of experiences of the rollout. With `stdCalLevel` `group`, a
- * single rollout gets its reward / (1 + epsilon).
+ * score is divided by the number of experiences of the rollout. With `stdCalLevel` `group`, the
+ * score of a single rollout is r / (1 + epsilon).
  *
  * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (including dropped tasks),
  * `group_advantages/zero_variance_ratio`, `experience_count` (kept), `filtered_count`,

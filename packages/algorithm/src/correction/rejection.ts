@@ -15,8 +15,8 @@ const estimators = {
 const overRow = { sum, mean, max: largest } as const;
 
 /**
- * Names of verl's options. `token` rejects single tokens. The others reject whole rows by a number
- * that is computed over the row.
+ * Names of verl's options. `token` rejects single tokens. Other options reject whole rows by a
+ * number that is computed over the row.
  */
 export const rejectionNames = [
   'token_k1',
@@ -34,7 +34,9 @@ export const rejectionNames = [
 
 export interface RejectionOption {
   readonly name: (typeof rejectionNames)[number];
-  /** Upper bound, above 0. For k1, it limits the ratio e^k1; for k2 and k3, the value itself. */
+  /**
+   * Upper bound, above 0. For k1, the bound limits the ratio e^k1; for k2 and k3, the value itself.
+   */
   readonly upper: number;
   /** Lower bound of the ratio; only for k1. @default 1 / upper */
   readonly lower?: number | undefined;
@@ -46,7 +48,7 @@ interface Rejected {
   readonly metrics: Metrics;
 }
 
-/** Keeps a token only if all options keep it. */
+/** Removes the tokens that any option rejects from the action mask. */
 export function rejectOutliers(
   rows: readonly Row[],
   actionMask: Uint8Array,

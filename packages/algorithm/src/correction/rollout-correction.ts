@@ -1,6 +1,7 @@
 /**
- * Corrects a loss for the difference between the sampler's and the trainer's log-probabilities.
- * They differ if the sampler is another program, or uses another number format or older weights.
+ * Corrects a loss for the difference between the sampler's and the trainer's log-probabilities. The
+ * log-probabilities differ if the sampler is another program, or uses another number format or
+ * older weights.
  */
 import type { LossInput, LossOutput, Metrics, PolicyLossFn } from '@trinity-rft/core';
 import { mismatchMetrics } from './mismatch-metrics.js';
@@ -16,9 +17,9 @@ export interface RolloutCorrection {
 }
 
 /**
- * Wraps a loss such that it receives the trainer's log-probabilities x as the old ones, so that its
- * own ratio is 1, and w A instead of the advantage A. Here rho = e^d and d = x - log-probability by
- * the sampler, summed over the row at level `sequence`. The weight w is min(rho, upper). With
+ * Wraps a loss. The loss receives the trainer's log-probabilities x as the old ones, so that its
+ * own ratio is 1, and w A instead of the advantage A. Here rho = e^d, where d = x - log-probability
+ * by the sampler, summed over the row at level `sequence`. The weight w is min(rho, upper). With
  * `lower`, it is rho within [lower, upper] and 0 outside. With `normalize`, w is divided by its
  * mean. Rejected tokens are removed from the action mask. Same as verl's `rollout_correction` with
  * `bypass_mode: false`, for losses that are linear in A.

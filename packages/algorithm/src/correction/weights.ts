@@ -8,8 +8,8 @@ export interface WeightOptions {
   /** Upper bound, above 0. Without `lower`, larger ratios are reduced to this bound. */
   readonly upper: number;
   /**
-   * Lower bound. If it is set, ratios below it or above `upper` get weight 0. @default no lower
-   * bound
+   * Lower bound. If set, ratios below this bound or above `upper` get weight 0.
+   * @default no lower bound
    */
   readonly lower?: number | undefined;
   /** True if the weights are divided by their mean over tokens or rows. @default false */
@@ -17,7 +17,7 @@ export interface WeightOptions {
 }
 
 interface Weights {
-  /** Weight of each token; 1 if it was not sampled. [N] */
+  /** Weight of each token; 1 for tokens that were not sampled. [N] */
   readonly weights: Float64Array;
   readonly metrics: Metrics;
 }

@@ -54,7 +54,7 @@ export const entropyPart = (doc: PartDoc, sampledRowsOnly: boolean): EntropyPart
   });
 
 /**
- * Entropy loss that is absent, so that entropies are not computed. Accepts the same argument as the
+ * Entropy loss without a term, so that entropies are not computed. Accepts the same argument as the
  * other entropy losses.
  */
 export const noEntropy: EntropyPart = definePart({

@@ -4,8 +4,8 @@ import type { TokenQuantities, TokenResult } from '../parts/token-loss.js';
 
 /**
  * Sets the value and its derivative dvalue/dx. Inputs are a = f - x, where f is the log-probability
- * under the reference and x the current one, and the ratio r = e^(x - o) for samples of the old
- * policy o.
+ * under the reference and x under the current weights, and the ratio r = e^(x - o), where o is the
+ * log-probability at sampling.
  */
 export type KlEstimator = (
   token: Pick<TokenQuantities, 'refLogRatio' | 'ratio' | 'ratioSlope'>,
@@ -42,7 +42,7 @@ export const klEstimators = {
     out.loss = k3Of(a);
     out.gradient = k3Slope(a, out.loss);
   },
-  /** k3 with f - x clamped to ±20 and the value limited to 10. The gradient is 0 at a limit. */
+  /** k3 with f - x clamped to ±20 and the value limited to 10. The gradient is 0 beyond a limit. */
   low_var_kl: ({ refLogRatio: a }, out) => {
     const k3 = k3Of(clampLogRatio(a));
     out.loss = Math.min(k3, 10);
@@ -55,7 +55,7 @@ export const klEstimators = {
   },
   /**
    * min(r, 2) k3. The factor corrects for samples of the old policy. If r is constantly 1, this
-   * equals k3. The gradient includes that of the factor.
+   * equals k3. The gradient includes the gradient of the factor.
    */
   corrected_k3: ({ refLogRatio: a, ratio: r, ratioSlope }, out) => {
     const k3 = k3Of(a);

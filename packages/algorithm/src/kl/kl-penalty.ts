@@ -26,10 +26,10 @@ export interface KlPenaltyOptions {
 const epsilon = 1e-8;
 
 /**
- * Makes a penalty that replaces the reward of trained tokens by reward_t - c * kl(old,
- * reference)_t. If adaptive, with B rows, the next coefficient is
- * c' = c * (1 + clip(kl / targetKl - 1, -0.2, 0.2) * B / horizon), at least 0. kl is the mean over
- * rows of the mean divergence of a row. Metrics: `kl`, and `kl_coef`, the coefficient of this step.
+ * Makes a penalty that replaces the reward of trained tokens with reward_t - c * kl(old,
+ * reference)_t. If adaptive, with B rows, the next coefficient is c' = c * (1 + clip(kl / targetKl
+ * - 1, -0.2, 0.2) * B / horizon), at least 0. kl is the mean over rows of the mean divergence of a
+ * row. Metrics: `kl`, and `kl_coef`, the coefficient of this step.
  * @see arXiv:1909.08593, section 2.2
  */
 export function klPenalty(

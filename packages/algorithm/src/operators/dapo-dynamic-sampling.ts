@@ -5,10 +5,10 @@ import { byRun, byTask, inOrderOfSteps } from '../advantages/shared/runs.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 /**
- * Drops groups in which all rollouts are correct or none is, and groups of one rollout. A rollout
- * is correct if its outcome is above the threshold. The outcome is the metric of its last step, or
- * the reward if that step lacks the metric. Metrics count experiences: `filtered_count`,
- * `dropped_all_correct`, `dropped_all_wrong`.
+ * Drops groups in which all rollouts or no rollouts are correct, and groups of one rollout. A
+ * rollout is correct if its outcome is above the threshold. The outcome is the metric `metricKey`
+ * of the rollout's last step, or the reward if that step lacks the metric. Metrics count
+ * experiences: `filtered_count`, `dropped_all_correct`, `dropped_all_wrong`.
  * @throws RewardError for a rollout whose last step has neither the metric nor a finite reward
  */
 export const dapoDynamicSampling: OperatorPart = definePart({

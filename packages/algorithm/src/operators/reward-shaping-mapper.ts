@@ -31,8 +31,8 @@ const expected = '{ stats_key: a text, op_type: ADD, SUB, MUL or DIV, weight: a 
 
 /**
  * Applies the operations in order. An operation is skipped if the experience lacks its number, or
- * if it would divide by 0. Metrics: `reward_diff/{mean,max,min}`, `missing_stats_count` (operations
- * skipped for lack of a number).
+ * if the operation would divide by 0. Metrics: `reward_diff/{mean,max,min}`, `missing_stats_count`
+ * (operations skipped for lack of a number).
  * @throws RewardError if a value is not a number, or if the reward or the result is not finite
  */
 export const rewardShapingMapper: OperatorPart = definePart({

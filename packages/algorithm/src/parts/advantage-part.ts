@@ -10,10 +10,11 @@ import { readArgs } from '@trinity-rft/core/support';
 import type { Part, PartDoc } from './part.js';
 
 /**
- * Has `advantage`, `batchAdvantage` or both. If it has both, they give the same result for a train
- * batch that consists of one explore step, with two exceptions. Random choices may differ (`rec`).
- * If experiences have `tokenRewards`, some functions read `reward` on explore steps (`grpo`),
- * whereas a train batch always sums token rewards.
+ * Advantage function for explore steps (`advantage`), for train batches (`batchAdvantage`) or for
+ * both. If both exist, they give the same result for a train batch that consists of one explore
+ * step, with two exceptions. Random choices may differ (`rec`). If experiences have `tokenRewards`,
+ * some functions read `reward` on explore steps (`grpo`), whereas a train batch always sums token
+ * rewards.
  */
 export interface AdvantageStrategy {
   /** Called in the explorer's pipeline with one explore step, in which groups are complete. */
@@ -30,7 +31,7 @@ export interface AdvantageStrategy {
 export interface AdvantageFacts {
   /**
    * True if rollouts are compared with other rollouts of their task. A task with a single rollout
-   * then has little or no signal. A function decides by the arguments.
+   * then has little or no signal. If this is a function, it decides by the arguments.
    */
   readonly comparesRuns: boolean | ((args: Readonly<Record<string, unknown>>) => boolean);
 }

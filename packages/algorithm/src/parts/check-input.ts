@@ -24,8 +24,8 @@ interface Batch {
 /**
  * Checks the trained tokens of a loss input. Values of masked tokens have no influence and are not
  * checked. Missing fields are accepted, so functions that read them must check.
- * @throws InvariantError if arrays are misaligned; EngineError naming row and token if a number is
- * not finite
+ * @throws InvariantError if arrays are misaligned; EngineError if a number is not finite; its
+ * message names row and token
  */
 export function checkLossInput(input: LossInput, fields: readonly LossField[]): void {
   checkRows('loss', input);

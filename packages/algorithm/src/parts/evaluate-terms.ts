@@ -20,10 +20,10 @@ export interface EvaluateOptions {
   readonly needs: Partial<AlgorithmNeeds>;
   /** Weight of the tokens of each row, for terms without their own aggregation. [B] */
   readonly weights: Float64Array;
-  /** Array to which gradients of log-probabilities are added. [N] */
+  /** Array that accumulates the gradients of log-probabilities. [N] */
   readonly gradLogprobs: Float32Array;
   /**
-   * Array to which gradients of entropies are added; absent if no term differentiates entropies.
+   * Array that accumulates the gradients of entropies; absent if no term differentiates entropies.
    * [N]
    */
   readonly gradEntropy?: Float32Array | undefined;

@@ -1,11 +1,10 @@
-/** Describes the loss of an algorithm in the form that engines can compute themselves. */
 import type { Algorithm } from '@trinity-rft/core/internal';
 import { aggregationWeights, type Aggregation } from './aggregate.js';
 import type { LossPart } from './token-loss.js';
 
 /**
- * Describes the loss of an algorithm for engines. Returns undefined if the objective is a sum of
- * several losses, or has another form.
+ * Describes the loss of an algorithm in the form that engines can compute themselves. Returns
+ * undefined if the objective is a sum of several losses, or has another form.
  */
 export function expectedLoss(
   parts: readonly LossPart[],

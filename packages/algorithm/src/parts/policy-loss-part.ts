@@ -52,12 +52,13 @@ export interface TokenLossDefinition<
    */
   readonly tokenMeans?: readonly TokenMean[];
   /**
-   * Metrics that are means over rows. `row` adds to their sums in `out.sums`. @default no such
-   * metrics
+   * Metrics that are means over rows. `row` adds to their sums in `out.sums`.
+   * @default no such metrics
    */
   readonly rowMeans?: readonly RowMean[];
   /**
-   * Constants that formulas derive from the arguments. @default the arguments
+   * Constants that formulas derive from the arguments.
+   * @default the arguments
    * @throws ConfigError for arguments that contradict each other
    */
   readonly constants?: (args: ArgValues<S>) => Constants;
@@ -89,7 +90,7 @@ export interface TokenLossDefinition<
   readonly wrap?: (loss: TokenLoss, args: ArgValues<S>) => TokenLoss;
 }
 
-/** A loss that is not a sum over tokens, such as one over pairs. */
+/** A loss that is not a sum over tokens, such as a loss over pairs. */
 export interface BatchLossDefinition<S extends ArgSpec> extends DescribedLoss<S> {
   /** `weights` is the result of `aggregationWeights`. [N] */
   readonly batch: (input: LossInput, args: ArgValues<S>, weights: Float64Array) => BatchLoss;
@@ -145,7 +146,8 @@ export function definePolicyLoss<S extends ArgSpec>(
 
 /**
  * Defines a policy loss that is a sum of terms or a loss of the whole batch. `open` receives the
- * aggregation of the argument `lossAggMode`, or that of the algorithm if the argument is not set.
+ * aggregation of the argument `lossAggMode`, or the aggregation of the algorithm if the argument is
+ * not set.
  */
 export function composePolicyLoss<S extends ArgSpec>(
   { args: own, doc = noDoc, needs = { rollouts: true }, ratios }: DescribedLoss<S>,

@@ -12,7 +12,7 @@ import type { PartDoc } from './part.js';
  */
 export type DataSchema = 'experience' | 'sft' | 'dpo' | 'cpt';
 
-/** An entry of `algorithm_type`. It names the parts, which a configuration can override. */
+/** An entry of `algorithm_type`, which names the parts. A configuration can override them. */
 export interface AlgorithmPreset {
   readonly doc: PartDoc;
   readonly schema: DataSchema;
@@ -33,13 +33,13 @@ export interface AlgorithmPreset {
    */
   readonly lossAggNorm?: number | 'max_response_tokens';
   /**
-   * Experience operators that are used if the configuration has none. The argument value
-   * `max_response_tokens` is replaced by the length limit of the model's answers.
+   * Experience operators that are used if the configuration lists no operators. The argument value
+   * `max_response_tokens` is replaced with the length limit of the model's answers.
    * @default no operators
    */
   readonly operators?: readonly PartRef[];
   /**
-   * Default of the configuration: true if groups that operators drop are replaced by groups of
+   * Default of the configuration: true if groups that operators drop are replaced with groups of
    * further tasks.
    * @default false
    */
@@ -56,7 +56,7 @@ export interface PartRef {
 }
 
 /**
- * Strategy by which the trainer takes experiences. The buffer implements the strategy, so only its
+ * The trainer's strategy for taking experiences. The buffer implements the strategy, so only its
  * arguments are described here.
  */
 export interface SampleStrategy {

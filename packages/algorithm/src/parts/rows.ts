@@ -6,7 +6,7 @@ export interface RowSpan {
   readonly end: number;
 }
 
-/** @param offsets start of each row, and the end of the last one. [B + 1] */
+/** @param offsets start of each row, and the end of the last row. [B + 1] */
 export const rowSpans = (offsets: Int32Array): readonly RowSpan[] =>
   Array.from({ length: offsets.length - 1 }, (_, row) => ({
     start: offsets[row]!,

@@ -44,8 +44,8 @@ export interface RowQuantities {
   /** e^(sum of d), with the sum clamped to ±20: the ratio of the whole sequence. */
   sequenceRatio: number;
   /**
-   * Mean of -d, with each d clamped to ±20. It measures how far the policy has moved away from the
-   * row.
+   * Mean of -d, with each d clamped to ±20. Measures the drift of the policy since the row was
+   * sampled.
    */
   drift: number;
 }
@@ -57,13 +57,13 @@ export interface TokenResult<Mean extends string = string> {
   gradient: number;
   /** dloss/dH; only set by losses that differentiate entropies. */
   entropyGradient: number;
-  /** Sums from which mean metrics are computed; formulas add to them. */
+  /** Sums from which mean metrics are computed; each formula adds to the sums. */
   readonly sums: Record<Mean, number>;
 }
 
 /**
- * A loss with fixed arguments. `State` holds what its formulas derive from the arguments and the
- * batch.
+ * A loss with fixed arguments. `State` is the data that the formulas derive from the arguments and
+ * the batch.
  */
 export interface TokenLoss<State = unknown> {
   /** Metric name of the aggregated loss. */
@@ -126,8 +126,8 @@ export interface KnownLoss extends Pick<ExpectedLoss, 'name' | 'low' | 'high'> {
 export interface LossPart {
   readonly needs: Partial<AlgorithmNeeds>;
   /**
-   * Form that engines can compute, with the loss's own aggregation if it has one. @default no such
-   * form
+   * Form that engines can compute, with the loss's own aggregation if it has one.
+   * @default no such form
    */
   readonly known?: KnownLoss & { readonly aggregation: Aggregation | undefined };
   readonly open: (input: LossInput, aggregation: Aggregation) => OpenLoss;

@@ -20,7 +20,7 @@ const args = {
 
 /**
  * Computes l = -sg(w M) A x with w = clip(r, 1 - low, 1 + high) and dl/dx = -w M A, where sg stops
- * the gradient. M is 1. With `enableMaskClip`, it is 0 where A > 0 and r > 1 + maskHigh, or A < 0
+ * the gradient. M is 1. With `enableMaskClip`, M is 0 where A > 0 and r > 1 + maskHigh, or A < 0
  * and r < 1 - maskLow. Metrics `cispo_loss`, `ppo_kl` (mean of -d), `unmasked_frac` (mean of M).
  * @see MiniMax-M1, arXiv:2506.13585, eq. 4 to 7
  */

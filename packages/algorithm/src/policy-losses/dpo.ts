@@ -26,13 +26,14 @@ const args = {
 
 /**
  * Computes the loss of pairs. Even rows are chosen answers, and the odd row after each is the
- * rejected one. C is the sum of x - f over the trained tokens of the chosen answer, and J that of
- * the rejected answer. With z = beta (C - J) and e = `labelSmoothing`:
- * l = -(1 - e) log sigmoid(z) - e log sigmoid(-z), dl/dz = sigmoid(z) - (1 - e), dz/dx = beta for
- * tokens of chosen answers, -beta for others.
+ * rejected answer. x is the log-probability of a token under the current weights, and f under the
+ * reference. C is the sum of x - f over the trained tokens of the chosen answer, and J the same sum
+ * for the rejected answer. With z = beta (C - J) and e = `labelSmoothing`: l = -(1 - e) log
+ * sigmoid(z) - e log sigmoid(-z), dl/dz = sigmoid(z) - (1 - e), dz/dx = beta for tokens of chosen
+ * answers, -beta for others.
  *
- * With `pairing` `each` the loss is the mean over pairs; with `batch`, as in Trinity-RFT, C and J
- * are sums over the whole batch. Aggregation modes have no effect. Metrics `dpo_loss`,
+ * With `pairing` `each`, the loss is the mean over pairs; with `batch`, as in Trinity-RFT, C and J
+ * are sums over the whole batch. Aggregation modes have no effect. Reports the metrics `dpo_loss`,
  * `chosen_reward` (mean of beta C), `rejected_reward`, `accuracy_mean` (share with C > J).
  * @see arXiv:2305.18290, eq. 7; label smoothing: https://ericmitchell.ai/cdpo.pdf
  */

@@ -12,9 +12,9 @@ export interface TrustMask {
 /**
  * Selects the tokens to keep. Candidates are trained tokens with A > 0 and d > 0, or A < 0 and d <
  * 0, which the advantage pushes further away from the old policy. If the mean of d^2 over the
- * candidates exceeds `threshold`, they are sorted by ascending d^2, with ties in batch order. The
- * longest prefix whose mean does not exceed `threshold` is kept, and the other candidates are
- * removed. All other trained tokens are kept.
+ * candidates exceeds `threshold`, the candidates are sorted by ascending d^2, with ties in batch
+ * order. The longest prefix whose mean does not exceed `threshold` is kept, and the other
+ * candidates are removed. All other trained tokens are kept.
  *
  * Metrics `m2_before`, `m2_after`, `masked_fraction`, `trust_region_fraction`.
  */
@@ -39,7 +39,7 @@ export function trustMask(input: LossInput, threshold: number): TrustMask {
 interface Squares {
   /** d^2 of the candidates, -1 for other tokens. [N] */
   readonly squares: Float32Array;
-  /** Number of candidates, and the sum of their squares. */
+  /** Number of candidates, and the sum of d^2 over the candidates. */
   readonly size: number;
   readonly total: number;
   /** Number of trained tokens, including those that are not candidates. */

@@ -38,7 +38,7 @@ export interface MuSchedule {
 }
 
 /**
- * Returns mu at an optimizer step. With s = step, W = warm-up and D = decay, it is (s / W) peak for
+ * Returns mu at an optimizer step. With s = step, W = warm-up and D = decay, mu is (s / W) peak for
  * s < W, valley for s >= W + D, and between them valley + (peak - valley) (1 + cos(pi (s - W) / D))
  * / 2.
  */

@@ -41,10 +41,10 @@ export type RowKind = 'usual' | 'expert';
 export type Factor = (kind: RowKind, rows: Uint8Array) => number;
 
 /**
- * Computes factors from batch sizes as Trinity-RFT does. n rows of a kind are in a batch of B rows,
- * T rows of that kind are in a train batch, and there are G trainers. With integer divisions, k = n
- * (mini // micro) / (T // G). With `useDynamicBsz`, which is meant for verl's micro-batches, k = n
- * (mini // G) / (B (T // G)).
+ * Computes factors from batch sizes as Trinity-RFT does. A batch of B rows contains n rows of a
+ * kind, a train batch contains T rows of the kind, and G is the number of trainers. With integer
+ * divisions, k = n (mini // micro) / (T // G). With `useDynamicBsz`, which is meant for verl's
+ * micro-batches, k = n (mini // G) / (B (T // G)).
  * @throws ConfigError if a trainer would get no row of a kind
  */
 export function batchSizeFactor(options: BatchSizes): Factor {

@@ -45,9 +45,9 @@ export interface MixtureOptions extends ArgValues<typeof mixtureArgs> {
 
 /**
  * Computes loss = (1 - mu) k_u L_ppo + mu k_e L_sft, with L_ppo over sampled rows (`expertMask` 0)
- * and L_sft over demonstrated rows. The factors k are 1 with `normalization` `kinds`, otherwise
- * those of {@link batchSizeFactor}. Metrics: `loss`, `usual/*` and `expert/*`. As in Trinity-RFT,
- * the latter two are all multiplied by k, even clip fractions and KL.
+ * and L_sft over demonstrated rows. The factors k are 1 with `normalization` `kinds`, otherwise the
+ * factors of {@link batchSizeFactor}. Metrics: `loss`, `usual/*` and `expert/*`. As in Trinity-RFT,
+ * all `usual/*` and `expert/*` metrics are multiplied by k, even clip fractions and KL.
  */
 export function mixture(options: MixtureOptions): LossPart['open'] {
   const policy = ppo.loss({ ...options, ...plainClip });

@@ -1,4 +1,4 @@
-/** Supervised loss in which each token is weighted by its probability. */
+/** Supervised loss that weights each token by its probability. */
 import { boundedExp } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 

@@ -1,6 +1,6 @@
 /**
- * Creates an algorithm from the tables. It consists of an advantage function, a KL penalty, the sum
- * of policy loss, KL loss and entropy loss, and the inputs that these parts need.
+ * Creates an algorithm from the tables: an advantage function, a KL penalty, the sum of policy
+ * loss, KL loss and entropy loss, and the inputs that these parts need.
  */
 import { ConfigError, type AlgorithmNeeds, noNeeds } from '@trinity-rft/core';
 import type { Algorithm, KlPenalty } from '@trinity-rft/core/internal';
@@ -34,8 +34,8 @@ export interface AlgorithmOptions {
    */
   readonly lossAggNorm?: number | undefined;
   /**
-   * Correction for samplers whose log-probabilities differ from the trainer's. @default no
-   * correction
+   * Correction for samplers whose log-probabilities differ from the trainer's.
+   * @default no correction
    */
   readonly rolloutCorrection?: RolloutCorrection | undefined;
   /** Arguments of the critic's loss, if there is a critic. */
@@ -103,9 +103,8 @@ export function createAlgorithm(
 }
 
 /**
- * Decides where advantages are computed. They are computed on explore steps, in which groups are
- * complete, unless the function needs a critic or penalised rewards. Then they are computed on
- * train batches.
+ * Decides where advantages are computed: on train batches if the function needs a critic or
+ * penalised rewards, otherwise on explore steps, in which groups are complete.
  */
 function placed(
   { advantage, batchAdvantage }: AdvantageStrategy,

@@ -6,8 +6,8 @@ import type { OperatorPart } from '../parts/part.js';
 import type { PartRef } from '../parts/preset.js';
 
 /**
- * Creates the operators in the order in which they are applied. @throws ConfigError for an unknown
- * name or argument
+ * Creates the operators in the order in which they are applied.
+ * @throws ConfigError for an unknown name or argument
  */
 export function createOperators(
   choices: readonly PartRef[],

@@ -56,7 +56,7 @@ const kinds: readonly unknown[] = [
   'trinity-rft.operator',
 ] satisfies readonly Definition['kind'][];
 
-/** Returns true for results of the functions below, even from another copy of this package. */
+/** Returns true for definitions made by this package, even by another copy of it. */
 export function isAlgorithmPlugin(value: unknown): value is Definition {
   return (
     typeof value === 'object' &&

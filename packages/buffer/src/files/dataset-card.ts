@@ -14,8 +14,8 @@ export interface CardSubset {
 }
 
 /**
- * Returns the subsets that the card declares. Returns none if the card cannot be parsed; file names
- * then determine the splits.
+ * Returns the subsets that the card declares. Returns an empty list if the card cannot be parsed;
+ * file names then determine the splits.
  */
 export function readDatasetCard(readme: string): readonly CardSubset[] {
   const frontMatter = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---/.exec(readme)?.[1];

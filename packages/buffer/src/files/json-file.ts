@@ -1,6 +1,6 @@
 /**
  * Reads rows from a JSON file, plain or gzipped: one object per line, or an array of objects.
- * Integers that JavaScript cannot represent exactly become texts, as in rows of Parquet and SQL.
+ * Integers that JavaScript cannot represent exactly become strings, as in rows of Parquet and SQL.
  */
 import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
@@ -38,7 +38,7 @@ export async function readJsonFile(
 interface Line {
   /** Line number, from 1. */
   readonly number: number;
-  /** Excludes the line end and byte order mark. */
+  /** Line without the line end and byte order mark. */
   readonly text: string;
   /** False if the bytes are not UTF-8. */
   readonly valid: boolean;

@@ -15,8 +15,8 @@ export interface BadRow {
 const maxListed = 3;
 
 /**
- * Throws if there are malformed rows.
- * @throws TaskError that names the file, counts the bad rows and describes the first few
+ * @throws TaskError if there are malformed rows; the message names the file, counts the rows and
+ * describes the first few
  */
 export function assertNoBadRows(path: string, bad: readonly BadRow[], rowCount: number): void {
   if (bad.length === 0) return;

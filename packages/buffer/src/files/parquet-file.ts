@@ -1,9 +1,8 @@
-/** Reads rows from a Parquet file with any compression. */
 import { type RawTask, TaskError } from '@trinity-rft/core';
 import { plainValue } from './plain-value.js';
 
 /**
- * Reads the rows of a file, in file order, as plain JSON.
+ * Reads the rows of a Parquet file with any compression, in file order, as plain JSON.
  * @throws TaskError when the file is not Parquet or is damaged
  */
 export async function readParquetFile(path: string): Promise<readonly RawTask[]> {

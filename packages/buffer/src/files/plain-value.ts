@@ -1,8 +1,7 @@
-/** Converts the values of a Parquet row to plain JSON. */
-
 /**
- * Converts a value to plain JSON. Integers that JavaScript cannot represent exactly become decimal
- * strings. Times become ISO 8601 strings, and bytes base64 strings. Missing values become null.
+ * Converts a value of a Parquet row to plain JSON. Integers that JavaScript cannot represent
+ * exactly become decimal strings. Times become ISO 8601 strings, and bytes base64 strings. Missing
+ * values become null.
  */
 export function plainValue(value: unknown): unknown {
   if (value === undefined) return null;

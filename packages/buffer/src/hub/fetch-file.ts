@@ -35,7 +35,10 @@ export interface FetchOptions extends DownloadOptions {
 
 type OnProgress = (bytes: number) => void;
 
-/** Number of failed attempts after which the download fails. Progress resets the number to 1. */
+/**
+ * Number of consecutive failed attempts without progress after which the download fails. A failed
+ * attempt with progress counts as the first one.
+ */
 const mostAttempts = 3;
 
 /**

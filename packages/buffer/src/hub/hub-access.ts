@@ -61,8 +61,8 @@ export function cacheDirectoryOf({ cacheDirectory, environment }: CacheOptions):
 }
 
 /**
- * Returns the reason of a failed fetch, which is the message of its cause: `getaddrinfo ENOTFOUND
- * ...`.
+ * Returns the reason of a failed fetch: the message of its cause, such as `getaddrinfo ENOTFOUND
+ * huggingface.co`.
  */
 export function reasonOf(cause: unknown): string {
   const inner = cause instanceof Error ? cause.cause : undefined;

@@ -52,8 +52,8 @@ export function hubCache(cacheDirectory: string, kind: HubKind, id: string): Hub
 }
 
 /**
- * Returns the paths of all files below a folder, relative to the folder and with `/`. Returns none
- * if the folder does not exist.
+ * Returns the paths of all files below a folder, relative to the folder and with `/`. Returns an
+ * empty list if the folder does not exist.
  */
 export async function listFolder(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(

@@ -119,7 +119,7 @@ const placeOf = ({ repository }: ModelId, options: CacheOptions): string =>
 const downloadOptions = ({ clock, report, stallMs = 60_000, signal }: HubModelOptions) =>
   ({ clock, report, stallMs, signal }) satisfies DownloadOptions;
 
-/** Fetches only `config.json`, from which the memory that the model needs is computed. */
+/** Fetches only `config.json`, which is enough to compute the memory that the model needs. */
 export async function fetchModelShape(model: HubModel, options: HubModelOptions): Promise<void> {
   const shape = model.files.filter(({ path }) => path === 'config.json');
   await fetchAll({ ...model, files: shape }, options);

@@ -92,7 +92,7 @@ async function download(cache: HubCache, request: HubRequest): Promise<readonly 
   return paths;
 }
 
-/** Lists the files of a dataset. An interrupted download continues with its own revision. */
+/** Lists the files of a dataset at the revision in the cache, or else at the newest revision. */
 async function listDataset(cache: HubCache, { id, environment }: HubRequest, guard: StallGuard) {
   // Loaded on first use, because most training runs read local files.
   const { datasetInfo } = await import('@huggingface/hub');

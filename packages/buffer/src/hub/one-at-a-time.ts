@@ -29,17 +29,17 @@ export interface Lock {
 }
 
 /**
- * Calls `work` under a lock. It is an operating-system lock on an empty database, so it ends when
- * the process that holds it ends.
+ * Calls `work` under a lock. The lock is an operating-system lock on an empty database, and ends
+ * with the process that holds it.
  * @throws CancelledError (`timeout`) if the process that holds the lock makes no progress for a
- * long time; the reason of the signal if it aborts during the wait
+ * long time; the reason of the signal if the signal aborts during the wait
  */
 export async function oneAtATime<T>(
   lock: Lock,
   options: DownloadOptions,
   work: () => Promise<T>,
 ): Promise<T> {
-  // Next to the locks of huggingface_hub.
+  // The file is next to the locks of huggingface_hub.
   const { folder, name } = lock;
   const file = join(dirname(folder), '.locks', basename(folder), `${name}.trinity-rft`);
   const first = await tryLock(file);

@@ -1,7 +1,9 @@
 /** A timeout that restarts whenever data arrives, for downloads of unknown duration. */
 import { TrinityError, type Clock, CancelledError } from '@trinity-rft/core';
 
-/** Options of every download. `report` is required, so that long downloads and stalls are logged. */
+/**
+ * Options of every download. `report` is required, so that long downloads and stalls are logged.
+ */
 export interface DownloadOptions {
   readonly clock: Clock;
   /** Maximum number of milliseconds without progress. */
@@ -12,7 +14,7 @@ export interface DownloadOptions {
 }
 
 export interface StallGuardOptions extends DownloadOptions {
-  /** Address of the download, for messages: `huggingface.co/...`. */
+  /** Address of the download, for messages, such as `https://huggingface.co`. */
   readonly what: string;
 }
 

@@ -105,7 +105,7 @@ interface LateFile {
   readonly tables: CheckedTables;
 }
 
-/** Time in ms for which a connection waits for another one's lock. */
+/** Milliseconds for which a connection waits for the lock of another connection. */
 const timeout = 10_000;
 const tables = ['pending_run', 'pending_experience', 'score'];
 
@@ -228,7 +228,8 @@ const changed = (path: string, run: string): BufferError =>
   );
 
 /**
- * Opens or closes groups for rewards; see `LateRewards.commit`.
+ * Deletes groups of later steps, opens the groups in `waiting` for rewards, and closes all others;
+ * see `LateRewards.commit`.
  * @param waiting task keys, as a JSON array
  */
 function commit(file: DatabaseSync, step: number, waiting: string): void {

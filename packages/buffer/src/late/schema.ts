@@ -9,7 +9,7 @@ export const applicationId = 0x5452584c;
 
 export type Refusal = Exclude<RewardReceipt, 'stored'>;
 
-/** Error texts for rewards that are not stored. */
+/** Error messages for rewards that are not stored. */
 export const refusals: Readonly<Record<Refusal, string>> = {
   scored: 'the run has another reward already',
   unusable: 'the reward is not a number from -1e9 to 1e9',

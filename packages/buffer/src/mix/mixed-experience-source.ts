@@ -59,7 +59,8 @@ function mixedLease(own: Lease, expert: Lease): Lease {
     experiences: [...own.experiences, ...expert.experiences.map(asExpert)],
     metrics: { ...own.metrics, ...expertMetrics(expert) },
     acknowledge: async (trainStep, advantages) => {
-      // For the experts' part, this only checks the step. The other part is durable.
+      // Acknowledging the experts' part only checks the step. Acknowledging the other part is
+      // durable.
       await expert.acknowledge(trainStep);
       await own.acknowledge(trainStep, advantages?.slice(0, own.experiences.length));
     },
@@ -80,8 +81,8 @@ const expertMetrics = ({ metrics }: Lease): Lease['metrics'] =>
 
 /**
  * Converts an experience to a demonstration. Its reward, log-probabilities and advantages are 0,
- * and `info.is_expert` is true. It has no policy version, and no spans even if several calls made
- * the experience.
+ * and `info.is_expert` is true. The demonstration has no policy version, and no spans even if
+ * several calls made the experience.
  */
 export function asExpert(experience: Experience): Experience {
   const { spans: _calls, tokenRewards: _rewards, teacherLogprobs: _teacher, ...rest } = experience;

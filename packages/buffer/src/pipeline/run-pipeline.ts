@@ -47,9 +47,9 @@ export interface TaskPipelineOptions {
   /** Number of tasks that an operator handles concurrently. */
   readonly concurrency: number;
   /**
-   * Calls an auxiliary model.
-   * @default no model is asked. Tasks then pass the operators that need a model, with 0 in the
-   * columns of these operators
+   * Calls an auxiliary model. Without this function, tasks pass the operators that need a model,
+   * with 0 in the columns of these operators.
+   * @default no model is asked
    */
   readonly ask?: (question: Question) => Promise<string>;
   /** Called after each task that an operator has judged. */
@@ -89,7 +89,7 @@ interface Candidate {
 /**
  * Executes a task pipeline.
  * @throws TaskError if no task is left, an operator throws, or all of the first model calls fail;
- * CancelledError
+ * CancelledError if `signal` aborts
  */
 export async function runTaskPipeline(
   rows: readonly RawTask[],

@@ -38,8 +38,8 @@ export interface TaskOperatorTable {
 }
 
 /**
- * Returns the table of built-in operators and operators of plugins. @throws ConfigError for
- * duplicate names
+ * Returns the table of built-in operators and operators of plugins.
+ * @throws ConfigError for duplicate names
  */
 export function taskOperatorTable(own: readonly TaskOperatorDefinition[] = []): TaskOperatorTable {
   const byName = new Map<string, TaskOperatorDefinition>();

@@ -7,7 +7,10 @@ import { runStore, runView, type RunStoreOptions } from './run/run-store.js';
 import { parseStoreUrl } from './store-url.js';
 
 export interface OpenRunStoreOptions extends RunStoreOptions, Patience {
-  /** `sqlite:///relative.db`, `sqlite:////absolute.db`, or a path; `postgresql://user:password@host:port/database`. */
+  /**
+   * `sqlite:///relative.db`, `sqlite:////absolute.db`, or a path;
+   * `postgresql://user:password@host:port/database`.
+   */
   readonly url: string;
 }
 

@@ -1,4 +1,3 @@
-/** Parses the address of a run store. */
 import { ConfigError } from '@trinity-rft/core';
 
 export type StoreUrl =
@@ -7,7 +6,8 @@ export type StoreUrl =
 
 /**
  * Parses the address of a run store.
- * @throws ConfigError listing the supported formats; the message never contains a password
+ * @throws ConfigError for an unsupported address; the message lists the supported formats, and
+ * never contains a password
  */
 export function parseStoreUrl(url: string): StoreUrl {
   const [, scheme] = /^([a-z][a-z+]+):\/\//i.exec(url) ?? [];

@@ -17,8 +17,8 @@ export const experienceChecksum = ({ id, key, policyVersion, bytes }: StoredExpe
   crc32(`${id} ${policyVersion} ${key}`, crc32(bytes));
 
 /**
- * Returns the checksum of a row of the table `used`. @param at time of the use; null in rows of
- * earlier versions
+ * Returns the checksum of a row of the table `used`.
+ * @param at time of the use; null in rows of earlier versions
  */
 export const usedChecksum = (
   id: number,
@@ -30,8 +30,8 @@ export const usedChecksum = (
 export const stateChecksum = (name: string, json: string): number => crc32(`${name} ${json}`);
 
 /**
- * Compares a stored checksum with the actual one. Does nothing for rows of earlier versions, whose
- * checksum is null.
+ * Compares a stored checksum with the actual checksum. Does nothing for rows of earlier versions,
+ * whose checksum is null.
  * @throws BufferError if the checksums differ
  */
 export function assertChecksum(stored: unknown, actual: number, what: string): void {

@@ -17,7 +17,7 @@ export function prunedError(path: string, to: number, upTo: number): BufferError
   );
 }
 
-/** @param call name of the call: `put`, `take`, … */
+/** @param call name of the call, such as `put` */
 export function closedError(call: string): BufferError {
   return new BufferError(
     `${call}() was called on a closed experience store or source. Close it only after its users have ended.`,
@@ -32,7 +32,7 @@ export function finishedError(): BufferError {
   );
 }
 
-/** @param how `released`, `rolled back`, … */
+/** @param how end of the lease, such as `released` */
 export function leaseEndedError(how: string): BufferError {
   return new BufferError(
     `A lease was acknowledged after it had been ${how}; expected one acknowledgement of an open lease. Take the experiences again.`,

@@ -44,8 +44,8 @@ export interface LeaseStoreOptions extends Pick<ExperienceStore, 'lateRewards'> 
    */
   readonly reuse?: Reuse;
   /**
-   * Options to watch for rows that another operating-system process adds. @default no other process
-   * adds rows
+   * Options to watch for rows that another operating-system process adds.
+   * @default no other process adds rows
    */
   readonly follow?: Follow;
 }

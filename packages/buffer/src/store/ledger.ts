@@ -24,7 +24,8 @@ export interface Ledger {
   /** The last train step whose rows have been deleted. @default 0 */
   readonly prunedUpTo?: number;
   /**
-   * Number of rows in `experience` that an earlier version stored without a checksum. @default 0
+   * Number of rows in `experience` that an earlier version stored without a checksum.
+   * @default 0
    */
   readonly unchecked?: number;
 }
@@ -46,7 +47,7 @@ export function writeLedger(state: StateTable, ledger: Ledger): void {
 }
 
 /**
- * Creates the ledger of a new store, or of a store of an earlier version. Call it only inside a
+ * Creates the ledger of a new store, or of a store of an earlier version. Must be called inside a
  * transaction.
  */
 export function createLedger(database: DatabaseSync, state: StateTable): void {

@@ -3,7 +3,10 @@ import { statSync } from 'node:fs';
 import { BufferError } from '@trinity-rft/core';
 
 export interface OpenedFile {
-  /** Checks that the opened file is still at its path. @throws BufferError if it is not */
+  /**
+   * Checks that the opened file is still at its path.
+   * @throws BufferError if the file has been removed or replaced
+   */
   assertThere(): void;
 }
 

@@ -21,7 +21,8 @@ interface Claimed {
 
 /**
  * Checks the owner of a store, and records `owner` if the store has none. A store of an earlier
- * version has no owner. It is refused if it has experiences but the owner's folder has no steps.
+ * version has no owner. Such a store is refused if it has experiences but the owner's folder has no
+ * steps.
  * @throws ConfigError if the experiences belong to another training run
  */
 export function claimStore(owner: StoreOwner, { path, state, isEmpty }: Claimed): void {

@@ -55,7 +55,7 @@ export interface HeadReader {
    */
   headsAfter(id: number, limit: number): readonly ExperienceHead[];
   /**
-   * Returns the stored bytes of a row, with texts in UTF-8, or undefined if the row does not exist.
+   * Returns the stored bytes of a row, with text in UTF-8, or undefined if the row does not exist.
    */
   bytesOf(id: number): Uint8Array | undefined;
 }

@@ -1,4 +1,3 @@
-/** Groups the records of rows by train step. */
 import type { RecordedStep } from './row-driver.js';
 
 interface UsedRow {

@@ -1,7 +1,7 @@
 /**
  * Rules for training on experiences more than once: the order, the maximum number of uses, and the
  * cooldown. The rules do not depend on the storage. The pool of rows calls them, and the row driver
- * reports how often each row was used.
+ * reports the number of uses of each row.
  */
 import { type Clock, createRandom, deriveSeed } from '@trinity-rft/core';
 import type { StoredRow } from './row-driver.js';
@@ -57,7 +57,10 @@ type PriorityFn = 'linear_decay' | 'decay_limit_randomization';
 interface PriorityArgs {
   /** Amount by which each use lowers the priority. @default 2 */
   readonly decay?: number;
-  /** For decay_limit_randomization: maximum number of uses of an experience; 0 = no limit. @default 3 */
+  /**
+   * For decay_limit_randomization: maximum number of uses of an experience; 0 = no limit.
+   * @default 3
+   */
   readonly useCountLimit?: number;
   /** For decay_limit_randomization: standard deviation of the noise. @default 0 */
   readonly sigma?: number;
@@ -65,9 +68,9 @@ interface PriorityArgs {
 
 /**
  * Creates the rules of Trinity-RFT's replay buffer. An item consists of the rows of an explore step
- * that were used equally often, and last by the same train step. Its priority is `policy version -
- * decay * uses`. `decay_limit_randomization` adds `sigma * N(0, 1)`, drawn from the seed for each
- * item and use.
+ * that were used equally often, and last by the same train step. The priority of an item is `policy
+ * version - decay * uses`. `decay_limit_randomization` adds `sigma * N(0, 1)`, drawn from the seed
+ * for each item and use.
  */
 export function priorityReplay(options: PriorityReplayOptions): Reuse {
   const { priorityFn, priorityFnArgs = {}, reuseCooldownMs, seed, ...limits } = options;

@@ -1,6 +1,6 @@
 /**
- * Interface of a storage driver of the experience store, which stores rows. Queue, leases and waits
- * are in lease-store.ts.
+ * Interface of a storage driver, which stores the rows of the experience store. Queue, leases and
+ * waits are in lease-store.ts.
  */
 import type { Experience } from '@trinity-rft/core';
 import type { JsonState } from '@trinity-rft/core/store';
@@ -42,7 +42,7 @@ export interface RowDriver {
    */
   insert(batch: readonly Experience[], explorerState: JsonState | undefined): readonly StoredRow[];
   read(rows: readonly StoredRow[]): readonly Experience[];
-  /** Records that a train step trained on `used`, in this order, and dropped `stale`. */
+  /** Records a train step: it trained on `used`, in this order, and dropped `stale`. */
   settle(grant: Pick<Grant, 'used' | 'stale'>, use: Use): void;
   /** Returns the last train step that used up rows, or 0 if there is none. */
   lastTrainStep(): number;

@@ -1,4 +1,4 @@
-/** Pools of rows that wait for a trainer, which choose the rows of the next batch. */
+/** Pools of rows that wait for a trainer. A pool chooses the rows of the next batch. */
 import { pickBatch, type BatchRequest, type PickedRows, type RowLimits } from './pick-batch.js';
 import type { StoredRow } from './row-driver.js';
 import type { Grant, Use, RecordedStep } from './row-driver.js';
@@ -17,7 +17,7 @@ export interface RowPool {
   add(rows: readonly StoredRow[]): void;
   /** Returns rows to their old place. */
   putBack(grant: Grant): void;
-  /** Reports that a train step has used the rows. */
+  /** Settles a grant whose rows a train step has used. */
   settle(grant: Grant, use: Use): void;
   /** Replaces the contents, and the recorded train steps that are repeated first. */
   reset(rows: readonly StoredRow[], recorded?: readonly RecordedStep[]): void;

@@ -18,7 +18,10 @@ export interface RowQueue {
   readonly newRows: number;
   /** Number of takers that wait for rows that do not exist yet or are not released. */
   readonly waitingTakers: number;
-  /** Withholds rows of later explore steps. @default all rows are released */
+  /**
+   * Releases rows up to this explore step, and withholds rows of later steps. Before the first
+   * call, all rows are released.
+   */
   releaseUpTo(exploreStep: number): void;
   /** Returns the rows that waiting takers have set aside as stale. */
   setAside(): readonly StoredRow[];
@@ -26,7 +29,7 @@ export interface RowQueue {
   add(rows: readonly StoredRow[]): void;
   /** Returns rows to their old place. */
   putBack(grant: Grant): void;
-  /** Reports that a train step has used the rows. */
+  /** Settles a grant whose rows a train step has used. */
   settle(grant: Grant, use: Use): void;
   /** Replaces the contents of the queue with these rows. */
   reset(rows: readonly StoredRow[], recorded?: readonly RecordedStep[]): void;
@@ -34,7 +37,7 @@ export interface RowQueue {
    * Waits for the next batch of the pool. After `finish`, returns the remainder, then `undefined`.
    * `open` synchronously converts the grant to the result of the call, so that rows always have one
    * owner. If `open` throws, the rows return to the queue.
-   * @throws CancelledError, and what `open` throws
+   * @throws CancelledError if the signal aborts, and the errors of `open`
    */
   take<T>(request: TakeRequest, open: (grant: Grant) => T): Promise<T | undefined>;
   /**
@@ -128,7 +131,7 @@ interface Taker {
   /** Rows set aside for this taker, in queue order. */
   readonly stale: StoredRow[];
   readonly serve: (picked: Pick<Grant, 'used' | 'recordedStep'>) => void;
-  /** Ends the call without rows, because none are left. */
+  /** Ends the call without rows, because no rows are left. */
   readonly end: () => void;
   readonly reject: (error: Error) => void;
 }

@@ -4,7 +4,7 @@ import { BufferError } from '@trinity-rft/core';
 import { createLedger } from './ledger.js';
 import { stateTable } from './state-table.js';
 
-/** Version of the tables. A change that older programs cannot read increases it. */
+/** Version of the tables, which increases with every change that older programs cannot read. */
 const schemaVersion = 4;
 /** "TRXB" in the file header. It distinguishes these files from other databases. */
 const applicationId = 0x54525842;

@@ -259,7 +259,7 @@ function atOneMoment<T>(database: DatabaseSync, read: () => T): T {
 
 /**
  * Calls `work` in a transaction, and converts its errors.
- * @param what describes the transaction, for messages
+ * @param what verb phrase that error messages contain, such as "roll back"
  */
 function transaction<T>(database: DatabaseSync, what: string, work: () => T): T {
   try {

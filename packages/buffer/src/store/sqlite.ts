@@ -30,7 +30,10 @@ export interface SqliteExperienceStoreOptions extends Omit<LeaseStoreOptions, 'f
   readonly followWriter?: FollowOptions;
   /** Training run that owns the store. @default the store may belong to any training run */
   readonly owner?: StoreOwner;
-  /** Called with a text if a store of an earlier version contains experiences that cannot be verified. */
+  /**
+   * Called with a text if a store of an earlier version contains experiences that cannot be
+   * verified.
+   */
   readonly onNotice?: (text: string) => void;
 }
 
@@ -38,17 +41,20 @@ export interface FollowOptions {
   readonly clock: Clock;
   /** Milliseconds between two checks for new rows. @default 500 */
   readonly everyMs?: number;
-  /** Milliseconds for which a writer may be absent before it counts as ended. @default 60_000 */
+  /**
+   * Milliseconds for which a writer may be absent before it is considered to have ended.
+   * @default 60_000
+   */
   readonly graceMs?: number;
   /** Called when a writer has been absent for longer than `graceMs`. */
   readonly onGone?: () => void;
 }
 
 /**
- * Opens or creates the store. Only one operating-system process at a time may have it open. The
- * operating system holds the lock, so a killed process leaves no lock.
- * @throws BufferError if another process has it open, or if the file is damaged, belongs to another
- * program or is from a newer version
+ * Opens or creates the store. Only one operating-system process at a time may have the store open.
+ * The operating system holds the lock, so a killed process leaves no lock.
+ * @throws BufferError if another process has the store open, or if the file is damaged, belongs to
+ * another program or is from a newer version
  */
 export function sqliteExperienceStore(options: SqliteExperienceStoreOptions): ExperienceStore {
   const { path, followWriter, onNotice, owner } = options;
@@ -75,7 +81,7 @@ export function openSqliteRows(
     const unlock = lock(path, suffix);
     try {
       const database = openDatabase(path);
-      // The checksums of rows do not cover the indices, by which used experiences are found.
+      // The checksums of rows do not cover the indices, which are used to find used experiences.
       if (suffix === undefined) assertIntact(database, damagedStore);
       const rows = sqliteRows(database, { ...options, path, release: unlock });
       if (owner) claim(database, path, owner);
@@ -92,8 +98,8 @@ export type ExperienceWriter = Pick<ExperienceStore, 'put' | 'explorerState' | '
 
 /**
  * Opens or creates the store only to add experiences. The owner may have the store open at the same
- * time. It receives the added experiences if it was opened with `followWriter`. A store can have
- * only one writer at a time.
+ * time, and receives the added experiences if it opened the store with `followWriter`. A store can
+ * have only one writer at a time.
  * @throws BufferError as {@link sqliteExperienceStore}
  */
 export function sqliteExperienceWriter({
@@ -127,8 +133,8 @@ const lockWaitMs = 200;
 export const hasHadWriter = (path: string): boolean => existsSync(`${path}.${writerLock}`);
 
 /**
- * Creates the options to follow a writer. The writer counts as ended if it has been absent for
- * `graceMs`, or if there has never been a writer.
+ * Creates the options to follow a writer. The writer is considered to have ended if it has been
+ * absent for `graceMs`, or if there has never been a writer.
  */
 function followOf(
   path: string,
@@ -179,7 +185,10 @@ function openDatabase(path: string): DatabaseSync {
   }
 }
 
-/** Holds an exclusive lock on an empty database next to the store. @returns function that releases it */
+/**
+ * Holds an exclusive lock on an empty database next to the store.
+ * @returns function that releases the lock
+ */
 function lock(path: string, suffix = 'lock'): () => void {
   const holder = openSqlite(`${path}.${suffix}`);
   try {

@@ -6,7 +6,10 @@ import type { DatabaseSync } from 'node:sqlite';
 import { assertChecksum, stateChecksum } from './checksum.js';
 
 export interface StateTable {
-  /** Reads a text; undefined if it does not exist. @throws BufferError if the text is damaged */
+  /**
+   * Reads a text; undefined if there is no text of this name.
+   * @throws BufferError if the text is damaged
+   */
   get(name: string): string | undefined;
   set(name: string, json: string): void;
 }

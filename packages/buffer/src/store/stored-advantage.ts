@@ -4,7 +4,7 @@
  */
 
 interface StoredAdvantage {
-  /** Mean over the trained tokens; null if there are none. */
+  /** Mean over the trained tokens; null if there are no trained tokens. */
   readonly mean: number | null;
   /** Advantage of each token, if they differ. */
   readonly tokens?: Uint8Array;

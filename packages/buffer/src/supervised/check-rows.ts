@@ -7,7 +7,8 @@ const maxListed = 3;
 /**
  * Calls `read` with each row.
  * @param place name and path of the data set
- * @throws TaskError with the number of rows for which `read` throws, and the first few errors
+ * @throws TaskError if `read` throws for any row; the message has the number of these rows and the
+ * first few errors
  */
 export function checkRows(
   rows: readonly RawTask[],

@@ -1,4 +1,4 @@
-/** Reads and writes pairs of answers in a database, in which people can choose at any time. */
+/** Reads and writes pairs of answers in a database, where people can choose at any time. */
 import { TaskError } from '@trinity-rft/core';
 import { openSqlite } from '@trinity-rft/core/store';
 import { redactText } from '@trinity-rft/core/support';

@@ -6,7 +6,7 @@ import { type Experience, type RawTask, TaskError, uid } from '@trinity-rft/core
 
 /** Two answers to compare. A person sets `preferred`. */
 export interface AnswerPair {
-  /** Uids of the two experiences. */
+  /** Uids of the two experiences, separated by a space. */
   readonly id: string;
   readonly prompt: string;
   readonly answer1: string;
@@ -77,7 +77,7 @@ function pairOf(
  * Converts decided pairs to rows for DPO. Items are {@link AnswerPair}s, or items of a JSON export
  * of Label Studio. In such an export `data` is the pair; `Pairwise` selects left or right, or
  * `Choices` names answer1 or answer2. Undecided pairs give no rows.
- * @throws TaskError naming an item that has neither format
+ * @throws TaskError if an item has neither format
  */
 export function chosenRows(items: readonly unknown[]): readonly ChosenRow[] {
   return items.flatMap((item, index) => {

@@ -8,7 +8,7 @@ const roles: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'ass
 
 /**
  * Reads chat messages. Drops fields that are null, because tables represent missing fields as null.
- * @throws TaskError naming `row` and `key`
+ * @throws TaskError if the value is not a list of messages; the message names `row` and `key`
  */
 export function readMessages(
   value: unknown,
@@ -52,7 +52,8 @@ export function readMessages(
 }
 
 /**
- * Returns true if any message is trained on. This is an assistant message whose weight is not 0.
+ * Returns true if the messages contain a message to train on: an assistant message whose weight is
+ * not 0.
  */
 export const hasWeight = (messages: readonly ChatMessage[]): boolean =>
   messages.some(({ role, weight }) => role === 'assistant' && weight !== 0);

@@ -1,4 +1,4 @@
-/** Reads one row of preference data: a prompt, a preferred answer and a rejected one. */
+/** Reads one row of preference data: a prompt, a preferred answer and a rejected answer. */
 import type { ChatMessage, RawTask, ToolDefinition } from '@trinity-rft/core';
 import { parseJsonExactly } from '@trinity-rft/core/support';
 import { hasWeight, readMessages } from './read-messages.js';

@@ -16,7 +16,7 @@ import {
 /** `format` of a supervised data set. */
 export interface SupervisedFormat extends FormatArgs {
   /**
-   * `messages`: a list under `messagesKey`; `plaintext`: two texts under `promptKey` and
+   * `messages`: a list under `messagesKey`; `plaintext`: two strings under `promptKey` and
    * `responseKey`.
    * @default the layout that the row has
    */

@@ -1,4 +1,7 @@
-/** Code that the readers of supervised rows share: keys, JSON text, tools, system prompts, and errors. */
+/**
+ * Code that the readers of supervised rows share: keys, JSON text, tools, system prompts, and
+ * errors.
+ */
 import { type RawTask, type ToolDefinition, TaskError } from '@trinity-rft/core';
 import type { FormatArgs } from '@trinity-rft/core/internal';
 import { parseJsonExactly } from '@trinity-rft/core/support';

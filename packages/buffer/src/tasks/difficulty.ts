@@ -1,5 +1,5 @@
 /**
- * Estimates how likely the model is to solve each task: BOTS, Bayesian online task selection
+ * Estimates the model's probability of solving each task: BOTS, Bayesian online task selection
  * (arXiv:2510.26374), as in Trinity-RFT. Each task has a Beta distribution for its pass rate.
  * Observed pass rates update the tasks that were explored. The ability of the model, measured
  * between the pass rates of a weak and a strong reference model, updates the other tasks.
@@ -15,13 +15,13 @@ export interface DifficultyArgs {
   readonly lamb: number;
   /**
    * Weight of the estimate from the model's ability. For a task that was not explored, the estimate
-   * counts as `rho` times `m` rollouts. It does not change explored tasks.
+   * counts as `rho` times `m` rollouts. For explored tasks, `rho` has no effect.
    * @default 0.2
    */
   readonly rho: number;
   /**
-   * True to halve rho when the error of the estimate from the ability was 0.25 or more. @default
-   * false
+   * True to halve rho when the error of the estimate from the ability was 0.25 or more.
+   * @default false
    */
   readonly adaptiveRho: boolean;
   /** Preferred pass rate. Tasks whose pass rate is near this value come first. @default 1 */
@@ -47,8 +47,8 @@ interface Estimate {
   readonly alphas: Float64Array;
   readonly betas: Float64Array;
   /**
-   * Ability of the model: 0 = like the weak reference model, 1 = like the strong one. Undefined
-   * before the first observation.
+   * Ability of the model: 0 = like the weak reference model, 1 = like the strong reference model.
+   * Undefined before the first observation.
    */
   ability: number | undefined;
   rho: number;

@@ -1,7 +1,9 @@
-/** Reads columns inside other columns, such as `reward_model.ground_truth`. */
 import type { RawTask } from '@trinity-rft/core';
 
-/** Adds the values of nested columns to each row, under their full names. */
+/**
+ * Adds the values of nested columns, such as `reward_model.ground_truth`, to each row, under their
+ * full names.
+ */
 export function withNestedColumns(
   rows: readonly RawTask[],
   names: readonly (string | undefined)[],

@@ -29,7 +29,10 @@ import { createTaskSource, type TaskOrderOptions } from './task-source.js';
 export interface TaskRowsOptions extends Pick<SqlRowsOptions, 'table' | 'query'> {
   /** Name for messages. */
   readonly name: string;
-  /** `sql` if `path` is a database: `sqlite:///file.db` or `postgresql://...`. @default "file" */
+  /**
+   * `sql` if `path` is a database: `sqlite:///file.db` or `postgresql://host/database`.
+   * @default "file"
+   */
   readonly storageType?: 'file' | 'sql';
   /**
    * A file (.jsonl, .json, .parquet, also .gz), a folder, or a hub id (`openai/gsm8k`). Local files
@@ -42,7 +45,10 @@ export interface TaskRowsOptions extends Pick<SqlRowsOptions, 'table' | 'query'>
    * @default "train"
    */
   readonly split?: string;
-  /** Columns that may be nested in others, such as `reward_model.ground_truth`. @default no columns */
+  /**
+   * Columns that may be nested in others, such as `reward_model.ground_truth`.
+   * @default no columns
+   */
   readonly columns?: readonly (string | undefined)[];
   /** Subset, as in `datasets.load_dataset`: a name in the README, or a folder. */
   readonly subsetName?: string;
@@ -67,7 +73,9 @@ export interface TaskSourceOptions extends TaskRowsOptions, TaskOrderOptions {}
 /**
  * Opens a task set. Reads all rows into memory, so that a damaged file is reported before training
  * starts.
- * @throws TaskError that names the file and the place in it; CancelledError
+ * @throws TaskError if the task set cannot be read; the message names the file and the place in the
+ * file
+ * @throws CancelledError if `signal` aborts
  */
 export async function openTaskSource(options: TaskSourceOptions): Promise<TaskSource> {
   return createTaskSource(await readTaskRows(options), options);
@@ -75,7 +83,8 @@ export async function openTaskSource(options: TaskSourceOptions): Promise<TaskSo
 
 /**
  * Reads all rows of a task set, in the order of its files.
- * @throws TaskError, also if there are no rows; CancelledError
+ * @throws TaskError if the task set cannot be read or has no rows; CancelledError if `signal`
+ * aborts
  */
 export async function readTaskRows(options: TaskRowsOptions): Promise<readonly RawTask[]> {
   const { name, path, signal, columns = [] } = options;

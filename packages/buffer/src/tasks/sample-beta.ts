@@ -1,4 +1,3 @@
-/** Samples a Beta distribution. */
 import type { Random } from '@trinity-rft/core';
 
 /** Samples Beta(alpha, beta) as X / (X + Y) with X ~ Gamma(alpha) and Y ~ Gamma(beta). */

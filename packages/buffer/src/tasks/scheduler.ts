@@ -35,7 +35,8 @@ export interface TasksetSchedulerOptions {
  * Creates a scheduler with Trinity-RFT's order. A list contains each set as often as the set has
  * rows, and is shuffled per epoch from (seed, epoch). A batch is the next part of the list. Each
  * set supplies its own next rows. A single set keeps its own order.
- * @param sources opened without an end (`totalEpochs: Infinity`), with distinct names
+ * @param sources task sets that were opened without an end (`totalEpochs: Infinity`), with distinct
+ * names
  * @throws BufferError if names are repeated or there are no sources
  */
 export function createTasksetScheduler(

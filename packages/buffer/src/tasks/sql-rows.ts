@@ -25,7 +25,7 @@ type Row = Readonly<Record<string, unknown>>;
 /**
  * Reads rows whose columns become keys. If there is a column `raw_task`, as in Trinity-RFT, its
  * JSON is the row.
- * @throws TaskError
+ * @throws TaskError if the rows cannot be read, or a `raw_task` is not a JSON object
  */
 export async function readSqlRows(options: SqlRowsOptions): Promise<readonly RawTask[]> {
   const { name, path, table = name, query } = options;

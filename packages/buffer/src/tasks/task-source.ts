@@ -1,4 +1,7 @@
-/** A task source over rows in memory, with an order, an end, and one cursor. */
+/**
+ * A task source over rows in memory. It determines the order of the rows and when they end, and
+ * keeps a single cursor.
+ */
 import { type RawTask, BufferError } from '@trinity-rft/core';
 import type { TaskSource, JsonState, TaskRow } from '@trinity-rft/core/store';
 import { createSelector, type SelectorOptions } from './selector.js';

@@ -19,18 +19,18 @@ import type { CallSyntax } from '../tool-call-parser/types.js';
 /** Constraint of a request on its response: a JSON text, tool calls, or either. */
 export interface ResponseConstraint {
   /**
-   * JSON to which the text must conform.
+   * JSON format of the response's text.
    * @default no constraint on the text
    */
   readonly json?: {
     readonly type: 'json_object' | 'json_schema';
     readonly schema?: JsonSchema;
-    /** Field of the request, for error messages. */
+    /** Name of the request's field, for error messages. */
     readonly param: string;
   };
   /**
-   * `required` means one or more calls; a name means one call of that function; `auto` means calls
-   * or the JSON.
+   * `required` means one or more calls; a name means one call of that function; `auto` means calls,
+   * or a text that conforms to `json`.
    * @default "none"
    */
   readonly calls?: 'none' | 'auto' | 'required' | { readonly name: string };
@@ -43,14 +43,14 @@ export interface WritingStyle {
   readonly reasoning: 'none' | 'may' | 'open';
   /** Markers around reasoning. @default `<think>` and `</think>` */
   readonly thinkMarkers?: readonly [open: string, close: string];
-  /** Syntax of calls; undefined if calls cannot be parsed or cannot be forced. */
+  /** Syntax of tool calls; undefined if tool calls cannot be parsed or cannot be forced. */
   readonly call: CallSyntax | undefined;
-  /** Token ids by text, for the tokens that plain text never contains. */
+  /** Ids of the control tokens, keyed by their text. Plain text never contains these tokens. */
   readonly controlTokens: ReadonlyMap<string, number>;
 }
 
 /**
- * Grammar of a constraint; undefined if every text satisfies it.
+ * Returns the grammar of a constraint; undefined if every text satisfies the constraint.
  * @throws ModelError 400 naming the unsupported part of a schema, or when calls cannot be parsed
  */
 export function responseGrammar(

@@ -1,7 +1,4 @@
-/**
- * Tokenizer, chat template and parsers of one model: converts conversations to tokens and back. All
- * rollouts of the model share one format.
- */
+/** Tokenizer, chat template and parsers of one model: converts conversations to tokens and back. */
 import { ConfigError, ModelError, type ToolDefinition } from '@trinity-rft/core';
 import type { TextGrammar } from '@trinity-rft/core/engine';
 import { LRUCache } from 'lru-cache';
@@ -44,7 +41,7 @@ export interface ChatFormatOptions {
    * the chat template supports tools. @default the chat template describes tools
    */
   readonly toolPrompt?: string;
-  /** Further variables for the template (`chat_template_kwargs`). */
+  /** Additional variables for the template (`chat_template_kwargs`). */
   readonly templateArgs?: Readonly<Record<string, unknown>>;
 }
 
@@ -59,11 +56,11 @@ export interface ParsedTurn {
 
 export interface ReadTurnOptions {
   /**
-   * True or the definitions of the tools to look for tool calls; false to ignore tool calls. The
-   * definitions give the types of arguments for syntaxes without types, such as `qwen3_coder`.
+   * True, or the tool definitions, to look for tool calls; false to ignore tool calls. The
+   * definitions give the types of arguments for call syntaxes without types, such as `qwen3_coder`.
    */
   readonly tools: boolean | readonly ToolDefinition[];
-  /** Prompt of the turn, in which reasoning may have begun. */
+  /** Prompt of the turn, at whose end a think block may begin. */
   readonly promptIds?: Int32Array;
   /** Stop string; the text ends before its last occurrence. */
   readonly stopString?: string;
@@ -72,7 +69,10 @@ export interface ReadTurnOptions {
 export interface BeginTurnOptions extends Pick<ReadTurnOptions, 'tools'> {
   /** Stop strings; the text ends before the first occurrence of any. */
   readonly stops: readonly string[];
-  /** True for text that continues a prompt, without reasoning and markers. @default false */
+  /**
+   * True if the turn continues a plain text: no reasoning is looked for, and all special tokens are
+   * left out. @default false
+   */
   readonly isPlain?: boolean;
 }
 
@@ -107,7 +107,7 @@ export interface ChatFormat {
   encode(text: string): Int32Array;
   readTurn(tokens: Int32Array, options: ReadTurnOptions): ParsedTurn;
   /**
-   * Starts reading a turn while it is sampled. {@link readTurn} reads the complete turn at its end.
+   * Starts reading a turn while it is sampled. When the turn is complete, use {@link readTurn}.
    * @param promptIds prompt of the turn
    */
   beginTurn(promptIds: Int32Array, options: BeginTurnOptions): TurnReader;
@@ -115,15 +115,16 @@ export interface ChatFormat {
   toolCallId(place: CallPlace): string;
   /**
    * The grammar that makes the response to `promptIds` satisfy the constraint; undefined if every
-   * response does.
+   * response satisfies the constraint.
    * @throws ModelError 400 naming the unsupported part of a schema
    */
   constrain(constraint: ResponseConstraint, promptIds: Int32Array): TextGrammar | undefined;
 }
 
 /**
- * Options for caching texts, because the rollouts of a group use the same prompts repeatedly. Texts
- * longer than 20,000 characters are not cached: a few of them would fill the memory.
+ * Options of the caches for texts. Texts are cached because the rollouts of a group use the same
+ * prompts repeatedly. Texts longer than 20,000 characters are not cached: a few of them would fill
+ * the memory.
  */
 const cacheOptions = {
   max: 2048,
@@ -174,7 +175,7 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
     ...cacheOptions,
     memoMethod: (text) => tokenizer.encode(text),
   });
-  /** Grammars by constraint; false if every text satisfies it. */
+  /** Grammars by constraint; false if every text satisfies the constraint. */
   const grammars = new LRUCache<string, TextGrammar | false, ConstraintContext>({
     max: 32,
     memoMethod: (_key, _stale, { context: { constraint, reasoning } }) =>
@@ -322,7 +323,7 @@ function beforeStop(text: string, stopString: string | undefined): string {
 
 /**
  * Ids that end a turn: the tokenizer's end tokens, the first special token that the template prints
- * after an assistant message, and `others`.
+ * after an assistant message, and the tokens `others`.
  */
 function stopIds(
   tokenizer: Tokenizer,
@@ -354,6 +355,6 @@ function idsWithoutText(tokenizer: Tokenizer, visible: readonly string[]): Set<n
   return new Set([...tokenizer.specialTokenIds].filter((id) => !kept.has(id)));
 }
 
-/** Ids of the tokens that are in the vocabulary. */
+/** Ids of `tokens`, without tokens that are not in the vocabulary. */
 const idsOf = (tokenizer: Tokenizer, tokens: readonly string[] = []): readonly number[] =>
   tokens.map((token) => tokenizer.tokenToId(token)).filter((id) => id !== undefined);

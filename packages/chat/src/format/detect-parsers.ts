@@ -9,8 +9,8 @@ import { toolCallParsers } from '../tool-call-parser/table.js';
 type ToolCallParserName = keyof typeof toolCallParsers;
 
 /**
- * Sentences of chat templates, with the parser to use. These templates describe calls in a syntax
- * that differs from the one that models write.
+ * Sentences by which chat templates are recognised, with the parser to use. These templates
+ * describe calls in a syntax that differs from what the models write.
  */
 const described: readonly (readonly [string, ToolCallParserName])[] = [
   ['functools[', 'phi4_mini_json'],
@@ -34,7 +34,7 @@ const byTokens: readonly (readonly [readonly string[], ToolCallParserName])[] = 
   [['<|python_start|>', '<|python_end|>'], 'pythonic'],
 ];
 
-/** Parser for the model's calls; undefined if neither template nor vocabulary shows the syntax. */
+/** Name of the tool-call parser; undefined if neither template nor vocabulary shows the syntax. */
 export function detectToolCallParser(
   template: ChatTemplate,
   tokenizer: Tokenizer,
@@ -60,7 +60,7 @@ const probeTool: ToolDefinition = {
   },
 };
 
-/** Rendering of a conversation with a call; empty if the template rejects the conversation. */
+/** Rendering of a conversation with a tool call; empty if the template rejects the conversation. */
 function printedCall(template: ChatTemplate): string {
   const messages: readonly NormalMessage[] = [
     { role: 'user', content: 'x' },
@@ -79,7 +79,7 @@ function printedCall(template: ChatTemplate): string {
 
 function readsProbe(name: ToolCallParserName, printed: string): boolean {
   const { markers, parse } = toolCallParsers[name];
-  // Without its first marker, a parser would read the inner part of another syntax.
+  // If its first marker is not printed, a parser might read the inner part of another syntax.
   if (!printed.includes(markers[0] ?? '')) return false;
   const sameSpaces = (args: string): string => args.replace(/"key": ?/, '"key": ');
   return parse(printed, { tools: [probeTool] }).toolCalls.some(
@@ -87,7 +87,7 @@ function readsProbe(name: ToolCallParserName, printed: string): boolean {
   );
 }
 
-/** The parser for reasoning; undefined if the template mentions none. */
+/** Name of the reasoning parser; undefined if the template mentions no marker of reasoning. */
 export function detectReasoningParser({
   source,
 }: ChatTemplate): keyof typeof reasoningParsers | undefined {

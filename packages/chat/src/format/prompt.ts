@@ -7,7 +7,7 @@ export interface PromptInput {
   readonly messages: readonly NormalMessage[];
   readonly tools?: readonly ToolDefinition[];
   readonly enableThinking?: boolean;
-  /** Further variables for the template, which take precedence over all other variables. */
+  /** Additional variables for the template, which take precedence over all other variables. */
   readonly templateArgs?: Readonly<Record<string, unknown>>;
 }
 
@@ -15,8 +15,8 @@ export interface PromptInput {
 export const marker = '\uF8F0';
 
 /**
- * Renders a prompt up to the place where the model begins to write: a new turn, or the rest of a
- * prefilled one.
+ * Renders a prompt up to the place where the model begins to write: a new turn, or the continuation
+ * of a prefilled message.
  */
 export function renderPrompt(template: ChatTemplate, { messages, ...rest }: PromptInput): string {
   const last = messages.at(-1);
@@ -46,7 +46,7 @@ export const promptKey = ({ messages, ...options }: PromptInput): string =>
   `${JSON.stringify(messages)}${promptOptionsKey(options)}`;
 
 /**
- * Key that is equal for equal tools and template switches. Together with the messages, they
+ * Key that is equal for equal tools and template switches. Tools, switches and messages together
  * determine a prompt.
  */
 export function promptOptionsKey({
@@ -58,7 +58,7 @@ export function promptOptionsKey({
   return `${enableThinking}${switches}${tools ? toolsKey(tools) : ''}`;
 }
 
-/** Cache of the keys of tools, which are long and needed several times per call. */
+/** Cache of the keys of tools. The keys are long, and needed several times per call. */
 const toolsKeys = new WeakMap<readonly ToolDefinition[], string>();
 
 function toolsKey(tools: readonly ToolDefinition[]): string {

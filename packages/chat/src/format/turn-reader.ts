@@ -13,13 +13,13 @@ export interface PartialTurn {
 }
 
 export interface TurnReader {
-  /** Adds tokens; returns the part of the whole turn that is certain so far. */
+  /** Adds tokens; returns the part of the whole turn that no later token can change. */
   push(tokens: Iterable<number>): PartialTurn;
 }
 
 export interface TurnReaderOptions {
   readonly tokenBytes: readonly Uint8Array[];
-  /** Ids of tokens without text. */
+  /** Ids of tokens that add nothing to the text. */
   readonly hidden: ReadonlySet<number>;
   readonly reasoning?: ReasoningParser;
   /** Parser for tool calls; absent if calls are not parsed. */
@@ -46,7 +46,9 @@ export function createTurnReader(options: TurnReaderOptions): TurnReader {
   };
 }
 
-/** Text before the first stop string, without an ending that may become a stop string. */
+/**
+ * Text before the first stop string, without an ending that may be the beginning of a stop string.
+ */
 function upToStop(text: string, stops: readonly string[]): string {
   const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
   return found.length > 0 ? text.slice(0, Math.min(...found)) : withoutBeginningOf(text, stops);
@@ -98,8 +100,8 @@ function callReader({ close, parse }: ToolCallParser): (text: string) => readonl
     if (close === undefined) return calls;
     const hasClose = text.includes(close, Math.max(0, seen - close.length));
     seen = text.length;
-    // A closing tag inside an argument does not end the call. The next closing tag is only tried once
-    // the text has grown by a tenth, so that the total time stays linear in the length.
+    // A closing tag inside an argument does not end the call. The next closing tag is tried only
+    // after the text has grown by a tenth, so that the total time stays linear in the length.
     if (!hasClose || text.length - settled < wait) return calls;
     const found = parse(text.slice(settled), { isWhole: false });
     calls.push(...found.toolCalls);

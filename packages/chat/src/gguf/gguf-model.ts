@@ -61,7 +61,8 @@ export function openGgufModel(path: string): GgufModel {
 
 /**
  * Reads the `config.json` of a GGUF file, which is closed afterwards.
- * @throws CheckpointError also when the file holds no tokenizer, or one that is not supported
+ * @throws CheckpointError as {@link openGgufModel}, and when the file holds no tokenizer, or a
+ * tokenizer that is not supported
  */
 export function readGgufConfig(path: string): string {
   const model = openGgufModel(path);

@@ -45,7 +45,7 @@ function at(object: Value, index: number): Value {
   return isList(object) ? object.at(index) : undefined;
 }
 
-/** `object[start:stop:step]` for texts and lists. */
+/** `object[start:stop:step]` for strings and lists. */
 export function slice(
   object: Value,
   start: number | undefined,

@@ -100,7 +100,7 @@ function member(node: Member): Evaluate {
     return (scope) => {
       const owner = of(scope);
       const found = attribute(owner, property.value);
-      // Counts the steps for reading the owner, because its method reads it.
+      // Counts the steps for reading the owner, because the method reads the owner.
       if (typeof found === 'function') spend(scope, sizeOf(owner));
       return found;
     };
@@ -237,7 +237,7 @@ function unary({ operator, argument }: Of<'UnaryExpression'>): Evaluate {
   };
 }
 
-/** The source text of a name, for errors. */
+/** Source text of an expression, for error messages. */
 function print(node: Expression): string {
   if (node.type === 'Identifier') return node.value;
   if (node.type === 'StringLiteral') return `'${node.value}'`;

@@ -18,7 +18,7 @@ import {
   type Value,
 } from './values.js';
 
-/** `json.dumps` with the arguments that transformers passes to this filter. */
+/** `json.dumps` with the arguments that the filter `tojson` of transformers accepts. */
 function toJson(value: Value, args: readonly Value[], keywords: Keywords): Value {
   const argument = (index: number, name: string): Value => args[index] ?? keywords.get(name);
   const indent = argument(1, 'indent');

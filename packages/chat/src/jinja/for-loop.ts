@@ -1,12 +1,11 @@
-/** The loop statement and its variable `loop`. */
 import { compileExpression } from './expressions.js';
 import { newScope, type Execute, type Scope } from './scope.js';
 import type { Statement } from './syntax.js';
 import { Attributes, equal, iterate, truthy, type Value } from './values.js';
 
 /**
- * Compiles a loop. Each pass has its own scope, so variables that a pass sets do not exist after
- * it.
+ * Compiles a `for` loop. Each iteration has its own scope, so variables that an iteration sets do
+ * not exist afterwards.
  */
 export function forLoop(
   { iterable }: Extract<Statement, { readonly type: 'For' }>,

@@ -5,7 +5,7 @@ import { Float, type Value } from './values.js';
  * Reads a JSON text. Unlike with `JSON.parse`, a number with a fraction or an exponent is a float
  * even if its value is whole. An int may have any size. Keys that look like numbers keep their
  * position.
- * @throws SyntaxError when it is not JSON
+ * @throws SyntaxError when the text is not JSON
  */
 export function valueOfJson(text: string): Value {
   JSON.parse(text);
@@ -79,7 +79,10 @@ function scalar(text: string): Value {
   return Number.isSafeInteger(value) ? value : BigInt(text);
 }
 
-/** Converts plain data; a whole number becomes an int, as in JavaScript's own JSON. */
+/**
+ * Converts plain data. A whole number becomes an int, because JavaScript does not distinguish 1.0
+ * from 1.
+ */
 export function valueOf(data: unknown): Value {
   if (data === null) return null;
   if (typeof data === 'number') return Number.isInteger(data) ? data : new Float(data);

@@ -1,4 +1,3 @@
-/** Constants and functions for every chat template, as transformers provides them. */
 import { str } from './spelling.js';
 import { strftime } from './strftime.js';
 import {
@@ -13,7 +12,10 @@ import {
   type Value,
 } from './values.js';
 
-/** @param now time that `strftime_now` formats */
+/**
+ * Constants and functions for every chat template, as transformers provides them.
+ * @param now time that `strftime_now` formats
+ */
 export function globals(now: Date): ReadonlyMap<string, Value> {
   return new Map<string, Value>([
     ['true', true],

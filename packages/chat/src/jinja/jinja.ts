@@ -1,7 +1,7 @@
 /**
- * The subset of Jinja that chat templates need. A library parses templates; this folder evaluates them
- * with Python's semantics, so that a prompt is identical to what `transformers` renders for the same
- * messages.
+ * The subset of Jinja that chat templates need. A library parses templates. This folder evaluates
+ * the templates with Python's semantics, so that a prompt is identical to what `transformers`
+ * renders for the same messages.
  */
 import { globals } from './globals.js';
 import { mostSteps, newScope } from './scope.js';

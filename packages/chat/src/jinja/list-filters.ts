@@ -29,7 +29,7 @@ function path(name: Value): (value: Value) => Value {
     );
 }
 
-/** Text in lower case, for case-insensitive comparisons. */
+/** Value for case-insensitive comparisons: text in lower case; other values unchanged. */
 const folded = (value: Value): Value => (typeof value === 'string' ? value.toLowerCase() : value);
 
 function sort(value: Value, args: readonly Value[], keywords: Keywords): Value {
@@ -70,7 +70,7 @@ const extreme =
     );
   };
 
-/** Items of a value; None counts as an empty list here, unlike in other filters. */
+/** Items of a value; None is treated as an empty list here, unlike in other filters. */
 const orNone = (value: Value): readonly Value[] => iterate(value ?? undefined);
 
 /**

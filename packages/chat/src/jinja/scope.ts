@@ -1,4 +1,7 @@
-/** Variables of a template, a loop pass or a macro call; inner scopes can read the outer ones. */
+/**
+ * Variables of a template, a loop iteration or a macro call; inner scopes can read the variables of
+ * outer scopes.
+ */
 import { isDict, isList, type Value } from './values.js';
 
 export interface Scope {
@@ -18,7 +21,7 @@ interface Budget {
  */
 export const mostSteps = 20_000_000;
 
-/** Steps for creating a scope: each pass through a loop and each call of a macro has one. */
+/** Number of steps for creating a scope, as each loop iteration and each macro call does. */
 const scopeSteps = 20;
 
 export function newScope(outer: Scope): Scope {
@@ -48,7 +51,7 @@ export function lookUp(scope: Scope, name: string): Value {
   return undefined;
 }
 
-/** Statement that ends a pass through a loop early. */
+/** Early end of a loop iteration; undefined if the statement did not end the iteration. */
 type Jump = 'break' | 'continue' | undefined;
 
 /** Executes a statement, which writes text and sets variables. */

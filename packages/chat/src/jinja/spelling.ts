@@ -49,9 +49,9 @@ function escaped(code: number): string {
 }
 
 /**
- * Python's `repr` of a float. The digits are the shortest possible ones, as in JavaScript, but
- * there is always a point or an exponent. Numbers below 1e-4 and from 1e16 on have an exponent of
- * at least two digits.
+ * Python's `repr` of a float. The digits are as few as possible, as in JavaScript, but there is
+ * always a point or an exponent. Numbers below 1e-4 and from 1e16 on have an exponent of at least
+ * two digits.
  */
 function floatText(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'nan' : value < 0 ? '-inf' : 'inf';
@@ -68,7 +68,7 @@ function floatText(value: number): string {
 
 export interface JsonStyle {
   readonly ensureAscii?: boolean;
-  /** Number of spaces, or the text of one indentation. */
+  /** One level of indentation: a number of spaces, or the text itself. */
   readonly indent?: number | string;
   readonly separators?: readonly [item: string, key: string];
   readonly sortKeys?: boolean;

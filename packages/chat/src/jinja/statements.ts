@@ -79,7 +79,7 @@ function compileStatement(node: Statement): Execute {
   }
 }
 
-/** Renders a block in its own scope. */
+/** Returns a function that renders a block in its own scope. */
 function text(body: Body): (scope: Scope) => string {
   const execute = compileBody(body);
   return (scope) => {

@@ -11,8 +11,8 @@ const lineBreak = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
 type Side = 'both' | 'left' | 'right';
 
 /**
- * Removes characters of a kind at the ends of the text. A pattern such as `\s+$` would take
- * quadratic time for a long run inside the text.
+ * Removes the characters at the ends of the text for which `isOuter` is true. A pattern such as
+ * `\s+$` would take quadratic time for a long run inside the text.
  */
 function trimmed(text: string, isOuter: (character: string) => boolean, side: Side): string {
   let [from, to] = [0, text.length];
@@ -62,8 +62,8 @@ function split(text: string, separator: Value, limit: number): readonly string[]
 }
 
 /**
- * Splits at white space. Like Python, it keeps trailing white space in the rest after the last
- * split.
+ * Splits at white space. As in Python, the text after the last split keeps its trailing white
+ * space.
  */
 function splitSpaces(text: string, limit: number): readonly string[] {
   const parts: string[] = [];
@@ -111,7 +111,7 @@ function asText(value: Value): string {
 const asCount = (value: Value, missing: number): number => numeric(value) ?? missing;
 
 /**
- * True if any text matches. `value` is a text or a tuple of texts, as for `startswith` and
+ * True if any string matches. `value` is a string or a tuple of strings, as for `startswith` and
  * `endswith`.
  */
 const anyText = (value: Value, matches: (text: string) => boolean): boolean =>

@@ -4,13 +4,14 @@ import { callIds } from './message-key.js';
 import type { Path, Point, Turn } from './turn.js';
 
 /**
- * - `arguments_edited`: a turn's tool calls have their ids but different argument values
+ * - `arguments_edited`: a turn's tool calls have the same ids but different argument values
  * - `reasoning_dropped`: a turn has lost its reasoning
  * - `text_edited`: a turn has different text, reasoning or tool calls
  * - `history_edited`: messages before a turn were changed, summarized, removed or added
  * - `tools_changed`: different tools or template variables, or thinking was switched on or off
  * - `template_changed`: the chat template now prints earlier messages differently
- * - `stop_differs`: the turn did not end as the template ends one (a stop string, another token)
+ * - `stop_differs`: the turn did not end as the template ends a turn (but with a stop string or
+ *   another token)
  */
 export type ForkReason =
   | 'arguments_edited'
@@ -96,7 +97,10 @@ function commonLength(a: string, b: string): number {
   return length;
 }
 
-/** JSON of a message with a fixed order of keys, so that texts only differ if contents do. */
+/**
+ * JSON of a message with a fixed order of keys, so that the JSON differs only if the contents
+ * differ.
+ */
 function print({
   content,
   reasoning_content: reasoning,

@@ -13,7 +13,7 @@ import {
   type Turn,
 } from './turn.js';
 
-/** The token ids from which to sample. */
+/** Prompt to sample from, as token ids. */
 export interface LedgerPrompt {
   readonly ids: Int32Array;
   /** Number of leading ids that are recorded: prompt and completion of an earlier turn. */
@@ -23,18 +23,23 @@ export interface LedgerPrompt {
    * why messages were rendered again instead of continuing recorded tokens.
    */
   readonly outcome: 'new' | 'spliced' | ForkReason;
-  /** Difference between the messages and the recorded ones, if `outcome` is a reason. */
+  /**
+   * Where the messages differ from the recorded messages. Set only if `outcome` is a reason for not
+   * continuing the recording.
+   */
   readonly fork?: Fork;
   /** {@link RecordedTurn.call} of the turn whose tokens the prompt continues. */
   readonly continues?: number;
   /** Number of messages whose reasoning was restored. */
   readonly restored: number;
   /**
-   * Number of tool calls in the last turn whose arguments were not JSON and were replaced by the
-   * agent, usually by `{}`.
+   * Number of tool calls in the last turn whose arguments were not JSON, so that the agent replaced
+   * them, usually with `{}`.
    */
   readonly replacedArguments: number;
-  /** Input for {@link Ledger.record}; absent for a prefill, whose answer is not a separate turn. */
+  /**
+   * Input for {@link Ledger.record}; absent for a prefill, whose response is not a separate turn.
+   */
   readonly entry?: PromptRecord;
 }
 
@@ -56,8 +61,8 @@ export interface LedgerOptions {
   /**
    * Behaviour if an agent leaves reasoning out of its history. `as-sent` renders the conversation
    * again without the reasoning, so that training sees the prompts that any other server would see.
-   * `restore` inserts the recorded reasoning, so that conversations continue; use it if the server
-   * in production restores reasoning too.
+   * `restore` inserts the recorded reasoning, so that conversations continue; use `restore` if the
+   * server in production restores reasoning too.
    * @default "as-sent"
    */
   readonly reasoning?: 'as-sent' | 'restore';
@@ -65,17 +70,20 @@ export interface LedgerOptions {
 
 /**
  * Creates a ledger. The next prompt consists of the recorded ids of the longest conversation that
- * it continues, followed by the template's rendering of the rest. Recorded turns are rendered as
- * placeholders, and the rendering must begin with that of the recorded prompt. If the template
- * changes earlier text (drops reasoning, for example), that part is rendered again and the outcome
- * gives the reason.
+ * it continues, followed by the template's rendering of the later messages. Recorded turns are
+ * rendered as placeholders, and the rendering must begin with the text of the recorded prompt. If
+ * the template changes earlier text (drops reasoning, for example), that part is rendered again and
+ * the outcome gives the reason.
  */
 export function createLedger(
   format: ChatFormat,
   { reasoning = 'as-sent' }: LedgerOptions = {},
 ): Ledger {
   const turns = createTurnStore();
-  /** Most recent options key. Equal keys share one string, because every turn keeps its key. */
+  /**
+   * Most recent options key. Equal keys share one string to save memory, because every turn keeps
+   * its key.
+   */
   let lastOptions = '';
   return {
     prompt: (sent) => {
@@ -120,7 +128,7 @@ interface SpliceSearch {
   readonly best?: Splice;
   /** The recorded turn that the prompt continues. */
   readonly turn?: Turn;
-  /** Index of that turn among the messages. */
+  /** Index of the recorded turn among the messages. */
   readonly index?: number;
   readonly failures: ReadonlyMap<number, SpliceFailure>;
 }

@@ -1,4 +1,4 @@
-/** Decides whether two versions of a message count as the same message. */
+/** Decides whether two versions of a message are considered the same message. */
 import type { ToolCall } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import { LRUCache } from 'lru-cache';
@@ -40,8 +40,8 @@ function callKey({ id, function: call }: ToolCall): readonly unknown[] {
 }
 
 /**
- * Cache of canonical arguments, which recur in every later turn of their conversation. Very long
- * arguments are not cached.
+ * Cache of the canonical text of tool-call arguments, which recur in every later prompt of a
+ * conversation. Very long arguments are not cached.
  */
 const canonicals = new LRUCache<string, string>({
   max: 1024,
@@ -50,14 +50,14 @@ const canonicals = new LRUCache<string, string>({
   memoMethod: (text) => canonical(text),
 });
 
-/** Ids of the calls, which identify the turn that made them. */
+/** Ids of a message's tool calls. They identify the turn that made the calls. */
 export function callIds(message: NormalMessage): string {
   return message.tool_calls?.map(({ id }) => id).join(' ') ?? '';
 }
 
 /**
- * Number of calls in a turn whose recorded arguments are not JSON and which the client sent back with
- * other arguments.
+ * Number of tool calls in a turn whose recorded arguments are not JSON, and which the client sent
+ * back with other arguments.
  */
 export function replacedArguments(recorded: NormalMessage, sent: NormalMessage): number {
   const changed = (recorded.tool_calls ?? []).filter(({ function: call }, k) => {

@@ -10,7 +10,7 @@ import type { NormalMessage } from '../messages/messages.js';
  */
 const marks = { reasoning: '\u0091', content: '\u0092', call: '\u0093' } as const;
 
-/** Makes a message with the same parts as the recorded one, and a mark for each text. */
+/** Makes a message with the same parts as the recorded message, and a mark for each text. */
 export function toPlaceholder(message: NormalMessage): NormalMessage {
   const { content, reasoning_content: reasoning, tool_calls: calls } = message;
   return {
@@ -30,8 +30,8 @@ export function toPlaceholder(message: NormalMessage): NormalMessage {
 }
 
 /**
- * Returns the mark that replaces the content. If the content contains a think block, the mark is
- * inside one as well.
+ * Returns the mark that replaces the content. If the content contains a think block, a think block
+ * with its own mark precedes it.
  */
 const contentMark = (content: string): string =>
   content.includes('</think>')

@@ -18,7 +18,7 @@ export interface Splice {
  * Renders the conversation with a placeholder for the turn, which is message `index`. The text must
  * begin with the text of the turn's own prompt (see {@link endOfPrompt}). The stop token after the
  * placeholder must be the one that ended the turn. A truncated turn has no stop token, so the new
- * prompt contains one as context.
+ * prompt contains the stop token as context.
  */
 export function splice(
   format: ChatFormat,
@@ -47,14 +47,14 @@ export function splice(
   return { ids, reused: turn.prompt.ids.length + turn.completion.length, rendered, text };
 }
 
-/** An open or empty block of reasoning at the end of a prompt, in the syntaxes of Qwen and Gemma 4. */
+/** Open or empty block of reasoning at the end of a prompt, in the syntaxes of Qwen and Gemma 4. */
 const emptyThought = /(?:<think>\s*(?:<\/think>\s*)?|<\|channel>thought\s*<channel\|>\s*)$/;
 
 /**
  * Returns the index in `text` at which the turn begins. The prompt may differ in white space:
  * Hermes 3 prints the last tool result without a line break at its end. It may also differ in the
- * empty think block at the end of a prompt with thinking switched off, which some templates only
- * print there. Returns undefined if the template changed more.
+ * empty think block at the end of a prompt with thinking switched off, which some templates print
+ * only at the end of a prompt. Returns undefined for any other difference.
  */
 function endOfPrompt(prompt: string, text: string): number | undefined {
   if (text.startsWith(prompt)) return prompt.length;

@@ -1,4 +1,4 @@
-/** Recorded turns, and finding the turns of a conversation. */
+/** Stores recorded turns, and finds the turns of a conversation. */
 import { isPrefill } from '../format/prompt.js';
 import type { NormalMessage } from '../messages/messages.js';
 import { callIds, messageSteps } from './message-key.js';
@@ -7,7 +7,7 @@ import { callIds, messageSteps } from './message-key.js';
 export interface Place {
   /** Places by the {@link messageSteps} of the next message; undefined if there are none yet. */
   next: Map<string, Place> | undefined;
-  /** Turns that were sampled from exactly the messages before this place. */
+  /** The turns that were sampled from exactly the messages before this place. */
   readonly turns: Turn[];
 }
 
@@ -31,7 +31,7 @@ export interface RecordedTurn {
   readonly completion: Int32Array;
   /** True if the token limit ended the turn, so that it has no stop token. */
   readonly truncated: boolean;
-  /** The recorder's number for the turn, which is returned as {@link LedgerPrompt.continues}. */
+  /** The recorder's number for the turn; returned as {@link LedgerPrompt.continues}. */
   readonly call?: number;
 }
 

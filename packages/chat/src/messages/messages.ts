@@ -110,7 +110,7 @@ function toolCall(value: unknown, path: string): ToolCall {
 /** Maximum nesting of arguments. There is a limit because templates print arguments recursively. */
 const maxNesting = 128;
 
-/** The maximum number of open brackets in a JSON text; brackets in strings do not count. */
+/** The maximum depth to which arrays and objects are nested in a JSON text. */
 function nesting(json: string): number {
   let depth = 0;
   let most = 0;

@@ -1,8 +1,7 @@
-/** Reasoning parsers by their names in the configuration (`reasoning_parser`). */
 import { deepseekR1, gemma4, mistral, qwen3 } from './think-block.js';
 import type { ReasoningParser } from './types.js';
 
-/** Reasoning parsers by their name in configurations. */
+/** Reasoning parsers by their name in the configuration (`reasoning_parser`). */
 export const reasoningParsers = {
   deepseek_r1: deepseekR1,
   gemma4,

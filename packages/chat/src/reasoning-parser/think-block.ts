@@ -6,7 +6,9 @@ import { trimLineBreaks } from '../jinja/text-methods.js';
 import type { PromptEnd, ReasoningParse, ReasoningParser } from './types.js';
 
 interface BlockOptions extends Partial<Omit<ReasoningParser, 'parse'>> {
-  /** Matches the start of a call that ends an unclosed block. @default calls do not end a block */
+  /**
+   * Matches the start of a tool call that ends an unclosed block. @default calls do not end a block
+   */
   readonly callStart?: RegExp;
 }
 
@@ -54,9 +56,9 @@ const withoutHeading = (block: string, heading: string): string =>
 export const deepseekR1 = thinkBlock({ isOpen: true });
 
 /**
- * Parser that reads text without a tag as an answer, because Qwen3 may omit reasoning. Qwen 3.5 may
- * call a tool without closing the block; a `<tool_call>` tag that no call follows is a part of the
- * reasoning.
+ * Parser that finds no reasoning in a response without a tag, because Qwen3 may omit reasoning.
+ * Qwen 3.5 may call a tool without closing the block; a `<tool_call>` tag that no call follows is a
+ * part of the reasoning.
  */
 export const qwen3 = thinkBlock({
   callMark: '<tool_call>',
@@ -74,7 +76,7 @@ export const gemma4 = thinkBlock({
 /** Parser for Mistral's reasoning models from Ministral 3 on. */
 export const mistral = thinkBlock({ markers: ['[THINK]', '[/THINK]'] });
 
-/** State at the end of a prompt. */
+/** State of reasoning at the end of a prompt. */
 export function promptEnd(text: string, [open, close]: ReasoningParser['markers']): PromptEnd {
   const end = text.trimEnd();
   if (end.endsWith(open)) return 'open';

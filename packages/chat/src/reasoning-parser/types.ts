@@ -1,15 +1,13 @@
-/** Parsers of reasoning. */
-
 export interface ReasoningParse {
   /** Reasoning of the response; absent if there is none. */
   readonly reasoning?: string;
   /** The text after the reasoning. */
   readonly text: string;
-  /** True if a call ended the reasoning; a closing marker may still follow. @default false */
+  /** True if a tool call ended the reasoning; a closing marker may still follow. @default false */
   readonly isCutByCall?: boolean;
 }
 
-/** State at the end of the prompt: inside a think block, after one, or neither. */
+/** State at the end of the prompt: inside a think block, after a think block, or neither. */
 export type PromptEnd = 'open' | 'closed' | 'other';
 
 export interface ReasoningParser {
@@ -22,10 +20,12 @@ export interface ReasoningParser {
    * has a tag.
    */
   readonly isOpen: boolean;
-  /** Line of the template after the opening marker. @default no heading */
+  /**
+   * Line that follows the opening marker and does not belong to the reasoning. @default no heading
+   */
   readonly heading?: string;
   /**
-   * Text at the beginning of a call, which ends the reasoning.
+   * Text at the beginning of a tool call, which ends the reasoning.
    * @default calls do not end the reasoning
    */
   readonly callMark?: string;

@@ -1,6 +1,6 @@
 /**
- * Chat templates for models without one. Neither template changes earlier text when messages are
- * added.
+ * Chat templates for models that come without a chat template. Neither template changes earlier
+ * text when messages are added.
  */
 
 /**

@@ -18,7 +18,7 @@ export interface RenderInput {
   readonly addGenerationPrompt: boolean;
   /** Value of `enable_thinking`; if absent, the template decides. */
   readonly enableThinking?: boolean;
-  /** Further variables, which take precedence over all other variables. */
+  /** Additional variables, which take precedence over all other variables. */
   readonly templateArgs?: Readonly<Record<string, unknown>>;
 }
 
@@ -84,7 +84,7 @@ const switches = ({ enableThinking }: RenderInput): readonly [string, Value][] =
 
 function compile(source: string, now: Date): Render {
   try {
-    // As in Python's Jinja, every line ending is a line feed.
+    // As in Python's Jinja, every line ending becomes a line feed.
     return compileJinja(source.replaceAll(/\r\n?/g, '\n'), { now });
   } catch (cause) {
     throw new CheckpointError(`The chat template is not valid Jinja: ${describeError(cause)}`, {

@@ -38,8 +38,8 @@ A call is a JSON object between tags:
 </tool_call>`;
 
 /**
- * Converts messages. Consecutive results share a message, because many templates require that roles
- * alternate.
+ * Converts tool calls and results to text. Consecutive results share a message, because many
+ * templates require that roles alternate.
  */
 function inTexts(messages: readonly NormalMessage[]): readonly NormalMessage[] {
   const texts: NormalMessage[] = [];

@@ -21,7 +21,7 @@ export interface CharTokenizerOptions {
   readonly bosToken?: string;
   /** Token for padding. @default eosToken */
   readonly padToken?: string;
-  /** Token for every other character. @default "<unk>" */
+  /** Token for characters without a token of their own. @default "<unk>" */
   readonly unkToken?: string;
   /** Jinja template, such as one of {@link chatTemplates}. */
   readonly chatTemplate?: string;

@@ -1,10 +1,8 @@
-/** The pre-tokenizer `Digits` with the behaviour of Python's `tokenizers`. */
-
 type Step = Readonly<Record<string, unknown>>;
 
 /**
- * Replaces `Digits` by a `Split` that isolates all numeric characters (² and ½ too), because
- * `@huggingface/tokenizers` only isolates 0 to 9.
+ * Replaces the pre-tokenizer `Digits` with a `Split` that isolates all numeric characters (² and ½
+ * too) as in Python, because `@huggingface/tokenizers` only isolates 0 to 9.
  * @see https://doc.rust-lang.org/std/primitive.char.html#method.is_numeric
  */
 export function withAllDigits(preTokenizer: unknown): unknown {

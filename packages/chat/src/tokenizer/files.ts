@@ -30,7 +30,7 @@ const names = {
 } as const;
 
 /**
- * Reads a model folder, or a GGUF file as if it were the folder of the same model.
+ * Reads the tokenizer files of a model folder. A GGUF file is read as the folder of the same model.
  * @throws CheckpointError when `tokenizer.json` is missing or a file is not valid
  */
 export async function readTokenizerFiles(location: string): Promise<TokenizerFiles> {
@@ -74,7 +74,7 @@ export async function writeTokenizerFiles(folder: string, files: TokenizerFiles)
   const json = (value: JsonObject): string => `${JSON.stringify(value, null, 2)}\n`;
   await write(names.tokenizer, json(files.tokenizer));
   const { tokenizerConfig, generationConfig, chatTemplate } = files;
-  // Written to both files, because transformers.js only looks for the template in
+  // Both files get the template, because transformers.js only reads the template in
   // tokenizer_config.json.
   const template = chatTemplate === undefined ? {} : { chat_template: chatTemplate };
   await write(names.tokenizerConfig, json({ ...tokenizerConfig, ...template }));

@@ -5,7 +5,8 @@ let context: Context | undefined;
 let script: Script | undefined;
 
 /**
- * Runs `work`; returns undefined if it was interrupted after `ms` milliseconds. Adds about 0.1 ms.
+ * Runs `work`. Returns undefined if `work` was interrupted after `ms` milliseconds. Adds about 0.1
+ * ms.
  */
 export function within<T>(ms: number, work: () => T): { readonly value: T } | undefined {
   context ??= createContext({});

@@ -17,7 +17,7 @@ const tables = new WeakMap<Tokenizer, readonly Uint8Array[]>();
  * the byte strings are the text of a sequence, except that a `Strip` decoder of SentencePiece
  * models would remove one leading space. Supports byte-level BPE, SentencePiece with byte fallback,
  * and words or characters that are joined without changes.
- * @throws CheckpointError for other decoders (WordPiece, CTC ...)
+ * @throws CheckpointError for other decoders, such as WordPiece or CTC
  */
 export function tokenByteTable(tokenizer: Tokenizer): readonly Uint8Array[] {
   let table = tables.get(tokenizer);
@@ -52,7 +52,7 @@ function build(tokenizer: Tokenizer): readonly Uint8Array[] {
   });
 }
 
-/** The decoder as a flat list. */
+/** Flattens nested decoders to one list. */
 function steps(decoder: DecoderConfig | null | undefined): readonly DecoderConfig[] {
   if (!decoder) return [];
   return decoder.type === 'Sequence' ? (decoder.decoders ?? []).flatMap(steps) : [decoder];
@@ -87,8 +87,8 @@ function substitute(token: string, decoder: DecoderConfig): string {
 
 /**
  * Bytes by character of GPT-2's printable alphabet: printable bytes keep their code point, the
- * other 68 are numbered from 256 on. @see
- * https://github.com/openai/gpt-2/blob/master/src/encoder.py `bytes_to_unicode`
+ * other 68 are numbered from 256 on.
+ * @see https://github.com/openai/gpt-2/blob/master/src/encoder.py `bytes_to_unicode`
  */
 const byteOfCharacter: ReadonlyMap<string, number> = (() => {
   const prints = (byte: number): boolean =>
@@ -102,7 +102,7 @@ const byteOfCharacter: ReadonlyMap<string, number> = (() => {
 
 function byteLevel(token: string): Uint8Array {
   const bytes = Array.from(token, (character) => byteOfCharacter.get(character));
-  // A token with other characters can only be literal text.
+  // A token with characters outside the alphabet is literal text.
   return bytes.includes(undefined)
     ? new TextEncoder().encode(token)
     : Uint8Array.from(bytes as number[]);

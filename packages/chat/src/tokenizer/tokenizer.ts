@@ -95,12 +95,12 @@ function prefixIds(
  */
 const longText = 5_000;
 
-/** Time limit for a text, far above what any tokenizer needs. */
+/** Time limit in milliseconds for encoding a text, far above what any tokenizer needs. */
 const msFor = (text: string): number => Math.ceil(1_000 + text.length / 100);
 
 /**
  * True if a pattern of the files repeats a group. If the group itself contains a repetition, as in
- * `(a+)+$`, the pattern can take practically forever on a short text.
+ * `(a+)+$`, the pattern can take exponential time even for a short text.
  */
 const hasNestedRepeats = (tokenizer: JsonObject): boolean =>
   [tokenizer['normalizer'], tokenizer['pre_tokenizer']].some((part) =>
@@ -127,7 +127,7 @@ function encode(inner: HuggingFaceTokenizer, text: string, isSlow: boolean): Int
   return Int32Array.from(ids as readonly number[]);
 }
 
-// The bytes of a byte order mark are ordinary text.
+// Keeps byte order marks, which are ordinary text here.
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Buffer that every decode reuses; it grows to the longest text. */

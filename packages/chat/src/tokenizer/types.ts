@@ -1,4 +1,3 @@
-/** Interface of a tokenizer. */
 import type { TokenizerFiles } from './files.js';
 
 export interface DecodeOptions {
@@ -12,20 +11,20 @@ export interface Tokenizer {
   readonly files: TokenizerFiles;
   /** Largest id + 1; the embeddings of a model may have more rows. */
   readonly vocabularySize: number;
-  /** Tokens that mark structure (`special` in tokenizer.json) and have no visible text. */
+  /** Ids of tokens that mark structure (`special` in tokenizer.json) and have no visible text. */
   readonly specialTokenIds: ReadonlySet<number>;
-  /** Special tokens, and other added tokens that are tags, such as `<tool_call>`. */
+  /** Ids of special tokens, and of other added tokens that are tags, such as `<tool_call>`. */
   readonly controlTokenIds: ReadonlySet<number>;
   /**
    * Ids that end a generation: `eos_token_id` of generation_config.json and the tokenizer's
    * `eos_token`.
    */
   readonly eosTokenIds: readonly number[];
-  /** Ids for the start of a text that no chat template has rendered, such as `bos_token`. */
+  /** Ids to put before a text that no chat template has rendered, such as the id of `bos_token`. */
   readonly prefixIds: readonly number[];
   /** Texts of `bos_token`, `eos_token`, `pad_token` and `unk_token`, for chat templates. */
   readonly specialTokens: Readonly<Record<string, string>>;
-  /** Chat templates by name; the main one is `default`. */
+  /** Chat templates by name; the name of the main template is `default`. */
   readonly chatTemplates: Readonly<Record<string, string>>;
   tokenToId(token: string): number | undefined;
   idToToken(id: number): string | undefined;

@@ -1,4 +1,4 @@
-/** A sample that identifies a tokenizer: its ids of various texts, and its texts of some ids. */
+/** A sample that identifies a tokenizer: the ids of various texts, and the texts of some ids. */
 import type { VocabularySample } from '@trinity-rft/core/engine';
 import type { Tokenizer } from './types.js';
 
@@ -24,7 +24,7 @@ const texts = [
 const idCount = 24;
 const specialCount = 32;
 
-/** The sample, without texts that the tokenizer cannot encode. */
+/** Sample of a tokenizer's results, without texts that the tokenizer cannot encode. */
 export function vocabularySample(tokenizer: Tokenizer): VocabularySample {
   return {
     texts: [...texts, specialText(tokenizer)].flatMap((text) => {
@@ -36,7 +36,7 @@ export function vocabularySample(tokenizer: Tokenizer): VocabularySample {
   };
 }
 
-/** Special tokens, as text that a model reads. */
+/** Text with special tokens between letters. */
 function specialText(tokenizer: Tokenizer): string {
   const ids = [...tokenizer.specialTokenIds].toSorted((a, b) => a - b).slice(0, specialCount);
   return `a${ids.map((id) => `${tokenizer.decode([id])}b`).join('')}`;

@@ -1,10 +1,12 @@
-/** The vocabulary of a tokenizer, for comparing two of them. */
 import type { Vocabulary } from '@trinity-rft/core/internal';
 import type { Tokenizer } from './types.js';
 
 const known = new WeakMap<Tokenizer, Vocabulary>();
 
-/** The vocabulary, which is the same object for the same tokenizer. */
+/**
+ * Vocabulary of a tokenizer, for comparing two tokenizers. Returns the same object for the same
+ * tokenizer.
+ */
 export function vocabularyOf(tokenizer: Tokenizer): Vocabulary {
   const vocabulary = known.get(tokenizer) ?? {
     size: tokenizer.vocabularySize,

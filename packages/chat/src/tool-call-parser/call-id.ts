@@ -5,7 +5,8 @@
 import type { ToolCallParser } from './types.js';
 
 /**
- * Place of a tool call: the model call in the rollout, its choice, and the position in the answer.
+ * Place of a tool call: the model call in the rollout, its choice, and the position in the
+ * response.
  */
 export interface CallPlace {
   readonly call: number;
@@ -25,8 +26,8 @@ export function toolCallId(
 }
 
 /**
- * Returns the number of the model call, within its rollout, that made an id; undefined for other
- * ids.
+ * Returns the number of the model call, within its rollout, that made an id; undefined for ids of
+ * another format.
  */
 export function callOfId(id: string): number | undefined {
   const long = /^call_(\d+)_\d+_\d+$/.exec(id)?.[1];

@@ -8,7 +8,7 @@ import { convert, literal } from './typed-text.js';
 export interface GemmaArguments {
   /** `cut` if the text ends within the arguments. */
   readonly kind: 'ended' | 'cut' | 'invalid';
-  /** Index after the arguments, or after the part of them that was read. */
+  /** Index after the arguments, or after the part that was read. */
   readonly at: number;
   readonly args: ReadonlyMap<Value, Value>;
 }
@@ -54,7 +54,7 @@ class Reader {
     return entries;
   }
 
-  /** Reads items with commas between them; a comma after the last item is allowed. */
+  /** Reads items that are separated by commas; a comma after the last item is allowed. */
   #items(open: string, close: string, read: () => void): void {
     this.#expect(open);
     while (!this.#take(close)) {
@@ -86,7 +86,7 @@ class Reader {
     return value === undefined ? raw : value;
   }
 
-  /** Reads the rest of a string, whose first mark has been read. */
+  /** Reads a string whose opening mark has been read, and the closing mark. */
   #string(): string {
     const end = this.#text.indexOf(this.#quote, this.at);
     const value = this.#text.slice(this.at, end < 0 ? undefined : end);

@@ -15,7 +15,7 @@ interface Marks {
   readonly close: string;
   /** Mark before and after a string. */
   readonly quote: string;
-  /** Token with which the result of a call begins. */
+  /** Token that begins the result of a call. */
   readonly response: string;
 }
 

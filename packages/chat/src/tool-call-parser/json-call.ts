@@ -5,7 +5,7 @@ import type { Attempt } from './scan-calls.js';
 import type { ParsedToolCall } from './types.js';
 
 export interface JsonCall extends JsonScan {
-  /** The call; undefined if the value is not a call, or does not end. */
+  /** The call; undefined if the value is not a call, or is incomplete. */
   readonly call?: ParsedToolCall;
 }
 
@@ -28,7 +28,10 @@ export function readJsonCall(text: string, at: number, bare?: '{}'): JsonCall {
     : scan;
 }
 
-/** Reads a list of calls, or one call. A text that ends after a call ends the list. */
+/**
+ * Reads a list of calls, or one call. If the text ends after a call, the list is considered
+ * complete.
+ */
 export function readJsonCalls(text: string, start: number): Attempt {
   const toolCalls: ParsedToolCall[] = [];
   let at = text[start] === '[' ? skipSpace(text, start + 1) : start;

@@ -2,9 +2,9 @@
 import { skipSpace } from './json-span.js';
 
 export interface JsonScan {
-  /** `cut` means that the text ends inside the value, and is valid up to its end. */
+  /** `cut` means that the text ends inside the value, but is valid so far. */
   readonly kind: 'ended' | 'cut' | 'invalid';
-  /** Index after the value, or of the first character that cannot belong to it. */
+  /** Index after the value, or of the first character that cannot belong to the value. */
   readonly at: number;
   /** Start indices of the objects and lists that are still open at index `at`. */
   readonly open: readonly number[];

@@ -1,5 +1,5 @@
 /**
- * Finds the start and end of JSON values in a text, so that parts of it can be kept exactly as the
+ * Finds the start and end of JSON values in a text, so that the values can be kept exactly as the
  * model wrote them.
  */
 
@@ -66,8 +66,8 @@ export function itemSpans(text: string, at: number): readonly Span[] {
 }
 
 /**
- * Returns the end of a string. Searches for quotes instead of reading every character, because a
- * request may have megabytes in one string.
+ * Returns the end of the string that begins at `at`. Searches for quotes instead of reading every
+ * character, because a request may have megabytes in one string.
  */
 function stringEnd(text: string, at: number): number {
   for (let i = text.indexOf('"', at + 1); i >= 0; i = text.indexOf('"', i + 1)) {

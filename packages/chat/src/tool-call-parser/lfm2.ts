@@ -1,7 +1,7 @@
 /**
  * The syntax of LFM2: calls as a Python list between markers,
- * `<|tool_call_start|>[f(a=1)]<|tool_call_end|>`. If the prompt asks for JSON, models write a list of
- * objects between the markers.
+ * `<|tool_call_start|>[f(a=1)]<|tool_call_end|>`. If the prompt asks for JSON, models write a list
+ * of JSON objects between the markers.
  */
 import { readJsonCalls } from './json-call.js';
 import { skipSpace } from './json-span.js';
@@ -38,7 +38,7 @@ export const lfm2: ToolCallParser = {
   },
 };
 
-/** Removes calls that the model repeats after the closing marker, without the opening one. */
+/** Removes calls that the model repeats after the closing marker, without an opening marker. */
 const withoutEcho = (piece: string, i: number): string =>
   i === 0 || !piece.includes(close) ? piece : piece.slice(piece.lastIndexOf(close) + close.length);
 
@@ -57,7 +57,10 @@ function readList(text: string, at: number, isWhole: boolean): Attempt | undefin
   return toolCalls ? { toolCalls, end: at + (end < 0 ? body.length : end + close.length) } : found;
 }
 
-/** Calls up to the closing marker; calls before other text are malformed. */
+/**
+ * Returns the calls if the closing marker, or the end of the text, follows. Calls that other text
+ * follows are malformed.
+ */
 function closed(text: string, { toolCalls, ...rest }: Attempt, isWhole: boolean): Attempt {
   if (!toolCalls) return rest;
   const at = skipSpace(text, rest.end);

@@ -9,8 +9,8 @@ import type { ToolCallParser } from './types.js';
 const tag = '<|python_tag|>';
 
 /**
- * Parser that reads objects without name or arguments as text. Objects that begin with a name, or
- * follow the tag, count as malformed.
+ * Parser that leaves JSON objects without name or arguments in the text. An object that begins with
+ * a name, or follows the tag, is considered a malformed call.
  */
 export const llama3Json: ToolCallParser = {
   markers: [tag],
@@ -33,7 +33,7 @@ export const llama3Json: ToolCallParser = {
 };
 
 function objectReader(text: string): (at: number) => Attempt {
-  /** Starts of the objects inside a value that does not end; these objects do not end either. */
+  /** Start indices of objects that do not end, found when an object around them was read. */
   const known = new Set<number>();
   return (at) => {
     if (known.has(at)) return { end: at + 1 };

@@ -31,7 +31,7 @@ export const mistral: ToolCallParser = {
   },
 };
 
-/** Reads the calls after one tag. */
+/** Reads the calls after one `[TOOL_CALLS]` tag. */
 function readPart(text: string, from: number): Attempt {
   const start = skipSpace(text, from);
   return text[start] === '[' || text[start] === '{'

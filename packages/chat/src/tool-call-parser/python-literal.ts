@@ -1,7 +1,7 @@
 /** Reads Python literals as values that can be printed as JSON. */
 import { Float, type Value } from '../jinja/values.js';
 
-/** A reader with a position in a text, which advances as it reads. */
+/** Reader of Python literals at a position in a text; reading advances the position. */
 export class PythonReader {
   readonly #text: string;
   readonly #quotes: 'python' | 'unescaped';
@@ -27,7 +27,7 @@ export class PythonReader {
     return this.#at >= this.#text.length;
   }
 
-  /** True if the text continues with `expected`, which is then read. */
+  /** Reads `expected`, and returns true, if the text continues with `expected`. */
   take(expected: string): boolean {
     this.#skipSpace();
     const found = this.#text.startsWith(expected, this.#at);
@@ -41,8 +41,7 @@ export class PythonReader {
   }
 
   /**
-   * Reads a name. It also accepts names of tools with hyphens and dots, which Python does not
-   * allow.
+   * Reads a name. Unlike Python, accepts hyphens and dots, because names of tools may contain them.
    */
   name(): string {
     this.#skipSpace();
@@ -50,8 +49,8 @@ export class PythonReader {
   }
 
   /**
-   * Reads items with commas between them up to the closing bracket; a comma after the last item is
-   * allowed.
+   * Reads items that are separated by commas, up to the closing bracket; a comma after the last
+   * item is allowed.
    */
   items(close: string, read: () => void): void {
     while (!this.take(close)) {
@@ -104,7 +103,8 @@ export class PythonReader {
   }
 
   /**
-   * Reads strings, and joins adjacent ones. Models also write line breaks in quotes of any kind.
+   * Reads adjacent strings and joins them. Accepts line breaks in quotes of any kind, because
+   * models write them.
    */
   #strings(): string {
     let text = '';

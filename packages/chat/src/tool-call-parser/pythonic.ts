@@ -1,4 +1,7 @@
-/** Calls as a Python list: `[f(a=1, b='x'), g()]`, as Llama 3.2, Llama 4 and ToolACE write them. */
+/**
+ * Tool calls as a Python list: `[f(a=1, b='x'), g()]`, as Llama 3.2, Llama 4 and ToolACE write
+ * them.
+ */
 import { dumps } from '../jinja/spelling.js';
 import type { Value } from '../jinja/values.js';
 import { PythonReader } from './python-literal.js';
@@ -8,8 +11,8 @@ const start = '<|python_start|>';
 const end = '<|python_end|>';
 
 /**
- * Parser in which the whole text must be the list, with or without Llama 4's tags; otherwise there
- * is no call. Arguments have names, and their values are literals.
+ * Parser that requires the whole text to be the list, with or without Llama 4's tags; otherwise
+ * there is no call. Arguments have names, and their values are literals.
  */
 export const pythonic: ToolCallParser = {
   markers: [start, end],

@@ -142,7 +142,10 @@ function isCutTag(text: string, at: number, start: string): boolean {
   return at + start.length + (name?.[0].length ?? 0) === text.length;
 }
 
-/** End of a value that is JSON but not text; `cut` if the text ends within it. */
+/**
+ * End of a parameter value that must be JSON; `cut` if the text ends within the value; undefined if
+ * the value may be text, or is not JSON.
+ */
 function jsonEnd(text: string, at: number, types: readonly string[]): number | 'cut' | undefined {
   if (types.length === 0 || types.includes('string')) return undefined;
   const start = skipSpace(text, at);
@@ -152,7 +155,10 @@ function jsonEnd(text: string, at: number, types: readonly string[]): number | '
   return kind === 'ended' && text.startsWith(parameterClose, after) ? after : undefined;
 }
 
-/** Index after the tags that end a call at `at`; undefined if other text is there. */
+/**
+ * Index after the tags that end a call at `at`; `cut` if the text ends within the tags; undefined
+ * if other text is there.
+ */
 function callEnd(
   text: string,
   at: number,

@@ -45,13 +45,14 @@ export function scanCalls(text: string, { isWhole = true, find, read }: Syntax):
   return { pieces, toolCalls, malformed, settled: isWhole ? undefined : settled };
 }
 
-/** True if the text ends at or within a mark that begins at `at`. */
+/** True if the text from `at` on is empty, or only the beginning of the mark. */
 export const isCut = (text: string, at: number, mark: string): boolean =>
   text.length - at < mark.length && mark.startsWith(text.slice(at));
 
 /**
- * The text before, between and after calls, for syntaxes to which white space around a call belongs.
- * The text before the first call keeps its beginning, which may have been sent already.
+ * Joins the text before, between and after calls, for syntaxes in which the white space around a
+ * call belongs to the call. The text before the first call keeps its beginning, which may have been
+ * sent already.
  */
 export const textOutside = ([before = '', ...others]: readonly string[]): string =>
   [before.trimEnd(), ...others.map((piece) => piece.trim())]

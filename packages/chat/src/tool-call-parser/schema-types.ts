@@ -25,7 +25,8 @@ const typeOfKeyword: Readonly<Record<string, string>> = {
 };
 
 /**
- * The schemas of each property of an object, including those from `$ref`, `allOf` and alternatives.
+ * The schemas of each property of an object, including schemas from `$ref`, `allOf` and
+ * alternatives.
  * @param root schema in which `$ref` is resolved
  */
 export function propertiesOf(
@@ -46,11 +47,9 @@ export function propertiesOf(
   return found;
 }
 
-/** Types that any of the schemas allows; empty if they do not restrict types. */
+/** Types that any of the schemas allows; empty if the schemas do not restrict types. */
 export function typesOf(schemas: readonly unknown[], root: Schema): readonly string[] {
-  /**
-   * Types by schema; empty while they are being determined, because a schema may refer to itself.
-   */
+  /** Types by schema; empty while a schema is being read, because a schema may refer to itself. */
   const known = new Map<unknown, readonly string[]>();
   const typesOfOne = (schema: unknown): readonly string[] => {
     if (!isSchema(schema)) return [];
@@ -66,8 +65,8 @@ export function typesOf(schemas: readonly unknown[], root: Schema): readonly str
 }
 
 /**
- * Returns the types that are in all lists. If there are none, no value is valid, and the types of
- * the first list are returned.
+ * Returns the types that are in all lists. If no type is in all lists, no value is valid, and the
+ * types of the first list are returned.
  */
 function inAll(lists: readonly (readonly string[])[]): readonly string[] {
   const [first = [], ...others] = lists;
@@ -75,7 +74,7 @@ function inAll(lists: readonly (readonly string[])[]): readonly string[] {
   return common.length > 0 ? common : first;
 }
 
-/** Schemas that a value must satisfy in addition to the given one. */
+/** Schemas that a value must satisfy in addition to the given schema. */
 function required({ $ref: reference, allOf }: Schema, root: Schema): readonly unknown[] {
   const parts: readonly unknown[] = Array.isArray(allOf) ? allOf : [];
   return typeof reference === 'string' ? [pointed(root, reference), ...parts] : parts;
@@ -104,7 +103,7 @@ function typeOfValue(value: unknown): string {
   return Number.isInteger(value) ? 'integer' : typeof value;
 }
 
-/** Resolves `#`, and JSON pointers after it. */
+/** Resolves `#`, and `#` followed by a JSON pointer. */
 function pointed(root: Schema, reference: string): unknown {
   if (!reference.startsWith('#')) return undefined;
   return reference

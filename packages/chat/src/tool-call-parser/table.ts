@@ -1,4 +1,3 @@
-/** Tool-call parsers by their names in the configuration (`tool_call_parser`), which are vLLM's. */
 import { functionGemma, gemma4 } from './gemma.js';
 import { hermes } from './hermes.js';
 import { lfm2 } from './lfm2.js';
@@ -9,7 +8,9 @@ import { pythonic } from './pythonic.js';
 import { qwen3Coder } from './qwen3-coder.js';
 import type { ToolCallParser } from './types.js';
 
-/** Parsers of tool calls by their name in configurations. */
+/**
+ * Tool-call parsers by their name in the configuration (`tool_call_parser`), which is vLLM's name.
+ */
 export const toolCallParsers = {
   functiongemma: functionGemma,
   gemma4,

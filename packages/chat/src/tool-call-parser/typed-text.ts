@@ -1,4 +1,4 @@
-/** Values of arguments that a syntax writes as plain text, by the types of the schema. */
+/** Converts arguments that a syntax writes as plain text to values of the types in the schema. */
 import { valueOfJson } from '../jinja/from-json.js';
 import { Float, isDict, isList, numeric, type Value } from '../jinja/values.js';
 import { PythonReader } from './python-literal.js';

@@ -1,4 +1,3 @@
-/** Parsers of tool calls. */
 import type { ToolDefinition } from '@trinity-rft/core';
 
 /** A call as the model wrote it. */
@@ -14,7 +13,7 @@ export interface ToolCallParse {
   readonly toolCalls: readonly ParsedToolCall[];
   /** Number of calls that could not be parsed; most parsers leave such calls in the text. */
   readonly malformed: number;
-  /** Index in an unfinished text up to which further text changes nothing. */
+  /** Index up to which an unfinished text is final: later text cannot change how it is parsed. */
   readonly settled?: number;
 }
 
@@ -25,7 +24,7 @@ interface ParseOptions {
    */
   readonly tools?: readonly ToolDefinition[];
   /**
-   * False for a text that is still being sampled: only finds calls that no further text can change.
+   * False for a text that is still being sampled: only finds calls that later text cannot change.
    * @default true
    */
   readonly isWhole?: boolean;
@@ -37,8 +36,8 @@ export interface ToolCallParser {
    */
   readonly markers: readonly string[];
   /**
-   * Matches places where a call may begin without a marker: text from there on is only final at the
-   * end.
+   * Matches places where a call may begin without a marker: text from there on is not final until
+   * the response ends.
    */
   readonly unmarked?: RegExp;
   /**

@@ -1,4 +1,4 @@
-/** Replaces old names of keys with the current ones. */
+/** Replaces old names of keys with the current names. */
 import {
   keyAliases,
   keysInOtherSections,

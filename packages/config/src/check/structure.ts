@@ -37,7 +37,7 @@ export interface CheckedTree {
 }
 
 /**
- * Maximum number of passes. A further pass is needed because removing a key can reveal other
+ * Maximum number of passes. There is more than one pass because removing a key can reveal other
  * problems.
  */
 const maxRounds = 8;
@@ -61,7 +61,7 @@ export function checkStructure(root: MapNode, schema: z.ZodType): CheckedTree {
 
 /**
  * Drops empty sections and lists, which have the same meaning as unset ones. If text is expected,
- * replaces a number by its text in the file, as for `name: 1.10`.
+ * replaces a number with its text in the file, as for `name: 1.10`.
  */
 function dropEmpty(node: Node, schema: z.ZodType | undefined): Node {
   if (schema === undefined) return node;
@@ -143,8 +143,8 @@ function hint(node: Node, schema: z.ZodType | undefined): string {
 }
 
 /**
- * Maximum number of unknown keys of a section that get separate messages. Further keys are only
- * counted.
+ * Maximum number of unknown keys of a section that get separate messages. Keys beyond this number
+ * are only counted.
  */
 const maxUnknown = 100;
 

@@ -1,11 +1,11 @@
-/** Lists the files that a stage writes. */
 import { relative } from 'node:path';
 import type { StageConfig } from '../resolve/base/resolved.js';
 import type { SinkName } from '../schema/runtime.js';
 import type { StepPlan } from './steps.js';
 
 /**
- * Returns paths relative to the stage's folder. `global_step_<n>/` is a Hugging Face model folder.
+ * Returns the paths of the files that a stage writes, relative to the stage's folder.
+ * `global_step_<n>/` is a Hugging Face model folder.
  */
 export function planFiles(stage: StageConfig, steps: StepPlan): readonly string[] {
   const { mode, part, buffer, monitor, stageName } = stage;

@@ -25,7 +25,7 @@ const sizes = [24, 48, 80] as const;
 export const cachedTokens = 65_536;
 /** Memory that CUDA and fragmentation take in addition, for TuFT and for vLLM, in GB. */
 const [context, vllmContext] = [1.5, 2];
-/** Share of a GPU that can be used. */
+/** Share of a GPU's memory that can be used. */
 const usable = 0.95;
 
 /**

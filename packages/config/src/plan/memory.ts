@@ -13,12 +13,12 @@ import {
 import type { LoraConfig, StageConfig } from '../resolve/base/resolved.js';
 import { runsRemotely } from './tinker-server.js';
 
-/** Sizes in MiB. */
+/** Sizes in MiB, except `parameters`. */
 export interface MemoryPlan {
   /** Number of parameters of the model. */
   readonly parameters: number;
   readonly weights: number;
-  /** Copies of weights: those that are published for sampling, and the frozen reference. */
+  /** Copies of the weights: the weights published for sampling, and the frozen reference. */
   readonly copies: number;
   readonly gradients: number;
   /** First and second moment of AdamW. */
@@ -28,7 +28,7 @@ export interface MemoryPlan {
    * graph returns.
    */
   readonly activations: number;
-  /** Weights, gradients and moments of the critic, if the algorithm has one. */
+  /** Weights, gradients and moments of the critic, if the algorithm has a critic. */
   readonly critic: number;
   /** Keys and values of all rollouts in flight at the maximum length, within the budget. */
   readonly keyValueCache: number;
@@ -135,8 +135,8 @@ function trainingParts(
   const reference = referenceLogprobs ? base : 0;
   const trained = adapter ?? base;
   return {
-    // With an adapter, the weights below it do not change and are the reference. The merged weights
-    // exist twice while new ones are written and samplers still use the old ones.
+    // With an adapter, the base weights do not change and are the reference. The merged weights
+    // exist twice while new weights are written and samplers still use the old weights.
     copies: adapter === undefined ? published + reference : 2 * base,
     gradients: trained,
     moments: 2 * trained,

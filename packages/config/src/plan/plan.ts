@@ -63,7 +63,9 @@ export interface StagePlan {
   /** Unit of the rows of a train batch. */
   readonly rowWord: TrainBatchConfig['unit'] | 'answers' | 'texts' | 'pairs';
   readonly model: string;
-  /** Tinker server that the operating-system process uses; undefined if it uses none. */
+  /**
+   * Tinker server that the operating-system process uses; undefined if the process uses no server.
+   */
   readonly tinker: TinkerServerPlan | undefined;
   /** Text that names the external model that answers instead of the trained model. */
   readonly external: string | undefined;

@@ -1,8 +1,7 @@
-/** Renders a plan as text. */
 import { cachedTokens } from './gpu.js';
 import type { RunPlan, StagePlan } from './plan.js';
 
-/** Returns the lines of a plan, without a newline at the end. */
+/** Renders a plan as text, without a newline at the end. */
 export function renderPlan(plan: RunPlan): string {
   const { stages } = plan;
   return [
@@ -78,7 +77,7 @@ function processRows({ processes: { commands, database } }: StagePlan): readonly
   return [...meets, ['processes', first], ...named.map((line) => ['', line] as const)];
 }
 
-/** Rows of task pipelines. The decisions of a model are unknown before the run. */
+/** Rows of task pipelines. Counts are upper bounds if a model must still decide. */
 const pipelineRows = ({ pipelines }: StagePlan): readonly Row[] =>
   pipelines.map(({ taskset, kept, read, dropped, isBound }) => [
     'tasks',

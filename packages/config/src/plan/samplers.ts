@@ -10,7 +10,7 @@ import { addressOptions, quoted, servedModel } from './shell.js';
 
 export interface PlannedServer {
   readonly url: string;
-  /** Requirement for starting the server, as the rest of a sentence; may be empty. */
+  /** Remark in parentheses that follows the URL in the plan; may be empty. */
   readonly note: string;
   readonly command: string;
 }
@@ -42,13 +42,13 @@ interface Sampling {
 type Planner = (sampling: Sampling) => Program;
 
 /**
- * Returns the environment variable with which a server allows more tokens than the model has
- * positions.
+ * Returns the environment variable that makes a server allow `length` tokens, if the model has
+ * fewer positions.
  */
 const longer = (variable: string, length: number, { model }: StageConfig, disk: Disk) =>
   length > positionsOf(model, disk) ? [`${variable}=1`] : [];
 
-/** Returns the number of positions of the model, or Infinity if it is unknown. */
+/** Returns the number of positions of the model, or Infinity if the number is unknown. */
 const positionsOf = (model: ModelConfig, disk: Disk): number =>
   shapeIn(model, disk)?.maxPositions ?? Infinity;
 
@@ -69,8 +69,8 @@ const adaptedLayers = (model: ModelConfig, disk: Disk): readonly string[] => [
 
 const vllm: Planner = ({ stage, sampler, disk }) => {
   const { model } = stage;
-  // One more than the longest text, because vLLM scores a text only if it may generate a token
-  // after it.
+  // One token more than the longest text, because vLLM scores a text only if there is room to
+  // generate a token after the text.
   const length = model.maxModelLen + 1;
   const rank = adapterRank(stage);
   const lora = rank === undefined ? undefined : adapterOptions(rank, adaptedLayers(model, disk));

@@ -16,13 +16,16 @@ export interface StepPlan {
   readonly tasksPerExploreStep: number;
   readonly mostTasksPerExploreStep: number;
   readonly runsPerTask: number;
-  /** Number of experiences if each rollout gives one. Workflows with several turns give more. */
+  /**
+   * Number of experiences if each rollout makes one experience. Workflows with several turns make
+   * more.
+   */
   readonly experiencesPerExploreStep: number;
   readonly trainBatchSize: number;
   readonly trainBatchUnit: TrainBatchConfig['unit'];
   /**
-   * Number of train steps if every rollout succeeds; undefined if it depends on the number of model
-   * calls.
+   * Number of train steps if every rollout succeeds; undefined if the number of model calls
+   * decides.
    */
   readonly trainStepsPerExploreStep: number | undefined;
   readonly trainSteps: number | undefined;
@@ -32,7 +35,7 @@ export interface StepPlan {
   readonly syncs: number | undefined;
   /**
    * Maximum lag of the sampling weights in explore steps; undefined if only the capacity of the
-   * experience buffer limits it.
+   * experience buffer limits the lag.
    */
   readonly maxStaleness: number | undefined;
   readonly evaluations: number | undefined;
@@ -40,7 +43,10 @@ export interface StepPlan {
   readonly checkpoints: number | undefined;
 }
 
-/** Numbers of rows by the name of their set. Evaluation sets have the name `eval/NAME`. */
+/**
+ * Numbers of rows by the name of the task set or data set. Evaluation sets have the name
+ * `eval/NAME`.
+ */
 type Counts = Readonly<Record<string, number>>;
 
 export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
@@ -164,8 +170,8 @@ function countTrainSteps(
 }
 
 /**
- * Returns the number of weight updates. This is one per interval of explore steps after the offset.
- * In the styles in which the trainer decides, it is at most one per interval of train steps.
+ * Returns the number of weight updates: one per interval of explore steps after the offset. In the
+ * styles in which the trainer decides, at most one per interval of train steps.
  */
 function countSyncs(
   { mode, synchronizer }: StageConfig,
@@ -192,8 +198,8 @@ function countEvaluations(
 }
 
 /**
- * Returns the number of checkpoints that are kept. One is written every `saveInterval` steps, and
- * one at the end.
+ * Returns the number of checkpoints that are kept. A checkpoint is written every `saveInterval`
+ * steps, and at the end.
  */
 function countCheckpoints(
   { mode, trainer }: StageConfig,

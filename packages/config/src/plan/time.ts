@@ -10,7 +10,7 @@ import { countParameters } from './memory.js';
 import { countWork, type StepPlan } from './steps.js';
 import { runsRemotely } from './tinker-server.js';
 
-/** Times in seconds. */
+/** Times in seconds on `cores` CPU cores. */
 export interface TimePlan {
   readonly sampling: number;
   readonly training: number;

@@ -1,4 +1,4 @@
-/** Plans the server of `model.tinker`, and the commands that start it. */
+/** Plans the server of `model.tinker`, and the commands that start the server. */
 import { join } from 'node:path';
 import { diskAt } from '../resolve/base/disk.js';
 import type { StageConfig } from '../resolve/base/resolved.js';
@@ -7,16 +7,16 @@ import { addressOptions, quoted, servedModel } from './shell.js';
 export interface TinkerServerPlan {
   /** Address of the server; undefined for hosted Tinker. */
   readonly url: string | undefined;
-  /** Program to start at that address. */
+  /** Program to start at the address. */
   readonly program: 'TuFT' | 'SkyRL';
   /**
-   * Text that follows "is started with" in the plan, such as that the model folder must be copied to
-   * the server; may be empty.
+   * Text that follows "is started with" in the plan, such as that the model folder must be copied
+   * to the server; may be empty.
    */
   readonly note: string;
   /** Shell lines that write the files of {@link command}. */
   readonly files: readonly string[];
-  /** Command that starts the server; undefined if it need not be started. */
+  /** Command that starts the server; undefined if the server need not be started. */
   readonly command: string | undefined;
 }
 
@@ -62,8 +62,8 @@ function halfPrecisionNote({ model: { isLocal, modelPath } }: StageConfig): stri
 }
 
 /**
- * Returns the lines that write the files, and the command. The configuration is JSON, which is
- * valid YAML. The shell inserts the key and the folder.
+ * Returns the lines that write the files, and the command. The configuration of TuFT is JSON, which
+ * is valid YAML. The shell inserts the key and the folder.
  */
 function tuftCommands({ model }: StageConfig, address: string) {
   const { tinker } = model;

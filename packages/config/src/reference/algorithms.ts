@@ -32,7 +32,7 @@ export interface PartReference extends PartDoc {
   readonly key: PartKey;
   readonly name: string;
   readonly args: readonly ArgReference[];
-  /** Texts of requirements in addition to log-probabilities, rewards and masks. */
+  /** Inputs that the part needs besides log-probabilities, rewards and masks, as text. */
   readonly needs: readonly string[];
 }
 

@@ -71,7 +71,7 @@ export function argConditions(
 }
 
 /**
- * Creates the schema of a condition. It is not an object literal, because linters treat an object
+ * Creates an if-then schema. The schema is not an object literal, because linters treat an object
  * with the key `then` as a promise.
  */
 const implies = (condition: JsonSchema, consequence: JsonSchema): JsonSchema =>

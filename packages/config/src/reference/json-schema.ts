@@ -11,7 +11,7 @@ import { statusesOf, type KeyStatus } from '../schema/status.js';
 export type JsonSchema = { [key: string]: unknown };
 
 export interface JsonSchemaOptions {
-  /** Algorithms and parts that the file may name. @default the built-in ones */
+  /** Algorithms and parts that the file may name. @default the built-in tables */
   readonly algorithms?: AlgorithmTables;
   /** Engines that the file may choose. */
   readonly engines: EngineFactsTable;
@@ -129,7 +129,7 @@ function addAlias(root: JsonSchema, section: readonly string[], from: string, to
       : { ...known, description: `Another name of ${to}.` };
 }
 
-/** Returns the schema of an item, which the file may have instead of the list. */
+/** Returns the schema of a list's item, because the file may contain one item instead of a list. */
 function single(schema: JsonSchema): readonly JsonSchema[] {
   return schema['items'] === undefined ? [] : [schema['items'] as JsonSchema];
 }

@@ -35,15 +35,15 @@ export function deriveExplorer(
 }
 
 /**
- * Minimum default concurrency. It fills the engine's batches in an evaluation, even if explore
- * steps are small.
+ * Minimum default concurrency. With this minimum, evaluations fill the engine's batches even if
+ * explore steps are small.
  */
 const leastConcurrency = 64;
 
 /**
  * Returns the maximum number of rollouts in flight. The default is the rollouts of a whole step,
- * but at least {@link leastConcurrency}. A runner of Trinity-RFT handles one task with all its
- * repeats.
+ * but at least {@link leastConcurrency}. The file may set a number of runners, each of which
+ * handles one task with all its rollouts.
  */
 function deriveConcurrency(
   context: StageContext,

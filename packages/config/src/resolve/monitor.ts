@@ -1,6 +1,6 @@
 /**
- * Resolves the arguments of the tracking services. They are flat for one service, and keyed by name
- * for several.
+ * Resolves the arguments of the tracking services. For several services, the file groups the
+ * arguments by the name of the service.
  */
 import type { MonitorArgs } from './base/resolved.js';
 import type { StageContext } from './base/context.js';

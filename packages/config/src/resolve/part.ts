@@ -31,7 +31,7 @@ export function asPart(context: StageContext, needs: PartNeeds): StageContext {
 
 /**
  * Derives the size of an explore step from the size of a train step, because files of Trinity-RFT
- * for trainers only set the latter.
+ * for trainers only set the size of a train step.
  */
 function withBatchSize(context: StageContext, { algorithm }: PartNeeds): StageContext {
   const { buffer } = context.input;
@@ -74,7 +74,7 @@ const runDatabase = 'run.db';
 export function deriveRunStore(context: StageContext, jobDirectory: string): string {
   const { path } = context.input.buffer.trainer_input.experience_buffer;
   const own = join(jobDirectory, runDatabase);
-  // This also applies if the command line, not the file, sets the part of the process.
+  // A PostgreSQL address is used even if the command line, and not the file, sets the part.
   if (isPostgres(path)) return path;
   if (context.part === undefined || path === null) return own;
   return sqlitePath(context, [...bufferKey, 'path'], path) ?? own;

@@ -13,8 +13,8 @@ interface Cut {
 }
 
 /**
- * Checks the settings of rollouts. Does not check those of evaluation, whose samples are not
- * trained on.
+ * Checks the settings of rollouts. Does not check the settings of evaluations, because their
+ * samples are not trained on.
  */
 export function checkDistribution(
   context: StageContext,
@@ -73,7 +73,7 @@ function samplingCuts(
   return cuts;
 }
 
-/** Returns the settings that exclude tokens from a part of an answer. */
+/** Returns the settings that exclude tokens from a part of a response. */
 function answerCuts(context: StageContext, model: RolloutModelConfig): readonly Cut[] {
   const cuts: Cut[] = [];
   if (model.minResponseTokens > 0)

@@ -43,8 +43,8 @@ function sayUnused(context: StageContext, { syncStyle }: SynchronizerConfig): vo
 }
 
 /**
- * Checks the staleness bound. In the style `fixed`, only the interval and the offset determine how
- * far the explorer is ahead.
+ * Checks the staleness bound. In the style `fixed`, only the interval and the offset determine the
+ * explorer's lead.
  */
 function checkBound(context: StageContext, config: SynchronizerConfig): void {
   const { syncStyle, explorerSyncInterval, syncOffset, maxStaleness } = config;

@@ -149,7 +149,7 @@ export type PartKey = (typeof partKeys)[number];
 const argsOf = (key: PartKey) =>
   maybe(dict(), `Arguments of ${key}; those left out keep their defaults.`, derived);
 
-/** Schema of the section, which accepts the names in the tables. */
+/** Creates the schema of the section. The schema accepts the names in the tables. */
 export const algorithmSection = (tables: AlgorithmTables) =>
   section(
     {

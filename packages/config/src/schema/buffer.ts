@@ -183,7 +183,9 @@ const experienceBufferShape = {
 
 export const experienceBuffer = z.strictObject(experienceBufferShape);
 
-/** Schema of an auxiliary buffer. Unlike the experience buffer, it sets the schema of its rows. */
+/**
+ * Schema of an auxiliary buffer. Unlike for the experience buffer, the file can set `schema_type`.
+ */
 const auxiliaryBuffer = z.strictObject({
   ...experienceBufferShape,
   schema_type: maybe(

@@ -12,7 +12,7 @@ export const defaultEngineName = (engines: EngineFactsTable): string =>
 
 type Names = [string, ...string[]];
 
-/** Returns the names for which the table has no engine. */
+/** Returns the names that have no engine in the table. */
 const missing = (engines: EngineFactsTable, names: readonly string[]): readonly string[] =>
   names.filter((name) => !Object.hasOwn(engines, name));
 
@@ -68,6 +68,6 @@ const withoutOwnSection = (engines: EngineFactsTable): EngineFactsTable =>
     ),
   );
 
-/** Converts names to lower case, and replaces those that begin with `vllm` with `vllm`. */
+/** Converts names to lower case, and shortens names that begin with `vllm` to `vllm`. */
 const normalized = (value: unknown): unknown =>
   typeof value === 'string' ? value.toLowerCase().replace(/^vllm.*/, 'vllm') : value;

@@ -1,8 +1,8 @@
 /**
- * Keys and sections of the schema. A key states its type, default and description. Its effects
- * state if it is ignored or not supported, and define its name and value in the resolved
- * configuration. Without effects, the resolved name is in camelCase. The value is unchanged, except
- * that undefined replaces null.
+ * Keys and sections of the schema. A key states its type, default and description. The effects of a
+ * key state if the key is ignored or not supported, and define the key's name and value in the
+ * resolved configuration. Without effects, the resolved name is in camelCase. The value is
+ * unchanged, except that undefined replaces null.
  */
 import { z } from 'zod';
 
@@ -12,11 +12,12 @@ import { z } from 'zod';
  */
 export type KeyStatusName = 'notSupported' | 'ignored';
 
-/**
- * Options of a status. `values` are the values that the status applies to. @default all values
- * except those in `except`, or all except the default of the key
- */
+/** Options of a status. */
 export interface StatusOptions<V = unknown> {
+  /**
+   * Values that the status applies to. @default all values except those in `except`, or all except
+   * the default of the key
+   */
   readonly values?: readonly V[];
   /** Values that the status does not apply to. */
   readonly except?: readonly unknown[];
@@ -31,7 +32,7 @@ export interface StatusEffect extends StatusOptions {
 }
 
 /**
- * Effect of a key. `In` is the type of the key's value in YAML, which is null if the key is not
+ * Effect of a key. `In` is the type of the key's value in YAML. The value is null if the key is not
  * set.
  */
 export type Effect<In = never> =
@@ -83,7 +84,7 @@ export const derived = { hides: true } as const;
  */
 export const unused = { hides: true } as const;
 
-/** Marks a short form, which is replaced by the full key before the file is checked. */
+/** Marks a short form, which is replaced with the full key before the file is checked. */
 export const shorthand = { hides: true, shorthand: true } as const;
 
 /** Gives the resolved key another name, and the value that `convert` returns. */
@@ -111,7 +112,7 @@ export const zeroIsNone = (value: number | null): number | undefined =>
 export const emptyIsNone = (value: string): string | undefined =>
   value === '' ? undefined : value;
 
-/** Marks the type of an effect. `H` is true if the key is not in `Resolved`. */
+/** Mark in the type of an effect. `H` is true if the effect hides the key from `Resolved`. */
 export interface Hides<H extends boolean> {
   readonly hides: H;
 }

@@ -56,7 +56,7 @@ export function schemaAt(root: z.ZodType, path: KeyPath): z.ZodType | undefined 
   return schema;
 }
 
-/** Returns the keys of a section. Returns none for anything else. */
+/** Returns the keys of a section; an empty list for other schemas. */
 export function keysOf(schema: z.ZodType | undefined): readonly string[] {
   if (schema === undefined) return [];
   return Object.keys(defOf(coreOf(schema)).shape ?? {});
@@ -84,7 +84,7 @@ export function choicesOf(schema: z.ZodType | undefined): readonly string[] {
 
 /**
  * Returns the kind of a value: `section`, `list`, a single `value`, or `anything` if the schema
- * does not restrict it.
+ * does not restrict the value.
  */
 export function kindOf(schema: z.ZodType | undefined): 'section' | 'list' | 'value' | 'anything' {
   const type = schema === undefined ? 'unknown' : defOf(coreOf(schema)).type;

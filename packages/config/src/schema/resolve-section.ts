@@ -69,7 +69,8 @@ const camelCase = (name: string): string =>
   name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
 /**
- * Returns the values of a section in the resolved configuration. @param values the parsed section
+ * Returns the values of a section in the resolved configuration.
+ * @param values the parsed section
  */
 export function resolveSection<S extends z.ZodType>(schema: S, values: z.output<S>): Resolved<S> {
   const { shape } = coreOf(schema) as z.ZodObject<Readonly<Record<string, z.ZodType>>>;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 
 /**
- * Descriptions of expected values for messages, and further names of enumerations for the JSON
+ * Descriptions of expected values for messages, and additional names of enumerations for the JSON
  * Schema.
  */
 export const expectations = z.registry<{ text: string; aliases?: readonly string[] }>();

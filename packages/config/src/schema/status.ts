@@ -12,7 +12,7 @@ export interface KeyStatus {
   /** Path in a stage after merging it with the top level; `*` stands for any index or name. */
   readonly path: string;
   readonly status: KeyStatusName;
-  /** Values that the status applies to. @default all but the default value */
+  /** Values that the status applies to. @default all values except the default */
   readonly values?: readonly unknown[];
   /**
    * Values that the status does not apply to. Intended for keys without a default in the schema.

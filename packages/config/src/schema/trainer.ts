@@ -1,4 +1,4 @@
-/** The `trainer` section, with the critic under verl's name for it. */
+/** The `trainer` section, with the critic at the path that verl uses. */
 import { z } from 'zod';
 import { optimizerValues } from './algorithm.js';
 import { trainerType, type EngineFactsTable } from './engines.js';

@@ -19,7 +19,9 @@ export interface Argument {
   readonly quoted: boolean;
 }
 
-/** A problem inside one string. The message is empty if the cause has already been reported. */
+/**
+ * Error for a problem in one string. The message is empty if the cause has already been reported.
+ */
 export class ExpressionProblem extends ConfigError {}
 
 /** Returns true if a string needs {@link parseExpression}. */
@@ -32,7 +34,10 @@ export function hasInterpolation(text: string): boolean {
  */
 const maxDepth = 16;
 
-/** Splits a string into parts. `\${` stands for a literal `${`. @throws ExpressionProblem */
+/**
+ * Splits a string into parts. `\${` stands for a literal `${`.
+ * @throws ExpressionProblem
+ */
 export function parseExpression(text: string, depth = 0): Expression {
   if (depth > maxDepth)
     throw new ExpressionProblem(

@@ -48,7 +48,7 @@ const maxMade = 1_000_000;
 
 const resolverNames = ['oc.env', 'oc.decode', 'oc.select', 'oc.create'];
 
-/** Resolves all interpolations. Reports and removes invalid ones. */
+/** Resolves all interpolations. Reports and removes invalid values. */
 export function interpolate(root: MapNode, context: InterpolationContext): InterpolatedTree {
   const interpolator = new Interpolator(root, context);
   const resolved = interpolator.resolve(root);
@@ -59,7 +59,7 @@ export function interpolate(root: MapNode, context: InterpolationContext): Inter
   };
 }
 
-/** The value of an expression; `secret` is true if it must not be shown. */
+/** The value of an expression; `secret` is true if the value must not be shown. */
 interface Found {
   readonly value: Node | Scalar;
   readonly secret: boolean;
@@ -71,10 +71,7 @@ class Interpolator {
   readonly #root: MapNode;
   readonly #context: InterpolationContext;
   readonly #done = new Map<Node, Node | undefined>();
-  /**
-   * Nodes that are being resolved, outermost first. Reaching one of them again means that there is
-   * a cycle.
-   */
+  /** Nodes that are being resolved, outermost first. A node that is reached again shows a cycle. */
   readonly #open: Node[] = [];
   #made = 0;
 
@@ -84,7 +81,8 @@ class Interpolator {
   }
 
   /**
-   * Returns the node without interpolations. Reports an invalid value, and then returns undefined.
+   * Returns the node with its interpolations resolved. Reports an invalid value, and then returns
+   * undefined.
    */
   resolve(node: Node): Node | undefined {
     if (this.#done.has(node)) return this.#done.get(node);
@@ -195,7 +193,7 @@ class Interpolator {
     return found.value === 'null' && !fallback.quoted ? { value: null, secret: false } : found;
   }
 
-  /** Parses text as YAML, which may be a number, a boolean, a list or a section. */
+  /** Parses text as YAML: a number, a boolean, a list or a section. */
   #decode(argument: Argument, owner: Node): Found {
     const { value, secret } = this.#fallback(argument, owner);
     if (value === null) return { value, secret };
@@ -238,7 +236,7 @@ class Interpolator {
 
   /**
    * Returns the absolute path of a reference. `a.b[0]` starts at the root, and `.b` at the section
-   * of the owner. Each further dot goes one level up.
+   * of the owner. Each additional leading dot goes one level up.
    */
   #absolute(text: string, owner: Node): KeyPath {
     const dots = /^\.*/.exec(text)?.[0].length ?? 0;
@@ -294,10 +292,7 @@ class Interpolator {
   }
 }
 
-/**
- * Checks that a text has no NUL character, at which the operating system would truncate names and
- * texts.
- */
+/** Checks that a text has no NUL character, where the operating system would truncate strings. */
 function assertNoNul(value: Node | Scalar): void {
   if (typeof value === 'string' && value.includes('\0'))
     throw new ExpressionProblem('The text holds a NUL character (\\0). Remove it.');

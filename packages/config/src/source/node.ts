@@ -8,7 +8,7 @@ export type Scalar = string | number | boolean | null;
 
 interface NodeBase {
   readonly at: SourcePosition;
-  /** Path in the file. It does not change when a stage is merged with the top level. */
+  /** Path in the file, which does not change when a stage is merged with the top level. */
   readonly path: KeyPath;
 }
 
@@ -61,7 +61,7 @@ export type TextNode = ScalarNode & { readonly value: string };
 export const isText = (node: Node): node is TextNode =>
   node.kind === 'scalar' && typeof node.value === 'string';
 
-/** Returns the texts directly below one of the keys, anywhere in the tree. */
+/** Returns the text values of `keys`, anywhere in the tree. */
 export function textsUnder(node: Node, keys: ReadonlySet<string>): readonly TextNode[] {
   if (node.kind === 'list') return node.items.flatMap((item) => textsUnder(item, keys));
   if (node.kind === 'scalar') return [];
@@ -77,7 +77,7 @@ export function childOf(node: Node, part: string | number): Node | undefined {
   return undefined;
 }
 
-/** Returns the node at a path, or undefined if the file does not set it. */
+/** Returns the node at a path, or undefined if the file has no value there. */
 export function nodeAt(root: Node, path: KeyPath): Node | undefined {
   let node: Node | undefined = root;
   for (const part of path) node = node === undefined ? undefined : childOf(node, part);
@@ -165,7 +165,7 @@ export function merge(base: Node, over: Node, keep: 'base' | 'over' = 'over'): N
   return { ...base, at: keep === 'base' ? base.at : over.at, entries };
 }
 
-/** Copies a subtree to another path. All its values get the position `at`. */
+/** Copies a subtree to another path. All copied values get the position `at`. */
 export function transplant(node: Node, path: KeyPath, at: SourcePosition): Node {
   if (node.kind === 'scalar') return { ...node, path, at };
   if (node.kind === 'list')

@@ -98,8 +98,8 @@ function readDocument(text: string, lineCounter: LineCounter) {
       prettyErrors: false,
       merge: true,
       stringKeys: false,
-      // Off, because the library compares each key with every other key. The reader below finds
-      // duplicates.
+      // Disabled, because the library compares each key with every other key. The reader below
+      // finds duplicates.
       uniqueKeys: false,
     });
   } catch (error) {

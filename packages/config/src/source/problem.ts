@@ -40,11 +40,11 @@ export interface ProblemReport extends SourcePosition {
   readonly path: string;
   /** The mistake. */
   readonly message: string;
-  /** The remedy in one or more sentences; empty if the message includes it. */
+  /** The remedy in one or more sentences; empty if the message includes the remedy. */
   readonly fix: string;
 }
 
-/** Words with which advice begins in messages. */
+/** First words of advice in messages. */
 const advice =
   'Add|Ask|Build|Change|Check|Choose|Clear|Close|Copy|Create|Declare|Delete|Did you mean|Drop|Either|End|Expected|Export|Fix|Give|Install|Keep|Lower|Move|Name|Open|Pass|Put|Quote|Raise|Relative paths|Remove|Rename|Replace|Restore|Run|Sample|Save|Set|Shorten|Start|Train|Use|Wait|Write';
 const fixes = [
@@ -87,8 +87,8 @@ export function configError(problems: readonly ConfigProblem[]): ConfigError {
 }
 
 /**
- * Returns the problems in an error that `configError` has created. Returns none for any other
- * error.
+ * Returns the problems in an error that `configError` has created. Returns an empty list for other
+ * errors.
  */
 export function problemsOf(error: unknown): readonly ConfigProblem[] {
   if (!(error instanceof ConfigError)) return [];

@@ -1,8 +1,8 @@
-/** The answering side of a link. It executes the methods that calls name, and sends the replies. */
+/** The answering side of a link. It executes the called methods and sends the replies. */
 import type { MessagePort, Transferable } from 'node:worker_threads';
 import type { CallerMessages, CallMessage, MethodTable, Reply, ResultOf } from './protocol.js';
 
-/** Context of a call, for the method that answers it. */
+/** Tells the method that answers a call about cancellation, and forwards progress to the caller. */
 export interface CallContext {
   /**
    * Calls `listener` once if the caller stops waiting. A later listener replaces an earlier one.
@@ -12,7 +12,7 @@ export interface CallContext {
   progress(value: unknown): void;
 }
 
-/** The functions behind a table of methods. */
+/** Implementations of the methods of a table. */
 export type Handlers<M extends MethodTable<keyof M>> = {
   readonly [K in keyof M]: (
     input: Parameters<M[K]>[0],
@@ -21,9 +21,12 @@ export type Handlers<M extends MethodTable<keyof M>> = {
 };
 
 export interface AnswerOptions {
-  /** Converts an error to plain data; `LinkOptions.toError` is its counterpart. */
+  /** Converts an error to plain data, which the caller's `LinkOptions.toError` converts back. */
   readonly toRecord: (error: unknown) => unknown;
-  /** Buffers and ports in a result that are transferred instead of copied. @default everything is copied */
+  /**
+   * Returns the buffers and ports in a result that are transferred instead of copied.
+   * @default everything is copied
+   */
   readonly transfer?: (result: unknown) => readonly Transferable[];
 }
 
@@ -36,8 +39,9 @@ interface OpenCall extends CallContext {
  * immediately. Calls wait until `open` has resolved. If `open` fails, every call rejects with the
  * reason.
  *
- * Results that are ready when all calls of a message have been handled are sent together; results
- * that become ready later are sent at the end of that iteration of the event loop.
+ * Results that are ready when all calls of a message have been handled are sent together. Results
+ * that become ready later are sent at the end of the iteration of the event loop in which they
+ * become ready.
  */
 export function answerCalls<M extends MethodTable<keyof M>>(
   port: MessagePort,

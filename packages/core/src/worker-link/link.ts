@@ -8,7 +8,7 @@ import {
 import type { CallerMessages, MethodTable, Reply, ResultOf } from './protocol.js';
 
 export interface LinkOptions {
-  /** Converts the record of an error of the other side back into an error. */
+  /** Converts an error that the other side sent as a record back to an Error. */
   readonly toError: (record: never) => Error;
   /**
    * `always`: an open link keeps the operating-system process alive. `while-waiting`: the link does
@@ -23,7 +23,7 @@ export interface LinkOptions {
    */
   readonly batch?: boolean;
   /**
-   * Thread of the other side. It keeps the operating-system process alive while the port does.
+   * Thread at the other end. Keeps the operating-system process alive whenever the port does.
    * @default no thread
    */
   readonly worker?: Pick<Worker, 'ref' | 'unref'>;
@@ -129,7 +129,7 @@ export class Link<M extends MethodTable<keyof M>> {
   }
 
   /**
-   * Closes the link: rejects pending calls with `pending` and later ones with `later`. Resolves
+   * Closes the link: rejects pending calls with `pending` and later calls with `later`. Resolves
    * when `LinkOptions.terminate`, if set, has resolved.
    */
   async close(pending: Error, later = pending): Promise<void> {
@@ -147,15 +147,15 @@ export class Link<M extends MethodTable<keyof M>> {
 
   #take(id: number): Pending | undefined {
     const call = this.#pending.get(id);
-    // A closed link has no calls left here, so it keeps the process alive until its thread has
+    // `close` has removed all calls, so a closed link keeps the process alive until its thread has
     // ended.
     if (this.#pending.delete(id) && this.#pending.size === 0) this.#hold(false);
     return call;
   }
 
   /**
-   * Holds the worker as well as the port. The port of a dying thread closes first. If only the port
-   * kept the process alive, the process would exit before the thread's exit is reported.
+   * Refs or unrefs the worker as well as the port. The port of a dying thread closes first. If only
+   * the port kept the process alive, the process would exit before the thread's exit is reported.
    */
   #hold(isWaiting: boolean): void {
     if (this.#options.keepAlive !== 'while-waiting') return;

@@ -1,4 +1,4 @@
-/** Methods that two threads offer each other, and the messages that carry their calls. */
+/** Types of the methods that a thread offers, and of the messages that carry calls and replies. */
 
 /**
  * The functions that a thread offers, by name. Each function takes at most one argument. Arguments

@@ -20,7 +20,7 @@ export interface ThreadOptions<Data> extends Omit<LinkOptions, 'worker' | 'termi
   readonly onEnd?: () => void;
   /**
    * Called once when the thread ends without having been closed. Pending and later calls reject
-   * with the error that it returns.
+   * with the returned error.
    */
   readonly onExit: (exit: ThreadExit) => Error;
 }
@@ -28,11 +28,11 @@ export interface ThreadOptions<Data> extends Omit<LinkOptions, 'worker' | 'termi
 export interface ThreadExit {
   /** Undefined if the thread could not be started. */
   readonly exitCode: number | undefined;
-  /** Error that the thread threw; undefined if it ended without one. */
+  /** Error that the thread threw; undefined if it threw none. */
   readonly cause: unknown;
 }
 
-/** `workerData` of a thread, which answers calls with `answerCalls(port, ...)`. */
+/** `workerData` of a thread, which passes `port` to `answerCalls`. */
 export interface ThreadTask<Data> {
   readonly port: MessagePort;
   readonly data: Data;
@@ -49,7 +49,7 @@ export function startThread<M extends MethodTable<keyof M>, Data>(
   entry: () => URL,
   options: ThreadOptions<Data>,
 ): Link<M> {
-  // A separate channel, because a link can read its messages synchronously.
+  // A separate channel instead of the worker's own, because `Link.drain` needs a MessagePort.
   const { port1, port2 } = new MessageChannel();
   const worker = startWorker(entry, options, port2);
   const terminate = async (): Promise<void> => {
@@ -66,7 +66,7 @@ export function startThread<M extends MethodTable<keyof M>, Data>(
   worker.on('exit', (exitCode) => {
     options.onEnd?.();
     if (link.closed) return;
-    // Replies that arrived before the end come first.
+    // Settles the calls whose replies arrived before the thread ended.
     link.drain();
     setImmediate(() => {
       if (!link.closed) void link.close(options.onExit({ exitCode, cause: crash }));
@@ -104,8 +104,9 @@ function placeOf(entry: () => URL): URL {
 
 /**
  * Returns the Node flags with which a worker thread is started. Threads inherit the flags of the
- * operating-system process. But Node rejects `--input-type` for threads, which `node --eval` and
- * programs on stdin set. If it is set, only flags that affect how modules are found are passed on.
+ * operating-system process. But Node rejects `--input-type` for threads, a flag that is used with
+ * `node --eval` and programs on stdin. If this flag is set, the thread gets only the flags that
+ * affect how modules are found.
  */
 function threadFlags(): { readonly execArgv?: string[] } {
   if (!process.execArgv.some((flag) => flag.startsWith('--input-type'))) return {};

@@ -10,7 +10,7 @@ export function knownGradients({ name, advantages }: ExpectedLoss): Float32Array
   return isKnown ? advantages.map((A) => -A) : undefined;
 }
 
-/** Gradients that the trainer has already added, by forward pass. */
+/** Gradients that the trainer has already added, keyed by forward pass. */
 export class AddedGradients {
   readonly #added = new WeakMap<ForwardPass, Float32Array>();
 

@@ -1,10 +1,9 @@
-/** Sequences that the sampler drew with the weights that are being trained. */
 import { hash } from 'node:crypto';
 
 import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 
 /**
- * Tracks the sequences that were drawn with the training weights. The caller reports every sample
+ * Tracks the sequences that were sampled from the training weights. The caller reports every sample
  * and every change of weights, in order.
  */
 export class DrawnTexts {
@@ -20,13 +19,16 @@ export class DrawnTexts {
     this.#arePublished = true;
   }
 
-  /** @param own true if `version` names the weights that were published last */
+  /**
+   * Called after the sampler has switched to other weights.
+   * @param own true if `version` names the weights that were published last
+   */
   adopted(version: number, own: boolean): void {
     if (own ? this.#arePublished : version === this.#version)
       this.#begin(own ? version : undefined);
   }
 
-  /** Records that the training weights changed. */
+  /** Called after the training weights changed. */
   trained(): void {
     this.#arePublished = false;
     this.#begin(undefined);
@@ -38,7 +40,7 @@ export class DrawnTexts {
       if (policyVersion === this.#version) this.#digests.add(digest([...prompt, ...tokens]));
   }
 
-  /** See `TrainEngine.hasExactLogprobs`. */
+  /** Implements `TrainEngine.hasExactLogprobs`. */
   has(tokens: Int32Array, version: number): boolean {
     return version === this.#version && this.#digests.has(digest(tokens));
   }

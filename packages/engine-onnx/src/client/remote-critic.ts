@@ -8,7 +8,7 @@ import { packBatch, transferables } from '../protocol/packing.js';
 
 /**
  * Starts the critic's thread and waits until it has opened the model.
- * @throws the error with which opening the model failed in the thread; the link is then closed
+ * @throws the thread's error if the model cannot be opened; the link is then closed
  */
 export async function connectCritic(
   start: (options: CriticOptions) => Link<CriticMethods>,

@@ -10,8 +10,8 @@ import { DrawnTexts } from './drawn-texts.js';
 import { SamplerPool } from './sampler-pool.js';
 
 /**
- * Starts the trainer's thread and waits until it has opened the model. Threads of further samplers
- * start later, with the first request.
+ * Starts the trainer's thread and waits until it has opened the model. The threads of additional
+ * samplers start with the first request or change of weights.
  * @throws the error with which opening the model failed in the thread; the link is then closed
  */
 export async function connectEngine(

@@ -1,5 +1,5 @@
 /**
- * The samplers of an engine: one in the trainer's thread, and further samplers in separate threads.
+ * The samplers of an engine: one in the trainer's thread, and the others in threads of their own.
  * Every sampler gives the same result for a request.
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
@@ -98,7 +98,7 @@ export class SamplerPool {
     return { ...first, 'perf/sampled_tokens': sampled };
   }
 
-  /** See `Link.close`. */
+  /** Closes the links to all samplers, as `Link.close` does. */
   async close(pending: Error, later: Error): Promise<void> {
     this.#started = true;
     await Promise.all(this.#all.map(({ link }) => link.close(pending, later)));
@@ -114,7 +114,7 @@ export class SamplerPool {
     this.#started = true;
     const { others, start } = this.#options;
     for (let i = 0; i < others; i++) this.#others.push({ link: start(), pending: 0 });
-    // Ignored here: if the transfer fails, every later call fails with the reason.
+    // Errors are ignored here: if the transfer fails, every later call fails with the reason.
     for (const call of this.#adoptFromFirst({ kind: 'initial' }, -1)) call.catch(() => undefined);
   }
 

@@ -22,7 +22,7 @@ export async function openCriticFolder(directory: string): Promise<ModelFolder> 
 
 /**
  * Returns the text of a critic's `config.json`. Sets the class, a single label and a dropout of 0,
- * because transformers' default is 0.1. The rest of the text is unchanged.
+ * because transformers' default is 0.1. All other settings are unchanged.
  */
 export function criticConfigText(configText: string, family: ModelFamily): string {
   const keys = {
@@ -34,7 +34,7 @@ export function criticConfigText(configText: string, family: ModelFamily): strin
   return Object.entries(keys).reduce((text, [key, value]) => withKey(text, key, value), configText);
 }
 
-/** Sets a key whose value contains no nested brackets. */
+/** Sets a key in a JSON text. An old value of the key must contain no nested brackets or braces. */
 function withKey(text: string, key: string, value: string): string {
   const pair = `"${key}": ${value}`;
   const known = new RegExp(String.raw`"${key}"\s*:\s*(\[[^\]]*\]|\{[^}]*\}|[^,{}[\]\s]+)`);

@@ -1,4 +1,3 @@
-/** Trains a critic: computes values and their gradients, and takes optimizer steps. */
 import type { TokenBatch, ValuePass } from '@trinity-rft/core/engine';
 import type { ModelConfig } from '../model/config.js';
 import { GraphTrainer, type TrainerOptions, type TrainingHead } from '../train/graph-trainer.js';
@@ -14,8 +13,8 @@ import { valueGradientGraph, valueGraph } from './value-graphs.js';
 type GraphKind = 'values' | 'gradients';
 
 /**
- * Trainer of a critic, whose config has `head: 'value'`. Calls are made one at a time, as
- * `ValueEngine` requires.
+ * Trains a critic, whose config has `head: 'value'`. Calls are made one at a time, as `ValueEngine`
+ * requires.
  */
 export class ValueTrainer extends GraphTrainer<GraphKind> {
   constructor(options: TrainerOptions) {
@@ -23,8 +22,8 @@ export class ValueTrainer extends GraphTrainer<GraphKind> {
   }
 
   /**
-   * Computes the value of the position before each response token, which is the state from which
-   * the token was drawn. Temperatures have no effect.
+   * Computes the value of the position before each response token. This position is the state from
+   * which the token was sampled. Temperatures have no effect.
    * @throws EngineError naming the row when it cannot be read or its value is not finite
    */
   async forward(batch: TokenBatch): Promise<ValuePass> {

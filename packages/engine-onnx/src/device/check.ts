@@ -36,7 +36,9 @@ export interface CheckRequest {
   readonly scratch: string;
   /** Folder of the stored results. */
   readonly cache: string;
-  /** Accepted results: only stored ones, stored or new ones, or only new ones. */
+  /**
+   * Results to return: stored results only, a new result if none is stored, or new results only.
+   */
   readonly use: 'stored' | 'any' | 'new';
   readonly size: StepSize;
 }
@@ -53,7 +55,7 @@ export interface CheckParts {
   readonly begins: (key: CheckKey) => void;
 }
 
-/** Part of `AdapterFacts` that a check needs. */
+/** A GPU adapter: the part of `AdapterFacts` that a check needs. */
 interface Adapter {
   readonly vendor: string;
   readonly description: string;
@@ -112,7 +114,7 @@ async function compare(
 }
 
 /**
- * Sizes of the new model. A software adapter such as SwiftShader gets a smaller one, because it
+ * Sizes of the new model. A software adapter such as SwiftShader gets a smaller model, because it
  * would need minutes for the model of a GPU.
  */
 const sizes = {

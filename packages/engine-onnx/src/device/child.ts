@@ -28,7 +28,7 @@ export interface ChildOptions {
   /** Program that answers a {@link CheckRequest} with {@link CheckMessage}s. */
   readonly program: URL;
   readonly deadlineMs: number;
-  /** Time in ms after which {@link ChildOptions.begins} must have been called. */
+  /** Milliseconds within which {@link ChildOptions.begins} must be called. */
   readonly findMs: number;
   readonly report: (line: string) => void;
   /** Called with the key of the result just before the GPU starts to compute. */
@@ -37,6 +37,7 @@ export interface ChildOptions {
 }
 
 /**
+ * Returns the outcome of the check.
  * @throws the error of the check; EngineError if the process ends or the deadline passes; the
  * signal's reason
  */

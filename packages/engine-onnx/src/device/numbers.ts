@@ -20,11 +20,11 @@ import { countUnequal, largestDifference, sampleRows, trainOn } from './one-step
 import type { NumberDifferences } from './report.js';
 
 const tiny = { vocabSize: 96, hiddenSize: 32, layers: 1, heads: 4, kvHeads: 2, headDim: 8 };
-// Enough tokens to use the kernels of large products as well as those of small ones.
+// Enough tokens to use the kernels for large matrix products as well as those for small products.
 const size = { answers: 3, promptTokens: 5, answerTokens: 6 };
 const steps = 5;
 
-/** Adapters of the tiny model. */
+/** Size and seed of the LoRA adapters of the tiny model. */
 const adapters = { rank: 4, alpha: 8, seed: 1 };
 
 interface Opened {
@@ -36,7 +36,7 @@ interface Opened {
 type OpenTiny = (device: 'cpu' | 'webgpu', opened: Opened) => Promise<Engine>;
 
 export interface CompareOptions {
-  /** True to train adapters. */
+  /** True to train LoRA adapters instead of all weights. */
   readonly lora: boolean;
   /** Empty folder for the model and its checkpoints. */
   readonly scratch: string;
@@ -48,7 +48,7 @@ export async function compareNumbers(
 ): Promise<NumberDifferences> {
   const lora = isLora ? adapters : undefined;
   const directory = join(scratch, 'tiny');
-  // The usual 0.02 would leave attention nearly uniform, and hide mistakes in it.
+  // With the usual range of 0.02, attention would be nearly uniform, which would hide its errors.
   const config = await createModelFolder({
     directory,
     seed: 3,
@@ -91,7 +91,7 @@ interface TinyRun {
   readonly rows: readonly TokenRow[];
   /** Log-probabilities of the sampled tokens, as the sampler reported them. */
   readonly sampled: ArrayLike<number>;
-  /** Log-probabilities of the rows in the first step. */
+  /** Log-probabilities of the rows that the trainer computes in the first step. */
   readonly scored: ArrayLike<number>;
   /** AdamW's first moments after two steps: a running mean of the gradients. */
   readonly gradients: Float32Array;
@@ -99,7 +99,10 @@ interface TinyRun {
   readonly weights: Float32Array;
 }
 
-/** @param given rows to train on. @default rows that the engine samples */
+/**
+ * Trains the tiny model for several steps.
+ * @param given rows to train on. @default rows that the engine samples
+ */
 async function trainTiny(
   engine: Engine,
   directory: string,

@@ -1,7 +1,7 @@
 /** One step of reinforcement fine-tuning: sampling, scoring, gradients and an update. */
 import type { Engine, TokenRow } from '@trinity-rft/core/engine';
 
-/** Size of a step, which samples answers to one prompt. */
+/** Size of a step. A step samples answers to one prompt. */
 export interface StepSize {
   readonly answers: number;
   readonly promptTokens: number;
@@ -34,7 +34,10 @@ export async function sampleRows(
   };
 }
 
-/** Trains on rows with gradients of both signs. Returns the log-probabilities before the update. */
+/**
+ * Makes a training step with gradients of both signs. Returns the log-probabilities before the
+ * update.
+ */
 export async function trainOn(
   { trainer }: Engine,
   rows: readonly TokenRow[],

@@ -4,24 +4,27 @@ import { z } from 'zod';
 
 /** Maximum accepted differences between results of the GPU and of the CPU. */
 export const tolerances = {
-  /** Log-probability of the tiny model, in nats. */
+  /** Maximum difference of a log-probability of the tiny model, in nats. */
   logprobs: 1e-4,
   /**
-   * Running mean of a gradient of the tiny model over two steps, relative to the largest entry of
-   * the same tensor.
+   * Maximum difference of a gradient of the tiny model, as a running mean over two steps, relative
+   * to the largest entry of the same tensor.
    */
   gradients: 1e-4,
-  /** Weight of the tiny model after five steps, which move a weight by up to 5e-3. */
+  /**
+   * Maximum difference of a weight of the tiny model after five steps, which move a weight by up to
+   * 5e-3.
+   */
   weights: 1e-4,
   /**
-   * Log-probability of the measured model, in nats. Its rounding errors grow with its number of
-   * layers.
+   * Maximum difference of a log-probability of the measured model, in nats. Rounding errors grow
+   * with the number of layers.
    */
   model: 1e-3,
 } as const;
 
 /**
- * Minimum speed-up at which the GPU is used. With a smaller one, a different load on the machine
+ * Minimum speed-up for using the GPU. With a smaller speed-up, a different load on the machine
  * could make the CPU faster.
  */
 const leastSpeedup = 1.5;
@@ -44,18 +47,24 @@ const step = z.object({
   gpuMs: z.number(),
   /** True if the GPU was stopped after `gpuMs`, before it had finished two steps. */
   isStopped: z.boolean(),
-  /** Largest difference of a log-probability; 0 if the GPU was stopped. */
+  /**
+   * Largest difference between a log-probability on the GPU and on the CPU; 0 if the GPU was
+   * stopped.
+   */
   logprobs: z.number(),
-  /** Count of sampled tokens as in `unequal` of the tiny model, but for the measured model. */
+  /**
+   * Count of sampled tokens of the measured model whose log-probability differs from that of the
+   * training pass on the GPU.
+   */
   unequal: z.number(),
 });
 
 const report = z.object({
   /** Name of the GPU. */
   gpu: z.string(),
-  /** Differences of the tiny model. */
+  /** Differences between GPU and CPU for the tiny model. */
   numbers: differences,
-  /** Times of a step; undefined if the numbers of the tiny model do not pass. */
+  /** Times of a step; undefined if the tiny model's results fail the check. */
   step: step.optional(),
 });
 

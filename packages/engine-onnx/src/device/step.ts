@@ -43,7 +43,7 @@ export async function measureStep(open: OpenOn, options: StepOptions): Promise<S
   return { model, cpuMs: cpu.ms, gpuMs: gpu.ms, isStopped: false, logprobs, unequal: gpu.unequal };
 }
 
-/** Limits prompt and answer each to half of the longest sequence. */
+/** Limits prompt and answer each to half of the maximum sequence length. */
 function fittingSize({ size, config, maxModelLen }: StepOptions): StepSize {
   const { answers, promptTokens, answerTokens } = size;
   const room = Math.floor(Math.min(maxModelLen, config.maxPositions) / 2);
@@ -85,7 +85,7 @@ async function oneStep(engine: Engine, version: number, size: StepSize): Promise
 
 interface GpuSteps {
   readonly ms: number;
-  /** Log-probabilities of the CPU's rows. */
+  /** Log-probabilities that the GPU computes for the rows that the CPU sampled. */
   readonly scored: ArrayLike<number>;
   readonly unequal: number;
 }

@@ -34,11 +34,11 @@ import {
 export interface AdaptersOptions {
   readonly config: ModelConfig;
   readonly plan: AdapterPlan;
-  /** Buffers of weights; the training set holds the base. */
+  /** Buffers of weights; `training` holds the base. */
   readonly weights: WeightBuffers;
   /**
-   * True if the frozen reference model also uses the base in the training set. That set is then
-   * never written to.
+   * True if the frozen reference model also uses the base in `weights.training`. That buffer is
+   * then never written to.
    * @default false
    */
   readonly sharesBase?: boolean | undefined;
@@ -130,8 +130,8 @@ export class Adapters implements Trainable {
   }
 
   /**
-   * Restores a checkpoint: sets the matrices and the merged weights. Merged weights that the
-   * checkpoint lacks are computed.
+   * Restores a checkpoint: sets the matrices and the merged weights. If the checkpoint has no
+   * merged weights, computes them.
    */
   async restore(flat: Float32Array, weights: Float32Array | undefined): Promise<void> {
     await this.#weights.settled();
@@ -147,7 +147,7 @@ export class Adapters implements Trainable {
 }
 
 /**
- * Returns the weights of the training set as the base. Packs them if possible, unless the reference
+ * Returns the current training weights as the base. Packs them if possible, unless the reference
  * model shares them.
  */
 async function frozen(weights: WeightBuffers, isShared: boolean): Promise<FrozenWeights> {

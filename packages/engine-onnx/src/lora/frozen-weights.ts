@@ -1,4 +1,4 @@
-/** The frozen weights under adapters. */
+/** The frozen weights of a model with adapters. */
 import { createHash } from 'node:crypto';
 
 import type { DeviceArrays } from '../runtime/graph-runtime.js';
@@ -47,7 +47,7 @@ export const plainWeights = (flat: Float32Array, arrays: DeviceArrays): FrozenWe
   all: () => flat,
 });
 
-/** Returns the SHA-256 of the numbers as float32. */
+/** Returns the SHA-256 of the weights in `ranges`, as float32. */
 export function digestOf(weights: FrozenWeights, ranges: readonly Range[]): string {
   const hash = createHash('sha256');
   for (const range of ranges) hash.update(bytesOf(weights.part(range)));

@@ -11,8 +11,8 @@ import { adapterScale, adapterSpecs, adapterTargets, type AdapterPlan } from './
 /**
  * Builds the gradient graph of `model/training-graphs.ts` for adapters. The matrices of the
  * adapters are additional inputs, and only their gradients `grad.<matrix>` are outputs. The
- * parameters are the merged ones, so the graph differentiates the function that the sampler
- * computes.
+ * parameters of the model have the adapters merged in, so the graph differentiates the function
+ * that the sampler computes.
  */
 export function adapterGradientGraph(
   config: ModelConfig,

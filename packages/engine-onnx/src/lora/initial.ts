@@ -1,12 +1,13 @@
-/** Initial adapters, which do not change the model. */
 import { createRandom, deriveSeed } from '@trinity-rft/core';
 
 import { adapterSpecs, type AdapterTarget } from './plan.js';
 
 /**
- * Creates the initial matrices. B is 0. A is uniform in (-1 / sqrt(in), 1 / sqrt(in)), which is the
- * Kaiming bound sqrt(6 / ((1 + s^2) in)) for s = sqrt(5). Every matrix draws from a random stream
- * named after it, so no matrix depends on the others. @see PEFT, `LoraLayer.reset_lora_parameters`
+ * Creates the initial matrices of adapters. They do not change the model. B is 0. A is uniform in
+ * (-1 / sqrt(in), 1 / sqrt(in)), which is the Kaiming bound sqrt(6 / ((1 + s^2) in)) for s =
+ * sqrt(5). Every matrix draws from a random stream named after it, so no matrix depends on the
+ * others.
+ * @see PEFT, `LoraLayer.reset_lora_parameters`
  */
 export function initialAdapters(targets: readonly AdapterTarget[], seed: number): Float32Array {
   const flat = new Float32Array(adapterSpecs(targets).reduce((sum, { size }) => sum + size, 0));

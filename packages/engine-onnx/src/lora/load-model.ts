@@ -20,14 +20,17 @@ import { adapterFolder, readBaseRecord } from '../storage/base-record.js';
 import { assertBase, type FrozenModel } from './checkpoint.js';
 import { mergeAdapters } from './open.js';
 
-/** @throws CheckpointError as `loadModelFolder`, or when the frozen model cannot be read */
+/**
+ * Loads a model folder. If it holds only adapters, merges them into the frozen model's weights.
+ * @throws CheckpointError as `loadModelFolder`, or when the frozen model cannot be read
+ */
 export async function loadModel(directory: string): Promise<ModelFolder> {
   const files = await readModelFiles(directory);
   return { ...files, weights: await loadMergedWeights(directory, files.config) };
 }
 
 /**
- * Loads the weights of a folder that must hold the same model, with other weights.
+ * Loads the weights of a folder that must hold a model of the same architecture.
  * @param frozen the frozen model of the folder's adapters, if it is loaded; otherwise it is read
  * from the path stored with the adapters
  */

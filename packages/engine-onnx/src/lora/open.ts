@@ -9,15 +9,16 @@ import { adapterTargets, planAdapters, type LoraOptions } from './plan.js';
 
 export interface OpenAdaptersOptions {
   readonly config: ModelConfig;
-  /** Weights of the model; the training set becomes the base. */
+  /** Weights of the model; `training` becomes the base. */
   readonly weights: WeightBuffers;
   readonly lora: LoraOptions;
-  /** See `AdaptersOptions`. */
+  /** See `AdaptersOptions.sharesBase`. */
   readonly sharesBase?: boolean | undefined;
 }
 
 /**
- * Opens adapters and merges them into the training weights; new adapters change nothing.
+ * Opens adapters and merges them into the training weights. New adapters do not change these
+ * weights.
  * @throws EngineError when the options do not fit the model, CheckpointError when the folder does
  * not
  */

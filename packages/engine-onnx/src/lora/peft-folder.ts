@@ -95,7 +95,10 @@ const exceptions = [
 
 const configSchema = z.looseObject({ r: z.int().positive(), lora_alpha: z.number().positive() });
 
-/** @throws CheckpointError naming the file, and the part of it that does not match the model */
+/**
+ * Loads the adapters of a folder.
+ * @throws CheckpointError naming the file, and the part of it that does not match the model
+ */
 export async function loadAdapters(directory: string, config: ModelConfig): Promise<AdapterState> {
   const { r: rank, lora_alpha: alpha } = await readConfig(join(directory, configFile));
   const path = join(directory, weightFile);

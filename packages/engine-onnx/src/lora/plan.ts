@@ -8,7 +8,7 @@ import { parameterSpecs, type ParameterSpec } from '../model/parameters.js';
 export interface NewAdapters {
   /** Number of rows of A and of columns of B, at least 1. */
   readonly rank: number;
-  /** Numerator of the scale; positive. */
+  /** Numerator of the scale alpha / rank; positive. */
   readonly alpha: number;
   /**
    * Module names of PEFT, such as `q_proj`; `all-linear` is every linear layer except the head,
@@ -20,7 +20,7 @@ export interface NewAdapters {
   readonly seed?: number;
 }
 
-/** Existing adapters: a folder in the layout of PEFT, which defines rank, scale and layers. */
+/** Existing adapters: a folder in PEFT's layout. The folder defines rank, scale and layers. */
 export interface StoredAdapters {
   readonly path: string;
 }
@@ -59,7 +59,10 @@ function linearModules(config: ModelConfig): readonly string[] {
   return [...new Set(parameterSpecs(config).flatMap((spec) => moduleOf(spec) ?? []))];
 }
 
-/** @throws EngineError naming the option that does not match the model */
+/**
+ * Plans the adapters of a model.
+ * @throws EngineError naming the option that does not match the model
+ */
 export function planAdapters(
   config: ModelConfig,
   { rank, alpha, targetModules = 'all-linear' }: NewAdapters,

@@ -23,7 +23,7 @@ export interface ExactScoring {
   readonly parts: (shape: LinearShape) => readonly number[];
   /**
    * Minimum number of rows of every matrix product. With fewer rows, the runtime would divide the
-   * parts further.
+   * parts again.
    */
   readonly leastRows: number;
 }

@@ -132,7 +132,10 @@ const schema = z.looseObject({
 /** A config.json whose values have the right types. */
 export type ConfigKeys = z.infer<typeof schema>;
 
-/** @throws CheckpointError that names the first invalid key */
+/**
+ * Checks the values of a parsed config.json.
+ * @throws CheckpointError that names the first invalid key
+ */
 export function readConfigKeys(json: unknown, file: string): ConfigKeys {
   const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;

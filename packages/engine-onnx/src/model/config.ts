@@ -45,27 +45,30 @@ export type RopeScaling =
       /** Factor by which cosines and sines are multiplied. */
       readonly attentionFactor: number;
       readonly originalMaxPositions: number;
-      /** True if the bounds of the blend are rounded to whole dimensions. */
+      /**
+       * True if the bounds of the range in which frequencies are blended are rounded to whole
+       * dimensions.
+       */
       readonly truncate: boolean;
     }
   | {
       readonly kind: 'longrope';
-      /** Divisor of each frequency, in sequences up to the original positions. */
+      /** Divisor of each frequency, in sequences of up to `originalMaxPositions` tokens. */
       readonly divisors: readonly number[];
       /** Factor by which cosines and sines are multiplied. */
       readonly attentionFactor: number;
       readonly originalMaxPositions: number;
     };
 
-/** Rotary embeddings of layers that do not use those of the model. */
+/** Rotary embeddings of the layers that do not use the rotary embeddings of the model. */
 export interface LocalRope {
   readonly theta: number;
   readonly scaling?: RopeScaling;
 }
 
 /**
- * How a layer mixes the positions of a sequence: by attention, by a short convolution between two
- * gates, or by the gated delta rule.
+ * Way in which a layer mixes the positions of a sequence: attention, a short convolution between
+ * two gates, or the gated delta rule.
  */
 export type Mixer = 'attention' | 'conv' | 'delta';
 
@@ -88,15 +91,15 @@ export interface LayerTraits {
    */
   readonly window?: number;
   /**
-   * `local` uses {@link ModelConfig.localRope}; `none` does not rotate positions. @default that of
-   * the model
+   * `local` uses {@link ModelConfig.localRope}; `none` does not rotate positions.
+   * @default the rotary embeddings of the model
    */
   readonly rope?: 'local' | 'none';
   /** True for a plain feed-forward block in a model with experts. */
   readonly dense?: true;
 }
 
-/** Feed-forward blocks of which a router selects some for every token. */
+/** Feed-forward blocks, some of which a router selects for every token. */
 export interface Experts {
   readonly count: number;
   /** Number of experts per token. */
@@ -129,8 +132,8 @@ export interface ModelConfig {
   /** Width of one head; even. */
   readonly headDim: number;
   /**
-   * Width of the first part of a head, which is rotated by the position; even. @default {@link
-   * headDim}
+   * Width of a head's first part, the part that is rotated by the position; even.
+   * @default {@link headDim}
    */
   readonly rotaryDim?: number;
   readonly intermediateSize: number;
@@ -139,7 +142,10 @@ export interface ModelConfig {
   readonly ropeScaling?: RopeScaling;
   /** Position of the norms. @default 'before' */
   readonly norms?: NormPlacement;
-  /** Number that is added to the weights of every norm. @default 0 */
+  /**
+   * Number that is added to the weights of every norm except those in gated delta layers. @default
+   * 0
+   */
   readonly normOffset?: number;
   /** True if queries and keys are normalised with RMSNorm. */
   readonly qkNorm: boolean;
@@ -149,8 +155,8 @@ export interface ModelConfig {
    */
   readonly qkNormScope?: 'projection';
   /**
-   * True if each head's result is multiplied by a gate, which the query projection makes. @default
-   * false
+   * True if each head's result is multiplied by a gate, which the query projection computes.
+   * @default false
    */
   readonly gatedAttention?: boolean;
   readonly qkvBias: boolean;
@@ -159,9 +165,9 @@ export interface ModelConfig {
   readonly mlpBias: boolean;
   /** True if the head uses the embedding matrix. */
   readonly tieEmbeddings: boolean;
-  /** True if one matrix makes queries, keys and values. @default false */
+  /** True if one matrix projects to queries, keys and values. @default false */
   readonly fusedAttention?: boolean;
-  /** True if one matrix makes gate and up. @default false */
+  /** True if one matrix projects to gate and up in a feed-forward block. @default false */
   readonly fusedFeedForward?: boolean;
   /** @default 'silu' */
   readonly activation?: Activation;
@@ -179,10 +185,10 @@ export interface ModelConfig {
   readonly logitScale?: number;
   readonly localRope?: LocalRope;
   readonly experts?: Experts;
-  /** Heads of the layers with the gated delta rule; set if there are any. */
+  /** Heads of the layers with the gated delta rule; undefined without such layers. */
   readonly delta?: DeltaShape;
   /**
-   * Number of positions that a convolution reads, including its own; set if layers have a
+   * Number of positions that a convolution reads, including its own; undefined if no layer has a
    * convolution.
    */
   readonly convTaps?: number;
@@ -196,18 +202,17 @@ export interface ModelConfig {
   readonly eosTokenIds: readonly number[];
   readonly padTokenId?: number;
   /**
-   * `value` gives one number per position instead of a distribution over tokens. @default a
-   * distribution
+   * `value`: one number per position instead of a distribution over tokens. @default a distribution
    */
   readonly head?: 'value';
 }
 
-/** @param layer index from 0 */
+/** Returns the traits of a layer. @param layer index from 0 */
 export function layerTraits(config: ModelConfig, layer: number): LayerTraits {
   return config.layerTraits?.[layer] ?? {};
 }
 
-/** The layers with a mixer, in order. */
+/** Returns the indices of the layers with the mixer `mixer`, in order. */
 export function layersWith(config: ModelConfig, mixer: Mixer): readonly number[] {
   return Array.from({ length: config.layers }, (_, layer) => layer).filter(
     (layer) => (layerTraits(config, layer).mixer ?? 'attention') === mixer,
@@ -219,7 +224,10 @@ export function cacheHeads(config: ModelConfig): number {
   return 2 * layersWith(config, 'attention').length * config.kvHeads;
 }
 
-/** @throws InvariantError when no layer has the gated delta rule */
+/**
+ * Returns the heads of the layers with the gated delta rule.
+ * @throws InvariantError when no layer has the gated delta rule
+ */
 export function deltaShape({ delta }: ModelConfig): DeltaShape {
   if (delta) return delta;
   throw new InvariantError('The model has no heads for the gated delta rule.');

@@ -10,7 +10,7 @@ export type WindowPattern =
   | 'all'
   /** Layers from `max_window_layers` on. */
   | 'late'
-  /** All layers except every `sliding_window_pattern`-th. */
+  /** All layers except every `sliding_window_pattern`-th layer. */
   | 'interleaved'
   /** Layers without rotary embeddings. */
   | 'unrotated';
@@ -33,7 +33,7 @@ export interface Family {
    * and the output, if the key `attention_bias` is true.
    */
   readonly attentionBias?: 'qkv' | 'key';
-  /** True if `mlp_bias` applies. */
+  /** True if `mlp_bias` of config.json applies. */
   readonly mlpBias?: true;
   /** True if embeddings are multiplied by sqrt(hidden_size). */
   readonly scaledEmbeddings?: true;
@@ -49,27 +49,27 @@ export interface Family {
     /** True if layers with a window have separate rotary embeddings. */
     readonly localRope?: true;
   };
-  /** True if `partial_rotary_factor` applies. */
+  /** True if `partial_rotary_factor` of config.json applies. */
   readonly partialRotary?: true;
   /**
    * True if queries are scaled up by `llama_4_scaling_beta` from position
    * `original_max_position_embeddings` on.
    */
   readonly growingQueries?: true;
-  /** Scalings meant by those `rope_type` values that name another one. */
+  /** Actual scalings, keyed by the values of `rope_type` that name a different scaling. */
   readonly ropeTypes?: Readonly<Record<string, string>>;
-  /** True if `no_rope_layers` applies. */
+  /** True if `no_rope_layers` of config.json applies. */
   readonly unrotatedLayers?: true;
   /**
    * True for a family with both hybrid and dense models. `position_embedding_type` selects whether
-   * it has rotary embeddings.
+   * a model has rotary embeddings.
    */
   readonly hybrid?: true;
-  /** True if the keys of experts apply. */
+  /** True if the keys of experts in config.json apply. */
   readonly experts?: true;
   /** Mixer of layers without attention. */
   readonly recurrent?: Exclude<Mixer, 'attention'>;
-  /** Names of the modules that most families name differently, by the usual name. */
+  /** Names of modules that differ from those of most families, keyed by the usual name. */
   readonly names?: Readonly<Record<string, string>>;
 }
 

@@ -5,8 +5,8 @@ import { headName } from './parameters.js';
 import { normalize, parameterOf, project, type Trunk } from './trunk.js';
 
 /**
- * Applies the final norm. If the head makes logits, also multiplies by their factor. `x` [R, d] ->
- * [R, d]
+ * Applies the final norm. Also multiplies by `logitScale`, unless the head returns values. `x` [R,
+ * d] -> [R, d]
  */
 export function finalNorm(trunk: Pick<Trunk, 'config' | 'parameters'>, x: Value): Value {
   const { logitScale, head } = trunk.config;
@@ -36,7 +36,10 @@ export interface Distribution {
   readonly slope?: Value;
 }
 
-/** Distribution over tokens. `states` [R, d] of {@link headStates}, `inverseTemperature` [R, 1] */
+/**
+ * Returns the distribution over tokens. `states` [R, d] of {@link headStates}, `inverseTemperature`
+ * [R, 1]
+ */
 export function headDistribution(
   trunk: Trunk,
   states: Value,
@@ -45,7 +48,7 @@ export function headDistribution(
   return distributionOf(trunk, project(trunk, states, headWeight(trunk)), inverseTemperature);
 }
 
-/** Distribution from the `product` [R, V] of states and the head's weight. */
+/** Returns the distribution for the `product` [R, V] of states and the head's weight. */
 export function distributionOf(
   trunk: Pick<Trunk, 'config'>,
   product: Value,
@@ -62,8 +65,8 @@ export function distributionOf(
 }
 
 /**
- * Computes logits from the product of states and weight, for any part of the vocabulary. Caps them
- * if the model has a cap.
+ * Computes logits from the product of states and weight, for any part of the vocabulary. The logits
+ * are capped if the model has a cap.
  */
 export function headLogits(
   { config: { logitCap } }: Pick<Trunk, 'config'>,

@@ -57,8 +57,8 @@ export interface LayerGraphOptions {
   /** Adapters whose factors get gradients, instead of the parameters. */
   readonly adapters?: LayerAdapters | undefined;
   /**
-   * Formats of matrices in blocks, by name. Adapters are not merged into such weights. @default
-   * none
+   * Formats of the block-quantised matrices, by name. Adapters are not merged into such weights.
+   * @default none
    */
   readonly formats?: BlockFormats | undefined;
   /** See `training-graphs.ts`. */
@@ -77,7 +77,7 @@ export function layerGraph(
   return graph.record();
 }
 
-/** Builds the gradient graph of one layer, which also computes the forward pass again. */
+/** Builds the gradient graph of one layer. The graph also computes the forward pass again. */
 export function layerGradientGraph(
   config: ModelConfig,
   layer: number,
@@ -127,7 +127,10 @@ const besides = (pairs: readonly (readonly [Value, LowRank])[]): NonNullable<Tru
     ]),
   );
 
-/** Declares a parameter as an input of the graph. A parameter in blocks is converted to float32. */
+/**
+ * Declares a parameter as an input of the graph. A block-quantised parameter is converted to
+ * float32.
+ */
 function weightInput(
   graph: Graph,
   name: string,
@@ -192,11 +195,11 @@ export function logitsGraph(config: ModelConfig, formats?: BlockFormats): ModelR
 }
 
 export interface LogitsGradientOptions {
-  /** True if the gradient includes that of the entropy. */
+  /** True if the gradient includes the gradient of the entropy. */
   readonly entropy: boolean;
   /** True if the head is not trained. */
   readonly frozen: boolean;
-  /** See {@link LayerGraphOptions}. */
+  /** See {@link LayerGraphOptions.formats}. */
   readonly formats?: BlockFormats | undefined;
 }
 

@@ -1,9 +1,11 @@
-/** Checks the requested maximum length against the positions of a model. */
 import { EngineError } from '@trinity-rft/core';
 
 import type { ModelConfig } from './config.js';
 
-/** @throws EngineError when the model has fewer positions than requested */
+/**
+ * Checks the requested maximum length against the positions of a model.
+ * @throws EngineError when the model has fewer positions than requested
+ */
 export function checkMaxModelLen(
   {
     maxModelLen,

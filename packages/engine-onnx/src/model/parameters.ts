@@ -41,8 +41,8 @@ export const finalNormName = (config: ModelConfig): string =>
   parameterName(config, 'model.norm.weight');
 
 /**
- * Returns the name of a parameter in checkpoints of the family. `name` is its name in most
- * families.
+ * Returns the name of a parameter in checkpoints of the family. `name` is the parameter's name in
+ * most families.
  */
 export function parameterName({ family }: Pick<ModelConfig, 'family'>, name: string): string {
   const [, layer = '', module = '', kind = ''] =
@@ -114,10 +114,10 @@ export const normNames: Readonly<
   },
 };
 
-/** Prefix of an expert's parameters. */
+/** Prefix of the names of an expert's parameters. */
 export const expertName = (expert: number): string => `experts.${expert}.`;
 
-/** True for routers, which are never rounded: a rounded router would select other experts. */
+/** True for routers, which are never quantised: a rounded router would select other experts. */
 export const isRouter = ({ name }: Pick<ParameterSpec, 'name'>): boolean =>
   name.endsWith('.mlp.gate.weight');
 

@@ -1,4 +1,3 @@
-/** Reads Hugging Face's `config.json`. */
 import { configDefaults } from '@trinity-rft/chat/internal';
 import { CheckpointError } from '@trinity-rft/core';
 import { commonKeys, otherInput } from '@trinity-rft/core/support';
@@ -11,8 +10,8 @@ import { parseRecurrence } from './parse-recurrence.js';
 import { parseRope, type ParsedRope } from './parse-rope.js';
 
 /**
- * Converts the parsed `config.json`, in the format of transformers 4 or 5, to a {@link
- * ModelConfig}.
+ * Converts a parsed `config.json` of Hugging Face, in the format of transformers 4 or 5, to a
+ * {@link ModelConfig}.
  * @param file path for messages
  * @throws CheckpointError that names the key, its value and the supported values
  */

@@ -3,7 +3,7 @@ import type { LayerTraits, ModelConfig } from './config.js';
 import { invalid, type ConfigKeys } from './config-keys.js';
 import { families } from './families.js';
 
-/** Mixers by `layer_types`. */
+/** Mixers, keyed by the values of `layer_types`. */
 const mixersByType: Readonly<Record<string, LayerTraits['mixer']>> = {
   conv: 'conv',
   linear_attention: 'delta',
@@ -33,7 +33,7 @@ const parsers = { conv: parseConvolution, delta: parseDelta } as const;
 
 type Sizes = Pick<ModelConfig, 'convTaps' | 'delta'>;
 
-/** Sizes of layers without attention. */
+/** Returns the sizes of the layers without attention. */
 export function parseRecurrence(hf: ConfigKeys, file: string): Sizes {
   const { recurrent } = families[hf.model_type];
   return recurrent ? parsers[recurrent](hf, file) : {};

@@ -9,7 +9,7 @@ import { families } from './families.js';
 export interface ParsedRope {
   readonly theta: number;
   readonly scaling: RopeScaling | undefined;
-  /** Length beyond which rotary angles or queries change; undefined if there is none. */
+  /** Sequence length beyond which rotary angles or queries change; undefined if there is none. */
   readonly end: number | undefined;
   /** Width of the part of a head that is rotated. */
   readonly rotaryDim: ModelConfig['rotaryDim'];
@@ -50,7 +50,8 @@ function byLayerType(hf: ConfigKeys): { readonly full: RopeKeys; readonly slidin
 }
 
 /**
- * Returns the length beyond which frequencies change or queries grow; undefined if there is none.
+ * Returns the sequence length beyond which frequencies change or queries grow; undefined if there
+ * is none.
  */
 function endOf(
   rope: RopeKeys,
@@ -102,7 +103,7 @@ interface Scaling extends Context {
   readonly need: (key: 'factor' | 'low_freq_factor' | 'high_freq_factor') => number;
 }
 
-/** Functions that read a scaling, by `rope_type`. */
+/** Functions that read a scaling, keyed by `rope_type`. */
 const scalings: Readonly<
   Record<string, (rope: RopeKeys, scaling: Scaling) => RopeScaling | undefined>
 > = {
@@ -143,7 +144,10 @@ const scalings: Readonly<
   },
 };
 
-/** @see Ding et al., arXiv:2402.13753, as transformers computes it */
+/**
+ * Factor of cosines and sines for `longrope`.
+ * @see Ding et al., arXiv:2402.13753, as transformers computes it
+ */
 const longAttentionFactor = (factor: number, original: number): number =>
   factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(original));
 
@@ -162,7 +166,10 @@ function withOriginal(rope: RopeKeys, hf: ConfigKeys, context: Context): Scaling
   };
 }
 
-/** @see Peng et al., arXiv:2309.00071, equation 22; with `mscale` as in DeepSeek-V2 */
+/**
+ * Factor of cosines and sines for `yarn`.
+ * @see Peng et al., arXiv:2309.00071, equation 22; with `mscale` as in DeepSeek-V2
+ */
 function yarnAttentionFactor({ mscale, mscale_all_dim: all }: RopeKeys, factor: number): number {
   const scale = (by: number): number => (factor <= 1 ? 1 : 0.1 * by * Math.log(factor) + 1);
   return mscale != null && all != null ? scale(mscale) / scale(all) : scale(1);

@@ -69,7 +69,7 @@ function scaleOf(shape: RopeShape): Scale {
   return scaling.kind === 'llama3' ? llama3(scaling) : yarn(shape, scaling);
 }
 
-/** Keeps high frequencies, divides low ones by the factor, and blends between them. */
+/** Keeps high frequencies, divides low frequencies by the factor, and blends between them. */
 function llama3({
   factor,
   lowFreqFactor,
@@ -86,8 +86,8 @@ function llama3({
 }
 
 /**
- * Like {@link llama3}, but the blend depends on the index of the dimension. @see Peng et al.,
- * arXiv:2309.00071, section 3.2, as transformers computes it
+ * Scales frequencies as {@link llama3} does, but the blend depends on the index of the dimension.
+ * @see Peng et al., arXiv:2309.00071, section 3.2, as transformers computes it
  */
 function yarn(shape: RopeShape, scaling: Extract<RopeScaling, { kind: 'yarn' }>): Scale {
   const width = rotatedWidth(shape);
@@ -124,8 +124,8 @@ export class RopeFeeds {
   }
 
   /**
-   * Returns `rope_cos` and `rope_sin` for at least `length` positions, and the tables of layers
-   * that have their own.
+   * Returns `rope_cos` and `rope_sin` for at least `length` positions, and the separate tables of
+   * layers that do not use these two.
    */
   feeds(length: number): DeviceArrays {
     if (length > this.#length) {

@@ -7,7 +7,7 @@ import { deltaChannels, deltaShape, layerTraits, type Mixer, type ModelConfig } 
 export interface RowState {
   /** Name of the input of a graph; the output is `new_<name>`. */
   readonly name: string;
-  /** Shape for one row. A row that has not begun has zeros. */
+  /** Shape for one row. The state of a new row is zeros. */
   readonly shape: readonly number[];
 }
 

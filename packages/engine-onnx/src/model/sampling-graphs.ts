@@ -65,7 +65,7 @@ export function prefillGraph(config: ModelConfig): ModelRecord {
 }
 
 /**
- * Builds the graph that reads one token per row, and draws the next token or returns its
+ * Builds the graph that reads one token per row, and samples the next token or returns its
  * distribution.
  */
 export function decodeGraph(

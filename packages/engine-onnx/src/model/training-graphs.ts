@@ -88,7 +88,7 @@ export function backwardGraph(config: ModelConfig, options: TrainingGraphOptions
   return graph.record();
 }
 
-/** Makes the low-rank factors of linear layers, by weight, given the model's parameters. */
+/** Makes the low-rank factors of linear layers, keyed by weight, from the model's parameters. */
 type AdapterInputs = (parameters: ReadonlyMap<string, Value>) => NonNullable<Trunk['adapters']>;
 
 /**
@@ -139,8 +139,8 @@ export interface TrainingBody {
 }
 
 /**
- * Adds the outputs `grad.embedded` and `grad.<parameter>` of every parameter, except of the
- * embedding and of those in `existing`.
+ * Adds the outputs `grad.embedded` and `grad.<parameter>` of every parameter, except the embedding
+ * and the parameters in `existing`.
  */
 export function outputGradients(
   { trunk, embedded }: TrainingBody,

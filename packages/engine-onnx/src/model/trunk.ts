@@ -62,17 +62,18 @@ export interface Trunk {
    * @default one part
    */
   readonly parts?: ExactScoring['parts'];
-  /** Low-rank factors, by the weight into which they are already merged. @default none */
+  /** Low-rank factors, keyed by the weight into which they are already merged. @default none */
   readonly adapters?: ReadonlyMap<Value, LowRank>;
   /**
-   * Functions that compute x W^T, by weight, for integer weights and for weights whose adapters are
-   * not merged.
+   * Functions that compute x W^T, keyed by weight, for integer weights and for weights whose
+   * adapters are not merged.
    * @default none
    */
   readonly products?: ReadonlyMap<Value, (x: Value) => Value>;
 }
 
 /**
+ * Returns a parameter of the model.
  * @param name see {@link parameterName}
  * @throws InvariantError when the model has no parameter of this name
  */

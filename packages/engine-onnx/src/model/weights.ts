@@ -7,13 +7,13 @@ import type { ArraySet, GraphRuntime } from '../runtime/graph-runtime.js';
 import type { ModelConfig } from './config.js';
 import { parameterSpecs, type ParameterSpec } from './parameters.js';
 
-/** Keeps a set unchanged until it is released. */
+/** Keeps a set unchanged until the lease is released. */
 export interface WeightLease {
   /** All parameters, or only the adapters if the parameters are quantised and never change. */
   readonly set: ArraySet;
   /** Takes another lease on the set. */
   share(): WeightLease;
-  /** Returns the set; a second call has no effect. */
+  /** Ends the lease; a second call has no effect. */
   release(): void;
 }
 
@@ -24,14 +24,14 @@ export interface PublishedWeights {
   lease(): Promise<WeightLease>;
 }
 
-/** Writes the complete new numbers to `to`, computed from `from`. Both may be the same set. */
+/** Computes all new numbers from `from`, and writes them to `to`. Both may be the same set. */
 type Rewrite = (from: ArraySet, to: ArraySet) => Promise<void>;
 
 /**
  * The weights of one model. The trainer's set is `training`; other users lease a set. A step writes
- * in place while the training set is not leased. Otherwise it writes to a free set, which then
- * becomes the training set. Publishing and adopting weights therefore never copy them. Besides
- * leased and taken sets, there are at most the training set and one free set.
+ * to `training` in place while this set is not leased. Otherwise the step writes to a free set,
+ * which then becomes `training`. Publishing and adopting weights therefore never copy them. Besides
+ * leased and taken sets, there are at most `training` and one free set.
  */
 export class WeightBuffers {
   readonly runtime: GraphRuntime;
@@ -48,7 +48,7 @@ export class WeightBuffers {
   #waiting: PromiseWithResolvers<WeightLease>[] = [];
 
   /**
-   * @param initial becomes the training set; it is not copied.
+   * @param initial becomes `training`; it is not copied.
    * @param specs tensors of a set. @default all parameters
    * @throws EngineError when the length of `initial` does not fit
    */
@@ -64,7 +64,7 @@ export class WeightBuffers {
     this.#training = runtime.set(specs, initial);
   }
 
-  /** The weights of the next gradients, once {@link settled}. Valid until the next step. */
+  /** Weights for computing the next gradients, once {@link settled}. Valid until the next step. */
   get training(): ArraySet {
     return this.#training;
   }
@@ -82,15 +82,15 @@ export class WeightBuffers {
   }
 
   /**
-   * Sets the frozen reference weights: an array, which is not copied, or the training set if it is
-   * never written to.
+   * Sets the frozen reference weights: an array, which is not copied, or the set of training
+   * weights if it is never written to.
    */
   setReference(reference: Float32Array | ArraySet): void {
     this.#reference =
       reference instanceof Float32Array ? this.runtime.set(this.#specs, reference) : reference;
   }
 
-  /** Keeps a set unchanged: the current training set, or the given one. */
+  /** Keeps a set unchanged: the current training weights, or the given set. */
   lease(set: ArraySet = this.#training): WeightLease {
     this.#leases.set(set, (this.#leases.get(set) ?? 0) + 1);
     let held = true;
@@ -104,14 +104,14 @@ export class WeightBuffers {
     };
   }
 
-  /** Publishes the training set without a copy, because the next step writes to another set. */
+  /** Publishes the training weights without a copy, because the next step writes to another set. */
   publish(): void {
     if (typeof this.#published === 'object') this.#published.release();
     this.#published = this.#due ? 'due' : this.lease();
   }
 
   /**
-   * Leases the set that is published now. The lease is for this set even if another one is
+   * Leases the set that is published now. The lease is for this set even if another set is
    * published before `lease` is called.
    * @throws EngineError when nothing was published yet
    */
@@ -127,7 +127,7 @@ export class WeightBuffers {
     }
     const waiting = Promise.withResolvers<WeightLease>();
     this.#waiting.push(waiting);
-    // Handled here too, because the caller of the failed write also gets the error.
+    // Avoids an unhandled rejection, because the caller of the failed write also gets the error.
     waiting.promise.catch(() => undefined);
     return {
       isWritten: false,
@@ -151,7 +151,7 @@ export class WeightBuffers {
     return this.#free.pop() ?? this.runtime.set(this.#specs);
   }
 
-  /** Replaces the training weights by the numbers in `flat`. */
+  /** Replaces the training weights with the numbers in `flat`. */
   update(flat: Float32Array): void {
     const to = this.#leases.has(this.#training) ? this.takeSet() : this.#training;
     this.runtime.copySet(to, flat);
@@ -160,8 +160,8 @@ export class WeightBuffers {
 
   /**
    * Replaces the training weights. `write` gets the set with the old numbers and the set for the
-   * new ones. Both are the same set unless the training set is leased. Callers must await {@link
-   * settled} before they lease the current training set.
+   * new numbers. Both are the same set unless it is leased. Callers must await {@link settled}
+   * before they lease the training weights.
    * @param spare a set of {@link takeSet} that the new numbers may overwrite
    */
   rewrite(write: Rewrite, spare?: ArraySet): Promise<void> {
@@ -169,9 +169,9 @@ export class WeightBuffers {
   }
 
   /**
-   * Like {@link rewrite}, but calls `write` when the training weights are first needed, and again
-   * if the call failed. If all leases on the old set are released before then, no second set is
-   * needed.
+   * Replaces the training weights as {@link rewrite} does, but calls `write` when they are first
+   * needed, and again if the call failed. If all leases on the old set are released before then, no
+   * second set is needed.
    */
   rewriteLater(write: Rewrite): void {
     this.#due = write;
@@ -215,9 +215,7 @@ export class WeightBuffers {
     if (spare && to !== spare) this.#recycle(spare);
   }
 
-  /**
-   * Number of sets in memory: the training set, leased sets and free sets, without the reference.
-   */
+  /** Number of sets in memory: `training`, leased sets and free sets, without the reference. */
   get count(): number {
     return new Set([this.#training, ...this.#leases.keys(), ...this.#free]).size;
   }

@@ -17,7 +17,7 @@ export interface Seed {
 
 /**
  * Returns the gradients of one scalar L with respect to `targets`, given dL/dvalue of every seed.
- * Adds the nodes that compute them to the same graph.
+ * Adds the nodes that compute these gradients to the same graph.
  * @throws InvariantError when no seed depends on a target
  */
 export function gradients(seeds: readonly Seed[], targets: readonly Value[]): readonly Value[] {

@@ -5,14 +5,12 @@ import type { OptimizerOptions, StepStats } from '@trinity-rft/core/engine';
 
 import type { PackedBatch } from './packing.js';
 
-/** Options of a critic's thread. */
 export interface CriticOptions {
   readonly modelPath: string;
   readonly threads: number;
   readonly memory: TrainingMemory;
 }
 
-/** The methods of a critic's thread. */
 export interface CriticMethods {
   open(): { readonly parameters: number };
   forward(call: { readonly batch: PackedBatch }): {

@@ -40,8 +40,8 @@ export interface WorkerOptions {
    */
   readonly runtime?: string;
   /**
-   * Config of the model, set only in a thread that only samples. Such a thread gets its weights
-   * from another thread of the engine.
+   * Config of the model, set only in a thread that only samples. This thread gets its weights from
+   * another thread of the engine.
    * @default the model in `modelPath`
    */
   readonly samplerOf?: ModelConfig;
@@ -61,8 +61,8 @@ export interface EngineFacts {
 }
 
 /**
- * The source of a sampler's weights: the one that the engine's caller names, the current weights of
- * the sampler in the trainer's thread, or a copy that another thread sends.
+ * The source of a sampler's weights: the source that the engine's caller names, the current weights
+ * of the sampler in the trainer's thread, or a copy that another thread sends.
  */
 export type SamplerWeightSource =
   | WeightSource
@@ -73,11 +73,10 @@ export interface SampleCall {
   readonly prompt: Int32Array;
   readonly options: SamplingOptions;
   /**
-   * Index of the first choice of this call in its request. Other threads sample the rest of the
-   * request.
+   * Index of the first choice of this call in its request. Other threads sample the other choices.
    */
   readonly firstChoice: number;
-  /** True to report tokens as they are drawn, as {@link DrawnToken}. */
+  /** True to report tokens as they are sampled, as {@link DrawnToken}. */
   readonly reportTokens: boolean;
 }
 
@@ -105,7 +104,6 @@ interface BackwardCall {
   readonly entropy?: Float32Array;
 }
 
-/** The methods of an engine's thread. */
 export interface EngineMethods {
   open(): EngineFacts;
   sample(call: SampleCall): PackedSequences;
@@ -116,7 +114,10 @@ export interface EngineMethods {
     readonly batch: PackedBatch;
     readonly options: ForwardOptions;
   }): Omit<ForwardPass, 'batch'>;
-  /** @param gradients dLoss/dlogprob, which must not depend on the log-probabilities. [N] */
+  /**
+   * Computes log-probabilities and adds the gradients of the weights, in one pass.
+   * @param gradients dLoss/dlogprob, which must not depend on the log-probabilities. [N]
+   */
   forwardBackward(call: {
     readonly batch: PackedBatch;
     readonly gradients: Float32Array;

@@ -1,4 +1,4 @@
-/** The frozen weights of a model whose matrices are stored in blocks of integers. */
+/** The frozen weights of a model whose matrices are block-quantised to integers. */
 import { createHash } from 'node:crypto';
 
 import { InvariantError } from '@trinity-rft/core';
@@ -11,14 +11,14 @@ import { bytesOf, floats } from '../runtime/host-arrays.js';
 import type { BlockWeights } from '../train/trainable.js';
 import type { Quantized } from './quantize.js';
 
-/** The stored data of a matrix in blocks. */
+/** The stored data of a block-quantised matrix. */
 export interface StoredBlocks extends BlockFormat, Quantized {
   readonly offsets?: Float32Array;
 }
 
 /**
- * A stored parameter. Vectors and a few matrices are float32 numbers; the other matrices are in
- * blocks.
+ * A stored parameter. Vectors and a few matrices are float32 numbers; the other matrices are
+ * block-quantised.
  */
 export type StoredParameter = StoredBlocks | Float32Array;
 
@@ -27,7 +27,7 @@ export class QuantizedBase implements BlockWeights {
   readonly formats: BlockWeights['formats'];
   /**
    * Inputs of graphs. A parameter stored as numbers has the input `<name>`; see `blockInput` for
-   * matrices in blocks.
+   * block-quantised matrices.
    */
   readonly feeds: Feeds;
   readonly #stored: ReadonlyMap<string, StoredParameter>;
@@ -44,7 +44,10 @@ export class QuantizedBase implements BlockWeights {
     ) as Feeds;
   }
 
-  /** @throws InvariantError when there is no such parameter */
+  /**
+   * Returns the stored data of a parameter.
+   * @throws InvariantError when there is no such parameter
+   */
   of({ name }: Pick<ParameterSpec, 'name'>): StoredParameter {
     const found = this.#stored.get(name);
     if (found) return found;
@@ -107,7 +110,7 @@ function tensorsOf(name: string, shape: readonly number[], stored: StoredParamet
   };
 }
 
-/** Views of rows of a matrix. */
+/** Returns views of the rows from `start` up to, but not including, `end`. */
 function rowsOf(
   stored: StoredParameter,
   width: number,

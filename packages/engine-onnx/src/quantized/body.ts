@@ -40,8 +40,9 @@ export interface PickedRows {
 
 /**
  * Returns the number of rows with which a product of `count` rows is computed. The runtime computes
- * 128 rows at a time. It multiplies a single row with another kernel in float32, and in blocks of 4
- * bits on processors without AVX-512. Therefore no row may be alone after a multiple of 16.
+ * 128 rows at a time. It multiplies a single remaining row with another kernel: always in float32,
+ * and in blocks of 4 bits on processors without AVX-512. Therefore no row may be left alone after a
+ * multiple of 16.
  */
 export const productRows = (count: number): number => (count % 16 === 1 ? count + 1 : count);
 
@@ -72,8 +73,9 @@ export class QuantizedBody {
   }
 
   /**
-   * Reads one token of each sequence, and a filler sequence of one token last, which may be a
-   * single row. @param picked rows of `tokens`
+   * Reads one token of each sequence, and then a filler sequence of one token, which may be
+   * computed as a single row.
+   * @param picked rows of `tokens`
    */
   next(adapters: Feeds, tokens: NextTokens, picked: PickedRows): Promise<BodyOutputs> {
     return this.#run(adapters, tokens, noSequences, picked);

@@ -189,7 +189,7 @@ const slice = (x: Value, from: Value, to: Value, shape: Value['shape']): Value =
 
 /**
  * Stores the weights as constants of the graph. Also returns, for each matrix, the function that
- * multiplies by it.
+ * multiplies by the matrix.
  */
 async function storedWeights(
   graph: Graph,

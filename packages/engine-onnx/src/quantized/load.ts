@@ -51,8 +51,8 @@ export async function loadQuantizedBase(
 }
 
 /**
- * Rounds a matrix to blocks. Vectors and routers stay numbers, and so do all parameters with
- * `file`.
+ * Rounds a matrix to blocks. Vectors and routers stay float32, and so does every parameter if
+ * `kind` is `file`.
  */
 export function inBlocks(
   spec: ParameterSpec,

@@ -24,8 +24,8 @@ import { inBlocks, loadQuantizedBase } from './load.js';
 
 export interface MergedWeights extends StoredWeights {
   /**
-   * Present if the adapter was trained beside quantised weights. Merging the adapter into this
-   * quantised model gives a different model.
+   * Quantised model that the adapter was trained beside; undefined if the model was not quantised.
+   * Merging the adapter into this quantised model gives a different model.
    */
   readonly beside?: { readonly quantization: Quantization; readonly model: string };
 }
@@ -33,11 +33,11 @@ export interface MergedWeights extends StoredWeights {
 /**
  * Opens weights as {@link openWeights} does. The weights of a folder that holds only an adapter are
  * W + alpha / rank B A, where W are the weights of the frozen model; a quantised W is converted to
- * float32. The first `read` loads the adapter. If W is quantised, it also holds all quantised
- * weights for a moment, to compare their digest with that of the weights that the adapter was
- * trained beside. Later reads hold only the adapter and one tensor.
+ * float32. The first `read` loads the adapter. If W is quantised, this first `read` also holds all
+ * quantised weights for a moment, to compare their digest with that of the weights that the adapter
+ * was trained beside. Later reads hold only the adapter and one tensor.
  * @throws CheckpointError as {@link openWeights}, or when the frozen model cannot be read. `read`
- * throws it if the frozen model is not the one that the adapter was trained beside
+ * throws a CheckpointError if the frozen model is not the model that the adapter was trained beside
  */
 export async function openMergedWeights(path: string): Promise<MergedWeights> {
   if (!(await holdsAdapterOnly(path))) return openWeights(path);

@@ -45,7 +45,8 @@ export class QuantizedModel {
     this.#head = head;
     this.#light = lazyGraphs(runtime, 'sample');
     const { config } = base;
-    // Attention of fewer heads than threads would be divided among the threads.
+    // Attention computes one product per row and head. If there were fewer products than threads,
+    // the threads would divide each product.
     const fewest = Math.ceil(threads / config.kvHeads);
     this.kernels = {
       runtime,

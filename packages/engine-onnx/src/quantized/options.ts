@@ -19,7 +19,7 @@ interface Given {
   readonly samplerOf?: object;
 }
 
-/** Options that replace the given ones. */
+/** Options that replace the given options. */
 interface Quantized {
   readonly modelPath: string;
   readonly lora: LoraOptions;

@@ -35,11 +35,11 @@ export function toBytes(
 
 /**
  * Divisors that determine the scales to try. The number of largest magnitude in a block, divided by
- * one of these, is a scale. In units of that scale, the number is about -8.
+ * one of these divisors, is a scale. In units of that scale, the number is about -8.
  */
 const divisors = [-7.4, -7.7, -8, -8.3, -8.6];
 
-/** Rounds to w ~ scale (q - 8), with the scale of smallest squared error among those tried. */
+/** Rounds to w ~ scale (q - 8), with the scale of smallest squared error among the tried scales. */
 export function toHalfBytes(
   numbers: Float32Array,
   [rows, width]: readonly [number, number],
@@ -124,8 +124,8 @@ function bestScale(
 }
 
 /**
- * Reorders 4-bit integers for `MatMulNBits`: two neighbours in each byte, the first in the lower
- * bits.
+ * Reorders 4-bit integers for `MatMulNBits`: two adjacent integers in each byte, the first in the
+ * lower bits.
  */
 export function paired(integers: Uint8Array): Uint8Array {
   const found = new Uint8Array(integers.length);

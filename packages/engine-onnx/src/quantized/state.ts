@@ -61,8 +61,10 @@ export interface QuantizedState {
 }
 
 /**
- * @throws EngineError, CheckpointError when the adapters do not fit the model; ConfigError when the
- * model's file should be quantised and is not
+ * Opens a model with quantised weights, and new or stored adapters.
+ * @throws EngineError if new adapters do not fit the model; CheckpointError if stored adapters do
+ * not fit it, or if the weights cannot be read; ConfigError if the model file is not quantised, as
+ * it must be
  */
 export async function openQuantized(
   { modelPath, lora, quantization, reference, checkpoint }: QuantizedOptions,

@@ -32,7 +32,7 @@ export function threadColumns(m: number, [n, k]: LinearShape, threads: number): 
 export function dividedColumns(n: number, used: number): readonly number[] {
   const groups = Math.ceil(n / threadAlignN);
   const [each, larger] = [Math.floor(groups / used), groups % used];
-  // The first `larger` threads take one group more; the last group may be shorter.
+  // The first `larger` threads take one more group; the last group may be shorter.
   const ends = Array.from({ length: used }, (_, i) =>
     Math.min(n, ((i + 1) * each + Math.min(i + 1, larger)) * threadAlignN),
   );

@@ -44,7 +44,6 @@ export interface DeviceArray {
 /** Inputs of a graph by name. A graph ignores arrays that are not among its inputs. */
 export type Feeds = Readonly<Record<string, HostArray | DeviceArray>>;
 
-/** Arrays by name. */
 export type DeviceArrays = Readonly<Record<string, DeviceArray>>;
 
 /** A name and a shape, such as those of a parameter. */
@@ -99,22 +98,22 @@ export interface UpdateSets {
 /** Shapes of a {@link RowCache}. */
 export interface CacheLayout {
   /**
-   * Names of the inputs with keys and values: `k.0, v.0, k.1 ...`, each [rows, heads, capacity,
-   * width].
+   * Names of the inputs with keys and values, in the order `k.0`, `v.0`, `k.1`, `v.1`. Each input
+   * is [rows, heads, capacity, width].
    */
   readonly names: readonly string[];
   readonly heads: number;
   /** Number of positions of a row. */
   readonly capacity: number;
   readonly width: number;
-  /** Further inputs, each [rows, ...shape]. Every position replaces them completely. */
+  /** Inputs with states, each [rows, ...shape]. Every new position replaces a state completely. */
   readonly states: readonly NamedShape[];
 }
 
 /** Keys, values and states that one graph execution has made. */
 export interface NewPositions {
   /**
-   * Positions of all keys and values, in the order of the layout's names. [B, names * heads,
+   * Keys and values of the new positions, in the order of the layout's names. [B, names * heads,
    * positions, width]
    */
   readonly keyValues: DeviceArray;
@@ -139,13 +138,13 @@ export interface RowCache {
   reserve(rows: number): void;
   /** Overwrites a row with zeros. */
   clear(row: number): void;
-  /** Stores new positions and states. */
+  /** Stores new positions and states in the rows that `moves` names. */
   store(fresh: NewPositions, moves: readonly RowMove[]): void;
   /** Copies rows from a cache that differs only in capacity, or from this cache. */
   copy(from: RowCache, moves: readonly RowMove[]): void;
   /**
-   * Returns the inputs for `count` rows from `start` on. They are valid until the next {@link
-   * reserve}.
+   * Returns the inputs for `count` rows from `start` on. The inputs are valid until the next
+   * {@link reserve}.
    */
   feeds(start: number, count: number): Feeds;
   free(): void;
@@ -217,7 +216,7 @@ export interface GraphRuntime {
   ): DeviceArray;
   /** Adds scale * row i of `rows` [..., d] to row `ids[i]` of a table [V, d], in the order of i. */
   addRows(table: DeviceArray, rows: DeviceArray, ids: Int32Array, scale: number): void;
-  /** Returns the L2 norm of all numbers of a set; NaN or Infinity if one of them is not finite. */
+  /** Returns the L2 norm of all numbers of a set; NaN or Infinity if a number is not finite. */
   norm(set: ArraySet): Promise<number>;
   /**
    * Applies an AdamW update. @throws EngineError when the update fails; the arrays are then partly

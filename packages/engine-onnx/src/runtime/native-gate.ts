@@ -1,6 +1,7 @@
 /**
- * Keeps a thread from being terminated inside ONNX Runtime. If a call of its binding returns into a
- * thread that is terminating, the binding aborts the whole operating-system process.
+ * Keeps a thread from being terminated inside ONNX Runtime. If a call of ONNX Runtime's Node
+ * binding returns into a thread that is terminating, the binding aborts the whole operating-system
+ * process.
  */
 
 /**
@@ -73,8 +74,8 @@ export function leaveGate(gate: GateState): void {
 }
 
 /**
- * Like {@link closeGate}, but blocks the thread. Returns false if calls are still inside after
- * `deadlineMs` milliseconds.
+ * Closes the gate as {@link closeGate} does, but blocks the thread. Returns false if calls are
+ * still inside after `deadlineMs` milliseconds.
  */
 export function closeGateNow(gate: GateState, deadlineMs: number): boolean {
   Atomics.store(gate, stop, 1);

@@ -1,5 +1,3 @@
-/** Functions whose value is computed once. */
-
 /**
  * Returns a function that computes the value at its first call, and then returns the same value.
  */

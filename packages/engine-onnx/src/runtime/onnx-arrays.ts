@@ -61,7 +61,10 @@ export const tensorOf = (array: DeviceArray | HostArray): Tensor =>
 export const floatsOf = (array: DeviceArray | HostArray): Float32Array =>
   ('data' in array ? array.data : own(array).tensor.data) as Float32Array;
 
-/** @throws InvariantError when another runtime made the array */
+/**
+ * Returns an array as an array of this runtime.
+ * @throws InvariantError when another runtime made the array
+ */
 export function own(array: DeviceArray): OnnxArray {
   if (array instanceof OnnxArray) return array;
   throw new InvariantError('An array of another runtime was given to ONNX Runtime.');
@@ -69,7 +72,10 @@ export function own(array: DeviceArray): OnnxArray {
 
 export const flatOf = (set: ArraySet): Float32Array => ownSet(set).flat;
 
-/** @throws InvariantError when another runtime made the set */
+/**
+ * Returns a set as a set of this runtime.
+ * @throws InvariantError when another runtime made the set
+ */
 export function ownSet(set: ArraySet): OnnxSet {
   if (set instanceof OnnxSet) return set;
   throw new InvariantError('Arrays of another runtime were given to ONNX Runtime.');

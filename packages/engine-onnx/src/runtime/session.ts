@@ -1,4 +1,3 @@
-/** Creates sessions of ONNX Runtime with the options for training and sampling. */
 import { join } from 'node:path';
 
 import { EngineError } from '@trinity-rft/core';
@@ -19,10 +18,10 @@ export interface SessionOptions {
 }
 
 /**
- * Loads a graph. `enableMemPattern: false` costs no time and saves a third of the memory. Denormal
- * numbers are flushed to 0, because they are a hundred times slower and no result needs them.
- * Waiting threads do not spin. On cores that other programs use too, spinning makes sampling two to
- * five times slower.
+ * Loads a graph into a session of ONNX Runtime. `enableMemPattern: false` costs no time and saves a
+ * third of the memory. Denormal numbers are flushed to 0, because they are a hundred times slower
+ * and no result needs them. Waiting threads do not spin. On cores that other programs use too,
+ * spinning makes sampling two to five times slower.
  * @throws EngineError when the runtime rejects the graph
  */
 export async function createSession(

@@ -13,7 +13,7 @@ export interface UpdateArrays {
   readonly second: Float32Array;
 }
 
-/** The numbers of the flat arrays from `start` up to, but not including, `end`. */
+/** Range of the flat arrays, from `start` up to, but not including, `end`. */
 export interface Range {
   readonly start: number;
   readonly end: number;
@@ -24,7 +24,7 @@ export interface FlatUpdate extends UpdatePlan {
   readonly sizes: readonly number[];
 }
 
-/** Performs the part of an update in `range`. */
+/** Updates the numbers in `range`. */
 export function updateRange(arrays: UpdateArrays, update: FlatUpdate, range: Range): void {
   let offset = 0;
   for (const [i, size] of update.sizes.entries()) {

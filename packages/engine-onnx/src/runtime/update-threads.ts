@@ -12,7 +12,7 @@ interface RangeUpdate {
 
 export type UpdateMethods = { update(part: RangeUpdate): void };
 
-/** Maximum number of threads. Further threads would only wait for memory. */
+/** Maximum number of threads. More threads would only wait for memory. */
 const mostThreads = 4;
 
 export class UpdateThreads {

@@ -1,6 +1,6 @@
 /**
  * Chooses the cache capacity of each sequence. Short sequences should not read as much as long
- * ones, but each execution of the graph should still have enough rows.
+ * sequences, but each execution of the graph should still have enough rows.
  */
 
 /** Costs that decide between one execution with padding and two separate executions. */

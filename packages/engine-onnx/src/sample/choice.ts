@@ -25,13 +25,13 @@ export interface Request {
    * are dropped.
    */
   settled: boolean;
-  /** Called for every token that is drawn. */
+  /** Called for every token that is sampled. */
   readonly onToken?: TokenReport;
   readonly resolve: (sequences: readonly SampledSequence[]) => void;
   readonly reject: (error: TrinityError) => void;
 }
 
-/** Receives a drawn token. `choice` is an index among all choices of the caller's request. */
+/** Receives a sampled token. `choice` is an index among all choices of the caller's request. */
 export type TokenReport = (choice: number, token: number) => void;
 
 /** A row in the result of one prefill execution. */
@@ -92,8 +92,8 @@ export function createChoice(
 }
 
 /**
- * Appends a drawn token. Finishes the choice if it is complete, and the request if all of its
- * choices are.
+ * Appends a sampled token. Finishes the choice if it is complete, and the request if all of its
+ * choices are complete.
  */
 export function acceptToken(
   choice: Choice,

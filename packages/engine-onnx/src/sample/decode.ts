@@ -1,4 +1,3 @@
-/** Samples one more token for every row of a pool. */
 import { ModelError, EngineError } from '@trinity-rft/core';
 
 import type { DecodeVariant } from '../model/sampling-graphs.js';
@@ -11,8 +10,8 @@ import { freePositions, type SamplerKernels } from './kernels.js';
 import type { KvPool } from './kv-pool.js';
 
 /**
- * Decodes the pool in as few graph executions as the row window allows. The caller frees the rows
- * of sequences that have ended.
+ * Samples one more token for every row of a pool, in as few graph executions as the row window
+ * allows. The caller frees the rows of sequences that have ended.
  */
 export async function decodeRows(
   kernels: SamplerKernels,
@@ -56,8 +55,8 @@ async function decodeRun(
   }
   const vocabulary = kernels.config.vocabSize;
   for (const [choice, i] of rows) {
-    // Another choice may have made the request fail. Its row may then hold numbers that are not
-    // finite, which must not stay in the cache.
+    // Another choice may have made the request fail. The row of this choice may then hold numbers
+    // that are not finite, which must not stay in the cache.
     if (isDone(choice)) pool.clear(choice);
     else if (result.kind === 'sampled') accept(choice, result.tokens[i]!, result.logprobs[i]!);
     else {

@@ -39,8 +39,8 @@ export interface Draw {
 /**
  * Draws a token. Unless `greedy` is set, takes the first token, by id, whose cumulative probability
  * exceeds `uniform` times the total. No token of probability 0 can be drawn, and rounding of the
- * total favours no token. Graphs that draw follow the same rule in float32. Both therefore draw the
- * same token unless `uniform` is within rounding of a boundary.
+ * total favours no token. Graphs that draw tokens follow the same rule in float32. They therefore
+ * draw the same token unless `uniform` is within rounding of a boundary.
  * @param logprobs [V]
  * @param uniform in [0, 1)
  */
@@ -117,8 +117,8 @@ function keepNucleus(
 ): Int32Array | undefined {
   if (topP >= 1) return candidates;
   const total = candidates?.reduce((share, id) => share + weights[id]!, 0) ?? all;
-  // All tokens below this bound together have less than 1 - topP, so the set never needs them. Most
-  // of a vocabulary is therefore not sorted.
+  // All tokens below this bound together have less than 1 - topP of the probability, so the set
+  // never needs them. Most of a vocabulary is therefore not sorted.
   const bound = ((1 - topP) * total) / weights.length;
   const ids = sortByWeight(
     (candidates ?? Int32Array.from(weights, (_, id) => id)).filter((id) => weights[id]! >= bound),

@@ -83,7 +83,10 @@ export function createSamplerKernels(config: ModelConfig, runtime: GraphRuntime)
   };
 }
 
-/** @param kind prefix of the outputs' names */
+/**
+ * Selects the keys, values and states from the outputs of a graph.
+ * @param kind prefix of the outputs' names
+ */
 export function newPositions(
   config: ModelConfig,
   out: DeviceArrays,
@@ -95,7 +98,7 @@ export function newPositions(
   };
 }
 
-/** Reads the drawn tokens, or the distributions. */
+/** Reads the drawn tokens, or the distributions, from the outputs of a graph. */
 export async function decodeResult(
   runtime: GraphRuntime,
   config: ModelConfig,

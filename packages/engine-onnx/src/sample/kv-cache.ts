@@ -19,7 +19,7 @@ export class KvCache {
   readonly #bytes: number;
   readonly #pools = new Map<string, KvPool>();
 
-  /** @param bytes limit on memory; callers must keep to it by adding up {@link rowBytes} */
+  /** @param bytes limit on memory; callers must add up {@link rowBytes} to stay within it */
   constructor(kernels: SamplerKernels, bytes: number) {
     this.#kernels = kernels;
     this.#bytes = bytes;
@@ -82,8 +82,8 @@ export class KvCache {
   }
 
   /**
-   * Drops empty pools until all pools together take at most half the memory. The other empty pools
-   * are kept for later sequences of the same length.
+   * Drops empty pools until all pools together take at most half of the memory limit. The other
+   * empty pools are kept for later sequences of the same length.
    */
   #dropEmptyPools(): void {
     let bytes = this.#pools.values().reduce((sum, pool) => sum + pool.bytes, 0);

@@ -1,7 +1,6 @@
 /**
  * Keys, values and states of the sequences that are being sampled, stored outside the graphs. All
- * rows of a pool have the same capacity and are used by the same graph. There are no gaps between
- * them.
+ * rows of a pool have the same capacity, are used by the same graph, and have no gaps between them.
  */
 import { cacheHeads, layersWith, type ModelConfig } from '../model/config.js';
 import { rowStates, stateSize } from '../model/row-states.js';
@@ -96,8 +95,8 @@ export class KvPool {
   }
 
   /**
-   * Stores one more position of each owner, and the states after it. @param rows row of `fresh` of
-   * each owner
+   * Stores one more position of each owner, and the states after it.
+   * @param rows for each owner, its row in `fresh`
    */
   append(rows: ReadonlyMap<KvOwner, number>, fresh: NewPositions): void {
     const moves = [...rows].map(([{ row, cached }, from]) => ({

@@ -1,4 +1,4 @@
-/** Validates sampling options and adds defaults, which gives a plan for one request. */
+/** Validates sampling options and adds defaults. The result is a plan for one request. */
 import { ModelError } from '@trinity-rft/core';
 import type { SamplingOptions, TextGrammar } from '@trinity-rft/core/engine';
 
@@ -8,15 +8,15 @@ import type { DecodeVariant } from '../model/sampling-graphs.js';
 export interface SamplePlan {
   readonly prompt: Int32Array;
   readonly choices: number;
-  /** Number of earlier choices of the same request, which other samplers draw. */
+  /** Number of earlier choices of the same request, all of which other samplers sample. */
   readonly firstChoice: number;
   /** Sampling temperature; 0 samples greedily. */
   readonly temperature: number;
   readonly topP: number;
-  /** Number of tokens that may be drawn; Infinity for all. */
+  /** Number of most probable tokens that may be sampled; Infinity for all tokens. */
   readonly topK: number;
   /**
-   * Maximum number of tokens to sample. Prompt and answer together do not exceed the maximum
+   * Maximum number of tokens to sample. Prompt and response together do not exceed the maximum
    * length.
    */
   readonly maxTokens: number;
@@ -50,7 +50,10 @@ export interface SampleLimits {
 /** Maximum number of alternatives per token. */
 const maxTopLogprobs = 100;
 
-/** @throws ModelError 400 that names the option, its value and the allowed values */
+/**
+ * Returns the plan of a request.
+ * @throws ModelError 400 that names the option, its value and the allowed values
+ */
 export function planSample(
   prompt: Int32Array,
   options: SamplingOptions,
@@ -142,7 +145,7 @@ function checkTexts({ stop, grammar }: CompleteOptions, { hasTokenBytes }: Sampl
 
 const isWhole = Number.isInteger;
 
-/** @throws ModelError 400 when a prompt leaves no room for an answer */
+/** @throws ModelError 400 when a prompt leaves no room for a response */
 export function assertRoom(
   promptLength: number,
   { maxModelLen }: Pick<SampleLimits, 'maxModelLen'>,

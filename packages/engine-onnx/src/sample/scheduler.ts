@@ -62,8 +62,8 @@ export interface SampleTicket {
 type WeightSwitch = (releaseCurrent: () => void) => SamplingWeights | Promise<SamplingWeights>;
 
 /**
- * A change of weights. Requests submitted before it get the old weights, and later requests get the
- * new ones.
+ * A change of weights. Requests submitted before the change get the old weights, and later requests
+ * get the new weights.
  */
 interface Switch {
   readonly take: WeightSwitch;
@@ -262,8 +262,8 @@ export class SampleScheduler {
   }
 
   /**
-   * Determines how many choices of which waiting requests fit into the free rows, the memory and
-   * the prompt tokens of one iteration.
+   * Selects the choices of waiting requests that fit into the free rows, the memory and the prompt
+   * tokens of one iteration.
    */
   #planAdmissions(): readonly Admission[] {
     const { maxBatchSize, cacheBytes } = this.#options;
@@ -339,8 +339,8 @@ export class SampleScheduler {
    */
   #failStarted(error: TrinityError): void {
     const open = this.#openRequests();
-    // If no request has started, the failure came from starting one, and the next attempt would
-    // fail too.
+    // If no request has started, the failure came from starting a request, and the next attempt
+    // would fail too.
     for (const request of open.some(isStarted) ? open.filter(isStarted) : open)
       failRequest(request, error);
     this.#choices = [];

@@ -7,8 +7,8 @@ import type { StopString } from './plan.js';
 
 export interface StopMatcher {
   /**
-   * Adds a token. Returns the stop string that the token completes. If it completes several,
-   * returns the string that ends first.
+   * Adds a token. Returns the stop string that the token completes. If the token completes several
+   * stop strings, returns the string that ends first.
    */
   push(token: number): string | undefined;
 }

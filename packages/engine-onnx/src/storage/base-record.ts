@@ -1,6 +1,6 @@
 /**
- * Reads the record of a frozen model. A checkpoint without weights has such a record, because its
- * adapter belongs to that model.
+ * Reads the record of the frozen model in a checkpoint without weights, whose adapter belongs to
+ * that model.
  */
 import { join } from 'node:path';
 

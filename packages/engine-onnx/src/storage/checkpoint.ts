@@ -21,8 +21,8 @@ export interface Checkpoint {
 }
 
 /**
- * Writes a checkpoint. Equal state gives equal bytes. The caller decides when the folder counts as
- * complete.
+ * Writes a checkpoint. Equal state gives equal bytes. The caller decides when the folder is
+ * considered complete.
  */
 export async function saveCheckpoint(
   directory: string,
@@ -36,20 +36,23 @@ export async function saveCheckpoint(
   await rm(join(directory, adapterFolder), { recursive: true, force: true });
 }
 
-/** @throws CheckpointError when the folder is not a checkpoint of this model */
+/**
+ * Loads the weights and the optimizer state of a folder.
+ * @throws CheckpointError when the folder is not a checkpoint of this model
+ */
 export async function loadCheckpoint(directory: string, config: ModelConfig): Promise<Checkpoint> {
   const weights = await loadWeightsOf(directory, config);
   const optimizer = await loadOptimizer(directory, parameterSpecs(config));
   return { weights, optimizer };
 }
 
-/** Loads the weights of a folder that must hold the same model, with other weights. */
+/** Loads the weights of a folder that must hold a model of the same architecture. */
 export async function loadWeightsOf(directory: string, config: ModelConfig): Promise<Float32Array> {
   await assertSameModel(directory, config);
   return loadWeights(directory, config);
 }
 
-/** @throws CheckpointError when the folder holds a model with other sizes */
+/** @throws CheckpointError when the folder holds a model with other sizes or traits */
 export async function assertSameModel(directory: string, config: ModelConfig): Promise<void> {
   const found = await readModelFiles(directory);
   const differing = architectureKeys.find(

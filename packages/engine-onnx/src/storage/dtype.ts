@@ -34,7 +34,7 @@ function decodeFloat16(halves: Uint16Array, into: Float32Array): void {
   for (let i = 0; i < halves.length; i++) into[i] = numberOfHalf(halves[i]!);
 }
 
-/** The largest magnitude that each format accepts; Infinity for no limit. */
+/** The largest magnitude that each format accepts; Infinity if there is no limit. */
 export const largestOf: Readonly<Record<StoredType, number>> = {
   F32: Infinity,
   BF16: Infinity,

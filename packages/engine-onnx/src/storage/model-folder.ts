@@ -57,6 +57,7 @@ export interface ModelFolder extends ModelFiles {
 }
 
 /**
+ * Loads a model folder or a GGUF file, with its weights.
  * @throws CheckpointError that names the file and key, or the tensor with expected and found shape
  */
 export async function loadModelFolder(directory: string): Promise<ModelFolder> {
@@ -142,7 +143,7 @@ export async function loadWeights(
 
 /**
  * Calls `read` for each parameter, one after another, with the file that holds the parameter.
- * @param fresh parameters that the folder may lack; `read` is not called for missing ones
+ * @param fresh parameters that the folder may lack; `read` is not called for missing parameters
  */
 export async function readParameters(
   directory: string,
@@ -164,7 +165,8 @@ export async function readParameters(
 }
 
 /**
- * Reads the headers of the weight files only. @throws CheckpointError as {@link loadWeights} does
+ * Checks that the weights of a folder match its config. Reads only the headers of the weight files.
+ * @throws CheckpointError as {@link loadWeights} does
  */
 export async function checkWeights(directory: string, config: ModelConfig): Promise<void> {
   const files = textTensors(await openWeightFiles(directory));
@@ -182,7 +184,10 @@ interface StoredTensor {
   readonly file: WeightFile;
 }
 
-/** @throws CheckpointError when a tensor is missing or has another shape */
+/**
+ * Returns the file of each parameter's tensor.
+ * @throws CheckpointError when a tensor is missing or has another shape
+ */
 function storedTensors(
   directory: string,
   specs: readonly ParameterSpec[],

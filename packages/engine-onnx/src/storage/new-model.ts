@@ -10,7 +10,7 @@ import { initialWeights } from '../model/parameters.js';
 import { parseModelConfig } from '../model/parse-config.js';
 import { companionFiles, saveModelFolder } from './model-folder.js';
 
-/** Families of new models. All layers of such a model are alike. */
+/** Families of new models. All layers of a new model are alike. */
 export const newModelFamilies = [
   'qwen3',
   'qwen2',
@@ -59,7 +59,8 @@ export interface NewModelOptions {
    */
   readonly initializerRange?: number;
   /**
-   * Further files to write into the folder, by name (`tokenizer.json`, `chat_template.jinja` ...).
+   * Contents of tokenizer files to write into the folder, keyed by name, such as `tokenizer.json`
+   * and `chat_template.jinja`.
    * @default no files
    */
   readonly tokenizerFiles?: Readonly<Record<string, string | Uint8Array>>;
@@ -89,13 +90,13 @@ function assertCompanion(name: string): string {
   );
 }
 
-/** Fills in defaults. */
+/** Returns a complete config, with defaults for the missing fields. */
 export function completeConfig(partial: NewModelConfig): ModelConfig {
   const family = partial.family ?? 'qwen3';
   return {
     family,
-    // Three times the width, rounded up to a multiple of 32, which is about the ratio in the
-    // families.
+    // Three times the width, rounded up to a multiple of 32. This is about the ratio in models of
+    // these families.
     intermediateSize: Math.ceil((3 * partial.hiddenSize) / 32) * 32,
     kvHeads: partial.heads,
     headDim: partial.hiddenSize / partial.heads,
@@ -131,7 +132,7 @@ export function toConfigJson(config: ModelConfig): Record<string, unknown> {
     rms_norm_eps: config.normEpsilon,
     rope_theta: config.ropeTheta,
     rope_scaling: config.ropeScaling === undefined ? null : toRopeJson(config.ropeScaling),
-    // qwen2 always has these biases and has no such key.
+    // qwen2 always has these biases, and its config.json has no such key.
     attention_bias: config.family === 'qwen2' ? undefined : config.qkvBias,
     mlp_bias: config.family === 'llama' ? config.mlpBias : undefined,
     attention_dropout: 0,

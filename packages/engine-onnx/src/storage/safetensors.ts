@@ -55,7 +55,7 @@ export interface WriteOptions {
 const chunkBytes = 4 << 20;
 /** Maximum bytes of one read, because Node reads less than 2 GiB at once. */
 const maxReadBytes = 1 << 30;
-/** Maximum bytes of a header in the format. */
+/** Maximum size of a header that the format allows, in bytes. */
 const maxHeaderBytes = 100 << 20;
 
 const entrySchema = z.object({
@@ -65,7 +65,10 @@ const entrySchema = z.object({
 });
 const headerSchema = z.record(z.string(), z.union([entrySchema, z.record(z.string(), z.string())]));
 
-/** @throws CheckpointError when the file is not safetensors or is truncated */
+/**
+ * Opens a file and reads its header.
+ * @throws CheckpointError when the file is not safetensors or is truncated
+ */
 export async function openSafetensors(path: string): Promise<SafetensorsFile> {
   const file = basename(path);
   const handle = await open(path, 'r').catch((cause: unknown) => {
@@ -76,7 +79,7 @@ export async function openSafetensors(path: string): Promise<SafetensorsFile> {
   });
   try {
     const { tensors, metadata } = await readHeader(handle, path);
-    // Verified once, and only when tensors are read: `trinity check` reads only headers.
+    // Verified once, and only when tensors are read: `trinity config check` reads only headers.
     let verified: Promise<void> | undefined;
     return {
       file,

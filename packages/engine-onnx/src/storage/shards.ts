@@ -11,7 +11,11 @@ import { writeWhole } from './files.js';
 import { writeSafetensors, type NamedTensor } from './safetensors.js';
 import { singleWeightFile, weightIndexFile } from './weight-files.js';
 
-/** @throws CheckpointError when a weight is too large for the type */
+/**
+ * Writes the tensors, in order, to files of at most `shardBytes` bytes of numbers. A larger tensor
+ * gets a separate file.
+ * @throws CheckpointError when a weight is too large for the type
+ */
 export async function writeShards(
   directory: string,
   tensors: readonly NamedTensor[],
@@ -32,7 +36,7 @@ export async function writeShards(
 }
 
 /**
- * @param instead formats for larger numbers, for the message.
+ * @param instead formats that hold larger numbers, named in the message
  * @throws CheckpointError that names the weight
  */
 export function assertFits(

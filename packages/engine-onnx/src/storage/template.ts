@@ -5,8 +5,8 @@ const [configFile, templateFile] = ['tokenizer_config.json', 'chat_template.jinj
 
 /**
  * Copies the template of `chat_template.jinja` into `tokenizer_config.json`, because
- * transformers.js and earlier versions of transformers read the template only from that file.
- * Creates the file if it is missing, and replaces a template that it already has.
+ * transformers.js and earlier versions of transformers read the template only from there. Creates
+ * `tokenizer_config.json` if it is missing, and replaces any template in it.
  * @param files contents by name
  */
 export function withTemplate(
@@ -25,7 +25,7 @@ export function withTemplate(
 }
 
 /**
- * Returns undefined for text that is not a JSON object. The next reader of the folder reports the
+ * Parses a JSON object. Returns undefined for other text; the next reader of the folder reports the
  * problem.
  */
 function parse(text: string): Readonly<Record<string, unknown>> | undefined {

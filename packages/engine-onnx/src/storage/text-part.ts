@@ -25,7 +25,7 @@ export function textModelJson(json: unknown): Readonly<Record<string, unknown>> 
 const otherParts =
   /^(model\.)?(visual|vision_tower|vision_embedder|multi_modal_projector|audio_tower|mtp)\./;
 
-/** Part of the name of a tensor of a text model that is inside another model. */
+/** Part of a tensor's name that marks tensors of a text model inside another model. */
 const inside = 'language_model.';
 
 const textName = (name: string): string => name.replace(inside, '');

@@ -41,6 +41,7 @@ export interface WeightFiles {
 }
 
 /**
+ * Opens the weight files of a model folder, or a GGUF file.
  * @throws CheckpointError when there are no weights, or a shard lacks a tensor that the index names
  */
 export async function openWeightFiles(directory: string): Promise<WeightFiles> {
@@ -104,7 +105,10 @@ async function readIndex(index: string): Promise<Record<string, string>> {
   }
 }
 
-/** @throws CheckpointError when a file is damaged, or two files hold the same tensor */
+/**
+ * Opens safetensors files as the tensors of one model.
+ * @throws CheckpointError when a file is damaged, or two files hold the same tensor
+ */
 export async function openSafetensorsFiles(paths: readonly string[]): Promise<WeightFiles> {
   const files: SafetensorsFile[] = [];
   const close = async (): Promise<void> =>

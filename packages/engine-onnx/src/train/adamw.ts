@@ -39,8 +39,6 @@ export function clipScale(norm: number, limit: number): number {
  * Increments `step` and plans the update. With gradient g, moments m and v, and step t: m = b1 m +
  * (1 - b1) g; v = b2 v + (1 - b2) g^2; w' = w (1 - lr decay) - lr / (1 - b1^t) m / (sqrt(v / (1 -
  * b2^t)) + epsilon).
- * - b1) g; v = b2 v + (1 - b2) g^2; w' = w (1 - lr decay) - lr / (1 - b1^t) m / (sqrt(v / (1 -
- * b2^t)) + epsilon).
  * @see Loshchilov and Hutter, arXiv:1711.05101; torch.optim.AdamW
  */
 export function planUpdate(

@@ -18,7 +18,7 @@ export interface LookupTable {
   readonly tied: boolean;
 }
 
-/** Sum of gradients, as an update by the optimizer reads it. */
+/** The methods of {@link GradientSum} that an optimizer update uses. */
 export type SummedGradient = Pick<GradientSum, 'set' | 'take'>;
 
 export class GradientSum {
@@ -60,7 +60,7 @@ export class GradientSum {
   }
 
   /**
-   * Returns the arrays into which the graph writes the gradients of the next micro-batch, by
+   * Returns the arrays into which the graph writes the gradients of the next micro-batch, keyed by
    * output. While the sum is empty, these are the arrays of the sum itself, which saves a copy.
    * Later the result is empty, and the runtime allocates the arrays.
    */
@@ -81,8 +81,9 @@ export class GradientSum {
   }
 
   /**
-   * Adds a part of a micro-batch and frees it. The part is the gradient of a parameter, or of its
-   * rows from `start` on. Call once for each part, before {@link putLookups}.
+   * Adds a part of the gradient of a micro-batch, and frees the part. A part is the gradient of a
+   * whole parameter, or of its rows from `start` on. Call once for each part, before
+   * {@link putLookups}.
    */
   put(name: string, found: DeviceArray | undefined, start?: number): void {
     if (!found) throw new InvariantError(`A graph returned no gradient of ${name}.`);

@@ -56,18 +56,20 @@ export interface TrainerOptions {
 export interface TrainingHead<Kind extends string> {
   /** Number of parts in which the head is computed. */
   readonly chunks: number;
-  /** @param branching see `training-graphs.ts` */
+  /** Builds a graph of the model with this head. @param branching see `training-graphs.ts` */
   graph(kind: Kind, exact: ExactScoring, branching: boolean): ModelRecord;
   /**
    * True for a head over tokens. Its gradients can be computed layer by layer, from `grad_logprobs`
    * and `grad_entropy`, and for rows that share a prompt.
    */
   readonly isLanguageModel: boolean;
-  /** Inputs besides weights, rotary tables, `ids`, `rows` and gradients. */
+  /** Returns the inputs other than weights, rotary tables, `ids`, `rows` and gradients. */
   inputs(arrays: MicroBatchArrays): Feeds;
 }
 
-/** Values of a batch by the name of the graph's output or input, one per response token. [N] */
+/**
+ * Values of a batch, one per response token [N], keyed by the name of the graph's output or input.
+ */
 export type TokenNumbers<Name extends string = string> = Readonly<Record<Name, Float32Array>>;
 
 /**
@@ -314,7 +316,7 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Restores the `optimizer` of a checkpoint, which is not copied, or starts with new moments. The
+   * Restores the `optimizer` of a checkpoint without copying it, or starts with new moments. The
    * accumulated gradient is dropped.
    */
   restore(optimizer?: OptimizerState): void {
@@ -409,7 +411,7 @@ const emptyCounts = () => ({
   skippedRows: 0,
 });
 
-/** True if a row has a number other than 0. */
+/** True if any of the numbers of a row is not 0. */
 export function isActive(row: Row, numbers: Float32Array | undefined): boolean {
   return numbers?.subarray(row.offset, row.offset + row.count).some((x) => x !== 0) ?? false;
 }

@@ -302,7 +302,7 @@ function targetsIn(part: Part, { targets }: MicroBatchArrays, gradLogprobs: Host
 type Totals = readonly [Float32Array, Float32Array, Float32Array, Float32Array];
 const totalNames = ['largest', 'sum', 'dot', 'target'];
 
-/** Sums over the vocabulary, to which the logits of one part after another are added. */
+/** Running sums over the vocabulary. The logits are added one part of the vocabulary at a time. */
 class LogitTotals {
   readonly #largest: Float64Array;
   /** Sum of e^(l - largest). */
@@ -319,7 +319,9 @@ class LogitTotals {
     this.#target = new Float32Array(rows);
   }
 
-  /** @param hasTarget returns true if the target of a row is in the part */
+  /**
+   * Adds the sums of one part. @param hasTarget returns true if the target of a row is in the part
+   */
   add([largest, sum, dot, target]: Totals, hasTarget: (row: number) => boolean): void {
     for (const [i, own] of largest.entries()) {
       const before = this.#largest[i]!;

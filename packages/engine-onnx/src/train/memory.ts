@@ -21,8 +21,8 @@ export const defaultMemoryBudget = 384 * 2 ** 20;
  */
 const machineShare = 1 / 8;
 /**
- * Multiple of the budget that one graph for the whole model may need while its micro-batches stay
- * within the budget.
+ * One graph for the whole model is allowed if each of its micro-batches fits the budget, and the
+ * graph, including gradients, needs at most this many times the budget.
  */
 const timesBudget = 2;
 
@@ -59,8 +59,8 @@ const headBudget = 256 * 2 ** 20;
  */
 const headArrays = 3;
 /**
- * Like {@link headArrays}, but for capped logits. The capped logits and their slope are two further
- * arrays.
+ * Counterpart of {@link headArrays} for capped logits. The capped logits and their slope are two
+ * additional arrays.
  */
 const cappedHeadArrays = 5;
 /** Number of scored positions that should fit into one micro-batch of the head. */
@@ -167,7 +167,7 @@ export function forwardCost(config: ModelConfig): MemoryCost {
     bytes * (rows * time * transientPerLayer(config, time) + headCost(config, picked));
 }
 
-/** Estimates the memory of a backward pass, for which the activations of every layer are kept. */
+/** Estimates the memory of a backward pass, including the kept activations of every layer. */
 export function backwardCost(config: ModelConfig): MemoryCost {
   return (rows, time, picked) =>
     bytes *

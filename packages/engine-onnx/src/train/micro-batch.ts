@@ -95,8 +95,8 @@ export interface MicroBatchArrays {
   readonly inverseTemperature: Float32Array;
   readonly spread: Int32Array;
   /**
-   * Position and row of each input; set only if a group has several rows. Rows count from 1, and 0
-   * marks shared inputs.
+   * Position and row of each input; set only if a group has several rows. Rows are numbered from 1,
+   * and 0 marks shared inputs.
    */
   readonly branching?: { readonly positions: BigInt64Array; readonly branches: Int32Array };
   /** Number R of picked positions including padding, a multiple of the head's parts. */

@@ -34,7 +34,7 @@ export interface GradientPlanOptions {
 }
 
 /**
- * Number of positions per micro-batch from which adding up the gradients of the whole model costs
+ * Numbers of positions per micro-batch from which adding up the gradients of the whole model costs
  * little compared to computing them. The gradients of adapters are small, so fewer positions
  * suffice.
  */

@@ -13,7 +13,7 @@ export interface PromptGroup {
   readonly starts: readonly number[];
   /** Number of inputs that all rows see; 0 for a single row. */
   readonly shared: number;
-  /** Number of inputs: the shared ones, and for each row its other tokens except the last. */
+  /** Number of inputs: the shared inputs, and for each row its other tokens except the last. */
   readonly length: number;
   /** Number of response tokens of all rows. */
   readonly count: number;
@@ -59,8 +59,8 @@ export function promptGroups(rows: readonly Row[], config: ModelConfig): readonl
 
 const mostOfSingle = 2 / 3;
 /**
- * Minimum number of operations per position in a layer. With fewer, calls take more time than
- * arithmetic.
+ * Minimum number of operations per position in a layer. With fewer operations, calls take more time
+ * than arithmetic.
  */
 const leastOperations = 1e6;
 

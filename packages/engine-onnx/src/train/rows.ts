@@ -34,7 +34,10 @@ export function responseOffsets(batch: TokenBatch): Int32Array {
 /** Returns the total number of response tokens. */
 export const tokenCount = (offsets: Int32Array): number => offsets.at(-1) ?? 0;
 
-/** @throws EngineError naming the first row that cannot be scored, with the reason */
+/**
+ * Validates and numbers the rows of a batch.
+ * @throws EngineError naming the first row that cannot be scored, with the reason
+ */
 export function checkedRows(
   batch: TokenBatch,
   offsets: Int32Array,

@@ -14,9 +14,9 @@ import type { Feeds } from '../runtime/graph-runtime.js';
 import { planUpdate, type AdamWOptions, type Optimizer } from './adamw.js';
 import { GradientSum, type SummedGradient } from './gradient.js';
 
-/** Frozen weights in blocks of integers. The feeds contain the same weights. */
+/** Frozen weights, block-quantised to integers. The feeds contain the same weights. */
 export interface BlockWeights {
-  /** Formats of the matrices in blocks, by name. */
+  /** Formats of the block-quantised matrices, by matrix name. */
   readonly formats: BlockFormats;
   /** Returns rows of the embedding matrix, one after another. */
   embed(ids: Int32Array): Float32Array;
@@ -53,7 +53,7 @@ export interface Trainable {
   readonly feeds: Feeds;
   /** The adapters, if they are trained instead of the parameters. */
   readonly adapters?: LayerAdapters;
-  /** Weights and scores; present if adapters are trained beside quantised weights. */
+  /** Weights and scoring function; present if adapters are trained beside quantised weights. */
   readonly quantized?: { readonly base: BlockWeights; readonly score: ScoreRows };
   /** Builds the graph that returns the gradients. */
   backwardGraph(options: TrainingGraphOptions): ModelRecord;
@@ -66,7 +66,7 @@ export interface Trainable {
   update(gradient: SummedGradient, state: Optimizer, options: AdamWOptions): Promise<void>;
 }
 
-/** Trains every parameter. */
+/** Returns all parameters of a model as its trained weights. */
 export function allParameters(config: ModelConfig, weights: WeightBuffers): Trainable {
   const specs = parameterSpecs(config);
   const spec = specs.find(({ name }) => name === embeddingName);

@@ -47,9 +47,9 @@ const formats: Readonly<
 const mostInFile = 1.9e9;
 
 /**
- * Writes the folder. Meanwhile all weights are in memory as float32. They are in memory a second
- * time in the written number format, unless that format is float32 or the weights go into files
- * next to the model.
+ * Writes a folder for transformers.js. During the export, all weights are in memory as float32.
+ * They are in memory a second time in the written number format, unless that format is float32 or
+ * the weights go into files next to the model.
  * @throws ConfigError for an unknown number format and when `to` holds files, CheckpointError when
  * the model cannot be read, or a weight is too large for `fp16`; the reason of `signal`
  */

@@ -40,7 +40,10 @@ interface Stored {
   readonly place: Place;
 }
 
-/** @throws CheckpointError when a weight is too large for the format */
+/**
+ * Stores the weights as constants of the graph.
+ * @throws CheckpointError when a weight is too large for the format
+ */
 export async function storeWeights(
   dtype: TransformersDtype,
   stored: Stored,

@@ -31,7 +31,7 @@ export class CriticCore {
     this.handlers = this.#createHandlers();
   }
 
-  /** @throws CheckpointError when the model folder cannot be used */
+  /** Opens the model folder of a critic. @throws CheckpointError when the folder cannot be used */
   static async open(options: CriticOptions): Promise<CriticCore> {
     const { weights, ...files } = await openCriticFolder(options.modelPath);
     const { threads } = options;

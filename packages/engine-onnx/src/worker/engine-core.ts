@@ -95,6 +95,7 @@ export class EngineCore {
   }
 
   /**
+   * Opens the model of a thread, with its trainer and sampler.
    * @throws CheckpointError when the model folder cannot be used, EngineError when the options do
    * not fit the model
    */
@@ -248,8 +249,8 @@ const onnxRuntime = ({ threads }: WorkerOptions, sampler: SamplerThreads): OnnxR
   new OnnxRuntime({ threads: { train: threads, sample: sampler.threads } });
 
 /**
- * Makes the model of a thread that only samples. Its weights are 0 until the thread receives
- * others.
+ * Makes the model of a thread that only samples. Its weights are 0 until the thread receives the
+ * actual weights.
  */
 function blankModel(config: ModelConfig): ModelFolder {
   return {

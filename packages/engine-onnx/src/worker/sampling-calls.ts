@@ -26,7 +26,7 @@ import {
 import { checkScore, Scorer, type ScorerOptions } from '../sample/scorer.js';
 import { orTell, receiveWeights, sendFound, sendLeased } from './weight-port.js';
 
-/** Maximum number of requests that wait for a row; further requests are rejected. */
+/** Maximum number of requests that wait for a row; requests beyond this number are rejected. */
 const maxQueue = 65_536;
 
 export interface SamplingParts {
@@ -122,9 +122,9 @@ export class SamplingCalls {
 
   /**
    * Returns a function that gets the weights of a source. For published weights, these are the
-   * weights published now, even if newer ones are published while earlier requests finish. If they
-   * are not written yet and are not copied to other threads, the sampler first releases its current
-   * weights, so that no second set is needed.
+   * weights published now, even if newer weights are published while earlier requests finish. If
+   * the published weights are not written yet and are not copied to other threads, the sampler
+   * first releases its current weights, so that no second set is needed.
    */
   #weightsOf(
     source: Exclude<SamplerWeightSource, { kind: 'initial' }>,

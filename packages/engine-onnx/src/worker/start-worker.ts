@@ -21,7 +21,8 @@ import {
 import type { GatedTask, WorkerTask } from './worker.js';
 
 /**
- * Starts the thread. The thread keeps the operating-system process alive until the link is closed.
+ * Starts the thread of an engine or a critic. The thread keeps the operating-system process alive
+ * until the link is closed.
  */
 export function startWorker<M extends MethodTable<keyof M>>(task: WorkerTask): Link<M> {
   // `worker.js` is next to this file in the sources, and next to the bundle in the package.

@@ -3,8 +3,8 @@
 export type Party = 'train' | 'sample';
 
 /**
- * Executes one piece of work at a time. If trainer and sampler both wait, the party goes first that
- * has used less time since both have had work.
+ * Executes one piece of work at a time. If trainer and sampler both wait, whichever has used less
+ * time since both have had work goes first.
  */
 export class TimeShare {
   readonly #now: () => number;

@@ -49,7 +49,11 @@ interface SavedContents {
   readonly merged: boolean;
 }
 
-/** @throws EngineError, CheckpointError when adapters do not fit the model */
+/**
+ * Opens the adapters to train, or returns the state for training all weights.
+ * @throws EngineError if new adapters do not fit the model; CheckpointError if stored adapters do
+ * not
+ */
 export function openTrainingState(
   options: WorkerOptions,
   files: ModelFiles,

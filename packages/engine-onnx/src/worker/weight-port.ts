@@ -38,8 +38,8 @@ export async function sendFound(
 }
 
 /**
- * Like {@link sendFound}, but for leased weights. The lease is released if the weights cannot be
- * sent.
+ * Sends leased weights as {@link sendFound} sends unleased weights. The lease is released if the
+ * weights cannot be sent.
  * @param read reads the numbers of the lease; called only if there are ports
  */
 export async function sendLeased<Lease extends WeightLease>(
@@ -71,7 +71,10 @@ function tell(ports: readonly MessagePort[], error: unknown): void {
     port.postMessage({ error: toErrorRecord(error) } satisfies WeightMessage);
 }
 
-/** @throws EngineError when the sender has ended, or the error that the sender sent */
+/**
+ * Receives weights and closes the port.
+ * @throws EngineError when the sender has ended, or the error that the sender sent
+ */
 export async function receiveWeights(port: MessagePort): Promise<Float32Array> {
   const message = await new Promise<WeightMessage>((resolve, reject) => {
     port.once('message', resolve);

@@ -35,7 +35,7 @@ export interface Dialect {
    * weights sampled each token.
    */
   readonly continues: boolean;
-  /** Requirements for accepting weights, which complete the sentence "the servers must ...". */
+  /** Requirements for accepting weights: the text after "every server must" in an error message. */
   readonly takesWeights: string;
   /** Returns advice for each HTTP status with which a server may refuse the first calls. */
   readonly cures: (vocabSize: number) => Readonly<Record<number, string>>;
@@ -53,7 +53,7 @@ export interface SamplingServer {
   loadAdapter(name: string, folder: string, signal: AbortSignal): Promise<void>;
   unloadAdapter(name: string, signal: AbortSignal): Promise<void>;
   /**
-   * Replaces all weights by those of `folder` and labels them `label`. With `inFlight` `finish`,
+   * Replaces all weights with those of `folder` and labels them `label`. With `inFlight` `finish`,
    * sequences in progress are finished first; with `continue`, they continue with the new weights.
    */
   reload(options: ReloadOptions, signal: AbortSignal): Promise<void>;

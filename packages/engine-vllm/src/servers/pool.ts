@@ -51,13 +51,13 @@ export interface Pool {
 
 /**
  * Maximum number of calls that a server with a cached prefix may have more than the least loaded
- * server. Beyond it, the least loaded server is chosen.
+ * server. Beyond this number, the least loaded server is chosen.
  */
 const preferredLead = 4;
 const mostBroken = 3;
 const busyMs = 500;
 const deliveryPatienceMs = 30 * 60_000;
-/** Time for an answer to /health, because a connection can stay open after the server is gone. */
+/** Time for an answer to /health, because a connection can stay open after the server has died. */
 const healthMs = 15_000;
 const returnAfterMs = { first: 500, longest: 15_000 };
 
@@ -68,9 +68,7 @@ export function createPool(options: PoolOptions): Pool {
   let weights = options.started;
   let expected: ArrayLike<number> | undefined;
   let moving = Promise.resolve();
-  /**
-   * Ends the report of an outage, which all waiting calls share; undefined if there is no outage.
-   */
+  /** Ends the outage report that all waiting calls share; undefined if there is no outage. */
   let endOutage: (() => void) | undefined;
   let changed = Promise.withResolvers<void>();
 

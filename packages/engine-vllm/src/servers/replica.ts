@@ -38,8 +38,8 @@ const silent = (): ServerFault =>
   new ServerFault('lost', `${heartbeat.misses} times no answer to /health`);
 
 /**
- * Timing of health checks. They are needed because a connection can stay open after the server is
- * gone.
+ * Timing of health checks. They are needed because a connection can stay open after the server has
+ * died.
  */
 const heartbeat = { everyMs: 5000, patienceMs: 5000, misses: 3 };
 

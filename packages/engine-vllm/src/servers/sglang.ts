@@ -1,6 +1,6 @@
 /**
- * The calls of an SGLang server. They were written from its documentation and never tested with a
- * server.
+ * The calls of an SGLang server. They were written from SGLang's documentation and never tested
+ * with a server.
  */
 import type { ServerAddress } from '@trinity-rft/core/engine';
 import { z } from 'zod';
@@ -79,7 +79,7 @@ export function sglangServer(address: ServerAddress): SamplingServer {
     unloadAdapter: async (name, signal) => {
       await call('/unload_lora_adapter', { signal, body: { lora_name: name } });
     },
-    // The server itself waits for sequences in progress and delays new ones.
+    // The server itself waits for sequences in progress and delays new sequences.
     reload: async ({ folder, label }, signal) => {
       const body = {
         model_path: folder,

@@ -4,9 +4,9 @@ import type { VocabularySample } from '@trinity-rft/core/engine';
 import type { SamplingServer } from './calls.js';
 
 /**
- * Compares the server's texts of token ids, and its tokens of texts, with those of the training
- * run. White space in decoded texts is ignored, because some tokenizers drop the space before a
- * single token.
+ * Compares the texts to which the server decodes token ids, and the tokens to which it encodes
+ * texts, with those of the training run. White space in decoded texts is ignored, because some
+ * tokenizers drop the space before a single token.
  * @returns description of a text that the server splits into other tokens of the same vocabulary,
  * if any
  * @throws ConfigError naming the first difference; ServerFault if the server does not answer

@@ -15,7 +15,7 @@ export interface Weights {
   readonly label: string;
   /** Checkpoint folder that the servers can read; undefined for the servers' initial weights. */
   readonly folder: string | undefined;
-  /** The trainer's scores of a text with these weights. */
+  /** Log-probabilities that the trainer computed for a fixed text with these weights. */
   readonly probe?: DeliveryProbe;
 }
 
@@ -30,7 +30,10 @@ export interface InUse {
 /** Tracks the weights of one server. */
 export interface WeightsOnServer {
   readonly current: Weights;
-  /** @throws ServerFault if the server does not accept the weights */
+  /**
+   * Makes the server use `weights` for later calls.
+   * @throws ServerFault if the server does not accept the weights
+   */
   deliver(weights: Weights, signal: AbortSignal): Promise<void>;
   begin(): InUse;
 }
@@ -60,8 +63,8 @@ function allWeightsOn({ server, modelName, inFlight, started }: DeliveryOptions)
     },
     deliver: async (weights, signal) => {
       const { folder, label } = weights;
-      // The sampler waits for its calls too, because the server only waits for calls that have
-      // reached it.
+      // The sampler also waits for its own calls, because the server waits only for calls that it
+      // has already received.
       if (inFlight === 'finish') await Promise.all(running);
       if (folder !== undefined) await server.reload({ folder, label, inFlight }, signal);
       current = weights;

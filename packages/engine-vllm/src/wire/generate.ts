@@ -1,4 +1,4 @@
-/** `/inference/v1/generate`: takes token ids, and returns token ids and log-probabilities. */
+/** Endpoint of vLLM that takes token ids, and returns token ids and log-probabilities. */
 import { ModelError } from '@trinity-rft/core';
 import type { SamplingOptions, TokenListener, TokenLogprob } from '@trinity-rft/core/engine';
 import { z } from 'zod';
@@ -7,12 +7,12 @@ import { readAnswer } from './read.js';
 
 export const generatePath = '/inference/v1/generate';
 
-/** vLLM raises lower temperatures to this value, except 0, which is greedy. */
+/** vLLM raises lower temperatures to this value, except 0, which means greedy sampling. */
 const lowestTemperature = 0.01;
 
 /**
- * Returns the parameters of a request. The seed of choice k is `seed + k`. Only the given stop ids
- * end a choice.
+ * Returns the sampling parameters of a request. The seed of choice k is `seed + k`. The model's
+ * end-of-sequence token ends a choice only if it is one of `stopTokenIds`.
  * @throws ModelError 400 for options that vLLM would ignore or interpret differently
  */
 export function samplingParams(options: SamplingOptions): Readonly<Record<string, unknown>> {
@@ -61,8 +61,8 @@ const choice = z.object({
 const generated = z.object({ choices: z.array(choice) });
 
 /**
- * Range of tokens that were sampled with the weights of one label, [start, end). Labels are
- * delivered with weights.
+ * Range [start, end) of tokens that were sampled with the weights of one label. Each delivery of
+ * weights has a label.
  */
 interface LabelSpan {
   readonly label: string;
@@ -101,7 +101,7 @@ const delta = z.object({
   ),
 });
 
-/** Assembles the events of a stream into the answer that {@link readChoices} reads. */
+/** Assembles the events of a stream into the response that {@link readChoices} reads. */
 export function gatherChoices(url: string, onTokens: TokenListener) {
   const choices = new Map<number, { token_ids: number[]; logprobs: { content: unknown[] } }>();
   return {
@@ -121,8 +121,8 @@ export function gatherChoices(url: string, onTokens: TokenListener) {
 }
 
 /**
- * Reads the choices of an answer.
- * @throws ServerFault if the answer does not fit the request: wrong lengths, values that are not
+ * Validates a response and returns its choices.
+ * @throws ServerFault if the response does not fit the request: wrong lengths, values that are not
  * finite, or ids outside the vocabulary
  */
 export function readChoices(answer: unknown, expected: Expected): readonly GeneratedChoice[] {
@@ -171,7 +171,7 @@ function readChoice(
 
 /**
  * Returns the `count` most probable tokens. The server also lists the sampled token if it is not
- * among them, and may list impossible tokens.
+ * among them, and may list tokens of probability 0.
  */
 const best = (
   entries: readonly z.infer<typeof logprobEntry>[] | null | undefined,
@@ -206,7 +206,7 @@ const scored = z.object({
 });
 
 /**
- * Returns the log-probabilities of `tokens[promptLength..]` from an answer with `prompt_logprobs`.
+ * Returns the log-probabilities of `tokens[promptLength..]` from a response with `prompt_logprobs`.
  * @throws ServerFault if a log-probability is missing or not finite
  */
 export function readScores(

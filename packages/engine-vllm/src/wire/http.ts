@@ -1,6 +1,6 @@
 /**
- * Sends requests to a server, without `fetch`, because that times out after five minutes without an
- * answer.
+ * HTTP client for vLLM and SGLang servers. Does not use `fetch`, which times out after five minutes
+ * without a response.
  */
 import { request as requestHttp, Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { request as requestHttps, Agent as HttpsAgent } from 'node:https';
@@ -13,16 +13,16 @@ import { ServerFault } from './fault.js';
 interface CallOptions {
   /** Aborting closes the connection, which makes the server stop sampling. */
   readonly signal: AbortSignal;
-  /** @default a GET without a body */
+  /** Body of a POST request, sent as JSON. @default no body, and a GET request */
   readonly body?: object;
   /**
-   * True if the answer depends on delivered weights. A server that closed a connection may have
-   * restarted without these weights, so the call then fails.
+   * True if the response depends on delivered weights. If the server closed the connection, the
+   * call then fails, because the server may have restarted without these weights.
    * @default false: the call is repeated on another connection
    */
   readonly usesWeights?: boolean;
   /**
-   * Called with the JSON of each event if the answer is a stream of server-sent events. The call
+   * Called with the JSON of each event if the response is a stream of server-sent events. The call
    * then resolves with undefined. An error thrown by the callback ends the call.
    */
   readonly onEvent?: (event: unknown) => void;
@@ -37,9 +37,9 @@ export const cleanUpSignal = (): AbortSignal => AbortSignal.timeout(30_000);
 export type Call = (path: string, options: CallOptions) => Promise<unknown>;
 
 /**
- * Calls one server over keep-alive connections. The answer is parsed JSON, or text if it is not
- * JSON. Rejects with a {@link ServerFault}, a ModelError that `onEvent` throws, or the signal's
- * reason.
+ * Returns a function that calls one server over keep-alive connections. The function resolves with
+ * the parsed JSON of the response, or with the text if it is not JSON. It rejects with a
+ * {@link ServerFault}, a ModelError that `onEvent` throws, or the signal's reason.
  */
 export function serverCalls({ url, apiKey }: ServerAddress): Call {
   const base = new URL(url);
@@ -142,7 +142,7 @@ function kindOf(status: number): ServerFault['kind'] {
   return status >= 500 ? 'broken' : 'refused';
 }
 
-/** Parses JSON. Some answers are plain text, such as "Success: ...". */
+/** Parses JSON. Some responses are plain text, such as "Success: ...". */
 function parsed(body: string): unknown {
   const value = tryJson(body);
   return value === undefined ? body : value;
@@ -156,7 +156,7 @@ function messageOf(body: string): string {
   return (typeof message === 'string' ? message : body).slice(0, longestMessage);
 }
 
-/** Returns the milliseconds of a `retry-after` header, which contains seconds or a date. */
+/** Returns the delay of a `retry-after` header, in ms. The header contains seconds or a date. */
 function delayOf(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;
   const seconds = Number(header);

@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import { ServerFault } from './fault.js';
 
 /**
- * Validates an answer.
- * @throws ServerFault if the answer of `url` does not fit the schema
+ * Validates a response of `url`.
+ * @throws ServerFault if the response does not fit the schema
  */
 export function readAnswer<T>(url: string, schema: z.ZodType<T>, answer: unknown): T {
   const { data, error } = schema.safeParse(answer);
@@ -12,7 +12,7 @@ export function readAnswer<T>(url: string, schema: z.ZodType<T>, answer: unknown
 }
 
 /**
- * Describes only the location and kind of the problem, because values may contain texts of the
+ * Describes only the location and kind of the problem, because values may contain text of the
  * training run.
  */
 function issueOf(error: z.ZodError): string {

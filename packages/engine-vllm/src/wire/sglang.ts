@@ -1,5 +1,5 @@
 /**
- * Converts requests and answers of SGLang's `/generate` to the format of vLLM's
+ * Converts requests and responses of SGLang's `/generate` to the format of vLLM's
  * `/inference/v1/generate`.
  */
 import { ModelError } from '@trinity-rft/core';
@@ -10,8 +10,8 @@ import { readAnswer } from './read.js';
 export const sglangPath = '/generate';
 
 /**
- * Returns the parameters of choice `choice`. SGLang's `ignore_eos` also disables `stop_token_ids`,
- * so it is set only if there are no stop ids.
+ * Returns the sampling parameters of choice `choice`. SGLang's `ignore_eos` also disables
+ * `stop_token_ids`, so `ignore_eos` is set only if there are no stop ids.
  * @throws ModelError 400 for options that this sampler does not support
  */
 export function sglangParams(
@@ -39,7 +39,7 @@ export function sglangParams(
   };
 }
 
-/** [log-probability, id, text] */
+/** Log-probability of a token, its id, and its text. */
 const entry = z.tuple([z.number().nullable(), z.number().int()]).rest(z.unknown());
 
 const answered = z.object({
@@ -59,8 +59,8 @@ type Entry = z.infer<typeof entry>;
 const asLogprob = ([logprob, id]: Entry) => ({ token_id: id, logprob });
 
 /**
- * Converts an answer to a choice in vLLM's response format. @throws ServerFault if the answer
- * cannot be read
+ * Converts a response to a choice in vLLM's response format.
+ * @throws ServerFault if the response cannot be read
  */
 export function choiceOf(answer: unknown, index: number, url: string): object {
   const { meta_info: all } = readAnswer(url, answered, answer);
@@ -85,8 +85,8 @@ export function choiceOf(answer: unknown, index: number, url: string): object {
 const scored = z.object({ meta_info: z.object({ input_token_logprobs: z.array(entry) }) });
 
 /**
- * Converts an answer to the log-probabilities of a text in vLLM's response format.
- * @throws ServerFault if the answer cannot be read
+ * Converts a response to the log-probabilities of a text in vLLM's response format.
+ * @throws ServerFault if the response cannot be read
  */
 export function scoresOf(answer: unknown, url: string): object {
   const { input_token_logprobs: entries } = readAnswer(url, scored, answer).meta_info;

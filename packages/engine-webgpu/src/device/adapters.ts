@@ -12,7 +12,7 @@ export interface AdapterFacts {
   /** Name of the GPU, with the name and version of its driver. */
   readonly description: string;
   /**
-   * True for a software adapter. It computes on the CPU, and more slowly than the engine does
+   * True for a software adapter, which computes on the CPU, and more slowly than the engine does
    * without a GPU.
    */
   readonly isSoftware: boolean;
@@ -38,14 +38,14 @@ interface FoundAdapter {
 }
 
 /**
- * Executes a native wait. The thread is not terminated during the wait, because that would abort
- * the operating-system process.
+ * Executes a wait of the native driver. The thread is not terminated during the wait, because that
+ * would abort the operating-system process.
  */
 export type Gate = <T>(wait: () => Promise<T>) => Promise<T>;
 
 /**
- * The thread's GPU object. It is never released, because the operating-system process would crash
- * some thousand waits after the object is collected.
+ * GPU object of this thread. The object is never released, because the operating-system process
+ * would crash a few thousand waits after the object is garbage-collected.
  */
 let dawn: GPU | undefined;
 
@@ -70,7 +70,7 @@ export async function loadDawn(): Promise<GPU> {
 }
 
 /**
- * Finds the adapter for long work. If there are two GPUs, this is the faster one.
+ * Finds the adapter that the engine uses. If there are two GPUs, this is the faster one.
  * @throws EngineError if there is no adapter
  */
 export async function findAdapter(gpu: GPU, gate: Gate): Promise<FoundAdapter> {

@@ -7,8 +7,8 @@ import { Waits, type WaitOptions } from './waits.js';
 
 export interface DeviceOptions extends WaitOptions {
   /**
-   * Limit on the bytes of all buffers. @default four fifths of the memory that the adapter's limits
-   * suggest
+   * Maximum size of all buffers together, in bytes. @default four fifths of the memory that is
+   * estimated from the adapter's limits
    */
   readonly memoryBytes?: number;
 }
@@ -18,7 +18,7 @@ export interface OpenDevice {
   readonly facts: AdapterFacts;
   readonly memory: DeviceMemory;
   readonly wait: Waits['wait'];
-  /** @throws EngineError for the first error of the device */
+  /** @throws EngineError if the device has reported an error */
   readonly check: () => void;
   /** Destroys the device, which rejects pending waits. Resolves when no wait is pending. */
   readonly close: () => Promise<void>;

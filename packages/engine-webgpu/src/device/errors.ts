@@ -1,6 +1,6 @@
 /**
- * Errors of a GPU, each with a remedy. They end a training run. During the check of `model.device:
- * auto` they do not; the check then chooses the CPU.
+ * Errors of a GPU, each with a remedy. They end a training run, except during the check of
+ * `model.device: auto`, which then chooses the CPU.
  */
 import { EngineError } from '@trinity-rft/core';
 
@@ -49,7 +49,9 @@ export const aboveBudget = (
 
 const lessMemory = `Lower max_model_len, the batch size or model.memory_budget_mb, or ${onCpu}.`;
 
-/** Converts an error of the driver. WebGPU reports it as an event instead of throwing it. */
+/**
+ * Converts an error of the driver. WebGPU reports such errors as events instead of throwing them.
+ */
 export function reportedError(error: GPUError): EngineError {
   if (error instanceof GPUOutOfMemoryError)
     return new EngineError(

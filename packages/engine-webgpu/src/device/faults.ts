@@ -7,10 +7,7 @@
 import type { EngineError } from '@trinity-rft/core';
 import { invalid, lost, reportedError } from './errors.js';
 
-/**
- * Maximum milliseconds to wait, after a pending wait is rejected, for the report of the device
- * loss.
- */
+/** Maximum milliseconds between the rejection of a wait and the report that the device was lost. */
 const reasonWaitMs = 1000;
 
 export class Faults {
@@ -33,7 +30,7 @@ export class Faults {
     return (this.#first ??= error);
   }
 
-  /** @throws EngineError for the first error of the device */
+  /** @throws EngineError if the device has reported an error */
   check(): void {
     if (this.#first) throw this.#first;
   }
@@ -50,7 +47,7 @@ export class Faults {
     try {
       if (!this.#first) await Promise.race([this.lost, passed]);
     } catch {
-      // The loss is recorded.
+      // The device loss has been recorded.
     } finally {
       clearTimeout(timer);
     }

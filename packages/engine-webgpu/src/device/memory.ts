@@ -1,6 +1,6 @@
 /**
- * Keeps the bytes that a device holds within a budget. Drivers grant more memory than exists, and
- * later the device is lost.
+ * Limits the bytes of a device's buffers to a budget. Without a budget, drivers grant more memory
+ * than exists, and the device is lost later.
  */
 import { machineMemory } from '@trinity-rft/core/support';
 import type { AdapterLimits } from './adapters.js';
@@ -8,15 +8,15 @@ import { aboveBudget, aboveLimit } from './errors.js';
 import type { Faults } from './faults.js';
 
 /**
- * Returns the bytes that the engine may take. WebGPU does not report the memory of a GPU, but
- * drivers allow about a quarter of it in one buffer. A fifth stays free for the desktop and other
- * programs. Integrated GPUs use the machine's memory.
+ * Returns the default memory budget of the engine, in bytes. WebGPU does not report the memory of a
+ * GPU, but drivers allow about a quarter of it in one buffer. A fifth stays free for the desktop
+ * and other programs. Integrated GPUs use the machine's memory.
  */
 export function defaultBudget({ maxBufferSize }: AdapterLimits): number {
   return Math.floor(0.8 * Math.min(4 * maxBufferSize, machineMemory()));
 }
 
-/** Part of a device that allocates. */
+/** Part of a GPU device that is needed to allocate buffers. */
 export interface LimitedDevice extends Pick<GPUDevice, 'createBuffer'> {
   readonly limits: Pick<AdapterLimits, 'maxBufferSize' | 'maxStorageBufferBindingSize'>;
 }
@@ -33,14 +33,14 @@ export class DeviceMemory {
     this.#faults = faults;
   }
 
-  /** Bytes of the buffers that exist. */
+  /** Total size of the existing buffers, in bytes. */
   get used(): number {
     return this.#used;
   }
 
   /**
-   * Maximum bytes of an array. A kernel binds the whole buffer, so the limit on bindings applies
-   * too.
+   * Maximum size of an array, in bytes. A kernel binds the whole buffer, so the limit on bindings
+   * applies too.
    */
   get largest(): number {
     const { maxBufferSize, maxStorageBufferBindingSize } = this.#device.limits;
@@ -63,7 +63,7 @@ export class DeviceMemory {
     return buffer;
   }
 
-  /** Destroys a buffer of {@link create}, once. */
+  /** Destroys a buffer that {@link create} returned. Must be called once per buffer. */
   destroy(buffer: GPUBuffer): void {
     buffer.destroy();
     this.#used -= buffer.size;

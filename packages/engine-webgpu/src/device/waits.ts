@@ -1,5 +1,6 @@
 /**
- * Waits for a device. Each wait passes through a gate and has a deadline. Long waits are reported.
+ * Waits for a device. Each wait has a deadline, and runs in a gate, which keeps the thread alive.
+ * Long waits are reported.
  */
 import type { Gate } from './adapters.js';
 import { late } from './errors.js';
@@ -33,8 +34,9 @@ export class Waits {
   }
 
   /**
-   * Executes `work`, which waits for the device. @param what noun phrase for reports and errors
-   * @throws EngineError for the first error of the device, or at the deadline
+   * Executes `work`, which waits for the device.
+   * @param what noun phrase for reports and errors
+   * @throws EngineError if the device has reported an error, or at the deadline
    */
   async wait<T>(work: () => Promise<T>, what = 'queued work'): Promise<T> {
     this.#faults.check();

@@ -5,7 +5,7 @@ import { perElement, type Call, type Element } from './kernel.js';
 interface Formula {
   /** Returns the WGSL expression of the result from the expressions of the operands. */
   readonly of: (...operands: readonly string[]) => string;
-  /** Element type of the result. @default that of the last operand */
+  /** Element type of the result. @default the type of the last operand */
   readonly result?: Element;
   readonly helper?: string;
 }

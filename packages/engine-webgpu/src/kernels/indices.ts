@@ -1,6 +1,6 @@
 /**
- * Kernels that read by index. Each thread computes one element of the result, or one row of {@link
- * topK}, so sums have a fixed order.
+ * Kernels that read or write by index. Each thread computes one element of the result, or one row
+ * of {@link topK}, so sums have a fixed order.
  */
 import { floatBits, perElement, type Call, type Element } from './kernel.js';
 
@@ -8,13 +8,13 @@ interface Gather {
   readonly outer: number;
   readonly size: number;
   readonly inner: number;
-  /** Number of indices for each of the outer slices. */
+  /** Number of indices for each outer slice. */
   readonly count: number;
   /** True if each outer slice has its own indices. @default false */
   readonly isOwn?: boolean;
-  /** Index of the first element. @default 0 */
+  /** Index of the first source element. @default 0 */
   readonly start?: number;
-  /** Factor of float32 elements. @default 1 */
+  /** Factor that multiplies float32 elements. @default 1 */
   readonly scale?: number;
 }
 
@@ -37,8 +37,8 @@ export function gather(
 }
 
 /**
- * Writes values to, or adds them to, the elements at the indices of each row. [rows, width], [rows,
- * count] twice -> [rows, width]
+ * Writes values to, or adds them to, the elements at the indices of each row. [rows, width],
+ * indices and values [rows, count] -> [rows, width]
  */
 export function scatterElements(
   element: Element,
@@ -62,8 +62,8 @@ export function scatterElements(
 }
 
 /**
- * Returns the `count` largest numbers of each row in descending order. Of equal numbers, the
- * earlier one comes first.
+ * Finds the `count` largest numbers of each row, in descending order, and their indices. Of equal
+ * numbers, the earlier one comes first.
  */
 export function topK(rows: number, width: number, count: number): Call {
   const body = `

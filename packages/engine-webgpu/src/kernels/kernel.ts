@@ -1,14 +1,16 @@
 /**
- * Kernels in WGSL. A source does not depend on sizes; a call adds the sizes with which the kernel
- * is dispatched.
+ * Kernels in WGSL. The source of a kernel does not depend on sizes; a call adds the sizes for
+ * dispatching the kernel.
  */
 
-/** Element of a buffer. Booleans are stored as 0 and 1 in `i32`, and int64 values as `i32`. */
+/**
+ * Type of a buffer's elements. Booleans are stored as 0 and 1 in `i32`, and int64 values as `i32`.
+ */
 export type Element = 'f32' | 'i32';
 
 /**
- * Number of 32-bit words in a uniform. These are 256 bytes, a multiple of which every device
- * accepts as a dynamic offset.
+ * Number of 32-bit words for the uniforms of a call. Every device accepts multiples of their size,
+ * 256 bytes, as dynamic offsets.
  */
 export const uniformWords = 64;
 
@@ -20,8 +22,8 @@ export interface Kernel {
   readonly name: string;
   readonly source: string;
   /**
-   * Number of buffers that are read, then the number that are written. Bindings 1, 2 ... are in
-   * this order.
+   * Number of buffers that are read. They have the bindings 1, 2 and so on. The buffers that are
+   * written have the bindings after them.
    */
   readonly reads: number;
   readonly writes: number;
@@ -33,11 +35,14 @@ export interface Call {
   /** At most {@link uniformWords} numbers. Floats are converted by {@link floatBits}. */
   readonly uniforms: readonly number[];
   /**
-   * Number of workgroups in two dimensions. They are counted along the first dimension and continue
-   * in the second.
+   * Number of workgroups in each of two dimensions. Workgroup (x, y) has the index
+   * `y * groups[0] + x`.
    */
   readonly groups: readonly [number, number];
-  /** Estimated floating-point operations; memory traffic is converted to operations. */
+  /**
+   * Estimated floating-point operations. Memory traffic is included as an equivalent number of
+   * operations.
+   */
   readonly work: number;
 }
 
@@ -67,8 +72,8 @@ interface KernelSpec {
 const kernels = new Map<string, Kernel>();
 
 /**
- * Returns the kernel of a specification, which is made once. In its source, `b0`, `b1` ... are the
- * buffers, `p(i)` is uniform i as `u32`, and `pf(i)` is uniform i as `f32`.
+ * Returns the kernel of a specification. Creates the kernel on the first call. In `main`, `b0`,
+ * `b1` ... are the buffers, `p(i)` is uniform i as `u32`, and `pf(i)` is uniform i as `f32`.
  */
 function kernel({ name, types }: KernelSpec, main: string): Kernel {
   const key = `${name} ${types}`;
@@ -95,7 +100,8 @@ fn pf(i: u32) -> f32 { return bitcast<f32>(p(i)); }
 const linearThreads = 64;
 
 /**
- * Makes the call of a kernel with one thread per element `i`. Uniform 0 is the number of elements.
+ * Creates the call of a kernel with one thread per element `i`. Uniform 0 is the number of
+ * elements.
  * @param functions WGSL functions that the body calls
  */
 export function perElement(
@@ -119,15 +125,15 @@ interface GroupSpec extends KernelSpec {
   /** Number of threads of a workgroup. */
   readonly threads: number;
   /**
-   * WGSL outside the body, such as shared memory of the threads and functions.
-   * @default shared memory of one number for each thread
+   * WGSL declarations outside the body, such as functions and shared memory.
+   * @default shared memory for one number per thread
    */
   readonly outside?: string;
 }
 
 /**
- * Makes the call of a kernel with one workgroup for each `row`. `t` is the index of a thread in its
- * workgroup. Uniform 0 is the number of rows.
+ * Creates the call of a kernel with one workgroup for each `row`. `t` is the index of a thread in
+ * its workgroup. Uniform 0 is the number of rows.
  */
 export function perRow(
   { threads, outside = `var<workgroup> shared_: array<f32, ${threads}>;`, ...spec }: GroupSpec,
@@ -150,8 +156,8 @@ const workOf = ({ cost = 16 }: KernelSpec, count: number): number => count * cos
 
 /**
  * Returns WGSL that combines the `value` of all threads and declares the result as `name` in each
- * thread. First combines threads that are half the number of threads apart, then a quarter, and so
- * on. The shared memory is free for other use after the next barrier.
+ * thread. First combines the values of threads that are `threads / 2` apart, then `threads / 4`,
+ * and so on. The shared memory is free for other use after the next barrier.
  */
 export function reduceThreads(
   threads: number,
@@ -159,7 +165,7 @@ export function reduceThreads(
   value: string,
   combine: (a: string, b: string) => string,
 ): string {
-  // Two levels suffice, because a barrier takes longer than a few sums.
+  // Combines in two levels only, because a barrier takes longer than a few sums.
   const few = 16;
   const fold = (count: number, apart: number, at: string): string =>
     apart === count

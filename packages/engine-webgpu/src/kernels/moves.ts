@@ -1,4 +1,4 @@
-/** Kernels that copy numbers by their indices. */
+/** Kernels that move numbers without computing with them. */
 import { collapse, coordinates, stridesOf } from './loop.js';
 import { perElement, type Call, type Element } from './kernel.js';
 
@@ -23,7 +23,10 @@ export function copy(element: Element, { dims, from, to, fromStart = 0, toStart 
   );
 }
 
-/** Keeps a triangle of the last two dimensions, and replaces the other numbers by zeros. */
+/**
+ * Keeps the upper or the lower triangle of the matrices in the last two dimensions, and replaces
+ * the other numbers with zeros.
+ */
 export function triangle(
   element: Element,
   count: number,

@@ -6,8 +6,8 @@ interface Rotary {
   /** Number r of elements of a head that are rotated. */
   readonly rotated: number;
   /**
-   * True if there is one position, which is that of the first token of every row. Otherwise each
-   * token has a position.
+   * True if the positions operand is one number: the position of the first token of every row.
+   * Otherwise the operand has a position for each token.
    */
   readonly isFirst: boolean;
 }

@@ -23,8 +23,8 @@ export const blockDepth = 256;
 const stepDepth = 16;
 
 /**
- * Number of workgroups below which a GPU is partly idle. With fewer, separate workgroups compute
- * the blocks of K.
+ * Number of workgroups below which a GPU is partly idle. If a product has fewer tiles, separate
+ * workgroups compute the blocks of K.
  */
 const busyGroups = 128;
 
@@ -61,7 +61,7 @@ function tileOf({ rows, columns }: Product): Tile {
 }
 
 /**
- * Returns uniforms 1 to 11 of a product in parts: M, N, K, the size of a right operand, the factor
+ * Returns uniforms 1 to 11 of a product in parts: M, N, K, the size of one right matrix, the factor
  * of the sums, the number of parts, the strides of both operands (7 to 10), and the number of
  * indices of K that a part sums.
  */
@@ -85,7 +85,7 @@ fn right(start: u32, k: u32, n: u32) -> f32 {
 }`;
 
 /**
- * Makes the call in which each thread computes 4 x 4 results of a tile. With several parts, each
+ * Creates the call in which each thread computes 4 x 4 results of a tile. With several parts, each
  * part writes the sums of one block of K.
  */
 function tiledProduct(shape: Product, tile: Tile, tiles: number, parts: number): Call {

@@ -1,6 +1,6 @@
 /**
- * Reductions of rows. Except in {@link cumulativeSum}, thread i modulo the number of threads
- * handles element i. Appending elements that contribute 0 to a row therefore changes no bit of the
+ * Reductions of rows. Except in {@link cumulativeSum}, element i is handled by thread i modulo the
+ * number of threads. Appending elements that contribute 0 to a row therefore changes no bit of the
  * result.
  */
 import { floatBits, maximum, perElement, perRow, reduceThreads, sum, type Call } from './kernel.js';
@@ -33,7 +33,7 @@ export function softmax(kind: 'Softmax' | 'LogSoftmax', rows: number, width: num
   return rowCall(kind, rows, width, body);
 }
 
-/** Makes the call of a kernel that reads and writes rows. */
+/** Creates the call of a kernel that reads and writes rows. */
 const rowCall = (name: string, rows: number, width: number, body: string): Call =>
   perRow({ name, types: 'f32 -> f32', cost: 24 * width, threads }, [rows, width], body);
 

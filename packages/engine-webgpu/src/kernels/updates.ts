@@ -3,15 +3,15 @@
  */
 import { floatBits, maximum, perElement, perRow, reduceThreads, sum, type Call } from './kernel.js';
 
-/** to += from */
+/** Adds an array to another in place: to += from. */
 export function addition(count: number, fromStart: number, toStart: number): Call {
   const body = 'b1[p(2u) + i] = b1[p(2u) + i] + b0[p(1u) + i];';
   return perElement({ name: 'add to', types: 'f32 -> f32' }, [count, fromStart, toStart], body);
 }
 
 /**
- * Groups rows by id for {@link addedRows}. The list holds the distinct ids, then for each id the
- * start of its rows, then the end of the last, then all rows.
+ * Groups rows by id for {@link addedRows}. `list` holds the `count` distinct ids, then the start of
+ * each id's rows, then the end of the last id's rows, and then all rows.
  */
 export function rowsById(ids: Int32Array): { readonly count: number; readonly list: Int32Array } {
   const rows = Map.groupBy(ids.keys(), (row) => ids[row]!);
@@ -60,9 +60,9 @@ const normShare = normThreads * 256;
 export const squareGroups = (count: number): number => Math.ceil(count / normShare);
 
 /**
- * Computes, for each workgroup, the sum of the squares of its numbers, and 1 if one of them is not
- * finite. Such a number is detected by its bits, because WGSL may assume that all numbers are
- * finite. x -> [groups, 2], from group `first` on
+ * Computes, for each workgroup, the sum of the squares of its numbers, and 1 if any of them is not
+ * finite, else 0. Such a number is detected by its bits, because WGSL may assume that all numbers
+ * are finite. x -> [groups, 2], from group `first` on
  */
 export function squares(count: number, start: number, first: number): Call {
   const body = `
@@ -95,8 +95,8 @@ interface Update {
 }
 
 /**
- * Makes one AdamW update that overwrites the weights or, with `isGradient`, the gradient. Operands:
- * the array that is only read, the array that is overwritten, and both moments.
+ * Creates the call of one AdamW update that overwrites the weights or, with `isGradient`, the
+ * gradient. Operands: the array that is only read, the array that is overwritten, and both moments.
  */
 export function adamW(count: number, isGradient: boolean, update: Update): Call {
   const { betas, gradientScale, keep, stepSize, rootCorrection, epsilon } = update;

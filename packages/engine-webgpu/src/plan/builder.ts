@@ -26,7 +26,6 @@ export interface Dispatch extends Call {
   readonly buffers: readonly number[];
 }
 
-/** Numbers of a constant. */
 export interface ConstantData {
   readonly dtype: DataType;
   readonly numbers: readonly number[];

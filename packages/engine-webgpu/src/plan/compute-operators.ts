@@ -17,7 +17,7 @@ const elementwiseOf: Operator = (step) => {
   const { type } = step.node;
   const operands = step.operands();
   // Graphs use a comparison with infinity only to order nodes. The commands of a queue are executed
-  // in order anyway.
+  // in order anyway, so no kernel is needed.
   if (type === 'Greater' && operands[1]!.host?.every((bound) => bound === Infinity))
     return [{ dtype: 'bool', shape: operands[0]!.shape, host: [0] }];
   return [computed(step, type, operands)];
@@ -85,7 +85,7 @@ function multiplied(step: Step): Value {
   return step.builder.computed('float32', shape, partials.sum, [sums]);
 }
 
-/** Returns the numbers of rows and columns of matrices after the transposition. */
+/** Returns the number of rows and the number of columns of each matrix, after the transposition. */
 function matrixOf({ shape }: Value, isTransposed: boolean): readonly [number, number] {
   const [rows, columns] = shape.slice(-2) as [number, number];
   return isTransposed ? [columns, rows] : [rows, columns];
@@ -125,7 +125,7 @@ const reduceOf: Operator = (step) => {
   return [step.builder.alias(found, dims)];
 };
 
-/** Reduces the axes from `first` to `last`, which become 1. */
+/** Reduces the axes from `first` to `last`, inclusive, to size 1. */
 function reducedAlong(step: Step, a: Value, first: number, last: number): Value {
   const parts = [a.shape.slice(0, first), a.shape.slice(first, last + 1), a.shape.slice(last + 1)];
   const [outer, width, inner] = parts.map(sizeOf) as [number, number, number];

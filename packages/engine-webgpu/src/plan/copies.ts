@@ -1,4 +1,4 @@
-/** Copies of values by strides. */
+/** Copies and joins values by strides. */
 import type { DataType } from '@trinity-rft/engine-onnx/graph-runtime';
 import { sizeOf, stridesOf } from '../kernels/loop.js';
 import { copy } from '../kernels/moves.js';
@@ -22,7 +22,7 @@ export function zeros(builder: PlanBuilder, dtype: DataType, dims: readonly numb
   return copied(builder, { dtype, shape: [], host: [0] }, dims, repeated);
 }
 
-/** Copies a whole value into part of another one. */
+/** Copies the value `a` into the value `y`, from element `toStart` of `y` on. */
 export function put(builder: PlanBuilder, a: Value, y: Value, toStart: number): void {
   if (sizeOf(a.shape) === 0) return;
   const [from, to] = [stridesOf(a.shape), stridesOf(y.shape)];

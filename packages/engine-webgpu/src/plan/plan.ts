@@ -1,6 +1,6 @@
 /**
- * Plans a graph without a device. Derives the dispatches that compute the graph from the shapes of
- * its inputs.
+ * Plans a graph without a device: derives the dispatches from the graph and the shapes of its
+ * inputs.
  */
 import { EngineError } from '@trinity-rft/core';
 import type {
@@ -106,8 +106,8 @@ function addNode(builder: PlanBuilder, node: NodeRecord): void {
 }
 
 /**
- * Makes a value an output of the graph. The kernel that computes the value writes the output
- * directly if possible, otherwise a copy does.
+ * Makes a value an output of the graph. If possible, the kernel that computes the value writes the
+ * output directly. Otherwise the value is copied to the output.
  */
 function output(builder: PlanBuilder, name: string): PlannedArray {
   const value = builder.value(name);

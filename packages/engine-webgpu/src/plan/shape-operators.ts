@@ -17,8 +17,8 @@ export const hostIntegers = (host: readonly number[]): Value => ({
 const shape: Operator = (step) => [hostIntegers(step.operand(0).shape)];
 
 /**
- * Plans a reshape. 0 keeps the size at the same index, and -1 is the size that the other sizes
- * leave.
+ * Plans a reshape. A size of 0 keeps the size at the same index. A size of -1 is computed from the
+ * other sizes.
  */
 const reshape: Operator = (step) => {
   const a = step.operand(0);

@@ -4,7 +4,7 @@ import { sizeOf } from '../kernels/loop.js';
 import { unsupportedNode, type PlanBuilder } from './builder.js';
 import { axisOf, type Value } from './value.js';
 
-/** Computes the outputs of a node. */
+/** Plans the outputs of a node. */
 export type Operator = (step: Step) => readonly Value[];
 
 export class Step {
@@ -31,8 +31,8 @@ export class Step {
   }
 
   /**
-   * Returns an operand on which the plan depends. @throws EngineError if its numbers are only on
-   * the device
+   * Returns the numbers of an operand that the plan depends on.
+   * @throws EngineError if the numbers are only on the device
    */
   numbers(index: number): readonly number[] {
     const { host } = this.operand(index);
@@ -70,7 +70,11 @@ export class Step {
     return { rows: width === 0 ? 0 : sizeOf(a.shape) / width, width };
   }
 
-  /** @throws EngineError for a node without a kernel. @param what noun phrase */
+  /**
+   * Rejects a node that has no kernel.
+   * @param what noun phrase that names what is not supported
+   * @throws EngineError always
+   */
   fail(what: string): never {
     throw unsupportedNode(this.node, what);
   }

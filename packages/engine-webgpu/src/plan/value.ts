@@ -1,4 +1,4 @@
-/** Values of a graph whose sizes are known. */
+/** Values of a graph, with known shapes. */
 import type { DataType } from '@trinity-rft/engine-onnx/graph-runtime';
 import type { Element } from '../kernels/kernel.js';
 import { sizeOf } from '../kernels/loop.js';
@@ -8,17 +8,19 @@ export interface Value {
   readonly shape: readonly number[];
   /** The numbers, if they are on the host: constants, and numbers derived from shapes. */
   readonly host?: readonly number[];
-  /** Index of the plan's storage; absent for numbers that no kernel reads. */
+  /** Index of the storage in the plan; absent for numbers that no kernel reads. */
   storage?: number;
 }
 
-/** Returns the buffer element for numbers of a type; undefined for types that have no kernels. */
+/**
+ * Returns the element type of buffers for a data type; undefined for data types without kernels.
+ */
 export function elementOf(dtype: DataType): Element | undefined {
   if (dtype === 'float32') return 'f32';
   return dtype === 'int32' || dtype === 'int64' || dtype === 'bool' ? 'i32' : undefined;
 }
 
-/** Returns the bytes of an array, at least 4, because a binding cannot have less. */
+/** Returns the size of an array in bytes. It is at least 4, the minimum size of a binding. */
 export const bytesOf = (shape: readonly number[]): number => 4 * Math.max(1, sizeOf(shape));
 
 /** Returns the index of an axis. A negative `axis` counts from the end. */

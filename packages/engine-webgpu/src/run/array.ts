@@ -19,7 +19,7 @@ export class BufferArray implements DeviceArray, BufferPart {
   readonly bytes: number;
   #memory: Memory | undefined;
 
-  /** @param memory that the buffer returns to; undefined for a view */
+  /** @param memory pool to which the buffer returns; undefined for a view */
   constructor(
     { dtype, shape }: Pick<DeviceArray, 'dtype' | 'shape'>,
     buffer: GPUBuffer,
@@ -35,14 +35,13 @@ export class BufferArray implements DeviceArray, BufferPart {
     this.#memory = memory;
   }
 
-  /** Index of the first number in {@link whole}. */
+  /** Index of the array's first number in {@link whole}. */
   get start(): number {
     return this.offset / 4;
   }
 
   /**
-   * The buffer from its beginning to the end of the array, because a binding's offset must be
-   * aligned.
+   * The buffer from offset 0 to the end of the array, for bindings, whose offsets must be aligned.
    */
   get whole(): BufferPart {
     return { buffer: this.buffer, offset: 0, bytes: this.offset + this.bytes };
@@ -69,7 +68,7 @@ export function ofSize(array: DeviceArray, shape: readonly number[], what = 'arr
   );
 }
 
-/** Returns numbers as buffers store them, in float32 or int32. */
+/** Returns the numbers in the format in which buffers store them: float32 or int32. */
 export function storedNumbers({ data }: HostArray): Float32Array | Int32Array {
   return data instanceof Float32Array || data instanceof Int32Array ? data : int32Of(data);
 }

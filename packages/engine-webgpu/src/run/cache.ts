@@ -14,8 +14,8 @@ import type { BufferPart } from './commands.js';
 import { dispatchOnce, withScratch, type Machine, type Scratch } from './machine.js';
 
 /**
- * An input that the cache holds, [rows, heads, positions, width]. A state has one head and one
- * position.
+ * A graph input that the cache holds, of shape [rows, heads, positions, width]. A state has one
+ * head and one position.
  */
 interface Entry {
   readonly name: string;

@@ -31,7 +31,7 @@ const bytesPerUniform = 4 * uniformWords;
 interface CommandOptions {
   /** Maximum estimated operations of one submit, unless a single dispatch has more. */
   readonly budget: number;
-  /** Waits for the device. */
+  /** Executes `work`, and waits for the device. */
   readonly wait: <T>(work: () => Promise<T>) => Promise<T>;
 }
 

@@ -21,8 +21,8 @@ import { upload, withScratch, type Machine, type Scratch } from './machine.js';
 const planLimit = 128;
 
 /**
- * A binding may begin at multiples of this number of bytes. This is WebGPU's default, which the
- * device keeps.
+ * Alignment of the offset of a binding, in bytes. This is WebGPU's default, which the engine does
+ * not change.
  */
 const bindingAlignment = 256;
 

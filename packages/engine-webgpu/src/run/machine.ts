@@ -50,7 +50,7 @@ export interface Scratch {
   readonly upload: (numbers: Float32Array | Int32Array) => BufferPart;
 }
 
-/** Queues commands with buffers that are freed afterwards. */
+/** Calls `queue`, which queues commands, and then frees the buffers that it took. */
 export function withScratch<T>(machine: Machine, queue: (scratch: Scratch) => T): T {
   const taken: GPUBuffer[] = [];
   const keep = (part: BufferPart): BufferPart => {

@@ -1,4 +1,4 @@
-/** Compiles kernels and keeps the results. */
+/** Compiles kernels, and caches the results. */
 import type { OpenDevice } from '../device/device.js';
 import { uniformWords, type Kernel } from '../kernels/kernel.js';
 
@@ -36,8 +36,8 @@ export class Pipelines {
   }
 
   /**
-   * Compiles kernels in the background, each once. @throws EngineError when the device rejects a
-   * kernel
+   * Compiles kernels in the background, each once.
+   * @throws EngineError if the device rejects a kernel
    */
   async compile(kernels: Iterable<Kernel>): Promise<void> {
     const waiting = [...kernels].filter((kernel) => !this.#ready.has(kernel));

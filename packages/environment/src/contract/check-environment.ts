@@ -1,4 +1,4 @@
-/** Checks that an environment keeps the contract. */
+/** Checks that an environment fulfils the environment contract. */
 import { silentLogger, type RawTask } from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '../seam/define.js';
 import { checks } from './checks.js';
@@ -9,26 +9,23 @@ export interface EnvironmentCheck {
   readonly name: string;
   /** `skipped` if there was nothing to check. */
   readonly outcome: 'passed' | 'failed' | 'skipped';
-  /** Reason for a failure or a skip, or what was found. */
+  /** Reason for the failure or the skip; for a check that passed, what was measured. */
   readonly detail?: string;
 }
 
 export interface CheckOptions {
-  /**
-   * Value of `environment_args`.
-   * @default {}
-   */
+  /** Arguments of the environment, as in `environment_args`. @default {} */
   readonly args?: Readonly<Record<string, unknown>>;
   /** Rows to play. @default 20 rows that the environment generates */
   readonly rows?: readonly RawTask[];
   /**
-   * Number of episodes that are open at the same time. Use fewer if each one is an operating-system
-   * process. @default 100
+   * Number of episodes that are open at the same time. Use fewer if each episode is an
+   * operating-system process. @default 100
    */
   readonly episodesAtOnce?: number;
   /** Timeout of each call of the environment, in ms. @default 60_000 */
   readonly timeoutMs?: number;
-  /** @default no signal */
+  /** Signal that stops the checks. @default no signal */
   readonly signal?: AbortSignal;
   /** Called with each result as soon as it is known. */
   readonly onCheck?: (check: EnvironmentCheck) => void;
@@ -37,8 +34,8 @@ export interface CheckOptions {
 const rowCount = 20;
 
 /**
- * Opens the environment, plays it, and closes it. Never rejects. Failures are results.
- * @returns the results in order, or only that failure if the environment cannot be opened
+ * Opens the environment, plays episodes, and closes it. Never rejects: failures are results.
+ * @returns the results in order, or a single result if the environment cannot be opened
  */
 export async function checkEnvironment(
   definition: EnvironmentDefinition,

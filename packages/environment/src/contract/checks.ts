@@ -13,7 +13,9 @@ import {
   type Subject,
 } from './transcript.js';
 
-/** Result of a check, with at most one property. Without `failed` and `skipped`, it passed. */
+/**
+ * Result of a check, with at most one property. Without `failed` and `skipped`, the check passed.
+ */
 interface Finding {
   readonly failed?: string;
   readonly skipped?: string;
@@ -140,7 +142,7 @@ const stopsWhenTold: Check = async (subject) => {
   return failure === undefined ? { failed: 'it begins an episode although it was stopped' } : {};
 };
 
-/** Cuts a policy to three steps, which are enough for episodes to interfere with each other. */
+/** Limits a policy to three steps, which are enough for episodes to interfere with each other. */
 function briefly(policy: Solver): Solver {
   let left = 3;
   return (observation) => (left-- > 0 ? policy(observation) : undefined);

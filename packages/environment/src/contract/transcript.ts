@@ -15,7 +15,7 @@ import { within } from '../waiting/within.js';
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** An environment that is open for its checks. */
+/** An open environment, and the settings of its checks. */
 export interface Subject {
   readonly definition: EnvironmentDefinition;
   readonly args: Args;
@@ -23,7 +23,7 @@ export interface Subject {
   /** Rows to play. */
   readonly rows: readonly RawTask[];
   readonly episodesAtOnce: number;
-  /** Timeout of each answer, in ms. */
+  /** Timeout of each call of the environment, in ms. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -31,7 +31,10 @@ export interface Subject {
 export interface Transcript {
   readonly start: Pick<GuardedEpisode, 'observation' | 'instructions' | 'tools'>;
   readonly steps: readonly (StepResult & { readonly stateKey: string | undefined })[];
-  /** Rewards of the steps and the grade, combined by the environment's default rule. */
+  /**
+   * Reward of the episode: the rewards of the steps and the grade, combined by the environment's
+   * default rule.
+   */
   readonly reward: number;
   readonly isDone: boolean;
 }
@@ -50,7 +53,7 @@ export const begin = (
     signal,
   });
 
-/** Plays from `start` until the policy stops or the environment's turns are used up. */
+/** Plays an episode from `start` until it ends, the policy stops, or the turn limit is reached. */
 export async function transcriptOf(
   subject: Subject,
   start: EpisodeStart,

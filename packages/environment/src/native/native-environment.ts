@@ -1,12 +1,12 @@
 /**
- * Environments in the process that opens them, which consist of a state and a function from action
- * to result.
+ * Environments that run in the process that opens them. An episode is an object with a state, and a
+ * function from action to result.
  */
 import type { ToolDefinition } from '@trinity-rft/core';
 import { endsOnce } from '../seam/ends-once.js';
 import type { Action, Environment, Episode, EpisodeStart, StepResult } from '../seam/types.js';
 
-/** One episode of a world in the process that opens the environment. */
+/** One episode of a native environment. */
 export interface World {
   readonly observation: string;
   readonly instructions?: string;

@@ -8,15 +8,15 @@ import {
   TaskError,
 } from '@trinity-rft/core';
 
-/** Share of the evaluation split, as one of this many tasks. */
+/** One of this many tasks, on average, is in the evaluation split. */
 const evalShare = 10;
 
 /**
- * Draws tasks until `count` of the split are found. A task's split depends on its content, not its
- * number, so that two draws of the same puzzle cannot be in both splits.
- * @param draw the row of a 32-bit seed
- * @param keyOf the content, equal for rows that are the same task
- * @throws TaskError if the world has fewer different tasks
+ * Draws rows until `count` different tasks of the split are found. A task's split depends on its
+ * content, not its index, so that two draws of the same puzzle cannot be in both splits.
+ * @param draw returns the row of a 32-bit seed
+ * @param keyOf returns the content of a row, equal for rows that are the same task
+ * @throws TaskError if too few different tasks are found
  */
 export function rowsOfSplit(
   { split, count, seed }: TaskRange,

@@ -22,7 +22,7 @@ export interface Environments {
   /** @throws ConfigError with the known names and the most similar one */
   get(name: string): EnvironmentDefinition;
   /**
-   * Returns the environment of that name with these arguments. It is opened at the first call. If
+   * Returns the environment of that name with these arguments, and opens it at the first call. If
    * opening fails, the next call tries again.
    * @throws ConfigError, EnvironmentError
    */
@@ -32,7 +32,7 @@ export interface Environments {
 }
 
 /**
- * Creates the registry.
+ * Creates the registry of environments.
  * @throws ConfigError if two definitions share a name
  */
 export function createEnvironments(definitions: readonly EnvironmentDefinition[]): Environments {

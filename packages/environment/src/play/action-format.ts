@@ -1,4 +1,4 @@
-/** Form in which the model writes actions, such as `<action>{action}</action>`. */
+/** Format in which the model writes actions, such as `<action>{action}</action>`. */
 
 const slot = '{action}';
 
@@ -8,7 +8,7 @@ export function patternOf(format: string): RegExp {
   return new RegExp(`${before}([\\s\\S]*?)${after === '' ? '$' : after}`, 'g');
 }
 
-/** Returns the action as the model writes it. */
+/** Returns the action in the format in which the model writes it. */
 export const written = (action: string, format = slot): string =>
   format.replace(slot, () => action);
 

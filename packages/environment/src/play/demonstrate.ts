@@ -10,7 +10,7 @@ import { asMessage, asObservation, opening } from './messages.js';
 export interface Demonstration {
   /** The conversation as a model would have had it, with the system prompt first. */
   readonly messages: readonly ChatMessage[];
-  /** Tools of the episode. Undefined if it has no tools. */
+  /** Tools of the episode; undefined if the episode has no tools. */
   readonly tools: readonly ToolDefinition[] | undefined;
   /** Sum of the rewards. */
   readonly reward: number;

@@ -27,7 +27,7 @@ import { shorten, within } from '../waiting/within.js';
 export interface GuardOptions {
   /** Name in error messages. */
   readonly name: string;
-  /** Timeout of each answer, in ms. */
+  /** Timeout of each call of the environment, in ms. */
   readonly timeoutMs: number;
   /**
    * Timeout of opening the environment, in ms.
@@ -106,7 +106,7 @@ export async function beginEpisode(
   };
 }
 
-/** Step and action at which the environment broke. */
+/** Step and action that errors of the environment refer to. */
 interface Place {
   readonly step: number;
   /** Hash of the action, equal for equal actions. */

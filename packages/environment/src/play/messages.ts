@@ -1,4 +1,4 @@
-/** Builds the conversation's messages from those of the model and the environment. */
+/** Builds chat messages from the responses of the model and the observations of the environment. */
 import type { ChatMessage, ChatResponse, ToolCall } from '@trinity-rft/core';
 import type { Episode } from '../seam/types.js';
 
@@ -14,7 +14,7 @@ export function opening(
   return system === undefined ? [first] : [{ role: 'system', content: system }, first];
 }
 
-/** Converts the model's answer to a message for the next request. */
+/** Converts the model's response to a message for the next request. */
 export const asMessage = ({
   responseText,
   reasoningText,

@@ -19,17 +19,17 @@ import { combineRewards, type RewardRule } from './rewards.js';
 export interface PlayOptions {
   readonly maxTurns: number;
   /**
-   * Global pattern of an action. Its first group is the action, or the whole match if it has no
-   * group.
+   * Regular expression that finds actions, with the flag `g`. An action is the first group of a
+   * match or, without groups, the whole match.
    * @default the whole text, trimmed
    */
   readonly actionPattern?: RegExp;
   /** Format of an action, shown to a model whose text has no action. @default `actionPattern` */
   readonly actionHint?: string;
   readonly reward: RewardRule;
-  /** Episode rewards below this become 0. @default no threshold */
+  /** Episode rewards below this value become 0. @default no threshold */
   readonly rewardThreshold?: number;
-  /** @default the instructions of the episode */
+  /** System prompt. @default the instructions of the episode */
   readonly systemPrompt?: string;
   readonly chat: ChatOptions;
   /** Time limit of the policy. @default no limit */
@@ -38,7 +38,7 @@ export interface PlayOptions {
 
 /** Time limit of an episode, not counting the time reserved for its grade. */
 interface OwnTime {
-  /** Aborts when the time is over. */
+  /** Aborts when the time limit is reached. */
   readonly over: AbortSignal;
   /** Returns the time since the rollout began, in ms. */
   readonly elapsedMs: () => number;
@@ -119,7 +119,10 @@ class Play {
     return this.#rewards.reduce((sum, reward) => sum + reward, 0);
   }
 
-  /** Makes one model call and takes its actions. Returns undefined if the episode continues. */
+  /**
+   * Makes one model call, and takes the actions in its response. Returns undefined if the episode
+   * continues.
+   */
   async turn(model: Model): Promise<EpisodeEnd | undefined> {
     const response = await this.#ask(model);
     if (typeof response === 'string') return response;
@@ -143,8 +146,8 @@ class Play {
    */
   async #ask(model: Model): Promise<ChatResponse | EpisodeEnd> {
     const { options, episode } = this;
-    // No `EpisodeEnd` at the first call. The task itself is then too long, or the model does not
-    // respond.
+    // The first call does not return an `EpisodeEnd`. If it fails, the task itself is too long, or
+    // the model does not respond.
     const isFirst = !this.#messages.some(({ role }) => role === 'assistant');
     const outOfTime = isFirst ? undefined : options.time?.over;
     if (outOfTime?.aborted) return this.#outOfTime();

@@ -1,4 +1,4 @@
-/** Reads the actions from an answer of the model. */
+/** Reads the actions from a response of the model. */
 import type { ChatResponse, ToolCall, ToolDefinition } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import type { Action } from '../seam/types.js';
@@ -18,7 +18,7 @@ export interface ReadOptions {
   readonly tools: readonly ToolDefinition[];
 }
 
-/** Returns the tool calls in order or, without tool calls, the text as one action. */
+/** Returns the tool calls in order or, without tool calls, the last action in the text. */
 export function readActions(
   { toolCalls, responseText }: ChatResponse,
   { actionPattern, actionHint, tools }: ReadOptions,

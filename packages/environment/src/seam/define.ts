@@ -57,8 +57,7 @@ export interface EnvironmentOptions<Args> {
   readonly needs?: (args: Args) => Needs;
   readonly play?: PlayDefaults;
   /**
-   * True if the judge of the training run (`EpisodeStart.judge`) decides the rewards, if there is
-   * one.
+   * True if a judge (`EpisodeStart.judge`) decides the rewards in training runs that have a judge.
    * @default false
    */
   readonly judged?: boolean;

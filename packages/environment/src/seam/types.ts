@@ -68,7 +68,7 @@ export interface Judge {
 
 export interface JudgeQuestion<T> {
   readonly messages: readonly ChatMessage[];
-  /** Parses an answer of the judge. Returns undefined if it cannot be parsed. */
+  /** Parses an answer from the judge. Returns undefined if it cannot be parsed. */
   readonly parse: (answer: string) => T | undefined;
   /** Format of the answer, such as `true or false`, shown after an answer that cannot be parsed. */
   readonly expected: string;
@@ -83,14 +83,14 @@ export interface Episode {
   /** Tools that the policy may call instead of writing actions. @default no tools */
   readonly tools?: readonly ToolDefinition[];
   /**
-   * Takes an action. Impossible actions return `refused`. Every error that is thrown counts as a
-   * failure of the environment.
+   * Takes an action. Impossible actions return `refused`. Every error that is thrown is considered
+   * a failure of the environment.
    * @throws EnvironmentError, CancelledError
    */
   step(action: Action, signal: AbortSignal): Promise<StepResult>;
   /**
    * Returns the reward for the state that was reached, which is added to the rewards of the steps.
-   * Called at the end, unless the episode is `done`, was not truncated, and a step had a reward.
+   * Called at the end if the episode is not `done`, was truncated, or had no reward in any step.
    * @default 0
    * @throws EnvironmentError
    */

@@ -1,16 +1,16 @@
-/** Waits with a deadline, and the errors that end such a wait. */
+/** Functions that wait with a deadline, and the errors that end such a wait. */
 import { EnvironmentError, type Clock, CancelledError, systemClock } from '@trinity-rft/core';
 
 export interface Patience {
   readonly ms: number;
   readonly signal: AbortSignal;
-  /** @default the system clock */
+  /** Clock of the deadline. @default the system clock */
   readonly clock?: Pick<Clock, 'after'>;
 }
 
 /**
- * Returns the result of `work`, or throws the error of `late` after `ms`. The signal that `work`
- * receives aborts on the timeout and when `signal` aborts.
+ * Returns the result of `work`, or throws the error of `late` after `ms` milliseconds. The signal
+ * that `work` receives aborts on the timeout and when `signal` aborts.
  * @throws CancelledError if `signal` aborts, the error that `late` returns, and the errors of
  * `work`
  */
@@ -65,6 +65,6 @@ export function cancelled({ reason }: AbortSignal): Error {
 export const broken = (code: string, message: string, cause?: unknown): EnvironmentError =>
   new EnvironmentError(message, { code, cause });
 
-/** Shortens external texts for error messages. */
+/** Shortens external text for error messages. */
 export const shorten = (text: string, length = 300): string =>
   text.length > length ? `${text.slice(0, length)} ...` : text;

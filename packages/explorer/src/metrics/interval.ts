@@ -66,7 +66,7 @@ export function pairedDifference(
 function effectiveSize(perTask: readonly number[], average: number): number {
   const variance = populationStd(perTask) ** 2 / perTask.length;
   // Without variance between tasks, the correlation of the runs of a task is unknown, so each task
-  // counts as one run.
+  // is treated as one run.
   return variance > 1e-15 ? (average * (1 - average)) / variance : perTask.length;
 }
 
@@ -79,7 +79,8 @@ function wilson(rate: number, count: number): Interval {
 
 /**
  * Returns the 0.975 quantile of Student's t. It is exact for one and two degrees of freedom. For
- * more it is the Cornish-Fisher expansion (Abramowitz and Stegun 26.7.5), within 0.2%.
+ * more degrees of freedom it is the Cornish-Fisher expansion (Abramowitz and Stegun 26.7.5), within
+ * 0.2%.
  */
 export function studentQuantile(freedom: number): number {
   if (freedom === 1) return Math.tan(Math.PI * 0.475);

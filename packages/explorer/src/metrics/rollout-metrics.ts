@@ -55,7 +55,7 @@ export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: 
 
 /**
  * Metrics of an explore step that does not wait for all tasks, under `rollout/`: `tasks/cancelled`
- * (tasks cut off), `tasks/partial` (those of them whose finished rollouts are used),
+ * (tasks cut off), `tasks/partial` (cut-off tasks whose finished rollouts are used),
  * `runs/cancelled` (rollouts in progress or not begun), `runs/unused` (finished rollouts of tasks
  * that were cut off) and `runs/late` (rollouts of any step that returned after their attempt had
  * ended).

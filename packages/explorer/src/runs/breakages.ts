@@ -15,8 +15,8 @@ export interface Breakages {
    */
   inRow(): number;
   /**
-   * Returns true if the environment answered other attempts between the last two failures. It is
-   * then not down.
+   * Returns true if the environment answered other attempts between the last two failures. The
+   * environment is then not down.
    */
   answeredOthers(): boolean;
 }

@@ -162,9 +162,9 @@ interface ClientError {
 }
 
 /**
- * Returns the server's response behind a client error, if it is not only the agent's fault. This is
- * so if the prompt is too long, or if the server of the model or of a tool fails or is busy. Other
- * rejected requests are the agent's own fault.
+ * Converts a client error to a ModelError if the prompt was too long, or if the server of the model
+ * or of a tool failed or was busy. Returns undefined for other rejected requests, which are the
+ * agent's own fault.
  */
 function serverAnswer(error: Error): ModelError | undefined {
   const { status: own, statusCode, code: ownCode, data } = error as ClientError;

@@ -33,8 +33,8 @@ export function currentRun(): string | undefined {
 const modelPath =
   /\/(?:completions|responses|messages|converse|converse-stream)$|\/models\/([^/:]+):\w+$/;
 /**
- * Number of characters to search: requests name their model near the beginning, and the rest may be
- * long.
+ * Number of characters of a request body to search for the name of the model, which is usually near
+ * the beginning.
  */
 const searchedBody = 10_000;
 

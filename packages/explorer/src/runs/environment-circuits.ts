@@ -64,12 +64,13 @@ export interface Admission {
 
 export interface EnvironmentCircuit {
   /**
-   * Registers the start of a task's rollouts. @returns function to call when all of them have ended
+   * Registers the start of a task's rollouts.
+   * @returns function to call when all of them have ended
    */
   join(task: Task): () => void;
   /**
-   * Resolves when an attempt may begin. This is immediately, or, while the environment is down,
-   * when this attempt is chosen to test it.
+   * Resolves when an attempt may begin: immediately or, while the environment is down, when this
+   * attempt is chosen to test the environment.
    * @throws EnvironmentError `ENVIRONMENT_DOWN` if the environment has failed for too long, and the
    * signal's reason if it aborts
    */
@@ -80,7 +81,9 @@ export interface EnvironmentCircuit {
   answers(): number;
 }
 
-/** One circuit for each environment. All tasks of an operating-system process share them. */
+/**
+ * One circuit for each environment. All tasks of an operating-system process share the circuits.
+ */
 export interface EnvironmentCircuits {
   of(environment: string): EnvironmentCircuit;
   /** Clock for time limits of tasks. It is stopped while rollouts wait for an environment. */
@@ -130,9 +133,9 @@ interface Pause {
 class Circuit implements EnvironmentCircuit {
   readonly #environment: string;
   readonly #options: CircuitOptions;
-  /** Tasks with the latest consecutive failures. */
+  /** Tasks of the latest consecutive failures. */
   readonly #tasks = new Set<Task>();
-  /** Tasks in progress, unless an attempt of any task was answered since they began. */
+  /** Tasks in progress. Cleared whenever the environment answers an attempt of any task. */
   readonly #alone = new Set<Task>();
   #inRow = 0;
   #answers = 0;
@@ -276,8 +279,8 @@ class Circuit implements EnvironmentCircuit {
 const nothing = (): void => undefined;
 
 /**
- * Returns the milliseconds before attempt `failures` + 1 of a rollout whose environment failed. The
- * first two retries are immediate.
+ * Returns the delay in milliseconds before attempt `failures` + 1 of a rollout whose environment
+ * failed. The first two retries are immediate.
  */
 export const environmentBackOffMs = (failures: number): number =>
   failures <= 2 ? 0 : Math.min(firstProbeMs * 2 ** (failures - 3), longestProbeMs);

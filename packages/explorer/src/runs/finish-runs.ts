@@ -73,9 +73,9 @@ export interface FinishOptions {
 
 /**
  * Converts the result of a workflow to finished rollouts, ordered by rollout number.
- * @throws WorkflowError if the result is neither experiences nor a score, if a reward is missing,
- * not finite, too large, or pending where it may not be, if rollouts are missing, or if ids, tokens
- * or info of experiences are invalid
+ * @throws WorkflowError if the result is neither experiences nor a score, or if rollouts are
+ * missing. Also if a reward is missing, not finite, too large, or pending where it may not be, or
+ * if ids, tokens or info of experiences are invalid
  */
 export function finishRuns(result: unknown, options: FinishOptions): readonly FinishedRun[] {
   const { task, range, model } = options;
@@ -159,7 +159,7 @@ function deadlineOf(
   return rewardDeadline(deadlineMs);
 }
 
-/** Gives every recorded call of the rollout the score, and adds the info of the result. */
+/** Gives every recorded call of the rollout the reward, and adds the info of the result. */
 const scored = (
   recorded: readonly Experience[],
   { reward, info }: ReadResult,
@@ -227,12 +227,12 @@ function completed(
 }
 
 /**
- * Maximum number of characters of an expected answer. The rest is cut off, because every experience
- * of the task has a copy.
+ * Maximum number of characters of an expected answer. Longer answers are truncated, because every
+ * experience of the task has a copy.
  */
 const longestTruth = 500;
 
-/** Returns the row of the task set, and the answer that it expects. */
+/** Returns the task set and row of the task, and the expected answer. */
 function placeOf(task: Task): Experience['info'] {
   const { taskset, row } = task.index;
   const truth = taskTruth(task)?.slice(0, longestTruth);
@@ -267,7 +267,7 @@ function checkTokens(
 }
 
 /**
- * Checks the fields for algorithms that compare steps, because a field of the wrong type would
+ * Checks the info fields for algorithms that compare steps, because a field of the wrong type would
  * count as missing.
  */
 function checkSteps(

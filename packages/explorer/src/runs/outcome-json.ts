@@ -1,6 +1,6 @@
 /**
  * Converts outcomes of tasks for the transfer between operating-system processes. Experiences are
- * transferred separately, and the rest is plain JSON.
+ * transferred separately; the other data is plain JSON.
  */
 import { WorkflowError, type Experience, type Metrics, type Task } from '@trinity-rft/core';
 import {
@@ -29,7 +29,7 @@ interface RunJson {
   readonly experiences?: number;
   /** Experiences of an evaluation, in base64. They are displayed, but not trained on. */
   readonly answers?: readonly string[];
-  /** Time until which the rollout's reward is pending. */
+  /** Time until which the rollout's reward is pending, in milliseconds since the epoch. */
   readonly rewardDeadline?: number;
   /** Kind of failure of a failed rollout. */
   readonly kind?: FailureKind;
@@ -70,8 +70,8 @@ export function toTaskResult({ task, runs, ...counts }: TaskOutcome): TaskResult
 }
 
 /**
- * Restores an outcome from a result of {@link toTaskResult}. Its errors only have their message and
- * code. An empty outcome belongs to a task that was cut off before it had a result.
+ * Restores an outcome from a result of {@link toTaskResult}. The errors have no stack traces. An
+ * empty outcome belongs to a task that was cut off before it had a result.
  */
 export function fromTaskResult(task: Task, { experiences, outcome }: TaskResult): TaskOutcome {
   if (Object.keys(outcome).length === 0) return cutOffOutcome(task);

@@ -8,7 +8,7 @@ export type RunOutcome = SuccessfulRun | FailedRun;
 export interface SuccessfulRun extends FinishedRun {
   readonly status: 'ok';
   readonly seconds: number;
-  /** Error of an agent that failed, and whose calls got the failure reward. */
+  /** Error of the agent, if the agent failed and its calls got the failure reward. */
   readonly failure?: Error;
 }
 

@@ -1,4 +1,4 @@
-/** Measures how long an agent waits for something other than the trained model. */
+/** Measures the time that an agent waits for something other than the trained model. */
 import type { Clock } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 
@@ -11,7 +11,7 @@ export interface PauseMeter {
   longestPauseMs(): number;
 }
 
-/** Creates a meter, which starts with a pause. */
+/** Creates a meter. The time before the first sampler call is a pause. */
 export function createPauseMeter({ now }: Pick<Clock, 'now'>): PauseMeter {
   let inFlight = 0;
   let pausedSince = now();

@@ -1,4 +1,4 @@
-/** Stores the reasons that reward functions give with the experiences that they refer to. */
+/** Adds the reasons that reward functions give to the experiences that were scored. */
 import { withFields, type Experience, type RewardFn } from '@trinity-rft/core';
 
 export interface Reasons {

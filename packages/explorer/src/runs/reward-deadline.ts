@@ -1,4 +1,3 @@
-/** Deadline of a pending reward. */
 import type { Clock } from '@trinity-rft/core';
 
 const aDay = 86_400_000;

@@ -74,7 +74,7 @@ export interface AttemptModel {
   readonly info?: Readonly<Record<string, unknown>>;
   /** Metrics of the recorded calls (`forks/…`, `tool_calls`, …). */
   metrics(): Metrics;
-  /** Returns the service that a call currently waits for, for messages. @default unknown */
+  /** Returns the service that a call currently waits for, to name it in errors. @default unknown */
   waitsFor?(): string | undefined;
   /** Returns the longest wait for something other than the model, see `PauseMeter`. */
   longestPauseMs(): number;
@@ -100,7 +100,7 @@ export interface AttemptOptions {
   readonly rewardFn?: RewardFn;
   readonly createModel: (key: AttemptKey) => AttemptModel;
   readonly settings: RunSettings;
-  /** Instances to reuse if the workflow can be reset. */
+  /** Workflow instances to reuse if the workflow can be reset. */
   readonly pool: InstancePool;
   /** Returns the time limit of an attempt that begins now. @default `maxTimeoutMs` */
   readonly timeLimit?: (task: Task) => TimeLimit;
@@ -159,8 +159,8 @@ export function runAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
 }
 
 /**
- * Error that all attempts share. A stack trace of each attempt would be useless, and capturing it
- * costs more than the rest of an abort.
+ * Error that all attempts share. A separate stack trace for each attempt would be useless, and
+ * capturing it is the most expensive part of an abort.
  */
 const attemptOver = new CancelledError('The attempt is over.', { reason: 'aborted' });
 
@@ -175,7 +175,7 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
   const model = options.createModel(key);
   const called: StartedAttempt['called'] = new Map();
   const endWatch = watchCalls();
-  // Copies the task, so that changes of one attempt to its row and arguments do not reach the next.
+  // Copies the task, so that an attempt cannot change the row and arguments of the next attempt.
   const own = { ...attempt, task: copyOf(task), called };
   const reasons = listenForReasons(options.rewardFn);
   const started: StartedAttempt = { ...own, model, signal, reasons, start: runtime.clock.now() };
@@ -266,8 +266,8 @@ function othersCalled({ model, called }: StartedAttempt): readonly string[] {
 }
 
 /**
- * Returns the error for an agent that has not called the model of its rollout, or undefined if it
- * has called it.
+ * Returns the error for an agent that has not called the model of its rollout. Returns undefined if
+ * the agent has called that model.
  */
 function bypassOf(
   started: StartedAttempt,
@@ -368,7 +368,7 @@ const limitOf = (
 
 /**
  * Checks that the explorer is not being stopped.
- * @throws CancelledError if it is
+ * @throws CancelledError if the explorer is being stopped
  */
 export function assertNotStopped(signal: AbortSignal): void {
   if (!signal.aborted) return;
@@ -401,7 +401,7 @@ export function reportFailure(
   });
 }
 
-/** Maximum number of stack frames per message, and of different places per logger. */
+/** Maximum numbers of stack frames per message, and of different places per logger. */
 const [mostFrames, mostPlaces] = [3, 100];
 const shownPlaces = new WeakMap<Logger, Set<string>>();
 const notOwnCode = /\(?node:|[\\/]node_modules[\\/]|[\\/]packages[\\/][\w-]+[\\/](?:src|dist)[\\/]/;

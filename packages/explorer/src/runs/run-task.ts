@@ -28,7 +28,7 @@ import { createBreakages } from './breakages.js';
 import { createTaskEnd, untilAborted, type TaskEnd } from './task-end.js';
 
 export interface RunTaskOptions extends AttemptOptions {
-  /** Limits how many attempts are in progress. */
+  /** Limits the number of attempts in progress. */
   readonly limit: <T>(work: () => Promise<T>) => Promise<T>;
   /**
    * Signal that aborts when the explore step no longer waits for the task. Unfinished rollouts are
@@ -91,7 +91,7 @@ interface RunOptions extends RunTaskOptions {
 }
 
 interface RetryOptions extends RunOptions {
-  /** Returns true if the previous attempt failed in the same way. */
+  /** Returns true if the same action broke the environment in the previous attempt. */
   readonly isRepeated: (error: EnvironmentError) => boolean;
 }
 

@@ -55,8 +55,8 @@ export function taskStarter(options: StartTaskOptions): StartTask {
       cutOff: cut.signal,
       onRunsEnded,
     });
-    // The promise is awaited when its step is finished. Before that, a failure must not count as
-    // unhandled.
+    // The promise is awaited when its step is finished. Before that, a failure must not be reported
+    // as unhandled.
     outcome.catch(() => undefined);
     return { task, outcome, cutOff: () => cut.abort(cutOffError()) };
   };

@@ -5,10 +5,7 @@
 import { type Clock, CancelledError } from '@trinity-rft/core';
 
 export interface TaskEnd {
-  /**
-   * Signal that aborts with a CancelledError. Its reason is that the task was cut off, or that its
-   * deadline has passed.
-   */
+  /** Signal that aborts with a CancelledError when the task is cut off or its deadline passes. */
   readonly signal: AbortSignal;
   /** Called when an attempt begins. The first attempt starts the task's deadline. */
   begin(): void;

@@ -37,7 +37,9 @@ export interface TimeLimitOptions {
 const quantile = 0.9;
 /** Minimum number of attempts of a workflow for a meaningful quantile. */
 const leastAttempts = 10;
-/** Number of latest attempts of a workflow that count, because the policy and its answers change. */
+/**
+ * Number of latest attempts of a workflow that count, because the policy and its answers change.
+ */
 const window = 256;
 
 /**

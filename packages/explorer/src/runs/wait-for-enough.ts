@@ -13,9 +13,7 @@ export interface OverRollout {
   readonly returnPartialTasks: boolean;
 }
 
-/**
- * Returns the number of tasks that must have ended. It is `tasks` times (1 - ratio), rounded up.
- */
+/** Returns the number of tasks that must have ended: `tasks` times (1 - ratio), rounded up. */
 export const enoughTasks = (tasks: number, { ratio }: Pick<OverRollout, 'ratio'>): number =>
   // Corrects the rounding of the product, so that 0.9 * 10 tasks are 9.
   Math.ceil(tasks * (1 - ratio) - 1e-9);
@@ -49,7 +47,7 @@ export async function waitForEnough(
 
 /** The outcome of a task, reduced to the rollouts that are trained on. */
 export interface UsableOutcome extends TaskOutcome {
-  /** Number of successful rollouts of a task that was cut off that are not used. */
+  /** Number of successful rollouts that are not used, because the task was cut off. */
   readonly unusedRuns: number;
 }
 

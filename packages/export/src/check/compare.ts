@@ -3,7 +3,7 @@ import type { ChatFormat } from '@trinity-rft/chat';
 import { EngineError } from '@trinity-rft/core';
 import type { PlayedPrompt, Player } from './player.js';
 
-/** A share given by two counts: `equal` of `of`. */
+/** A share, as two counts: `equal` out of `of`. */
 export interface Share {
   readonly equal: number;
   readonly of: number;
@@ -22,16 +22,14 @@ export interface Parity {
   readonly leftOut: number;
   /** Share of played prompts with equal token ids. */
   readonly tokenIds: Share;
-  /**
-   * Number of scored positions, which are those of prompts and of the checkpoint's greedy answers.
-   */
+  /** Number of scored token positions, in prompts and in the checkpoint's greedy answers. */
   readonly positions: number;
   /** Mean |difference| of log-probabilities over the scored positions, in nats. */
   readonly meanDifference: number;
   readonly largestDifference: number;
   /**
    * Share of tokens of the checkpoint's greedy answers that are also the export's most probable
-   * token. Absent if the runtime does not report it.
+   * token. Absent if the runtime does not report most probable tokens.
    */
   readonly bestTokens?: Share;
   readonly greedyTexts: Share;
@@ -45,7 +43,7 @@ export interface Parity {
 }
 
 interface CompareOptions {
-  /** Parses the tool calls of both models, with the parser of training. */
+  /** Parses the tool calls of both models, with the parser that the training run used. */
   readonly format: ChatFormat;
   /** Maximum number of tokens of a greedy answer. */
   readonly answerTokens: number;
@@ -199,7 +197,7 @@ export function unknownId({ tokenizer }: ChatFormat): number {
   return unknown === undefined ? -1 : (tokenizer.tokenToId(unknown) ?? -1);
 }
 
-/** Renders a prompt; resolves with undefined if the template rejects it. */
+/** Renders a prompt; resolves with undefined if the template rejects the prompt. */
 async function rendered(player: Player, prompt: PlayedPrompt): Promise<string | undefined> {
   try {
     return await player.render(prompt);

@@ -60,7 +60,7 @@ export const conversations: readonly PlayedPrompt[] = [
 
 /**
  * Reads prompts from a JSON lines file. A row has `messages` (and `tools`), or a text under
- * `promptKey` (default: `prompt` or `question`).
+ * `promptKey` (default: `prompt`, or else `question`).
  * @throws TaskError naming the line
  */
 export async function readPrompts(

@@ -6,7 +6,7 @@ import type { Parity } from './compare.js';
 export interface ParityLimits {
   readonly largest?: number;
   readonly mean?: number;
-  /** True if greedy texts and tool calls must be equal. */
+  /** True if greedily sampled text and tool calls must be equal. */
   readonly sameTexts: boolean;
 }
 
@@ -25,8 +25,8 @@ export const limitsOf = (precision: Precision, { hasGeluTable = false } = {}): P
   })[precision];
 
 /**
- * Returns one sentence per exceeded limit, and one if no prompt was played. Rendered prompts and
- * token ids must be equal at any precision.
+ * Returns one sentence per exceeded limit, and one sentence if no prompt was played. Rendered
+ * prompts and token ids must be equal at any precision.
  */
 export function faultsOf(
   parity: Parity,
@@ -64,8 +64,8 @@ export function faultsOf(
 }
 
 /**
- * Share of equal most probable tokens below which a quantised export is, in practice, a different
- * model.
+ * Share of the checkpoint's greedy tokens that are also the export's most probable tokens. Below
+ * this share, a quantised export is, in practice, a different model.
  */
 const fewBest = 0.9;
 

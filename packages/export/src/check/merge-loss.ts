@@ -17,7 +17,7 @@ export interface MergeLoss {
    * checkpoint.
    */
   readonly texts: 'recorded' | 'sampled';
-  /** Number of scored tokens, which are those of the responses. */
+  /** Number of scored tokens: the tokens of the responses. */
   readonly positions: number;
   /** Mean |difference|, in nats. */
   readonly meanDifference: number;
@@ -76,7 +76,8 @@ async function scorePolicy({ checkpoint, format, recorded }: Policy) {
 }
 
 async function scoreFile(file: string, rows: readonly TokenRow[]): Promise<Float32Array> {
-  // A new adapter changes nothing, but with it the engine keeps the weights in quantised blocks.
+  // A new adapter does not change the output, but with it the engine keeps the weights in quantised
+  // blocks.
   const engine = await createOnnxEngine({
     modelPath: file,
     memoryBudgetBytes,

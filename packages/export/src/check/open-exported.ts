@@ -13,7 +13,7 @@ interface Exported {
   /** The value of `model` in requests. */
   readonly name: string;
   readonly target: FormatName;
-  /** Number format. */
+  /** Number format of the weights. */
   readonly dtype: string;
   readonly chat: ChatSettings;
   readonly contextTokens: number;

@@ -21,7 +21,10 @@ export interface Score {
 }
 
 export interface Player {
-  /** Renders the prompt with this runtime's own code. @throws Error of the template */
+  /**
+   * Renders the prompt with this runtime's own code.
+   * @throws Error if the template rejects the prompt
+   */
   render(prompt: PlayedPrompt): Promise<string> | string;
   /** Returns the token ids of a rendered text, without added special tokens. */
   encode(text: string): Int32Array;

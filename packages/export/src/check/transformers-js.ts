@@ -1,6 +1,6 @@
 /**
  * Plays prompts on a transformers.js folder in Node.js, through the npm package
- * @huggingface/transformers.
+ * `@huggingface/transformers`.
  */
 import path from 'node:path';
 import type { NormalMessage } from '@trinity-rft/chat';
@@ -21,7 +21,8 @@ type Dtype = 'fp32' | 'fp16' | 'q8';
 
 /**
  * Opens a model. Loads it only from the folder, never from the network.
- * @throws ConfigError if the package is not installed, CheckpointError if it rejects the folder
+ * @throws ConfigError if the package is not installed, CheckpointError if transformers.js rejects
+ * the folder
  */
 async function openFolder(folder: string, dtype: Dtype) {
   const library = await loadPeer(
@@ -143,8 +144,8 @@ const grownCache = (outputs: Outputs): unknown =>
   );
 
 /**
- * Opens a sampler with seeds, which `generate` of transformers.js does not support. Its
- * log-probabilities are all 0.
+ * Opens a sampler that supports seeds, which `generate` of transformers.js does not support. The
+ * log-probabilities that it returns are all 0.
  */
 export async function transformersSampler(
   folder: string,

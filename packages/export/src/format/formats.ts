@@ -50,6 +50,7 @@ export interface ChosenNumbers extends NumberFormat {
 }
 
 /**
+ * Returns the number format of an export.
  * @param asked name in upper or lower case; undefined for the default of a model of this size
  * @throws ConfigError if the format has no such number format
  */

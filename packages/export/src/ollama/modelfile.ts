@@ -1,4 +1,4 @@
-/** The Modelfile from which `ollama create` builds a model. */
+/** The Modelfile that `ollama create` builds a model from. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { promptFormatOf } from './prompt-formats.js';
 
@@ -12,8 +12,8 @@ export interface ModelfileOptions {
    */
   readonly usesTools: boolean;
   /**
-   * Maximum number of tokens of prompt and answer together. Ollama cuts longer prompts at the
-   * front.
+   * Maximum number of tokens of prompt and answer together. Ollama removes the beginning of longer
+   * prompts.
    */
   readonly contextTokens: number;
 }
@@ -21,7 +21,8 @@ export interface ModelfileOptions {
 export interface Modelfile {
   readonly text: string;
   /**
-   * Name of the template; undefined if clients must render prompts themselves and send them raw.
+   * Name of the template; undefined if clients must render prompts themselves and send them with
+   * `raw: true`.
    */
   readonly template: string | undefined;
 }
@@ -38,8 +39,8 @@ export function modelfileOf(options: ModelfileOptions): Modelfile {
     `TEMPLATE """${known?.template ?? rawTemplate}"""`,
     ...[...new Set(stops)].map((stop) => `PARAMETER stop ${JSON.stringify(stop)}`),
     `PARAMETER num_ctx ${contextTokens}`,
-    // These settings sample from the trained distribution. Ollama's defaults truncate it and
-    // penalise repetition.
+    // These settings sample from the trained distribution. Ollama's defaults truncate the
+    // distribution and penalise repetition.
     'PARAMETER temperature 1',
     'PARAMETER top_k 0',
     'PARAMETER top_p 1',

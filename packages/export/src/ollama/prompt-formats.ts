@@ -18,7 +18,10 @@ const turns =
   (messages: readonly NormalMessage[]): string =>
     start + messages.map(turn).join('') + end;
 
-/** Returns a template that writes each message with `turn`, and then the header of the answer. */
+/**
+ * Returns a Go template that writes `start`, each message with `turn`, and then `end`, the header
+ * of the answer.
+ */
 const range = (turn: string, end: string, start = ''): string =>
   `${start}{{- range .Messages }}${turn}{{ end }}${end}`;
 

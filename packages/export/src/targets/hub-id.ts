@@ -1,4 +1,3 @@
-/** Finds the name under which a base model is published. */
 import { existsSync } from 'node:fs';
 import { parseModelId } from '@trinity-rft/core/support';
 

@@ -1,4 +1,3 @@
-/** Finds the licence of a model folder. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 

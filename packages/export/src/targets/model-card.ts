@@ -7,10 +7,7 @@ import { stringify } from 'yaml';
 
 export interface CardFacts {
   readonly name: string;
-  /**
-   * Id on the hub of the model from which training started; undefined if the model is not on the
-   * hub.
-   */
+  /** Hub id of the model that training started from; undefined if the model is not on the hub. */
   readonly base: string | undefined;
   /** Licence of the base model. If it is undefined, the card names no licence. */
   readonly license: string | undefined;

@@ -1,4 +1,7 @@
-/** Notes on GGUF files in which an adapter is merged with weights that were already quantised. */
+/**
+ * Creates the notes shown to the user when an adapter is merged into weights that were already
+ * quantised.
+ */
 import { isGguf, ggufFileTypes, openGguf } from '@trinity-rft/chat/gguf';
 import type { MergedWeights } from '@trinity-rft/engine-onnx';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** Input and result of the function that writes a format. */
+/** Input and result of the functions that write the formats. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { ChosenNumbers } from '../format/formats.js';
 import type { RunFacts } from '@trinity-rft/local';
@@ -12,7 +12,7 @@ export interface TargetInput {
   readonly folder: string;
   readonly name: string;
   readonly numbers: ChosenNumbers;
-  /** The checkpoint's template with the parsers of training. */
+  /** Chat template of the checkpoint, with the parsers that the training run used. */
   readonly format: ChatFormat;
   /** Chat template of training, if it differs from the folder's own. */
   readonly chatTemplate: string | undefined;

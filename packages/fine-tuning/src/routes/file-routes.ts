@@ -1,4 +1,4 @@
-/** Routes of files, which are uploaded rows and results of jobs. */
+/** HTTP routes for files: uploaded rows, and results of jobs. */
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { readBytes } from '@trinity-rft/http-server';

@@ -1,4 +1,4 @@
-/** Routes that validate and try graders without a job. */
+/** Routes that validate and execute graders without a job. */
 import {
   createGrader,
   graderSample,
@@ -68,7 +68,7 @@ export function addGraderRoutes(app: Hono<Brought>, context: GraderContext): voi
 const isRow = (item: unknown): item is Readonly<Record<string, unknown>> | null | undefined =>
   item === undefined || (typeof item === 'object' && !Array.isArray(item));
 
-/** @throws ModelError 400 */
+/** @throws ModelError 400 if the grader is missing or not valid */
 function readGrader(given: unknown, context: GraderContext): GraderSpec {
   if (given === undefined)
     throw refused("Missing required parameter: 'grader'.", {

@@ -28,7 +28,10 @@ export interface JobRoutesContext {
   readonly onEnd: (job: JobRecord) => void;
 }
 
-/** Seconds within which a repeated request returns the job that it has already created. */
+/**
+ * Seconds during which a repeated request returns the job of the first request instead of creating
+ * another job.
+ */
 const repeatedWithinS = 600;
 
 const place = '/v1/fine_tuning/jobs';

@@ -1,4 +1,7 @@
-/** Writes the configuration of a job's training run, which `trinity run` also accepts by hand. */
+/**
+ * Writes the configuration of a job's training run. Users can also pass the configuration to
+ * `trinity run`.
+ */
 import { isTree, mergeTrees, type Tree } from '@trinity-rft/core/support';
 import { stringify } from 'yaml';
 import type { ModelSettings } from '../store/base-models.js';
@@ -14,7 +17,7 @@ export interface JobPlan {
   readonly job: JobRecord;
   /** Settings of the model that the job starts from. */
   readonly settings: ModelSettings;
-  /** Hyperparameters of the job; `auto` is already replaced by numbers. */
+  /** Hyperparameters of the job; `auto` is already replaced with numbers. */
   readonly numbers: Readonly<Record<string, number>>;
   /** Learning rate at a multiplier of 1. */
   readonly baseRate: number;
@@ -55,7 +58,7 @@ const embeddedAdapter: Tree = {
 };
 
 /**
- * Merges the settings of job and model. Those of the model take precedence. The job's multiplier
+ * Merges the settings of job and model. The model's settings take precedence. The job's multiplier
  * scales the learning rate.
  */
 function configurationOf(plan: JobPlan): Tree {
@@ -81,7 +84,7 @@ const shuffled = { data_selector: { selector_type: 'shuffle' } };
 const byMethod: Readonly<Record<JobMethod['type'], (plan: JobPlan) => readonly Tree[]>> = {
   supervised: (plan) => [
     { mode: 'train', algorithm: { algorithm_type: 'sft' } },
-    // Trains on every answer of a conversation whose weight is not 0.
+    // Trains on every assistant message whose weight is not 0.
     trainOn(plan, { messages_key: 'messages', enable_concatenated_multi_turn: true }),
   ],
   dpo: (plan) => [

@@ -125,8 +125,8 @@ interface Follower {
 }
 
 /**
- * Adds an event for each new train step and checkpoint. Those that already have an event from an
- * earlier process are skipped.
+ * Adds an event for each new train step and checkpoint. Steps and checkpoints that already have an
+ * event from an earlier process are skipped.
  */
 function followSteps(id: string, folder: string, { jobs }: JobOptions): Follower {
   const file = path.join(folder, 'monitor', 'metrics.jsonl');

@@ -8,7 +8,7 @@ import { readable, runJob, type JobOptions } from './job-run.js';
 import { configurationOf, prepareJob } from './prepare.js';
 
 export interface Queue {
-  /** Resumes the jobs that an earlier server left. */
+  /** Resumes the jobs that an earlier server left unfinished. */
   begin(): void;
   /** Checks the files of a new job, and queues it. */
   add(id: string): void;

@@ -43,7 +43,8 @@ export function stepsIn(lines: readonly MetricLine[], method: MethodName): reado
 }
 
 /**
- * Returns the value of a metric. The number of samples in names of evaluations (`@1`) is ignored.
+ * Returns the value of a metric. The sample count in the name of an evaluation metric (`@1`) is
+ * ignored.
  */
 function valueOf(all: Readonly<Record<string, number | null>>, metric: string): number | undefined {
   const start = metric.replace(/@\d+$/, '@');

@@ -7,7 +7,7 @@ interface Auto {
   readonly batch: (rows: number) => number;
   /** Returns the number of epochs for a number of rows and a batch size. */
   readonly epochs: (rows: number, batch: number) => number;
-  /** Factor of the base learning rate. */
+  /** Factor that multiplies the base learning rate. */
   readonly rate: number;
 }
 
@@ -16,8 +16,8 @@ const within = (low: number, value: number, high: number): number =>
 
 /**
  * Automatic values per method. Supervised jobs and DPO make three epochs, as with OpenAI's `auto`,
- * of about 25 steps each. Reinforcement makes at least 50 steps. Preferences and rewards use a
- * lower learning rate than answers, as in the recipes of the Tinker cookbook.
+ * of about 25 steps each. Reinforcement makes at least 50 steps. DPO and reinforcement use a lower
+ * learning rate than supervised jobs, as in the recipes of the Tinker cookbook.
  */
 const autos: Readonly<Record<MethodName, Auto>> = {
   supervised: { batch: (rows) => within(1, rows / 25, 64), epochs: () => 3, rate: 1 },

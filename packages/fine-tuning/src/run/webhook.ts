@@ -1,5 +1,5 @@
 /**
- * Notifies a product when its jobs end. Messages are signed as in Standard Webhooks:
+ * Notifies a webhook when jobs end. Messages are signed as in Standard Webhooks:
  * https://www.standardwebhooks.com
  */
 import { createHmac } from 'node:crypto';
@@ -32,7 +32,7 @@ export function checkWebhook({ url, secret }: WebhookSettings): void {
 }
 
 /**
- * Notifies the webhook that a job has ended. Resolves with true when the product has answered with
+ * Notifies the webhook that a job has ended. Resolves with true when the webhook has answered with
  * 2xx, or with false after retries for about 12 minutes. All attempts have the same message id,
  * which derives from the job's id.
  */
@@ -73,7 +73,7 @@ function headersOf(id: string, body: string, secret: string): Readonly<Record<st
   };
 }
 
-/** Sends the message. Returns the problem, or undefined if the product accepted it. */
+/** Sends the message. Returns the problem, or undefined if the webhook accepted the message. */
 async function post(
   url: string,
   headers: Readonly<Record<string, string>>,

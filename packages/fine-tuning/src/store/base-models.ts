@@ -1,4 +1,4 @@
-/** Base models of jobs, which map names in the API to models on this machine. */
+/** Base models of jobs: a map from names in the API to models on this machine. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
@@ -59,7 +59,7 @@ function parsed(file: string, text: string): unknown {
 
 /**
  * Checks the models and makes their paths absolute.
- * @param where name of the place of the entries, for messages
+ * @param where source of the entries, such as the name of a file, for messages
  * @throws ConfigError naming the invalid entry
  */
 export async function baseModels(

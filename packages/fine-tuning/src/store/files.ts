@@ -4,7 +4,7 @@ import path from 'node:path';
 import { noSuchFile } from '../wire/refuse.js';
 import { newId, readJson, saveJson } from './save-json.js';
 
-/** Metadata of a file, as OpenAI's files API returns them. */
+/** Metadata of a file, as OpenAI's files API returns it. */
 interface FileRecord {
   readonly id: string;
   readonly object: 'file';
@@ -20,13 +20,16 @@ export interface FileStore {
   /** Returns all files, newest first. */
   list(): readonly FileRecord[];
   /**
-   * @throws ModelError 404
    * @param param field to name in the error
+   * @throws ModelError 404 if there is no such file
    */
   get(id: string, param?: string): FileRecord;
-  /** Returns the path of the bytes. @throws ModelError 404 */
+  /**
+   * Returns the path of the bytes.
+   * @throws ModelError 404 if there is no such file
+   */
   pathOf(id: string): string;
-  /** @param id replaces a file of this id. @default a random id */
+  /** @param id id of the new file, which replaces a file with this id. @default a random id */
   create(
     bytes: Uint8Array,
     about: Pick<FileRecord, 'filename' | 'purpose'>,

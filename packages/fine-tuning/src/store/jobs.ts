@@ -34,9 +34,12 @@ export interface JobRecord {
   readonly suffix: string;
   readonly seed: number;
   readonly metadata: Readonly<Record<string, string>> | null;
-  /** Digest of the request, by which a repeated request is recognised. */
+  /** Digest of the request, used to recognise a repeated request. */
   readonly request: string;
-  /** Method of the job. Its hyperparameters are numbers after the files are checked. */
+  /**
+   * Method of the job. The check of the files replaces hyperparameters that are `auto` with
+   * numbers.
+   */
   readonly method: JobMethod;
   readonly status: JobStatus;
   readonly finished_at: number | null;
@@ -69,17 +72,17 @@ type NewEvent = Pick<JobEvent, 'message'> & Partial<Pick<JobEvent, 'level' | 'ty
 export interface JobStore {
   /** Returns all jobs, oldest first. */
   list(): readonly JobRecord[];
-  /** @throws ModelError 404 */
+  /** @throws ModelError 404 if there is no such job */
   get(id: string): JobRecord;
   folderOf(id: string): string;
   /**
-   * Adds a job to {@link list} at once, and resolves when it is on disk. Rejects if it cannot be
-   * written.
+   * Adds a job to {@link list} at once. Resolves when the job is on disk, and rejects if it cannot
+   * be written.
    */
   create(record: Omit<JobRecord, 'id' | 'created_at'>): Promise<JobRecord>;
   /**
-   * Changes a job. Resolves when the change is on disk. If it cannot be written, as on a full disk,
-   * also resolves, and writing is retried later.
+   * Changes a job. Resolves when the change is on disk. Also resolves if the change cannot be
+   * written, as on a full disk; writing is then retried later.
    */
   change(id: string, changes: Partial<JobRecord>): Promise<JobRecord>;
   /** Returns the events of a job, oldest first. */

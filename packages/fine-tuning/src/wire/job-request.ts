@@ -4,7 +4,7 @@ import { graderSchema } from '@trinity-rft/workflow/reward';
 import { z } from 'zod';
 import { refused, unknownParameter } from './refuse.js';
 
-/** Makes the schema of `auto` or a number. */
+/** Returns a schema that accepts `auto` or a number. */
 const auto = <T extends z.ZodType>(number: T, expected: string) =>
   z.union([z.literal('auto'), number], { error: `expected "auto" or ${expected}` }).default('auto');
 const count = (most: number) => auto(z.int().min(1).max(most), `a whole number from 1 to ${most}`);

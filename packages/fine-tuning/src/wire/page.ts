@@ -1,4 +1,4 @@
-/** Makes pages of lists. A page has `limit` items after the item with the id `after`. */
+/** Makes pages of lists. A page has at most `limit` items after the item with the id `after`. */
 import { refused } from './refuse.js';
 
 export interface Page<T> {

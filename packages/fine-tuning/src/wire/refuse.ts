@@ -4,9 +4,9 @@ import { ModelError } from '@trinity-rft/core';
 interface Refusal {
   /** Path of the invalid field, such as `method.supervised.hyperparameters.n_epochs`. */
   readonly param?: string;
-  /** @default "invalid_value" */
+  /** Error code. @default "invalid_value" */
   readonly code?: string;
-  /** @default 400 */
+  /** HTTP status. @default 400 */
   readonly status?: number;
 }
 

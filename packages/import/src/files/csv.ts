@@ -3,7 +3,7 @@ import type { FindEnd } from './read-pieces.js';
 
 const [quote, lineFeed] = [0x22, 10];
 
-/** Finds the line ends outside quotes. A doubled quote counts as closing and reopening. */
+/** Finds the line ends outside quotes. A doubled quote is treated as closing and reopening. */
 export function rowEnd(): FindEnd {
   let inQuotes = false;
   return (chunk, from) => {
@@ -20,9 +20,10 @@ export function rowEnd(): FindEnd {
 const separators = [',', ';', '\t'] as const;
 
 /**
- * Returns a function that reads a row as an object of texts, without empty cells.
- * @param header first row; its separator is the one that splits it into the most columns
- * @throws Error if the header is not CSV; the function throws if a row is not
+ * Returns a function that reads a row as an object of strings, without empty cells.
+ * @param header first row; the separator is the one that splits the header into the most columns
+ * @throws Error if the header is not CSV; the returned function throws if a row does not fit the
+ * header
  */
 export function csvReader(header: string): (row: string) => Readonly<Record<string, string>> {
   const [first, ...others] = separators.map((separator) => ({

@@ -16,7 +16,7 @@ export interface ListScan {
  * occurs inside another character of UTF-8.
  */
 export function scanList(): ListScan {
-  // Number of open brackets; 1 at the items.
+  // Nesting depth, which is 1 between the items of the list.
   let depth = 0;
   let [inString, isEscaped, isClosed] = [false, false, false];
   /**

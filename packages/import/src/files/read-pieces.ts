@@ -7,8 +7,8 @@ export interface Piece {
   /** Number of the piece in the file, from 1. */
   readonly number: number;
   /**
-   * Text of the piece, without the end marker, a carriage return before the marker, and a byte
-   * order mark. Undefined if the piece is unreadable.
+   * Text of the piece, without the end byte, a carriage return before it, and a byte order mark.
+   * Undefined if the piece is unreadable.
    */
   readonly text?: string;
   /** Reason that the piece cannot be read. */

@@ -11,7 +11,7 @@ import { scanList } from './json-list.js';
 import { firstCharacter, lineEnd, readPieces, type FindEnd, type Piece } from './read-pieces.js';
 
 export interface FileRecord {
-  /** Line, item of the list, or row of the CSV file; from 1. */
+  /** Number of the line, list item or CSV row; from 1. */
   readonly line: number;
   /** The record; undefined if `fault` is set. */
   readonly record?: Json;

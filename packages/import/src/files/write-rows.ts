@@ -1,4 +1,4 @@
-/** Writes a file row by row. The file appears once it is complete, and not at all without rows. */
+/** Writes a file row by row. The file appears once it is complete. */
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';

@@ -17,7 +17,7 @@ export function unwrapped(value: unknown): unknown {
 }
 
 /**
- * Parses a text that must be JSON; returns values that are not texts unchanged.
+ * Parses a text that must be JSON; returns values that are not strings unchanged.
  * @throws TaskError if the text is cut off or not JSON
  */
 export function parsed(value: unknown, what: string): unknown {

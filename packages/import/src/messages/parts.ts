@@ -5,7 +5,7 @@ import { isJson, isPresent, type Json } from '../record/item.js';
 import { readCall } from './tool-calls.js';
 
 export interface Parts {
-  /** Text of the content; undefined if it has none. */
+  /** Text of the content; undefined if the content has no text. */
   readonly text?: string;
   readonly reasoning?: string;
   readonly calls: readonly ToolCall[];

@@ -30,7 +30,7 @@ const roles: Readonly<Record<string, Role | 'function_call'>> = {
 const classRole = /^(System|Human|AI|Tool|Function)Message(?:Chunk)?$/;
 
 /**
- * Reads a list of messages, or the JSON text of one.
+ * Reads a list of messages, or the JSON text of such a list.
  * @throws TaskError naming the fault, for a record that is to be skipped
  */
 export function readMessages(value: unknown): readonly ChatMessage[] {
@@ -112,7 +112,7 @@ function resultsOf({ results, text, calls }: Parts, role: Role): readonly ChatMe
     : [...messages, { role: 'user', content: text }];
 }
 
-/** Copies the values of `keys` that are texts. */
+/** Copies the values of `keys` that are strings. */
 const keep = (message: Json, keys: readonly string[]): Json =>
   Object.fromEntries(
     keys.flatMap((key) => (typeof message[key] === 'string' ? [[key, message[key]]] : [])),

@@ -10,7 +10,7 @@ export function readCalls(value: unknown): readonly ToolCall[] {
   return calls.map(readCall);
 }
 
-/** Reads a call of any vendor, or its JSON text. A call without an id gets an empty one. */
+/** Reads a call of any vendor, or its JSON text. A call without an id gets an empty id. */
 export function readCall(value: unknown, _index: number): ToolCall {
   const call = parsed(value, 'a tool call');
   if (!isJson(call)) throw fault('a tool call is not an object', call);
@@ -25,7 +25,7 @@ export function readCall(value: unknown, _index: number): ToolCall {
   };
 }
 
-/** Arguments of a call as JSON text; the call has an object or its JSON text. */
+/** Arguments of a call as JSON text. A call has them as an object or as JSON text. */
 function argumentsOf(call: Json): string {
   const given = call['arguments'] ?? call['args'] ?? call['input'] ?? call['parameters'] ?? {};
   if (typeof given !== 'string') return JSON.stringify(given);

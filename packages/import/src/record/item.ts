@@ -25,7 +25,7 @@ export interface Preference {
 
 /** A part of a conversation that is spread over several records, such as a span of a trace. */
 export interface Fragment {
-  /** Id that all parts of the conversation share, such as that of a trace. */
+  /** Id that all parts of the conversation share, such as the id of a trace. */
   readonly group: string;
   readonly part: unknown;
 }

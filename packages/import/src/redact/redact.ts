@@ -1,6 +1,6 @@
 /**
- * Replaces personal data and keys by placeholders. Patterns find only data of a fixed shape: names
- * and postal addresses stay, so the result may still contain personal data.
+ * Replaces personal data and keys with placeholders. Patterns find only data of a fixed shape:
+ * names and postal addresses stay, so the result may still contain personal data.
  */
 import { isIP } from 'node:net';
 import { redacted, redactText } from '@trinity-rft/core/support';
@@ -14,7 +14,7 @@ export type RedactedCounts = Readonly<Partial<Record<RedactedKind, number>>>;
 interface Shape {
   readonly kind: RedactedKind;
   readonly pattern: RegExp;
-  /** Further condition on a match. @default every match counts */
+  /** Additional condition on a match. @default every match counts */
   readonly holds?: (text: string) => boolean;
 }
 

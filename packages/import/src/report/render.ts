@@ -1,4 +1,3 @@
-/** Renders the report of an import for a terminal. */
 import type { ImportReport, Skipped } from './report.js';
 
 /** Renders the report as the lines that `trinity import` prints. */

@@ -35,7 +35,7 @@ export interface ImportReport {
   readonly files: number;
   /** Number of records: rows, spans, or tests. */
   readonly read: number;
-  /** Number of written rows, including those for validation. */
+  /** Number of written rows, including validation rows. */
   readonly written: number;
   readonly validation: number;
   /** Number of rows that were dropped because they equal an earlier row. */
@@ -78,7 +78,7 @@ interface RowTraits {
 }
 
 /**
- * Counts rows as they pass, in constant memory.
+ * Counts written rows and skipped records, in constant memory.
  * @param redacts true to redact personal data in quoted values
  */
 export function createTally(redacts: boolean): Tally {

@@ -1,4 +1,3 @@
-/** Counts the lengths of rows in tokens of a model. */
 import { createChatFormat, loadTokenizer, normalizeMessages } from '@trinity-rft/chat';
 import { describeError, type ChatMessage, type ToolDefinition } from '@trinity-rft/core';
 import { fault } from '../record/fault.js';

@@ -1,4 +1,4 @@
-/** Converts the findings of sources to rows of one kind, and writes them. */
+/** Converts conversations and preferences to rows of one kind, and writes the rows. */
 import { existsSync } from 'node:fs';
 import { ConfigError, type ChatMessage } from '@trinity-rft/core';
 import { createRowWriter, type RowWriter } from '../files/write-rows.js';
@@ -17,7 +17,7 @@ export interface RowOptions {
   readonly output: string;
   /** Share of the rows that is written to a separate validation file. @default 0 */
   readonly validation?: number;
-  /** True to replace personal data and keys by placeholders. @default false */
+  /** True to replace personal data and keys with placeholders. @default false */
   readonly redact?: boolean;
 }
 
@@ -40,7 +40,7 @@ interface RowCounts {
   readonly duplicates: number;
 }
 
-/** `rows.jsonl` -> `rows.validation.jsonl`. */
+/** Path of the validation file, such as `rows.validation.jsonl` for `rows.jsonl`. */
 export const validationFile = (output: string): string =>
   output.endsWith('.jsonl')
     ? output.replace(/\.jsonl$/, '.validation.jsonl')
@@ -113,7 +113,10 @@ export async function openRowWriting(
   };
 }
 
-/** The validation file of an earlier import may repeat rows of the new training file. */
+/**
+ * Creates the error for the validation file of an earlier import, which may repeat rows of the new
+ * training file.
+ */
 const leftover = (output: string): ConfigError =>
   new ConfigError(
     `${validationFile(output)} is part of an earlier import, and rows without --validation may repeat its rows. Give --validation, remove it, or write to another file than ${output}.`,

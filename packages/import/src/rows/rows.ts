@@ -4,7 +4,7 @@ import { fault } from '../record/fault.js';
 import { isPresent, type Conversation, type Json, type Preference } from '../record/item.js';
 import type { RowKind } from '../record/row-kind.js';
 
-/** Kind of row that an item suits. */
+/** Default kind of row for an item. */
 export function kindOf(item: Conversation | Preference): RowKind {
   if ('chosen' in item) return 'dpo';
   return item.truth === undefined && endsWithAnswer(item.messages) ? 'sft' : 'tasks';
@@ -13,7 +13,10 @@ export function kindOf(item: Conversation | Preference): RowKind {
 const endsWithAnswer = (messages: readonly ChatMessage[]): boolean =>
   messages.at(-1)?.role === 'assistant';
 
-/** A row of `sft`: a conversation that ends with an answer. @throws TaskError of `fault` */
+/**
+ * A row of `sft`: a conversation that ends with an answer.
+ * @throws TaskError of `fault`
+ */
 export function sftRow(item: Conversation | Preference): Json {
   const messages = 'chosen' in item ? [...item.prompt, ...item.chosen] : item.messages;
   if (!endsWithAnswer(messages))
@@ -23,7 +26,10 @@ export function sftRow(item: Conversation | Preference): Json {
   return { messages, ...toolsOf(item) };
 }
 
-/** A row of `dpo`. @throws TaskError of `fault` */
+/**
+ * A row of `dpo`: a prompt with a chosen and a rejected answer.
+ * @throws TaskError of `fault`
+ */
 export function dpoRow({ prompt, chosen, rejected, ...rest }: Preference): Json {
   if (JSON.stringify(chosen) === JSON.stringify(rejected)) throw fault('both answers are the same');
   for (const answer of [chosen, rejected]) {

@@ -27,7 +27,7 @@ function textAt(record: Json, key: string, otherwise?: string): string {
   return text;
 }
 
-/** Earlier turns, given as pairs of texts. */
+/** Earlier turns, given as pairs of strings. */
 function historyOf(history: unknown): readonly ChatMessage[] {
   if (!Array.isArray(history)) return [];
   return history.flatMap((turn: unknown): readonly ChatMessage[] => {

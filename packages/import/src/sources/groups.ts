@@ -27,8 +27,8 @@ interface SourceGroups {
 
 export interface Groups {
   /**
-   * Adds a part. Returns the group that has had no new part for the longest time if too many groups
-   * are open for the source.
+   * Adds a part. Returns the group that has had no new part for the longest time if more groups are
+   * open than the source allows.
    * @throws TaskError of `fault` if the part's group was already returned
    */
   add(source: SourceName, fragment: Fragment, place: Place): Group | undefined;

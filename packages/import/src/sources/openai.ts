@@ -17,7 +17,7 @@ export const openai: Source = {
   hasReferences: true,
 };
 
-/** Columns that are not copied as further fields of a task. */
+/** Columns that are not copied to the additional columns of a task. */
 const known: readonly string[] = ['messages', 'tools', 'functions', 'parallel_tool_calls'];
 
 export function readRow(record: Json): readonly Item[] {
@@ -44,8 +44,8 @@ function readPair(record: Json): Preference {
 }
 
 /**
- * Reads a pair in the format of TRL. The answers may include the prompt; `prompt` may then be
- * missing.
+ * Reads a pair in the format of TRL. `chosen` and `rejected` may start with the prompt; `prompt`
+ * may then be missing.
  */
 function readChosen(record: Json): Preference {
   const chosen = readAnswer(record['chosen']);

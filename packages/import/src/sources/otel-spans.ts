@@ -2,7 +2,7 @@
 import { parseJsonExactly } from '@trinity-rft/core/support';
 import { isJson, type Json } from '../record/item.js';
 
-/** A span, or an event that refers to one. */
+/** A span, or an event that refers to a span. */
 export interface Signal {
   readonly traceId: string;
   readonly spanId: string;
@@ -35,7 +35,10 @@ export function readSignals(record: Json): readonly Signal[] {
   ];
 }
 
-/** Collects the objects of three nested lists: resources, scopes and their spans or logs. */
+/**
+ * Collects the innermost objects of three nested lists: the spans or logs of each scope of each
+ * resource.
+ */
 function itemsIn(record: Json, ...keys: readonly string[]): readonly Json[] {
   return keys.reduce<readonly Json[]>(
     (found, key) =>

@@ -77,7 +77,7 @@ function agentOf(span: Span, spans: ReadonlyMap<string, Span>): string {
   return at.spanId;
 }
 
-/** One conversation per answer of the call. */
+/** One conversation per answer to the call. */
 function conversationsOf(
   { attributes }: Span,
   score: Pick<Conversation, 'score'>,
@@ -103,6 +103,6 @@ function listOf(input: unknown): readonly unknown[] {
   return input;
 }
 
-/** Instructions as a system message; they are a list of parts. */
+/** Converts instructions, which are a list of parts, to a system message. */
 const systemOf = (instructions: unknown): readonly ChatMessage[] =>
   isPresent(instructions) ? readMessage({ role: 'system', content: instructions }) : [];

@@ -26,11 +26,11 @@ export interface Source {
   readonly assemble?: (parts: readonly unknown[]) => readonly Finished[];
   /**
    * Limit on open groups. Beyond this limit, the group that has had no new part for the longest
-   * time counts as complete.
+   * time is considered complete.
    * @default no limit, because parts may be in other files
    */
   readonly mostOpen?: number;
-  /** True if the last answers are references, not outputs of some model. */
+  /** True if the last answers are reference answers, not outputs of a model. */
   readonly hasReferences?: boolean;
 }
 
@@ -57,10 +57,13 @@ export function readPrompt(value: unknown): readonly ChatMessage[] {
   return readPrompt(prompt[key]);
 }
 
-/** Keys by which an object is recognised as a message or a wrapped conversation. */
+/** Keys that identify an object as a message or a wrapped conversation. */
 const wrapperKeys = ['role', 'messages', 'choices', 'generations', 'kwargs'];
 
-/** Parses JSON text of messages. Other JSON text stays text, which a model may have written. */
+/**
+ * Parses JSON text of messages. Other JSON text stays unchanged, because a model may have written
+ * it.
+ */
 function messagesIn(value: unknown): unknown {
   const inner = unwrapped(value);
   const first: unknown = Array.isArray(inner) ? inner[0] : inner;
@@ -101,8 +104,8 @@ export function readAnswer(value: unknown): readonly ChatMessage[] {
 }
 
 /**
- * The only item of a list.
- * @throws TaskError for several answers of a call, which would share one score
+ * Returns the only item of a list.
+ * @throws TaskError if a call has several answers, because the answers would share one score
  */
 function onlyOne(list: readonly unknown[]): unknown {
   const [only, other] = list.flat();

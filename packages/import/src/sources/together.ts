@@ -1,4 +1,4 @@
-/** Files for Together's fine-tuning: OpenAI's formats, and prompt and completion as texts. */
+/** Files for Together's fine-tuning: OpenAI's formats, and prompt and completion as strings. */
 import { fault } from '../record/fault.js';
 import { readRow } from './openai.js';
 import { has, readAnswer, readPrompt, type Source } from './source.js';

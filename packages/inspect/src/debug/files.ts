@@ -22,9 +22,9 @@ export const debugFiles = {
 } as const;
 
 /**
- * Prepares and returns the folder to write to. The folder is `directory`, from which the files of
- * an earlier debug run are deleted. If there was an earlier debug run and `suffix` is given, the
- * folder is a new one next to `directory`. Keeps the file of a served model.
+ * Prepares the folder to write to, and returns its path. This is `directory`, or, if `directory`
+ * has files of an earlier debug run and `suffix` is given, `<directory>_<suffix>`. Deletes the
+ * files of an earlier debug run from the folder, but keeps the file of a served model.
  */
 export async function prepareFolder(directory: string, suffix?: string): Promise<string> {
   const used = await stat(path.join(directory, debugFiles.facts)).catch(() => undefined);

@@ -7,10 +7,10 @@ import { listCheckpoints } from '@trinity-rft/trainer';
 import { findTargets, type TargetOptions } from '../verify/targets.js';
 import { debugFiles } from './files.js';
 
-/** One experience store, and the model folder for reading it. */
+/** An experience store, and the model folder whose tokenizer decodes the records. */
 export interface RecordsPlace {
   readonly database: string;
-  /** A model folder with the tokenizer of the records, if one is known. */
+  /** A model folder with the tokenizer of the records, if such a folder is known. */
   readonly modelFolder?: string;
 }
 

@@ -28,7 +28,7 @@ interface FrozenContextOptions extends Pick<FrozenContext, 'stage' | 'startModel
   readonly logger: Logger;
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
-  /** @default the environment of the process */
+  /** Environment variables. @default the environment of the process */
   readonly env?: FrozenContext['env'];
 }
 
@@ -47,7 +47,7 @@ export function frozenContext({
 
 /**
  * First stage of mode `both`.
- * @throws ConfigError when there is none
+ * @throws ConfigError if there is no such stage
  */
 export function exploringStage({ stages }: ResolvedConfig): StageConfig {
   const stage = stages.find(({ mode }) => mode === 'both');

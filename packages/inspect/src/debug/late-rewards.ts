@@ -9,7 +9,7 @@ import type { TargetOptions } from '../verify/targets.js';
 import { findRecords } from './find-records.js';
 
 /**
- * Returns the rollouts of all stages that wait for a reward.
+ * Returns the rollouts, across all stages, that are waiting for a reward.
  * @param run a configuration, the folder of a run, or a database
  */
 export async function runsThatWait(

@@ -1,4 +1,6 @@
-/** Common start of all debug commands: reads a configuration, and selects the stage and its weights. */
+/**
+ * Common start of all debug commands: reads a configuration, and selects the stage and its weights.
+ */
 import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { type Clock, type Logger, systemClock } from '@trinity-rft/core';
@@ -27,9 +29,9 @@ export interface DebugOptions extends ExtensionOptions, Pick<ConfigurationOption
   readonly signal?: AbortSignal;
   /** Called for each notice. @default no callback */
   readonly onNotice?: (notice: string) => void;
-  /** @default the environment of the process */
+  /** Environment variables. @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** @default the system clock */
+  /** Source of the time. @default the system clock */
   readonly clock?: Clock;
 }
 
@@ -46,7 +48,7 @@ export interface DebugContext {
 /**
  * Opens a debug context without changing the run's folder.
  * @param choose selects the stage to open
- * @throws ConfigError
+ * @throws ConfigError if the configuration, a download or the chosen stage cannot be used
  */
 export async function openDebugContext(
   options: DebugOptions & Pick<ConfigurationOptions, 'overrides' | 'overridesName'>,
@@ -105,7 +107,7 @@ async function newestWeights(config: ResolvedConfig, stage: StageConfig): Promis
 }
 
 /**
- * Returns a logger that forwards messages from level `info` on. Leaves out failures of the attempt,
+ * Returns a logger that forwards messages from level `info` on. Omits failures of the attempt,
  * because the report shows them separately.
  */
 function noticeLogger(note: (notice: string) => void): Logger {

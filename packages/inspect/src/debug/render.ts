@@ -16,7 +16,7 @@ interface RenderOptions {
 }
 
 /**
- * Shows every experience with its tokens, then the error if there is one. Escapes control
+ * Renders every experience with its tokens, then the error if there is one. Escapes control
  * characters. Ends with a line break.
  */
 export function renderWorkflowDebug(
@@ -113,7 +113,7 @@ function renderExperience(
   return `${head}${own}\n${paint.context(texts.slice(0, promptLength).join(''))}${response(experience, texts, paint)}`;
 }
 
-/** Splits a response: context in whole pieces, sampled tokens one by one. */
+/** Renders a response: consecutive context tokens as one piece, sampled tokens one by one. */
 function response(
   { promptLength, actionMask, logprobs }: Experience,
   texts: readonly string[],

@@ -10,18 +10,21 @@ export interface Span {
   readonly name: string;
   readonly begin: number;
   readonly end: number;
-  /** Further attributes: counts and names. */
+  /** Additional attributes: counts and names. */
   readonly details: Readonly<Record<string, string | number>>;
 }
 
 export interface WorkflowDebugReport {
   readonly task: Task;
   readonly seconds: number;
-  /** Experiences of the attempt. If the attempt failed, those before the failure, without rewards. */
+  /**
+   * Experiences of the attempt. If the attempt failed, the experiences before the failure, without
+   * rewards.
+   */
   readonly experiences: readonly Experience[];
   readonly reward?: number;
   readonly metrics: Metrics;
-  /** Error with which the attempt failed. */
+  /** Error of the attempt, if it failed. */
   readonly error?: Error;
   /** Warnings of the configuration, and log messages of model and workflow. */
   readonly notices: readonly string[];

@@ -24,7 +24,7 @@ interface RolloutsOptions extends Pick<ExtensionOptions, 'workflows' | 'engines'
   readonly config: ResolvedConfig;
   /** Receives log messages, such as those about failed attempts. @default no logger */
   readonly logger?: Logger;
-  /** @default the system clock */
+  /** Source of the time. @default the system clock */
   readonly clock?: Clock;
   /** Cancels rollouts in progress. */
   readonly signal?: AbortSignal;
@@ -44,7 +44,8 @@ export interface Rollouts {
 /**
  * Opens the model that the run would start from, and the auxiliary models of the first stage that
  * explores. Neither reads nor writes the run's folder.
- * @throws ConfigError, TaskError when model, data or auxiliary models cannot be used
+ * @throws ConfigError when the model or an auxiliary model cannot be used; TaskError when the data
+ * cannot be used
  */
 export async function openRollouts(options: RolloutsOptions): Promise<Rollouts> {
   const { config, workflows, engines, logger = silentLogger, clock } = options;

@@ -1,4 +1,3 @@
-/** One run of a task, outside of a training run. */
 import { type Task, InvariantError } from '@trinity-rft/core';
 import { createInstancePool, runTask, type RunOutcome } from '@trinity-rft/explorer';
 

@@ -1,6 +1,6 @@
 /**
- * A model that stays loaded between debug runs. A file has the address of its sampler, which other
- * processes reach over loopback HTTP.
+ * A model that stays loaded between debug runs. A file contains the address of the model's sampler,
+ * which other processes reach over loopback HTTP.
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,18 +9,18 @@ import type { Sampler, SampledSequence, SamplingOptions } from '@trinity-rft/cor
 import { tryJson } from '@trinity-rft/core/support';
 
 /**
- * Name of the file in the output directory. Only its owner may read it, because the file contains
+ * Name of the file in the output directory. Only the owner may read the file, because it contains
  * the key.
  */
 const servedModelFile = 'inference_model.json';
 
-/** Content of the file. */
+/** Content of the file of a served model. */
 export interface ServedModel {
   /** Path of the model folder. */
   readonly model: string;
   readonly maxModelLen: number;
   readonly policyVersion: number;
-  /** Address for debug runs, which takes and returns token ids. */
+  /** Address for debug runs. Requests and answers contain token ids. */
   readonly samplerURL: string;
   readonly samplerKey: string;
   /** Address of the OpenAI routes. */
@@ -29,7 +29,7 @@ export interface ServedModel {
   readonly pid: number;
 }
 
-/** Writes the file. Returns a function that removes it. */
+/** Writes the file of a served model. Returns a function that removes the file. */
 export async function writeServedModel(
   outputDirectory: string,
   served: ServedModel,

@@ -12,7 +12,7 @@ export interface SpanInput extends TimeRange {
   /** Name of the workflow. */
   readonly name: string;
   readonly turns: readonly Turn[];
-  /** Calls of the reward function. */
+  /** Times of the calls of the reward function. */
   readonly rewards: readonly TimeRange[];
 }
 

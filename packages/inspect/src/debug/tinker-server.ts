@@ -1,4 +1,6 @@
-/** Serves the configured model over the Tinker protocol, for the official client and others. */
+/**
+ * Serves the configured model over the Tinker protocol, for the official client and other clients.
+ */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { openTinkerServer, type TinkerServer } from '@trinity-rft/tinker/server';
@@ -6,7 +8,7 @@ import { trainableModel } from '@trinity-rft/launcher/parts';
 import { openDebugContext, type DebugOptions } from './open.js';
 
 interface ServeTinkerOptions extends Omit<DebugOptions, 'outputDirectory' | 'checkNames'> {
-  /** @default "127.0.0.1" */
+  /** Address to listen on. @default "127.0.0.1" */
   readonly host?: string;
   /**
    * Port; 0 picks any free port.
@@ -21,7 +23,7 @@ interface ServedTinker extends TinkerServer {
   readonly apiKey: string;
   /** Name that clients pass as `base_model`. */
   readonly model: string;
-  /** Folder in which weights are saved. */
+  /** Folder for saved weights. */
   readonly directory: string;
 }
 

@@ -3,7 +3,7 @@ import type { ChatFormat } from '@trinity-rft/chat';
 import { describeError, type Clock } from '@trinity-rft/core';
 import type { Sampler, SampledSequence } from '@trinity-rft/core/engine';
 
-/** One answer of the model to one call. */
+/** One answer from the model to one call. */
 interface TurnAnswer {
   /** Text, including special tokens. */
   readonly text: string;
@@ -23,7 +23,7 @@ export interface Turn {
   readonly answers: readonly TurnAnswer[];
   /** Version of the weights; absent if the call failed. */
   readonly policyVersion?: number;
-  /** Error with which the call failed. */
+  /** Error of the call, if it failed. */
   readonly error?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Escapes texts of models and users for terminals and markup. */
+/** Escapes text from models and users for terminals and markup. */
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',

@@ -41,14 +41,14 @@ export interface DebugWorkflowOptions extends DebugOptions {
 /**
  * Runs the first task once. Errors of the workflow are part of the report. Writes nothing into the
  * run's own folder.
- * @throws ConfigError, TaskError when there is nothing to run
+ * @throws ConfigError when the configuration cannot be used; TaskError when there is no task to run
  */
 export async function debugWorkflow(options: DebugWorkflowOptions): Promise<WorkflowDebugReport> {
   const { overwrite = true, profile = false, clock = systemClock } = options;
   const { context, notices, outputDirectory } = await openDebugContext(options);
   const { stage, startModel, extensions, signal, env } = context;
   await assertNeeds({
-    // Nothing is sent to tracking services.
+    // Skips the requirements of tracking services, because a debug run sends nothing to them.
     stage: { ...stage, monitor: { ...stage.monitor, sinks: [] } },
     extensions,
     env,
@@ -152,7 +152,8 @@ function resultOf(
   attempt: RecordedAttempt | undefined,
 ): Pick<Attempt, 'experiences' | 'reward' | 'metrics' | 'error'> {
   if (outcome.status === 'failed') {
-    // Experiences that were already extracted have left the history; `turns` still lists their calls.
+    // Experiences that were already extracted have left the history; `turns` still lists their
+    // calls.
     const recorded = attempt?.model.extractExperiencesFromHistory() ?? [];
     const eid = { batch: task.batchId, task: task.taskId, run: 0 };
     const experiences = recorded.map((experience) =>

@@ -1,4 +1,3 @@
-/** Finds the rules that apply to a run. */
 import type { RunRecord } from './evidence/record.js';
 import type { Finding, Rule } from './evidence/rule.js';
 import { rules as allRules } from './rules/table.js';
@@ -6,7 +5,7 @@ import { rules as allRules } from './rules/table.js';
 /**
  * Finds the problems of a run or of one of its stages. Omits findings that another finding
  * explains, and last resorts if another rule applies.
- * @param rules @default all rules
+ * @param rules rules to apply. @default all rules
  */
 export function diagnose(run: RunRecord, rules: readonly Rule[] = allRules): readonly Finding[] {
   const held = rules.flatMap((rule) => {

@@ -1,8 +1,7 @@
-/** Findings as text. */
 import { short } from './evidence/format.js';
 import type { Finding } from './evidence/rule.js';
 
-/** Findings for a terminal: one block each. */
+/** Renders findings for a terminal, one block each. */
 export function renderFindings(findings: readonly Finding[]): string {
   if (findings.length === 0) return '  Nothing found.\n';
   return findings.map(renderFinding).join('\n');

@@ -54,7 +54,9 @@ interface Scored extends Point {
   readonly interval: Interval | undefined;
 }
 
-/** Compares the answers of two evaluations task by task; undefined if they are not recorded. */
+/**
+ * Compares the answers of two evaluations task by task; undefined if the answers are not recorded.
+ */
 export type PairedOf = (evaluation: {
   readonly set: string;
   readonly metric: string;
@@ -63,8 +65,9 @@ export type PairedOf = (evaluation: {
 }) => PairedDifference | undefined;
 
 /**
- * Verdict on a run. Two or more evaluations decide it: the interval of the difference between the first and the last
- * must exclude 0. Otherwise the slope of the training reward decides. Undefined without evaluations and rewards.
+ * Verdict on a run. Two or more evaluations decide the verdict: the interval of the difference
+ * between the first and the last must exclude 0. Otherwise the slope of the training reward
+ * decides. Undefined without evaluations and rewards.
  */
 export function verdictOf(run: RunRecord, pairedOf?: PairedOf): Verdict | undefined {
   const evaluated = evaluationChanges(run, pairedOf);
@@ -88,8 +91,8 @@ function kindOf(
 }
 
 /**
- * Changes of the sets that were evaluated at least twice, in the run itself or else by `trinity
- * eval`. Compares rewards, or accuracies if a set has no reward.
+ * Returns the changes of the sets that were evaluated at least twice, in the run itself or else by
+ * `trinity eval`. Compares rewards, or accuracies if a set has no reward.
  */
 export function evaluationChanges(
   run: RunRecord,

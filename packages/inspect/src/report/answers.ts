@@ -1,4 +1,6 @@
-/** Recorded answers of evaluations: each task with its answers by the first and the last weights. */
+/**
+ * Recorded answers of evaluations: each task with its answers from the first and the last weights.
+ */
 import { withReader } from '@trinity-rft/buffer';
 import { existsSync } from 'node:fs';
 import type { ExperienceReader } from '@trinity-rft/buffer';
@@ -34,14 +36,14 @@ export interface Answered {
   readonly reward: number;
   /** Number of rollouts that did not fail. */
   readonly runs: number;
-  /** Answers of the calls of the first rollout. */
+  /** The answers to the calls of the first rollout. */
   readonly answers: readonly string[];
   /** Reasons that the reward function gave for the answer. */
   readonly reasons: readonly string[];
 }
 
 /**
- * Answers of the evaluations of a stage, set by set; empty if none are recorded.
+ * Returns the answers in the evaluations of a stage, set by set; empty if none are recorded.
  * @param tokenizerFolder folder of a tokenizer, which also decodes tool calls. @default the
  * recorded texts
  */
@@ -59,9 +61,10 @@ export async function readAnswers(
 }
 
 /**
- * Compares the rewards of the first and the last evaluation task by task. Failed rollouts count as
- * 0. Undefined for other metrics. Also undefined if the recorded answers belong to another
- * evaluation, which is the case if the difference of means is another one.
+ * Compares the rewards of the first and the last evaluation task by task. A failed rollout counts
+ * as the reward 0. Returns undefined for metrics other than rewards. Also returns undefined if the
+ * recorded answers belong to another evaluation, because their difference of means is then not
+ * `difference`.
  */
 export const pairedRewards =
   (sets: readonly AnsweredSet[]): PairedOf =>

@@ -1,9 +1,12 @@
-/** Compares two evaluations task by task, and checks the difference for continuous integration. */
+/**
+ * Compares two evaluations task by task, and checks the difference so that continuous integration
+ * can pass or fail on it.
+ */
 import { ConfigError } from '@trinity-rft/core';
 import { pairedDifference, type PairedDifference } from '@trinity-rft/explorer';
 import type { EvaluatedTask, Evaluation } from './evaluate-run.js';
 
-/** Comparison of one set: the last checkpoint of an evaluation against a baseline. Plain data. */
+/** Comparison of the last checkpoint of an evaluation with a baseline, for one set. Plain data. */
 export interface Comparison {
   readonly set: string;
   /** Name of the compared metric. */
@@ -27,9 +30,9 @@ interface Flip extends Pick<EvaluatedTask, 'row' | 'prompt'> {
 }
 
 /**
- * Compares the last checkpoint of an evaluation with a baseline, set by set. @param baseline an
- * earlier evaluation, whose last checkpoint is used. @default the first checkpoint of the
- * evaluation itself
+ * Compares the last checkpoint of an evaluation with a baseline, set by set.
+ * @param baseline an earlier evaluation, whose last checkpoint is used. @default the first
+ * checkpoint of the evaluation itself
  * @throws ConfigError when the two evaluations have different tasks
  */
 export function compareEvaluations(
@@ -110,7 +113,10 @@ function assertSameSets({ sets }: Evaluation, baseline: Evaluation): void {
   }
 }
 
-/** Probability that fair coin flips split at least as unevenly; 1 without a change. */
+/**
+ * p-value of the two-sided exact McNemar test: the probability that fair coin flips split at least
+ * as unevenly. It is 1 without a change.
+ */
 export function mcnemar(better: number, worse: number): number {
   const [n, least] = [better + worse, Math.min(better, worse)];
   // Computed in logarithms, because with a thousand changes the first terms would underflow.
@@ -123,7 +129,7 @@ export function mcnemar(better: number, worse: number): number {
 }
 
 export interface Expectations {
-  /** Minimum means by metric. */
+  /** Minimum mean of each metric. */
   readonly lowest: ReadonlyMap<string, number>;
   /** Amount by which a mean may fall. @default no limit */
   readonly margin?: number | undefined;
@@ -131,7 +137,7 @@ export interface Expectations {
 
 /**
  * One sentence for each expectation that is not met. A fall counts only if the whole 95 % interval
- * of the difference lies below minus the margin, so that noise is no failure.
+ * of the difference lies below `-margin`, so that noise does not count as a fall.
  * @throws ConfigError for a metric that no set reports and, with a margin, for a set with too few
  * tasks for an interval
  */

@@ -35,7 +35,8 @@ export interface RunDiagnosis {
 }
 
 /**
- * Reads metrics, rollouts, logs and failures; writes nothing. Also works while the run continues.
+ * Diagnoses a run from its metrics, rollouts, logs and failures. Writes nothing. Also works while
+ * the run continues.
  * @param run a configuration, or the folder of a run
  * @throws ConfigError when there is no such run
  */
@@ -77,7 +78,7 @@ async function rolloutsIn(directory: string): Promise<readonly RolloutFacts[]> {
   return databases.flatMap((database) => withReader(database, newestRollouts));
 }
 
-/** Diagnosis for a terminal. */
+/** Renders a diagnosis for a terminal. */
 export function renderDiagnosis({ jobDirectory, stages }: RunDiagnosis): string {
   const parts = stages.map((stage) => {
     const { directory, exploreSteps, trainSteps, rollouts, findings } = stage;

@@ -18,7 +18,10 @@ import { createEvaluationFolder } from './evaluation-folder.js';
 import { samplingEngine, samplingEngineName } from './sampling-engine.js';
 
 interface EvaluateRunOptions extends Omit<RunOptions, 'evaluation' | 'overrides'> {
-  /** `base`, `last`, `best`, or numbers of train steps. @default base and last */
+  /**
+   * Checkpoints to evaluate: `base`, `last`, `best`, or numbers of train steps. @default base and
+   * last
+   */
   readonly checkpoints?: readonly string[];
   /**
    * Model to evaluate instead of checkpoints, such as an export. Files are written into
@@ -54,7 +57,7 @@ interface SetEvaluation {
   readonly tasks: readonly EvaluatedTask[];
 }
 
-/** A row of a set; its lists have one entry per checkpoint. */
+/** Results of one row of a set. Each list has one entry per checkpoint. */
 export interface EvaluatedTask {
   readonly row: number;
   /** Hash of the whole row, which identifies the same task in another evaluation. */
@@ -83,8 +86,8 @@ interface CheckpointScore {
   readonly interval: Interval | undefined;
   readonly failedRuns: number;
   /**
-   * Difference from the first checkpoint of the list, task by task; undefined for the first one
-   * itself.
+   * Difference from the first checkpoint of the list, task by task; undefined for the first
+   * checkpoint.
    */
   readonly difference: PairedDifference | undefined;
 }
@@ -169,13 +172,13 @@ const noCheckpoint = (): ConfigError =>
 /** Maximum length of a prompt and an answer in an evaluation, in characters. */
 const mostText = 2000;
 
-/** Calls of the first rollout that did not fail. */
+/** Returns the calls of the first rollout that did not fail. */
 const callsOf = (outcome: TaskOutcome | undefined): readonly Experience[] =>
   (outcome && okRuns(outcome)[0]?.answers) ?? [];
 
 const okRuns = ({ runs }: TaskOutcome) => runs.flatMap((one) => (one.status === 'ok' ? [one] : []));
 
-/** The first of `reward` and `accuracy` that is reported; `reward` if neither is. */
+/** The first of `reward` and `accuracy` that is reported; `reward` if neither is reported. */
 function keyOf(outcomes: readonly TaskOutcome[]): string {
   const keys = new Set(
     outcomes.flatMap(({ runs }) =>
@@ -212,8 +215,7 @@ function scoreOf(
 
 /**
  * Returns the train step of the checkpoint with the highest mean over the sets. If several
- * checkpoints are equally good, returns the earliest of them. Leaves out the weights before
- * training.
+ * checkpoints are equally good, returns the earliest of them. Ignores the weights before training.
  */
 function bestOf(sets: readonly SetEvaluation[]): number | undefined {
   const scores = (sets[0]?.checkpoints ?? []).flatMap(({ step, directory }, i) =>
@@ -227,7 +229,7 @@ function bestOf(sets: readonly SetEvaluation[]): number | undefined {
   )?.step;
 }
 
-/** Evaluation for a terminal: one table per set. */
+/** Renders an evaluation for a terminal, one table per set. */
 export function renderEvaluation({ sets, best }: Evaluation): string {
   return sets.map((set) => renderSet(set, best)).join('\n');
 }

@@ -1,4 +1,4 @@
-/** A temporary folder in which a run is evaluated without changing its own folder. */
+/** A temporary folder in which a run is evaluated without changing the run's own folder. */
 import { copyFile, mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
@@ -7,8 +7,8 @@ import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launc
 const progressFile = 'stage_meta.json';
 
 /**
- * Creates the folder of the run below `overrides.checkpoint_root_dir`. All stages except the last are links to the
- * stages of the run itself.
+ * Creates the folder of the run below `overrides.checkpoint_root_dir`. The folders of all stages
+ * except the last are links to the stage folders of the run itself.
  */
 export async function createEvaluationFolder(
   options: ConfigurationOptions,

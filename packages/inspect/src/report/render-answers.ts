@@ -1,14 +1,17 @@
-/** Recorded answers of evaluations as text: answers by the first weights next to answers by the last. */
+/**
+ * Renders recorded answers of evaluations: answers from the first weights next to answers from the
+ * last.
+ */
 import { ConfigError } from '@trinity-rft/core';
 import { visible } from '../debug/visible.js';
 import { gainOf, readAnswers, type Answered, type AnsweredSet } from './answers.js';
 import type { RunReport } from './run-report.js';
 
-/** Maximum number of characters of a question, and of an answer. */
+/** Maximum numbers of characters of a question, and of an answer. */
 const [mostOfQuestion, mostOfAnswer] = [160, 240];
 
 /**
- * Answers as `trinity log --answers` prints them.
+ * Renders answers as `trinity log --answers` prints them.
  * @param most maximum number of tasks per set, those with the largest difference first
  * @throws ConfigError when no answers of evaluations are recorded
  */

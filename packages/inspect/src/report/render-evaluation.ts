@@ -3,7 +3,7 @@ import { escaped } from '../debug/visible.js';
 import type { Comparison } from './compare-evaluations.js';
 import type { Evaluation } from './evaluate-run.js';
 
-/** Value below which a task counts as failed. */
+/** Value below which a task is considered failed. */
 const passes = 0.5;
 const [mostFlips, mostText] = [10, 200];
 
@@ -42,7 +42,7 @@ const xml = (text: string): string =>
     text.replaceAll(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '\u{fffd}'),
   );
 
-/** Comparisons for a terminal: one line per set. */
+/** Renders comparisons for a terminal, one line per set. */
 export function renderComparisons(baseline: string, comparisons: readonly Comparison[]): string {
   const lines = comparisons.map(
     ({ set, key, before, after, difference: { mean, interval, better, worse, same } }) =>

@@ -1,4 +1,3 @@
-/** A comparison of two variants as text. */
 import type { ComparedGroup, VariantSummary } from '../what-if/index.js';
 import type { StoreWhatIf } from './what-if-run.js';
 
@@ -7,7 +6,7 @@ interface RenderWhatIfOptions {
   readonly groups?: number;
 }
 
-/** Comparison for a terminal. */
+/** Renders a comparison of two variants for a terminal. */
 export function renderWhatIf(
   stores: readonly StoreWhatIf[],
   { groups = 3 }: RenderWhatIfOptions = {},

@@ -15,7 +15,7 @@ interface RenderReportOptions {
 }
 
 const rewardMetric = figureMetrics.reward;
-/** Maximum number of names that are suggested for an unknown one. */
+/** Maximum number of names that are suggested for an unknown name. */
 const mostSuggestions = 8;
 
 /** The reward curve, evaluations and last lines of the log, as `trinity log` prints them. */
@@ -90,7 +90,7 @@ function countText(log: readonly string[]): string | undefined {
 }
 
 const endPlot = { width: 60, height: 6 };
-/** Verdicts that need no cause. */
+/** Verdicts that are shown without a cause. */
 const good: ReadonlySet<unknown> = new Set(['learned', 'notEvaluated']);
 
 /**

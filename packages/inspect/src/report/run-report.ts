@@ -11,13 +11,13 @@ import { locateRun, runningPid } from '../verify/folder.js';
 export interface StageReport {
   /** Folder of the stage. */
   readonly directory: string;
-  /** Records of `metrics.jsonl` in order; a line that is still being written is left out. */
+  /** The records of `metrics.jsonl` in order; a line that is still being written is left out. */
   readonly metrics: readonly MetricLine[];
   /** Lines of `trinity.log`, including continuation lines of messages. */
   readonly log: readonly string[];
   /** Text of `failure.txt`, if the last attempt failed. */
   readonly failure?: string;
-  /** Newest checkpoint, and the train step after which it was written. */
+  /** Newest checkpoint, and the train step that it was written after. */
   readonly checkpoint?: { readonly directory: string; readonly step: number };
 }
 
@@ -44,6 +44,7 @@ export async function folderOfRun(
 }
 
 /**
+ * Reads the report of a run.
  * @param run a configuration, or the folder of a run
  * @throws ConfigError when there is no such run
  */

@@ -110,7 +110,7 @@ async function scoringOf(
   };
 }
 
-/** Tasks by `NAME/ROW`: name of the task set, and row. */
+/** Tasks, keyed by `NAME/ROW`: the name of the task set, and the row. */
 async function tasksOf(configuration: Configuration): Promise<ReadonlyMap<string, Task>> {
   const { signal } = new AbortController();
   const { env } = process;

@@ -13,7 +13,7 @@ export interface CauseLink {
 }
 
 interface WaitChain {
-  /** Links from the waiting worker to the root cause. */
+  /** Chain of links from the waiting worker to the root cause. */
   readonly links: readonly CauseLink[];
 }
 

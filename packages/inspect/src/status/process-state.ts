@@ -17,7 +17,7 @@ export function processState(pid: number): ProcessState {
 
 /**
  * Returns the state letter of a process from `/proc`, if `/proc` exists. The letter follows the
- * name of the process, which is in brackets.
+ * name of the process, which is in parentheses.
  */
 function stateLetter(pid: number): string | undefined {
   try {

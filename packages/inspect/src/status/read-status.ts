@@ -17,6 +17,7 @@ export interface StatusReader {
 }
 
 /**
+ * Opens the status of a run for reading.
  * @param run a configuration, or the folder of a run
  * @throws ConfigError when there is no such run, or it has no store and no process works on it
  */
@@ -76,7 +77,7 @@ function placeOfFolder(folder: string): Place {
   return url.includes('://') ? { ...there, advice: passwordAdvice } : there;
 }
 
-/** Possible names `project/group/name` of a folder, which may have more or fewer parts. */
+/** Possible names `project/group/name` of a folder. A name may have more or fewer parts. */
 function endings(folder: string): readonly string[] {
   const parts = folder.split(path.sep).filter((part) => part !== '');
   return [2, 3, 4, 5].map((count) => parts.slice(-count).join('/'));
@@ -85,7 +86,7 @@ function endings(folder: string): readonly string[] {
 /** Timeout for opening the database, in ms. */
 const patienceMs = 5000;
 
-/** Opens the store of the run; undefined if it has none. */
+/** Opens the store of the run; undefined if the run has no store. */
 async function storeOf({ url, names }: Place): Promise<RunReader | undefined> {
   const isThere = url.includes('://') || (await stat(url).catch(() => undefined)) !== undefined;
   if (!isThere) return undefined;

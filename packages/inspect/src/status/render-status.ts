@@ -3,7 +3,7 @@ import { describeEnd } from '@trinity-rft/launcher/files';
 import type { CauseLink, RunCauses } from './causes.js';
 import type { MemberStatus, RunStatus } from './run-status.js';
 
-/** The processes of a run, its progress and what is stored, as lines for a terminal. */
+/** Renders the processes of a run, its progress and the contents of its store for a terminal. */
 export function renderStatus(status: RunStatus): string {
   const { members, shared, staleness } = status;
   const facts: Readonly<Record<string, string | undefined>> = {
@@ -88,7 +88,7 @@ function silence({ silentForMs, process: state, isAlive }: MemberStatus): string
   return `silent ${seconds(silentForMs)}: ${why}${tasks}`;
 }
 
-/** The wait chains, each with its root cause. */
+/** Renders the wait chains, each with its root cause. */
 export function renderCauses({ chains, end }: RunCauses): string {
   if (end !== undefined && chains.length === 0)
     return `The run is complete: train step ${end.trainStep} was its last.\n`;

@@ -9,7 +9,10 @@ export interface MemberStatus extends MemberView {
    * tasks of the worker are assigned to other workers once the lease expires.
    */
   readonly health: 'working' | 'waiting' | 'silent' | 'left';
-  /** State of the worker's operating-system process; undefined if the process ran on another machine. */
+  /**
+   * State of the worker's operating-system process; undefined if the process ran on another
+   * machine.
+   */
   readonly process: ProcessState | undefined;
   /** Tasks in progress, as `batch/task`. */
   readonly tasks: readonly string[];
@@ -22,13 +25,16 @@ export interface RunStatus {
   readonly plannedUpTo: number;
   /**
    * Number of train steps since the oldest policy version in use. A version is in use if an
-   * explorer samples with it, or if its experiences wait to be trained on.
+   * explorer samples with it, or if experiences of that version wait to be trained on.
    */
   readonly staleness: number | undefined;
   /** Contents of the store that the processes share; undefined for a run in a single process. */
   readonly shared: SharedStatus | undefined;
   readonly end: RunView['end'];
-  /** End of the last training process; absent while one is running, or if it was killed. */
+  /**
+   * End of the last training process; absent while a training process is running, or if the last
+   * one was killed.
+   */
   readonly lastEnd?: RunEnd;
 }
 

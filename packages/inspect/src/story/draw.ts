@@ -79,6 +79,6 @@ export function timeSvg({ seconds, parts }: Story['time'][number]): Markup {
   </svg>`;
 }
 
-/** CSS class of a part of the time. Sampling and training share one. */
+/** CSS class of a part of the time. Sampling and training share a class. */
 export const colourOf = (name: Story['time'][number]['parts'][number]['name']): string =>
   name === 'sampling' || name === 'training' ? 'active' : name;

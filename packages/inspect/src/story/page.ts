@@ -12,7 +12,7 @@ const sizes = {
   small: { width: 360, height: 170 },
 };
 
-/** Complete HTML document. Texts of models, tasks and files are escaped. */
+/** Renders a story as a complete HTML document. Texts of models, tasks and files are escaped. */
 export function renderStoryPage(story: Story): string {
   const policy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; base-uri 'none'; form-action 'none'`;
   const { name, verdict } = story;

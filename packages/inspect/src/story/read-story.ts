@@ -1,4 +1,3 @@
-/** The story of a run, from its folder or its configuration. */
 import path from 'node:path';
 import type { ConfigurationOptions } from '@trinity-rft/launcher';
 import { evaluationsName } from '@trinity-rft/launcher/files';

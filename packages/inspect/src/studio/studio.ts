@@ -1,4 +1,4 @@
-/** Opens the server of runs and of the page that shows them, on the loopback interface. */
+/** Opens the studio's server on the loopback interface. It serves the page and the data of runs. */
 import { randomBytes } from 'node:crypto';
 import { openHttpServer, type HttpLimits } from '@trinity-rft/http-server';
 import type { StudioPart } from './server/api.js';
@@ -10,28 +10,30 @@ import type { RunPlace } from './runs/place.js';
 export interface StudioOptions {
   /** A folder with runs at any depth, or the locations of known runs. */
   readonly runs: string | readonly RunPlace[];
-  /** Folder of the built page; without it, only the interface is served. */
+  /** Folder of the built page. @default no page, only the HTTP API */
   readonly page?: string;
   /** Port on 127.0.0.1; 0 picks any free port. @default 0 */
   readonly port?: number;
   /** Key that requests must contain. @default a random key */
   readonly key?: string;
-  /** Further routes from other packages. @default no further routes */
+  /** Additional routes from other packages. @default no additional routes */
   readonly parts?: readonly StudioPart[];
   readonly limits?: Partial<HttpLimits>;
 }
 
 export interface Studio {
-  /** Address for a browser, with the key after the `#`, which browsers never send. */
+  /**
+   * Address for a browser. It contains the key after `#`, because browsers never send this part.
+   */
   readonly url: string;
-  /** Key for `Authorization: Bearer` in requests to the interface. */
+  /** Key for `Authorization: Bearer` in requests to the HTTP API. */
   readonly key: string;
   /** Closes connections and stores. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the server for runs, which may still be in progress.
+ * Opens the studio's server. The runs may still be in progress.
  * @throws ConfigError when the port is taken
  */
 export async function openStudio({

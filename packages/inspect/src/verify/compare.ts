@@ -2,7 +2,7 @@
 import { type Experience, uid, type CallSpan } from '@trinity-rft/core';
 import type { Worst } from './report.js';
 
-/** Calls of one experience under one version. */
+/** The calls of one experience that were sampled with the same policy version. */
 export interface Recorded {
   readonly experience: Experience;
   readonly spans: readonly CallSpan[];
@@ -16,8 +16,8 @@ export interface Comparison {
    */
   add(record: Recorded, recomputed?: Float32Array): void;
   /**
-   * Result so far. `largest` and `mean` cover all tokens, and are Infinity if a recomputed number
-   * is not finite.
+   * Result so far. `largest` and `mean` are differences over all tokens, and Infinity if a
+   * recomputed log-probability is not finite.
    */
   result(): {
     readonly tokens: number;

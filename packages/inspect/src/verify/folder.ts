@@ -1,12 +1,12 @@
-/** Folders of runs: where they are, their experience stores, and the process that writes to them. */
+/** Finds the folder of a run, its experience stores, and the process that writes to it. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import { isProcessAlive } from '@trinity-rft/core/support';
 
 /**
- * Returns the absolute path of a run. The path is that of the run's folder, or that of a file,
- * which is the configuration.
+ * Returns the absolute path of the run's folder or of its configuration file, whichever `run`
+ * names.
  * @throws ConfigError when there is no such file or folder
  */
 export async function locateRun(
@@ -31,7 +31,7 @@ export async function databasesIn(directory: string): Promise<readonly string[]>
     .map((name) => path.join(buffers, name));
 }
 
-/** Id of the living process that runs or serves in this folder; undefined if there is none. */
+/** Process id of a live training run or server in this folder; undefined if there is none. */
 export async function runningPid(jobDirectory: string): Promise<number | undefined> {
   for (const role of ['run', 'serve']) {
     const pid = Number(

@@ -24,7 +24,10 @@ function row({ policyVersion, tokens, largest = 0, mean = 0, worst }: VerifiedVe
   return `  version ${String(policyVersion).padStart(5)}  ${String(tokens).padStart(8)} tokens  largest ${largest.toExponential(2)}  mean ${mean.toExponential(2)}${where}`;
 }
 
-/** One line per reason; reasons that only differ in a step number are merged. */
+/**
+ * One line per reason for which versions were not checked. Reasons that differ only in a step
+ * number are merged.
+ */
 function uncheckedRows(versions: readonly VerifiedVersion[]): readonly string[] {
   const skipped = versions.filter((version) => !isChecked(version));
   const reasons = Map.groupBy(skipped, ({ unchecked = '' }) => unchecked.replace(/_\d+:/, '_*:'));

@@ -4,9 +4,9 @@
 export interface Worst {
   /** Uid of the experience: `batch/task/run/step/suffix`. */
   readonly uid: string;
-  /** Number of the call, `eid.step`. */
+  /** Index of the call in its rollout (`eid.step`). */
   readonly step: number;
-  /** Position among the response tokens. */
+  /** Index of the token in the response. */
   readonly token: number;
   readonly recorded: number;
   readonly recomputed: number;
@@ -21,7 +21,7 @@ export interface VerifiedVersion {
   readonly weights?: string;
   /** Reason why the version could not be checked; the differences are then absent. */
   readonly unchecked?: string;
-  /** Largest |recorded - recomputed| log-probability. */
+  /** Largest absolute difference between a recorded and a recomputed log-probability. */
   readonly largest?: number;
   readonly mean?: number;
   readonly worst?: Worst;
@@ -38,7 +38,7 @@ export interface Verification {
   readonly stores: readonly VerifiedStore[];
   readonly checkedTokens: number;
   readonly uncheckedTokens: number;
-  /** Largest difference of all checked tokens; 0 if none was checked. */
+  /** Largest absolute difference over all checked tokens; 0 if none was checked. */
   readonly largest: number;
   /** True if tokens were checked and none differs by more than the tolerance. */
   readonly ok: boolean;

@@ -13,24 +13,24 @@ export interface VerifyTarget {
   readonly database: string;
   /** Folders of weights by policy version. */
   readonly weights: ReadonlyMap<number, string>;
-  /** Adapter of the stage, which version 0 adds to its weights. */
+  /** LoRA adapter of the stage, which is added to the weights of version 0. */
   readonly lora?: AdapterOptions | undefined;
   /** Quantisation of the weights below the adapter. @default no quantisation */
   readonly quantization?: Quantization;
-  /** Opens the weights. */
+  /** Engine that opens the weights. */
   readonly engine: EngineFactory;
 }
 
-/** Options for reading a configuration, if `run` names one. */
+/** Options for reading the configuration, if `run` names a configuration. */
 export type TargetOptions = Pick<
   ConfigurationOptions,
   'plugins' | 'pluginDirs' | 'workflows' | 'rewardFns' | 'algorithms' | 'engines' | 'cwd' | 'env'
 >;
 
 /**
- * @param run a configuration, or the folder of a run or of one of its stages. Only a configuration names the weights
- * that a stage starts from
- * @throws ConfigError when `run` is neither, or no experiences are recorded
+ * @param run a configuration file, or the folder of a run or of one of its stages. Only a
+ * configuration names the weights that a stage starts from
+ * @throws ConfigError when `run` does not exist, or no experiences are recorded
  */
 export async function findTargets(
   run: string,
@@ -71,7 +71,7 @@ async function targetsOfConfig(
   return targets;
 }
 
-/** Stores in the folder itself and in its subfolders, which are stages. */
+/** Experience stores in the folder of a run and in the folders of its stages. */
 async function targetsOfFolder(folder: string): Promise<readonly VerifyTarget[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const stages = entries

@@ -19,21 +19,21 @@ interface VerifyOptions extends TargetOptions {
    * names the model that a stage starts from.
    */
   readonly run: string;
-  /** Largest difference of a log-probability that counts as equal. @default 1e-5 */
+  /** Largest difference of a log-probability that is considered equal. @default 1e-5 */
   readonly tolerance?: number;
   readonly signal?: AbortSignal;
 }
 
 const defaultTolerance = 1e-5;
-/** Number of experiences in one pass of the engine. */
+/** Number of experiences in one forward pass of the engine. */
 const chunkSize = 64;
 
 /**
  * Recomputes the log-probability of every sampled token whose weights still exist, at the
  * temperature it was sampled with. Records sampled with top-p or top-k do not pass: their
  * log-probabilities are those of the truncated distribution, which are larger.
- * @throws ConfigError when no experiences are recorded, BufferError or CheckpointError when
- * something cannot be read
+ * @throws ConfigError when no experiences are recorded, BufferError or CheckpointError when a store
+ * or a checkpoint cannot be read
  */
 export async function verifyRun(options: VerifyOptions): Promise<Verification> {
   const { run, tolerance = defaultTolerance, signal } = options;
@@ -62,7 +62,8 @@ async function verifyStore(
   signal: AbortSignal | undefined,
 ): Promise<VerifiedStore> {
   await using reader = closing(readExperiences(database));
-  // A merged experience is stored under its oldest version; this map keeps its newer calls.
+  // An experience with calls of several versions is stored under the oldest version. This map keeps
+  // the calls of newer versions.
   const later = new Map<number, Recorded[]>();
   const stored = new Set(reader.versions().map(({ policyVersion }) => policyVersion));
   await using engines = openEngines(target);
@@ -130,7 +131,7 @@ function* recordsOf(
 ): Iterable<Recorded> {
   yield* later.get(version) ?? [];
   for (const experience of experiences) {
-    // The probability of a demonstration is unknown.
+    // The sampling probability of a demonstration is unknown.
     if (isExpert(experience)) continue;
     const spans = spansOf(experience);
     for (const other of new Set(spans.map(({ policyVersion }) => policyVersion))) {

@@ -1,4 +1,4 @@
-/** Measures how far two rankings or two gradients agree. */
+/** Measures the agreement of two rankings or two gradients. */
 
 /** Ranks from 1 for the largest value; equal values have equal ranks. */
 export const ranksOf = (values: readonly number[]): readonly number[] =>
@@ -24,8 +24,8 @@ const signOf = (values: readonly number[], i: number, j: number): number =>
   Math.sign((values[i] ?? 0) - (values[j] ?? 0));
 
 /**
- * Cosine of two sparse gradients by name; missing entries are 0. Undefined if one of the gradients
- * is 0.
+ * Cosine similarity of two gradients, each given as arrays by name. A name that is missing on one
+ * side counts as zeros. Undefined if one of the gradients is 0.
  */
 export function cosine(
   a: ReadonlyMap<string, Float32Array>,

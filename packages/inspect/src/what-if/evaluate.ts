@@ -14,10 +14,14 @@ import type { VariantParts } from './variant.js';
 /** Result of a variant for one rollout. */
 export interface RunSignal {
   readonly reward: number | undefined;
-  /** Mean over its trained tokens; 0 if the advantage function dropped the rollout. */
+  /**
+   * Mean advantage over the rollout's trained tokens; 0 if the advantage function dropped the
+   * rollout.
+   */
   readonly advantage: number;
   /**
-   * L2 norm of the gradient of the loss with respect to the log-probabilities of the rollout's tokens.
+   * L2 norm of the gradient of the loss with respect to the log-probabilities of the rollout's
+   * tokens.
    */
   readonly gradientNorm: number;
 }
@@ -25,7 +29,10 @@ export interface RunSignal {
 export interface BatchSignal {
   /** Rollouts by `runKey`. */
   readonly runs: ReadonlyMap<string, RunSignal>;
-  /** Derivatives by experience, one per response token. */
+  /**
+   * Derivatives of the loss with respect to the log-probabilities of response tokens. The key of a
+   * row is the uid of its experience and the row's start.
+   */
   readonly gradients: ReadonlyMap<string, Float32Array>;
   readonly loss: number;
   /** Metrics of the loss over the trained tokens. */

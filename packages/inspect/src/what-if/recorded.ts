@@ -1,4 +1,4 @@
-/** Reads the newest rollouts of a recorded run, and the algorithm with which it was started. */
+/** Reads the newest rollouts of a recorded run, and the algorithm that the run was started with. */
 import type { Experience } from '@trinity-rft/core';
 import type { ExperienceRows } from '@trinity-rft/core/store';
 import type { Variant } from './variant.js';
@@ -7,8 +7,8 @@ const pageSize = 128;
 const mostTokens = 2_000_000;
 
 /**
- * Experiences of at most `steps` of the newest explore steps, oldest first. Reading stops after
- * about two million tokens; a step that was not read completely is left out, unless it is the
+ * Experiences of the newest explore steps, at most `steps` of them, oldest first. Reading stops
+ * after about two million tokens; a step that was not read completely is left out, unless it is the
  * newest.
  */
 export function newestSteps(source: ExperienceRows, steps: number): readonly Experience[] {
@@ -28,7 +28,7 @@ export function newestSteps(source: ExperienceRows, steps: number): readonly Exp
   }
   const all = pages.flat();
   const inOrder = [...new Set(all.map(({ eid }) => eid.batch))];
-  // The oldest step may be incomplete.
+  // The oldest step that was read may be incomplete.
   const whole = end > 0 && inOrder.length > 1 ? inOrder.slice(1) : inOrder;
   const wanted = new Set(whole.slice(-steps));
   return all.filter(({ eid }) => wanted.has(eid.batch));
@@ -66,15 +66,15 @@ const camelCase = (name: string): string =>
 
 /** Parts to change, with names as in YAML; absent parts are unchanged. */
 export interface Change {
-  /** `algorithm_type`, which provides the parts that are not named. */
+  /** Value of `algorithm_type`. This algorithm provides the parts that are not named. */
   readonly algorithm?: string | undefined;
   readonly advantageFn?: string | undefined;
   readonly policyLossFn?: string | undefined;
 }
 
 /**
- * Applies a change. A named algorithm replaces all parts; parts that are named as well take
- * precedence.
+ * Applies a change. An algorithm that the change names replaces all parts, except the parts that
+ * the change names too.
  */
 export function changed(
   before: Variant,

@@ -20,7 +20,7 @@ export interface RecordedTask {
 export type TaskOf = (experience: Experience) => RecordedTask | undefined;
 
 /**
- * Gives every call of a rollout the reward of its last answer.
+ * Scores the last answer of each rollout, and gives this reward to every call of the rollout.
  * @throws RewardError for an answer that was recorded without its text, and for unusable rewards
  */
 export async function withRewards(

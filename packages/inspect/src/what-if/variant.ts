@@ -29,14 +29,17 @@ export type RecordedReward = (answer: RecordedAnswer) => RewardResult | Promise<
 export interface Variant {
   /** @default the recorded rewards */
   readonly reward?: RecordedReward | undefined;
-  /** Name of `algorithm_type`, which provides the parts that are not given. @default "grpo" */
+  /**
+   * Value of `algorithm_type`. This algorithm provides the parts that are not given. @default
+   * "grpo"
+   */
   readonly algorithm?: string | undefined;
   readonly advantageFn?: PartRef | undefined;
   readonly policyLossFn?: PartRef | undefined;
   readonly lossAggMode?: LossAggMode | undefined;
 }
 
-/** Advantages and loss of a variant. */
+/** Advantage and loss functions of a variant. */
 export interface VariantParts {
   readonly advantage: AdvantageFn;
   readonly loss: PolicyLossFn;
@@ -50,7 +53,7 @@ export interface PartsContext {
 }
 
 /**
- * Parts of a variant, without KL and entropy terms, which need models.
+ * Returns the functions of a variant, without KL and entropy terms, which need models.
  * @throws ConfigError for unknown names and arguments, and for parts that need a model
  */
 export function partsOf(
@@ -87,7 +90,7 @@ export interface Usable {
   readonly policyLossFns: readonly string[];
 }
 
-/** Parts that can be tried without a model. */
+/** Returns the algorithms and functions that can be tried without a model. */
 export function usableParts(tables: AlgorithmTables = builtInTables): Usable {
   const { presets, advantageFns, policyLossFns } = tables;
   const those = (table: object, variant: (name: string) => Variant): readonly string[] =>

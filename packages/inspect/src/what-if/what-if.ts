@@ -18,7 +18,10 @@ export interface WhatIfOptions extends PartsContext {
   /** @default grpo with the recorded rewards */
   readonly before?: Variant | undefined;
   readonly after: Variant;
-  /** Finds tasks, for reward functions that compare with an expected answer. @default no tasks */
+  /**
+   * Finds the task of an experience, for reward functions that compare with an expected answer.
+   * @default no tasks
+   */
   readonly taskOf?: TaskOf | undefined;
   /**
    * Assumed policy drift since the answers were sampled: standard deviation of the change of
@@ -53,7 +56,7 @@ export interface ComparedGroup {
 
 /** Results of one variant for all groups. */
 export interface VariantSummary {
-  /** Number of groups with an advantage other than 0. */
+  /** Number of groups in which a rollout has an advantage other than 0. */
   readonly groupsWithSignal: number;
   readonly runsWithSignal: number;
   readonly meanReward: number | undefined;
@@ -61,11 +64,11 @@ export interface VariantSummary {
   readonly meanAbsAdvantage: number;
   /**
    * L2 norm of the loss's derivatives with respect to the log-probabilities of all trained tokens
-   * of an explore step, averaged over steps. It measures the size of the signal, not how far
-   * weights would move.
+   * of an explore step, averaged over steps. The norm measures the size of the signal, not the size
+   * of the weight change.
    */
   readonly gradientNorm: number;
-  /** Mean over explore steps, like the metrics of the loss. */
+  /** Mean loss over explore steps. */
   readonly loss: number;
   readonly metrics: Metrics;
 }
@@ -74,7 +77,7 @@ export interface WhatIf {
   readonly groups: readonly ComparedGroup[];
   readonly before: VariantSummary;
   readonly after: VariantSummary;
-  /** Mean agreement of groups that both variants rank; undefined without such groups. */
+  /** Mean agreement of the groups that both variants rank; undefined if there are none. */
   readonly agreement: number | undefined;
   /** Share of rollouts whose advantages have opposite signs in the two variants. */
   readonly signChanges: number;

@@ -1,10 +1,9 @@
-/** Creates the algorithm of a stage. */
 import { createAlgorithm, type AlgorithmTables } from '@trinity-rft/algorithm';
 import type { StageConfig } from '@trinity-rft/config';
 import type { Algorithm } from '@trinity-rft/core/internal';
 
 /**
- * Creates the algorithm from the tables, without opening files or engines.
+ * Creates the algorithm of a stage from the tables, without opening files or engines.
  * @throws ConfigError for parts that cannot be combined
  */
 export function algorithmOf(

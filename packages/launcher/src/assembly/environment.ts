@@ -1,4 +1,4 @@
-/** Applies environment variables for workflows, which run in this process and read `process.env`. */
+/** Sets environment variables for workflows, which run in this process and read `process.env`. */
 import type { Environment } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
 
@@ -11,7 +11,10 @@ export const variablesOf = (
   env: Environment,
 ): Environment => ({ ...env, ...explorer.envVars });
 
-/** Sets the variables that differ. Returns a function that restores their old values. */
+/**
+ * Sets the variables that differ from those in `process.env`. Returns a function that restores
+ * their old values.
+ */
 export function setEnvironment(variables: Environment): () => void {
   const names = Object.keys(variables).filter((name) => process.env[name] !== variables[name]);
   const before = names.map((name) => [name, process.env[name]] as const);

@@ -8,8 +8,8 @@ const reasons: Readonly<Record<GiveUpReason, (givenUp: GivenUp) => string>> = {
 };
 
 /**
- * Logs a warning for each answer that counts as wrong because it could not be compared. Returns a
- * function that stops these warnings.
+ * Logs a warning for each answer that is considered wrong because it could not be compared. Returns
+ * a function that stops these warnings.
  */
 export function warnOfUncheckedMath(checker: MathChecker, logger: Logger): () => void {
   return checker.onGivenUp((givenUp) => {

@@ -30,6 +30,7 @@ export interface StageMonitor {
   readonly fileLogger: Logger;
   /**
    * Opens the training run at each tracking service. @throws ServiceError when a service refuses
+   * the request
    */
   openServices(stop: AbortSignal): Promise<void>;
   /**
@@ -39,7 +40,7 @@ export interface StageMonitor {
   openSink(resume: ResumePoint): MetricSink;
   /** Shows progress during a step. */
   readonly onProgress: (progress: ExploreProgress) => void;
-  /** Sets the number of steps, from which the remaining time is estimated. */
+  /** Sets the number of steps for estimating the remaining time. */
   expectSteps(total: number | undefined): void;
   close(outcome: RunOutcome): Promise<void>;
 }

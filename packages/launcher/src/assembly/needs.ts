@@ -114,7 +114,7 @@ const missingVariables = ({ env: names = [] }: Needs, env: Environment): readonl
     );
 
 /**
- * Modules from which the parts of a stage import: the package `environment`, and the user's
+ * Files from which packages are resolved: those of the package `environment` and of the user's
  * project.
  */
 const importers = (): readonly string[] => [
@@ -132,7 +132,7 @@ function isInstalled(name: string, from: string): boolean {
     createRequire(from).resolve(name);
     return true;
   } catch (error) {
-    // A package that supports only `import` fails with another code.
+    // An installed package that supports only `import` fails with another code.
     return (error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND';
   }
 }

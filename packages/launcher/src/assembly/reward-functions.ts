@@ -1,12 +1,11 @@
-/** Finds the reward functions that tasks name. */
 import type { RewardFn, Task } from '@trinity-rft/core';
 import { copyOf } from '@trinity-rft/core/support';
 import type { RewardDefinition } from '@trinity-rft/workflow/reward';
 import type { Registry } from '@trinity-rft/workflow/internal';
 
 /**
- * Returns a function that finds the reward function of a task. It creates each reward function once
- * per name and arguments.
+ * Returns a function that finds the reward function of a task. The returned function creates each
+ * reward function once per name and arguments.
  */
 export function rewardFnFinder(
   registry: Registry<RewardDefinition>,

@@ -2,18 +2,18 @@
 import type { StageConfig } from '@trinity-rft/config';
 import { redact } from '@trinity-rft/config/internal';
 
-/** Matches the part of a key that the user has named. */
+/** Matches the part of a key that the user chose, such as the name of an environment variable. */
 const freeKeys = /(?<=\.(?:envVars|workflowArgs|rewardFnArgs)\.).*$/;
 
 /**
- * Values by key path, such as `buffer.batch_size`. A value is a text, a number, a flag, or a list
- * of these.
+ * Values by key path, such as `buffer.batch_size`. A value is a string, a number, a boolean, or a
+ * list of these.
  */
 export type Settings = Readonly<Record<string, unknown>>;
 
 /**
- * Patterns of settings that follow from other settings or from the path of the training run's
- * folder.
+ * Patterns for the keys of settings that follow from other settings or from the path of the
+ * training run's folder.
  */
 const derived: readonly RegExp[] = [
   /^(?:stage_index|project|group|name|job_directory)$/,
@@ -83,8 +83,8 @@ function nameOf(key: string): string {
 }
 
 /**
- * Converts milliseconds to seconds and bytes to MiB, as in the YAML file. Values below keys that
- * the user has named are unchanged.
+ * Converts milliseconds to seconds and bytes to MiB, as in the YAML file. Environment variables and
+ * arguments of parts are unchanged.
  */
 function inUnitOfFile(key: string, value: unknown): readonly [string, unknown] {
   if (typeof value !== 'number' || /\.(?:env_vars|\w+_args)\./.test(key)) return [key, value];

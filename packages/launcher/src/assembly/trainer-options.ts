@@ -12,7 +12,7 @@ export interface TrainerParts {
   readonly critic: ValueEngine | undefined;
   readonly algorithm: Algorithm;
   readonly sampling: Pick<Sampling, 'source'> & Partial<Pick<Sampling, 'filter'>>;
-  /** Trainer state of the checkpoint from which the stage continues. */
+  /** Trainer state of the checkpoint that the stage continues from. */
   readonly state: TrainerState;
   /** Expected number of train steps, if known, for learning rate schedules. */
   readonly totalSteps: number | undefined;

@@ -14,7 +14,7 @@ export interface StageTransport extends WeightTransport {
 /**
  * Creates the transport. The sync method `memory` switches arrays inside the engine. The sync
  * method `checkpoint` writes a model folder under `sync/`. An engine with a separate sampler writes
- * such folders itself, so it uses the first transport.
+ * model folders itself, and therefore uses the transport of `memory`.
  */
 export function createTransport(stage: StageConfig, engine: Engine): StageTransport {
   return stage.synchronizer.syncMethod === 'memory' || stage.sampler !== undefined
@@ -42,7 +42,7 @@ function checkpointTransport(
   let last: number | undefined;
   return {
     publish: async (version) => {
-      // The first call also removes leftovers of a killed process.
+      // The first call also removes weights that a killed process has left behind.
       if (last === undefined) await remove(root);
       await trainer.save(folder(version), { optimizer: false, merged });
       if (last !== undefined && last !== version) await remove(folder(last));

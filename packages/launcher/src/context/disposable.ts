@@ -1,4 +1,3 @@
-/** Makes resources usable with `await using`. */
 import type { Closable } from '@trinity-rft/core/support';
 
 /** Makes a resource usable with `await using`, which closes the resource even after an error. */

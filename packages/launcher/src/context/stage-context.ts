@@ -25,7 +25,7 @@ export interface TaskParts {
 
 /** Parts that a configuration may name: built-in parts, and parts of plugins and programs. */
 export interface Extensions extends TaskParts {
-  /** Environments. Workflows open them. They are closed at the end of the training run. */
+  /** Environments that workflows open. They are closed at the end of the training run. */
   readonly environments: Environments;
   readonly taskOperators: TaskOperatorTable;
   readonly algorithms: AlgorithmTables;
@@ -33,7 +33,7 @@ export interface Extensions extends TaskParts {
   readonly monitors: readonly Monitor[];
   /** Opens the storage of experiences at a path. @default SQLite */
   readonly openRows?: ((path: string) => RowDriver) | undefined;
-  /** Modules of plugins. */
+  /** Paths of the plugins' modules. */
   readonly pluginFiles: readonly string[];
 }
 
@@ -87,7 +87,7 @@ export interface StageContext extends ModeOptions {
    */
   readonly watch?: (synchronizer: Synchronizer) => Synchronizer;
   /**
-   * Called so that `trinity status` can show that rollouts wait for their environment. @default
+   * Called when rollouts wait for their environment, so that `trinity status` can show it. @default
    * only a log message
    */
   readonly onPause?: OnPause;
@@ -114,7 +114,7 @@ export interface EvaluationOptions {
 }
 
 export interface EvaluatedCheckpoint {
-  /** Train step; 0 is the weights before training. */
+  /** Train step of the weights; 0 for the weights before training. */
   readonly step: number;
   /** Folder of the checkpoint; undefined for the weights before training. */
   readonly directory: string | undefined;
@@ -141,7 +141,7 @@ export interface ServeOptions {
 export interface ServeAddress {
   /** `http://HOST:PORT` */
   readonly url: string;
-  /** A secret for the person or program that started the server; must not be logged. */
+  /** Secret key of the server, for the user or program that started it. Must not be logged. */
   readonly apiKey: string;
   /**
    * Description of the served model in one line: training run, train step, checkpoint, evaluation.

@@ -74,7 +74,7 @@ const fixedWeights: Parameters<typeof createExplorer>[0]['sync'] = {
   exploreBoundary: () => Promise.resolve({ outcome: 'unchanged', version: 0 }),
 };
 
-/** The opened parts of an evaluation. */
+/** Opened sampler, and the weights to evaluate with it. */
 interface Benched extends Closable {
   readonly sampler: Sampler;
   readonly targets: readonly BenchTarget[];
@@ -132,7 +132,7 @@ async function benchTargets(
 
 /**
  * Returns the named checkpoints in ascending order of steps. `best` selects all checkpoints,
- * because the best one must be found.
+ * because all must be evaluated to find the best.
  * @throws ConfigError for an invalid name, and for a checkpoint that does not exist
  */
 function namedTargets(

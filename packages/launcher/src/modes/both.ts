@@ -75,7 +75,7 @@ export async function loopOver(
 
 /**
  * Checks that the stage has made a train step.
- * @throws BufferError if it has made none
+ * @throws BufferError if the stage has made none
  */
 function assertTrained({ step }: TrainerResult): void {
   if (step > 0) return;

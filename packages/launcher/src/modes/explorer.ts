@@ -99,7 +99,7 @@ function openSide(context: StageContext, store: RunStore): Promise<Side> {
 }
 
 /**
- * Returns a function that records tasks for the time limit, in batches of the size of an explore
+ * Returns a function that passes outcomes to the time limits, in batches of the size of an explore
  * step.
  */
 function inBatches(limits: TimeLimits, batchSize: number): (outcome: TaskOutcome) => TaskOutcome {
@@ -124,7 +124,7 @@ interface ExploreParts {
 }
 
 /**
- * Explores. Resolves with the last train step of the training run, once nothing is left to explore.
+ * Explores until nothing is left to explore. Resolves with the last train step of the training run.
  */
 async function explore(
   context: StageContext,

@@ -1,4 +1,4 @@
-/** Mode `train`: optimizer steps on data that already exists. */
+/** Mode `train`: trains on data that already exists. */
 import { BufferError } from '@trinity-rft/core';
 import { createTrainer, listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
 import { algorithmOf } from '../assembly/algorithm.js';

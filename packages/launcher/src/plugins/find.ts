@@ -19,11 +19,11 @@ export interface FoundPlugin {
 }
 
 interface PluginPlaces {
-  /** Resolves the entry of an npm package. */
+  /** Resolver that finds the entry module of an npm package. */
   readonly jiti: Jiti;
   /** Base of relative paths. Packages are first looked up in the `node_modules` of this folder. */
   readonly cwd: string;
-  /** Further folders in whose `node_modules` packages are looked up. */
+  /** Additional folders in whose `node_modules` packages are looked up. */
   readonly projects: readonly string[];
 }
 
@@ -49,8 +49,8 @@ export async function findPluginDirectory(directory: string): Promise<FoundPlugi
 }
 
 /**
- * Finds a plugin by path or package name. If a directory is a package, only its entry is loaded. A
- * path takes precedence over a package of the same name.
+ * Finds a plugin by path or package name. If a directory is a package, only its entry module is
+ * loaded. A path takes precedence over a package of the same name.
  * @throws ConfigError when there is neither a path nor a package
  */
 export async function findPlugin(plugin: string, places: PluginPlaces): Promise<FoundPlugin> {
@@ -73,8 +73,8 @@ export async function findPlugin(plugin: string, places: PluginPlaces): Promise<
 const isPath = (plugin: string): boolean => /^[./\\~]|^[A-Za-z]:/.test(plugin);
 
 /**
- * Returns the entry of the package in a directory. Returns undefined if there is no package, or if
- * the entry does not exist.
+ * Returns the entry module of the package in a directory. Returns undefined if there is no package,
+ * or if the entry does not exist.
  */
 function entryOf(directory: string, jiti: Jiti): string | undefined {
   const manifestFile = path.join(directory, 'package.json');

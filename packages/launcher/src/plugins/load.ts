@@ -50,16 +50,15 @@ const algorithmKinds = {
 } as const satisfies Readonly<Record<Definition['kind'], string>>;
 
 /**
- * Loads the entry of each package and every module at the top level of each directory. Collects the
- * exports that were created with `defineWorkflow`, `defineReward`, `defineEnvironment`,
- * `defineTaskOperator`, `defineAlgorithm` or a function for parts of algorithms. TypeScript needs
- * no build. Modules may import each other and packages. In a directory, files whose name begins
- * with `_` or `.`, tests and declarations are skipped. Plugins cannot define engines; a program
- * passes them in `ExtensionOptions.engines`.
- * @param projects further folders in whose `node_modules` packages are looked up, after that of
- * `cwd`
+ * Loads the entry module of each package and every module at the top level of each directory.
+ * Collects the exports that were created with `defineWorkflow`, `defineReward`,
+ * `defineEnvironment`, `defineTaskOperator`, `defineAlgorithm` or a function for parts of
+ * algorithms. TypeScript needs no build. Modules may import each other and packages. In a
+ * directory, files whose name begins with `_` or `.`, tests and declarations are skipped. Plugins
+ * cannot define engines; a program passes them in `ExtensionOptions.engines`.
+ * @param projects additional folders in whose `node_modules` packages are looked up, after `cwd`
  * @throws ConfigError naming the plugin that is missing, cannot be loaded or defines nothing, or
- * the two files that use one name
+ * the two files that use the same name
  */
 export async function loadPlugins(
   { plugins = [], pluginDirs = [], scorers = [], cwd = process.cwd() }: PluginOptions,
@@ -71,7 +70,7 @@ export async function loadPlugins(
     ...(await Promise.all([...directories].map(findPluginDirectory))),
     ...(await Promise.all(plugins.map((each) => findPlugin(each, { jiti, cwd, projects })))),
   ];
-  /** Definitions, with the first file that exports each. */
+  /** First file that exports each definition, by definition. */
   const definitions = new Map<unknown, string>();
   for (const plugin of found)
     for (const [value, file] of await definitionsOf(jiti, plugin))
@@ -135,7 +134,7 @@ async function loadScorer(
 
 /**
  * Loads the definitions that the modules of a plugin export.
- * @throws ConfigError if the module defines nothing
+ * @throws ConfigError if no module of the plugin exports a definition
  */
 async function definitionsOf(
   jiti: Jiti,

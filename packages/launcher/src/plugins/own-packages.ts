@@ -67,7 +67,7 @@ function explained(name: string, exports: Exports): Exports {
   return new Proxy(
     { ...exports },
     {
-      // The loader calls `has` before it reads.
+      // The loader calls `has` before it reads an export.
       has: (target, key) => Reflect.has(target, key) || isMissing(key),
       get: (target, key) => {
         if (!isMissing(key)) return Reflect.get(target, key) as unknown;

@@ -84,7 +84,7 @@ export interface CheckedFiles {
 }
 
 /**
- * Checks the files.
+ * Checks the files that a configuration names.
  * @throws ConfigError with every problem found, each with its place in the configuration file
  */
 export async function checkFiles(
@@ -149,7 +149,7 @@ export const inNoFile: ProblemAt = (_stage, key, message) => ({
 
 interface Check extends Reading {
   readonly hasBegun: boolean;
-  /** Plans of task pipelines, to which the check adds those of the stage. */
+  /** Plans of the stage's task pipelines. The check adds them to this list. */
   readonly pipelines: PipelinePlan[];
   /** Digests of rows, keyed by the setting that names the rows. */
   readonly digests: Record<string, string>;
@@ -173,7 +173,8 @@ function addDigest({ digests }: Check, key: KeyPath, rows: readonly RawTask[]): 
 }
 
 /**
- * Calls `work`. Reports errors that the user can fix, at the place `key`. Rethrows other errors.
+ * Calls `work`. Reports an error that the user can fix under the configuration key `key`. Rethrows
+ * other errors.
  */
 async function attempt<T>(
   { report }: Check,
@@ -219,7 +220,7 @@ async function checkTasksets(check: Check): Promise<Readonly<Record<string, numb
     for (const { key, message } of read.problems) check.report([...place, ...key], message);
     for (const { key, message } of read.warnings) check.warn([...place, ...key], message);
     counts[isEval ? `eval/${name}` : name] = read.rows.length;
-    // The tasks of a pipeline are stored in the training run's folder, so they have no digest.
+    // The tasks of a pipeline are stored in the training run's folder, so they need no digest.
     const isMade = !isEval && stage.dataProcessor.taskPipeline !== undefined;
     if (!isMade) addDigest(check, [...place, 'path'], read.rows);
     if (read.problems.length === 0) await checkFirstRow(check, place, { taskset, rows: read.rows });
@@ -233,7 +234,7 @@ async function checkTasksets(check: Check): Promise<Readonly<Record<string, numb
 }
 
 /**
- * Checks that the workflow can attempt the first row. The rows may have been generated for another
+ * Checks that the workflow can attempt the first row, which may have been generated for another
  * environment.
  */
 async function checkFirstRow(
@@ -279,7 +280,7 @@ function* gradersOf({ stage, extensions, warn }: Check): Generator<GraderPlan> {
   }
 }
 
-/** Reads the task set that the pipeline produces, as far as it is known without a model call. */
+/** Reads the task set that the pipeline produces, as far as possible without a model call. */
 async function readToLearn(
   check: Check,
   taskset: TasksetConfig,
@@ -328,7 +329,10 @@ function checkSteps({ stage, report, warn }: Check, counts: readonly (number | u
     );
 }
 
-/** Checks supervised data and expert data. Returns the number of supervised rows by name. */
+/**
+ * Checks supervised data and expert data. Returns the number of supervised rows, by the name of the
+ * data set.
+ */
 async function checkRows(check: Check): Promise<Readonly<Record<string, number>>> {
   const { stage } = check;
   const input = ['buffer', 'trainer_input'];
@@ -401,7 +405,7 @@ async function checkModels(check: Check): Promise<void> {
   }
 }
 
-/** Checks what only the file of a hub model decides: whether its weights are quantised. */
+/** Reports a problem with quantised weights of a hub model, which only its file reveals. */
 function checkHubWeights({ stage, report }: Check): void {
   if (stage.model.hubId === undefined) return;
   const problem = weightsProblem(stage, diskAt('.'));
@@ -419,7 +423,7 @@ async function checkModel(
   { modelPath, engine, maxModelLen, device: given }: CheckedModel,
 ): Promise<void> {
   if (!isThere(modelPath)) return;
-  // If the GPU cannot run the model, `auto` uses the CPU.
+  // `auto` uses the CPU if the GPU cannot run the model, so a check for the CPU suffices.
   const device = given === 'auto' ? 'cpu' : given;
   await attempt(check, key, async () =>
     engineNamed(check.extensions.engines, engine).checkModel?.({ modelPath, maxModelLen, device }),

@@ -70,9 +70,8 @@ export interface Configuration extends Extensions {
 }
 
 /**
- * Loads plugins, and merges their parts with the built-in parts and those of the options.
- * @param projects further folders in whose `node_modules` plugins are looked up, after that of
- * `cwd`
+ * Loads plugins, and merges their parts with the built-in parts and the parts in `options`.
+ * @param projects additional folders in whose `node_modules` plugins are looked up, after `cwd`
  * @throws ConfigError for plugins that cannot be loaded, and for names that are used twice
  */
 export async function loadExtensions(
@@ -110,7 +109,7 @@ export async function loadExtensions(
 }
 
 /**
- * Loads the plugins that the options and the configuration file name, then the file.
+ * Loads the plugins that the options and the configuration file name, then reads the file.
  * @throws ConfigError for plugins, and with every problem of the file
  */
 export async function readConfiguration(options: ConfigurationOptions): Promise<Configuration> {

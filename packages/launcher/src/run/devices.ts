@@ -54,7 +54,8 @@ async function expected(
 
 /**
  * Returns the model of a configuration's first stage. Fetches a hub model that is not in the cache.
- * @throws ConfigError for problems of the configuration, and if another engine trains
+ * @throws ConfigError for problems of the configuration, and if the engine of the stage has no
+ * choice of devices
  */
 export async function readDeviceModel(
   options: ConfigurationOptions & { readonly report: (line: string) => void },

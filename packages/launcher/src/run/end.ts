@@ -1,5 +1,5 @@
 /**
- * Reads and writes `end.json`, which tells `trinity status` how the last process of a training run
+ * Reads and writes `end.json`, where `trinity status` finds how the last process of a training run
  * ended.
  */
 import { readFile, rm, stat } from 'node:fs/promises';
@@ -35,8 +35,8 @@ export async function writeEnd(directory: string, end: RunEnd): Promise<void> {
 }
 
 /**
- * Reads how the last process ended. Returns undefined if a process is active, if there was none, or
- * if the last one was killed.
+ * Reads how the last process ended. Returns undefined if a process is active, if there was no
+ * process, or if the last process was killed.
  */
 export async function readEnd(directory: string): Promise<RunEnd | undefined> {
   const text = await readFile(path.join(directory, endFile), 'utf8').catch(() => undefined);
@@ -63,7 +63,7 @@ export function describeEnd({ how, by, trainStep, at }: RunEnd): string {
   return `${verb}${cause}${step}, on ${timeOf(at)}`;
 }
 
-/** Time as text, in local time. */
+/** Formats a time, in milliseconds since the epoch, as local time. */
 const timeOf = (at: number): string => {
   const local = new Date(at - new Date(at).getTimezoneOffset() * 60_000);
   return local.toISOString().slice(0, 19).replace('T', ' at ');

@@ -8,7 +8,10 @@ import { evaluationsName } from '../assembly/data/evaluation-answers.js';
 
 export const failureFile = 'failure.txt';
 
-/** Returns the first error, if closing resources after that error failed as well. */
+/**
+ * Returns the original error. Unwraps a `SuppressedError`, which reports that closing resources
+ * after an error failed as well.
+ */
 export function firstCause(error: unknown): unknown {
   let cause = readableThrown(error);
   while (cause instanceof Error && cause.name === 'SuppressedError' && 'suppressed' in cause)
@@ -45,7 +48,8 @@ export async function writeFailure(directory: string, error: unknown): Promise<v
 }
 
 /**
- * Returns the messages of the newest failure file of a training run or its stages, or undefined.
+ * Returns the messages of the newest failure file of a training run or its stages; undefined if
+ * there is no such file.
  */
 export async function readFailure(jobDirectory: string): Promise<string | undefined> {
   const inside = await readdir(jobDirectory).catch(() => []);
@@ -100,8 +104,9 @@ const strayErrors = {
 
 /**
  * Reports unhandled rejections and uncaught exceptions, once per message, so that they do not end
- * the operating-system process. They occur when a user's agent does not await a promise or stop a
- * timer. The attempt that caused such an error still ends with its own result or at its deadline.
+ * the operating-system process. These errors occur when a user's agent does not await a promise or
+ * stop a timer. The attempt that caused such an error still ends with its own result or at its
+ * deadline.
  */
 export function catchStrayErrors(report: (line: string) => void): { stop(): void } {
   const seen = new Set<string>();

@@ -59,7 +59,7 @@ export async function lockHolder(
     return undefined;
   } catch (error) {
     if ((error as { readonly errcode?: number }).errcode !== busy) throw error;
-    // The file is written after locking, and removed before unlocking.
+    // The PID file is written after locking, and removed before unlocking.
     const pidFile = path.join(jobDirectory, `${role}.pid`);
     const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
     return pid > 0 ? pid : undefined;

@@ -63,7 +63,7 @@ export interface RunOptions
   extends ExtensionOptions, Pick<ConfigurationOptions, 'overrides' | 'overridesName'> {
   /** YAML file, or the result of `parseConfig` with the same algorithms and engines. */
   readonly configPath: string | ParsedConfig;
-  /** Terminal to which progress is written. */
+  /** Terminal that shows the progress. */
   readonly terminal: Terminal;
   /**
    * Signal that interrupts the training run, which then finishes its step and writes a checkpoint.
@@ -114,7 +114,8 @@ export interface RunSummary {
 /**
  * Starts or resumes the training run of `configPath`. During the stages, uncaught errors are
  * reported instead of ending the operating-system process.
- * @throws ConfigError and TaskError for problems that the user can fix, other errors for the rest
+ * @throws ConfigError and TaskError for problems that the user can fix, other errors for all other
+ * problems
  */
 export async function run(options: RunOptions): Promise<RunSummary> {
   const { terminal, env = process.env, serve, evaluation } = options;
@@ -278,7 +279,7 @@ async function runLocked(
   const { terminal, signal, serve } = surroundings;
   const { jobDirectory, stages } = loaded.config;
   const role = serve?.train === false ? 'serve' : 'run';
-  // Folder to which only this operating-system process writes.
+  // Folder that only this operating-system process writes to.
   const place = stages[0].part === 'explore' ? explorerFolder(stages[0]) : jobDirectory;
   const unlock = await lockRun(place, role);
   const strayErrors = catchStrayErrors((line) => terminal.write(`${line}\n`));

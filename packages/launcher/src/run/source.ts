@@ -13,8 +13,8 @@ export async function writeSource(jobDirectory: string, file: string): Promise<v
 }
 
 /**
- * Returns the absolute path of the file. Returns undefined if a program started the training run
- * without a file, or if nothing was recorded.
+ * Returns the absolute path of the configuration file. Returns undefined if a program started the
+ * training run without a file, or if nothing was recorded.
  */
 export async function readSource(jobDirectory: string): Promise<string | undefined> {
   const text = await readFile(path.join(jobDirectory, fileName), 'utf8').catch(() => undefined);

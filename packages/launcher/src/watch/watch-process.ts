@@ -4,7 +4,7 @@ import type { Synchronizer } from '@trinity-rft/synchronizer';
 import { openProcessFile } from './process-file.js';
 
 export interface ProcessWatch {
-  /** Wraps a synchronizer so that its waits are reported. */
+  /** Wraps a synchronizer so that `status.json` shows its waits. */
   readonly watch: (synchronizer: Synchronizer) => Synchronizer;
   readonly onPause: OnPause;
   close(): void;

@@ -46,7 +46,7 @@ export interface OpenWorld {
 
 /**
  * Returns all environments that a configuration can name, sorted by name. @throws ConfigError for
- * plugins
+ * plugins that cannot be loaded
  */
 export async function listEnvironments(
   options: Omit<WorldOptions, 'name'>,
@@ -60,7 +60,8 @@ export async function listEnvironments(
 
 /**
  * Opens an environment.
- * @throws ConfigError for an unknown name, wrong arguments or plugins; EnvironmentError
+ * @throws ConfigError for an unknown name, invalid arguments or plugins that cannot be loaded;
+ * EnvironmentError
  */
 export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   const { name, args = {}, timeoutMs = 60_000, logger = silentLogger } = options;

@@ -44,7 +44,7 @@ const usageOf = (usage: OpenAI.CompletionUsage | null | undefined): Usage => ({
 
 /**
  * Converts chunks of a stream to parts. Tool calls are complete, because the endpoint sends each
- * one in a single chunk.
+ * call in a single chunk.
  */
 export async function* toParts(
   chunks: AsyncIterable<OpenAI.ChatCompletionChunk>,

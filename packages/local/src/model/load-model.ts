@@ -22,7 +22,7 @@ import type { Runtime } from '../runtimes/runtime.js';
 
 export type ChatMessages = OpenAI.ChatCompletionCreateParams['messages'];
 
-/** Fields of a chat completion request, with OpenAI's names: `tools`, `temperature`, `max_tokens` ... */
+/** Fields of a chat completion request, with OpenAI's names, such as `tools` and `max_tokens`. */
 export type ChatRequest = Omit<
   OpenAI.ChatCompletionCreateParamsNonStreaming,
   'model' | 'messages' | 'stream'
@@ -61,9 +61,9 @@ export interface LoadModelOptions {
   readonly adapter?: string;
   /** llama.cpp only: number format of the key and value cache. @default float16 */
   readonly cache?: 'float32';
-  /** llama.cpp only: number of conversations answered at once; further requests wait. @default 4 */
+  /** llama.cpp only: number of conversations answered at once; more requests wait. @default 4 */
   readonly sequences?: number;
-  /** Seed for calls without one. @default random */
+  /** Seed for calls that set none. @default random */
   readonly seed?: number;
   /** Wraps the sampler, for example to count or time its calls. @default the sampler itself */
   readonly watch?: (sampler: Sampler) => Sampler;
@@ -157,7 +157,7 @@ export async function loadModel(
 }
 
 /**
- * Chat format of a tokenizer with the given settings.
+ * Creates the chat format of a tokenizer with the given settings.
  * @throws ConfigError if there is no template, or no parser of the given name
  */
 export const chatFormatOf = (tokenizer: Tokenizer, chat: ChatSettings): ChatFormat =>
@@ -261,8 +261,8 @@ const remembered = 500;
 
 interface Rollouts {
   /**
-   * Counts a call and returns the rollout model for it, which continues conversations token by
-   * token, as in training.
+   * Counts a call, and returns the rollout model that answers it. The rollout model continues
+   * conversations token by token, as in training.
    */
   current(): RecordingModel;
   clientOver(fetch: typeof globalThis.fetch): OpenAI;

@@ -1,8 +1,8 @@
 /** Settings for chatting with a model, with the keys of `explorer.rollout_model`. */
 
 /**
- * Chat settings as plain data. `export.json` has them under `chat`, and a run among the settings of
- * each stage.
+ * Chat settings as plain data. `export.json` contains them under `chat`, and `settings.json` of a
+ * run among the settings of each stage.
  */
 export interface ChatSettings {
   /** Jinja source. @default the template of the model's folder */

@@ -101,8 +101,8 @@ async function exportedFile(folder: string): Promise<string | undefined> {
 }
 
 /**
- * Chooses a checkpoint of the last stage that has checkpoints: the best evaluated one, or the last
- * one if none was evaluated.
+ * Chooses a checkpoint of the last stage that has checkpoints: the checkpoint with the best
+ * evaluation, or the last checkpoint if none was evaluated.
  */
 async function chooseCheckpoint(run: string): Promise<ModelPlace> {
   const names = (await readStages(run)).map((stage) => String(stage['stage_name']));

@@ -25,7 +25,7 @@ export interface RunFacts {
   /** `model.model_path` of the first stage. */
   readonly base: string | undefined;
   readonly step: number;
-  /** Scores of this checkpoint's weights. */
+  /** The scores of this checkpoint's weights. */
   readonly evaluations: readonly EvaluationScore[];
 }
 
@@ -98,7 +98,7 @@ export async function checkpointsIn(
 /** Matches metric names of evaluation scores: `eval/SET/METRIC/mean@N`. */
 const scorePattern = /^eval\/(.+)\/(reward|accuracy)\/mean@\d+$/;
 
-/** Scores of a stage, keyed by train step. */
+/** Returns the scores of a stage, keyed by train step. */
 export async function evaluationsIn(
   stageDirectory: string,
 ): Promise<ReadonlyMap<number, readonly EvaluationScore[]>> {

@@ -1,7 +1,7 @@
 /**
- * GGUF files in llama.cpp, through the npm package node-llama-cpp. The runtime takes and returns
- * token ids: prompts are rendered by the model's own template, because node-llama-cpp's chat
- * session describes tools in its own words.
+ * Runs GGUF files in llama.cpp, through the npm package node-llama-cpp. The runtime takes and
+ * returns token ids: prompts are rendered by the model's own template, because node-llama-cpp's
+ * chat session describes tools in its own words.
  */
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
@@ -48,13 +48,14 @@ export interface LlamaRuntimeOptions {
   readonly adapter: string | undefined;
   /** Number format of the key and value cache. @default float16, as in llama.cpp */
   readonly cache: 'float32' | undefined;
-  /** Number of conversations answered at once; further requests wait. @default 4 */
+  /** Number of conversations answered at once; more requests wait. @default 4 */
   readonly sequences: number | undefined;
 }
 
 /**
  * Opens a GGUF file in llama.cpp.
- * @throws ConfigError if node-llama-cpp is not installed, CheckpointError if llama.cpp rejects the file
+ * @throws ConfigError if node-llama-cpp is not installed, CheckpointError if llama.cpp rejects the
+ * file
  */
 export async function openLlamaRuntime(
   file: string,
@@ -189,7 +190,7 @@ interface OneSample {
 /** Maximum number of prompt tokens that are evaluated in one call. */
 const piece = 256;
 
-/** Overrides the defaults of node-llama-cpp, which cut the distribution. */
+/** Overrides the defaults of node-llama-cpp, which truncate the distribution. */
 const uncut = { topK: 0, topP: 1, minP: 0 } as const;
 
 async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequence> {
@@ -255,10 +256,11 @@ interface NextToken extends Probable {
 const mostRanked = 20;
 
 /**
- * Draws the next token. llama.cpp draws the token if only the temperature changes the distribution,
- * and reports the probability of that token only. Unlike training, llama.cpp applies top-k and
- * top-p before the temperature. For top-k, top-p and `topLogprobs`, the whole distribution is
- * therefore fetched. The log-probability of a greedy choice is that at temperature 1.
+ * Samples the next token. llama.cpp samples the token if only the temperature changes the
+ * distribution, and reports the probability of that token only. Unlike training, llama.cpp applies
+ * top-k and top-p before the temperature. For top-k, top-p and `topLogprobs`, the whole
+ * distribution is therefore fetched. The log-probability of a greedy choice is that at temperature
+ * 1.
  */
 async function nextToken(
   sequence: LlamaContextSequence,

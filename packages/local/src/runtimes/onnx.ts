@@ -1,4 +1,3 @@
-/** Model folders in the embedded engine. */
 import { tokenByteTable, type Tokenizer } from '@trinity-rft/chat';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import { openTogether } from '@trinity-rft/core/support';

@@ -24,7 +24,10 @@ export function recordCall<T>(record: CallRecord, work: () => Promise<T>): Promi
   return calls.run({ record, startedAt: performance.now() }, work);
 }
 
-/** Adds the tokens of each call to the record of the request that made the call. */
+/**
+ * Wraps a sampler so that it adds the tokens of each call to the record of the request that made
+ * the call.
+ */
 export const counted = (sampler: Sampler): Sampler => ({
   ...sampler,
   get policyVersion() {

@@ -25,7 +25,7 @@ export interface ModelServerOptions extends ServedModelsOptions {
   /** API key that requests must carry. @default a random key */
   readonly apiKey?: string;
   /**
-   * Called with a record of each POST request that a model answered. The record has no texts unless
+   * Called with a record of each POST request that a model answered. The record has no text unless
    * {@link logTexts} is set.
    * @default no callback
    */
@@ -40,8 +40,8 @@ export interface ModelServerOptions extends ServedModelsOptions {
    */
   readonly reloadMs?: number;
   /**
-   * Handles requests that carry the API key before the server's own routes see them. Undefined passes
-   * a request on to those routes.
+   * Handles requests that carry the API key before the server's own routes see them. Undefined
+   * passes a request on to those routes.
    * @default no callback
    */
   readonly answerFirst?: (request: Request, models: ServedModels) => Promise<Response | undefined>;

@@ -29,7 +29,8 @@ export interface ServedModels {
    */
   reload(): Promise<void>;
   /**
-   * Returns the number of requests in progress, also with earlier weights and removed models.
+   * Returns the number of requests in progress, including requests to earlier weights and removed
+   * models.
    * @param name counts only the requests to models of this name
    */
   inFlight(name?: string): number;
@@ -106,7 +107,7 @@ async function openModels(
   const loadInTurn = (name: string, entry: Entry): Promise<Weights> => {
     const loaded = turn.then(() => loadOne(name, entry));
     // Resolves after the requests that wait for this model have started, so that the next load does
-    // not evict the model before they use it.
+    // not evict the model before these requests use it.
     const used = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
     turn = loaded.then(used, used);
     return loaded;
@@ -185,7 +186,9 @@ interface Weights {
   readonly name: string;
   readonly model: LocalModel;
   readonly users: number;
-  /** Adds a user and returns the function that removes it; undefined if the model is closed. */
+  /**
+   * Adds a user and returns the function that removes this user; undefined if the model is closed.
+   */
   hold(): (() => void) | undefined;
   retire(): void;
 }
@@ -243,8 +246,8 @@ function weightsLoader({ threads, gpu }: ServedModelsOptions): WeightsLoader {
 }
 
 /**
- * Opens weights for one use; opens them again if another request has evicted them since they were
- * loaded.
+ * Opens the weights of a model for one request. Opens the weights again if another request has
+ * evicted them since they were loaded.
  */
 async function holdNow(
   open: () => Promise<Weights>,

@@ -1,7 +1,10 @@
 /** Cross-origin requests (CORS): decides which web pages may call the server from a browser. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** Sets the headers of a response. Answers a preflight request itself, and then returns true. */
+/**
+ * Sets the CORS headers of a response. Returns true if the request was a preflight request. The
+ * function has then sent the whole response.
+ */
 export type Cors = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
 
 /** Seconds for which browsers may cache the answer to a preflight request. */

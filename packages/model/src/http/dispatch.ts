@@ -100,7 +100,7 @@ function write(answer: WholeAnswer, outgoing: ServerResponse): Response {
   return RESPONSE_ALREADY_SENT;
 }
 
-/** Creates the response to a failed request, which tells clients not to retry, and counts it. */
+/** Creates and counts the error response to a request. A header asks clients not to retry. */
 function reject(request: Request, error: unknown, traffic: Traffic): Response {
   const response = errorResponseTo(request, error);
   response.headers.set('x-should-retry', 'false');

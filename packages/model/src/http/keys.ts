@@ -56,7 +56,7 @@ export const withoutKey = (path: string): string => path.replace(keySegment, '')
  */
 export interface SignedKeys {
   sign(text: string): string;
-  /** Returns the text of a key that this object signed; undefined for other keys. */
+  /** Returns the text encoded in a key, or undefined if this object did not sign the key. */
   read(key: string): string | undefined;
 }
 

@@ -1,4 +1,3 @@
-/** Limits and timeouts of the HTTP server. */
 import { defaultHttpLimits, type HttpLimits } from '@trinity-rft/http-server';
 
 /**

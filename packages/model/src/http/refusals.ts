@@ -1,6 +1,6 @@
 /**
- * Error texts for callers without access. Servers of training runs and servers of products have
- * different texts.
+ * Error messages for callers without access. Servers of training runs and servers of products have
+ * different messages.
  */
 import { ModelError } from '@trinity-rft/core';
 

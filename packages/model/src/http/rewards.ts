@@ -9,7 +9,7 @@ import { errorResponse } from '../protocols/shared/answer/error-response.js';
 import { readBody } from '../protocols/shared/request/body.js';
 import { createSignedKeys, digestOf, keysOf, withoutKey } from './keys.js';
 
-/** Runs of one task that a mounted rollout performs. Their numbers start at `firstRun`. */
+/** The runs of one task that a mounted rollout performs: `count` runs, numbered from `firstRun`. */
 export interface ScoredRuns {
   /** Key of the task: `batch/task`. */
   readonly task: string;
@@ -26,13 +26,16 @@ export type ScoreRun = (run: string, reward: number) => RewardReceipt | Promise<
 export interface RewardRoute {
   /** Creates a key that may score only these runs, for the lifetime of the server. */
   keyFor(rollout: string, runs: ScoredRuns): string;
-  /** Answers a request. Returns undefined for other paths. Does not reject. */
+  /**
+   * Answers a request to a path for rewards. Returns undefined for all other paths. Does not
+   * reject.
+   */
   answer(request: Request): Promise<Response> | undefined;
 }
 
 export interface RewardRouteOptions {
   readonly score: ScoreRun;
-  /** Key that may score every run by its id. @default no such key */
+  /** Key whose holder may score any run by the run's id. @default no such key */
   readonly rewardKey?: string | undefined;
   readonly runtime: { readonly clock: Clock };
 }
@@ -128,7 +131,8 @@ function notOwn(run: string, runs: ScoredRuns): ModelError {
 type Refusal = Exclude<RewardReceipt, 'stored'> | 'not_stored';
 
 /**
- * Creates the error for a client. It must not reveal anything about the files of the training run.
+ * Creates the error for a client. The message must not reveal anything about the files of the
+ * training run.
  */
 function refusal(run: string, reason: Refusal, cause?: unknown): ModelError {
   const [status, why] = refusals[reason];

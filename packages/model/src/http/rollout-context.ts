@@ -1,6 +1,6 @@
 /**
  * Finds the rollout of a call by the asynchronous context of the call, for clients that are created
- * outside of a rollout. Programs must opt in to this.
+ * outside of a rollout. Programs must opt in to this mechanism.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ModelError, WorkflowError } from '@trinity-rft/core';
@@ -32,7 +32,7 @@ export interface RolloutContext {
   /** Environment variables for clients that read them when they are created. */
   env(): { readonly OPENAI_BASE_URL: string; readonly OPENAI_API_KEY: string };
   /**
-   * Replaces the global fetch by a function that handles requests to `baseURL` and to the
+   * Replaces the global fetch with a function that handles requests to `baseURL` and to the
    * `contextURL` of servers. It passes all other requests to the original fetch.
    * @returns function that restores the original
    */
@@ -103,7 +103,7 @@ export function rolloutContext(): RolloutContext {
 }
 
 const contextFetch: typeof globalThis.fetch = (input, init) => {
-  // The context is read before anything is awaited, because it may change then.
+  // The context is read before anything is awaited, because an await may change the context.
   const current = shared().current.getStore();
   return send(current, input, init);
 };
@@ -124,7 +124,7 @@ async function send(
   return address.fetch(redirected);
 }
 
-/** Replaces everything up to `/v1` by the base URL of the rollout. */
+/** Replaces everything up to `/v1` with the base URL of the rollout. */
 function urlAt(url: string, base: string): string {
   const { pathname, search } = new URL(url);
   const at = pathname.lastIndexOf('/v1/');

@@ -8,7 +8,7 @@ export interface OpenRollout {
   /** Id of the rollout. */
   readonly rollout: string;
   readonly handler: AnswerHandler;
-  /** True if the handler answers `GET /metrics` with the rollout's key. */
+  /** True if the handler answers `GET /metrics` requests that carry the rollout's key. */
   readonly ownMetrics?: boolean;
 }
 
@@ -90,7 +90,10 @@ export function createRolloutTable(options: RolloutTableOptions): RolloutTable {
 
 interface ClosedRollouts {
   add(digest: string, rollout: string): void;
-  /** Returns the id of a rollout that ended recently, or undefined if the key belongs to none. */
+  /**
+   * Returns the id of the recently ended rollout whose key has this digest; undefined if there is
+   * none.
+   */
   find(digest: string): string | undefined;
 }
 

@@ -19,9 +19,9 @@ export interface EndpointServerOptions {
   readonly port?: number;
   readonly runtime: Pick<Runtime, 'clock' | 'logger'>;
   readonly limits?: Partial<EndpointLimits>;
-  /** Origins of web pages that may call from a browser; `*` for all. @default empty */
+  /** Origins of web pages that may call from a browser; `*` for all. @default no origins */
   readonly corsOrigins?: readonly string[];
-  /** Error texts for callers without access. @default texts about rollouts of a run */
+  /** Error messages for callers without access. @default messages about rollouts of a run */
   readonly refusals?: Refusals;
   /**
    * Enables `GET /ready`. Returns the reason why the server currently accepts no calls, or
@@ -29,10 +29,13 @@ export interface EndpointServerOptions {
    * @default `GET /ready` gives 404
    */
   readonly unready?: (() => string | undefined) | undefined;
-  /** Enables `POST /r/<rollout>/v1/rewards`, see `MountOptions.runs`. @default that path gives 404 */
+  /**
+   * Enables `POST /r/<rollout>/v1/rewards`; see `MountOptions.runs`.
+   * @default that path gives 404
+   */
   readonly score?: ScoreRun;
   /**
-   * Key with which `POST /v1/rewards` may score every run by its id. Requires `score`.
+   * Key whose holder may score any run by the run's id at `POST /v1/rewards`. Requires `score`.
    * @default that path gives 404
    */
   readonly rewardKey?: string | undefined;
@@ -46,12 +49,15 @@ export interface MountOptions {
   /** Key of the rollout. @default a random key */
   readonly apiKey?: string;
   /**
-   * Runs that the rollout's default key may score at `.../v1/rewards`, even after the rollout has
-   * ended.
+   * The runs that may be scored at `.../v1/rewards` with the rollout's default key, even after the
+   * rollout has ended.
    * @default no runs
    */
   readonly runs?: ScoredRuns | undefined;
-  /** True if the handler answers `GET /metrics` with the rollout's key. @default false: 401 */
+  /**
+   * True if the handler answers `GET /metrics` requests that carry the rollout's key.
+   * @default false: 401
+   */
   readonly ownMetrics?: boolean;
   /** Signal that unmounts the rollout when it aborts. */
   readonly signal?: AbortSignal;

@@ -6,17 +6,17 @@ import type { Metrics } from '@trinity-rft/core';
  * - `calls`, `choices`, `prompt_tokens`, `response_tokens`: finished calls and their sizes
  * - `reused_tokens`: prompt tokens taken from recorded turns instead of rendered again
  * - `spliced`: calls that continued recorded turns exactly; `fork/<reason>`: calls that could not,
- *   see `ForkReason`
+ * see `ForkReason`
  * - `reasoning_restored`: calls in whose history reasoning was restored; `arguments_replaced`: tool
- *   calls whose arguments were not JSON and were replaced by `{}`
+ * calls whose arguments were not JSON and were replaced by `{}`
  * - `tool_calls`, `malformed_tool_calls`: tool calls that were parsed, and those left in the text
  * - `response_truncated`: choices that a token limit ended; `prompt_too_long`: calls rejected
- *   because of the length of their prompt
+ * because of the length of their prompt
  * - `sampling_overridden`: client requests whose sampling settings were ignored
  * - `constrained`, `unconstrained`: client requests for a response format that was enforced, or
- *   only described to the model
- * - `replayed`: requests that got the answer of an equal request; `undelivered`: answers that no
- *   client received
+ * only described to the model
+ * - `replayed`: requests that got the answer to an equal request; `undelivered`: answers that no
+ * client received
  */
 type CounterName =
   | (typeof alwaysReported)[number]

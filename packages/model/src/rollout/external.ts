@@ -1,4 +1,4 @@
-/** Gets answers of an external model, which returns texts, and tokenizes these texts. */
+/** Gets answers from an external model as text, and tokenizes this text. */
 import { encodeConversation, type ChatFormat, type ParsedTurn } from '@trinity-rft/chat';
 import {
   ModelError,

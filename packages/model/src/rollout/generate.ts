@@ -76,17 +76,19 @@ export interface GenerateOptions {
   readonly encodeLongText?: EncodeText;
 }
 
-/** The part of an unfinished turn that is already certain. Later values only add to this part. */
+/** The part of an unfinished turn that can no longer change. Later values only add to this part. */
 export type TurnSoFar = Pick<ChatResponse, 'responseText' | 'reasoningText' | 'toolCalls'>;
 
 /** The part of a request that determines its prompt. */
 interface PromptRequest {
   /** Messages as the client sent them. */
   readonly messages: readonly unknown[];
-  /** Text or ids to continue unchanged, without messages, template and parsers. */
+  /**
+   * Text or token ids that the model continues as they are, without messages, template or parsers.
+   */
   readonly plain?: string | Int32Array;
   readonly tools?: readonly unknown[];
-  /** Further variables for the chat template. */
+  /** Additional variables for the chat template. */
   readonly templateArgs?: Readonly<Record<string, unknown>>;
 }
 

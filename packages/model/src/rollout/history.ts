@@ -3,7 +3,7 @@ import type { Fork } from '@trinity-rft/chat';
 import { WorkflowError, type ChatResponse, type Experience } from '@trinity-rft/core';
 import { assertAligned, emptyEid } from '@trinity-rft/core/internal';
 
-/** One sampled answer of a call in the history. It becomes one experience. */
+/** One sampled answer to a call in the history. It becomes one experience. */
 export interface RecordedChoice {
   readonly callIndex: number;
   readonly choice: number;
@@ -30,11 +30,11 @@ const maxForks = 8;
 export interface History {
   add(choices: readonly RecordedChoice[]): void;
   /**
-   * Reports that no client received the answer of this call. The call then becomes an experience
+   * Reports that no client received the answer to this call. The call then becomes an experience
    * only if a client receives the answer later.
    */
   markUndelivered(callIndex: number): void;
-  /** Reports that a client has received the answer of this call. */
+  /** Reports that a client has received the answer to this call. */
   markDelivered(callIndex: number): void;
   /** Returns the first few conversations that deviated from their recorded tokens. */
   forks(): readonly RecordedFork[];
@@ -48,7 +48,8 @@ export interface History {
 /**
  * Creates a history. In extracted experiences, `eid.step` numbers the calls that became
  * experiences, without gaps. The numbers continue after a clear, so that ids remain unique within
- * the rollout. They differ from `callIndex`, which also counts failed and undelivered calls.
+ * the rollout. These numbers differ from `callIndex`, which also counts failed and undelivered
+ * calls.
  */
 export function createHistory(enabled: boolean): History {
   let recorded: RecordedChoice[] = [];

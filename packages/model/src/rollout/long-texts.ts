@@ -123,7 +123,10 @@ function longestToken({ tokenizer }: ChatFormat): number {
   return length;
 }
 
-/** Returns false if a text without tokens becomes the unknown token, regardless of its length. */
+/**
+ * Returns false if a text that the vocabulary does not cover becomes one unknown token, regardless
+ * of its length.
+ */
 function hasTokenForAnyText({ model, decoder }: Readonly<Record<string, unknown>>): boolean {
   const { unk_token: unknown, byte_fallback: bytes } = (model ?? {}) as Readonly<
     Record<string, unknown>

@@ -2,7 +2,7 @@
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { ToolDefinition } from '@trinity-rft/core';
 
-/** JSON texts of `parameters` that were received with a request. */
+/** JSON text of each `parameters` object that a request contained. */
 const sources = new WeakMap<object, string>();
 
 /** Stores the JSON text of `parameters`, which {@link normalizeTools} adds to the definition. */
@@ -14,7 +14,7 @@ type Definition = Readonly<Record<string, unknown>>;
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
-/** Fields of a tool definition that are kept. */
+/** Fields of a tool definition that are kept, each with a check of its value. */
 const fields: Readonly<
   Record<string, { readonly ok: (value: unknown) => boolean; readonly expected: string }>
 > = {
@@ -35,7 +35,7 @@ const fields: Readonly<
 /**
  * Keeps name, description and parameters in the client's order, because templates print them in
  * this order. Drops other fields, such as `strict`. Returns undefined for an empty list.
- * @throws ModelError 400 naming the tool, for hosted tools
+ * @throws ModelError 400 naming the tool, for hosted tools and invalid definitions
  */
 export function normalizeTools(
   tools: readonly unknown[] | undefined,
@@ -70,7 +70,8 @@ const sourceOf = (parameters: unknown): string | undefined =>
   typeof parameters === 'object' && parameters !== null ? sources.get(parameters) : undefined;
 
 /**
- * Returns the definition without other fields. If there are none, returns the client's own object.
+ * Returns the definition with the kept fields only. If all fields are kept, returns the client's
+ * own object.
  */
 function keptFields(definition: Definition): unknown {
   const isKept = (key: string): boolean => Object.hasOwn(fields, key) && !isAbsent(definition[key]);

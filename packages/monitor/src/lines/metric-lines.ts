@@ -4,12 +4,15 @@ import { readFile } from 'node:fs/promises';
 import { describeError, type MetricRecord } from '@trinity-rft/core';
 import { MonitorError } from './monitor-error.js';
 
-/** One line of `metrics.jsonl`. Null stands for a value that was not finite. */
+/** One line of `metrics.jsonl`. Null replaces a value that was not finite. */
 export interface MetricLine {
   readonly role: MetricRecord['role'];
   readonly step: number;
   readonly metrics: Readonly<Record<string, number | null>>;
-  /** Durations and rates, which differ between equal training runs. @default no durations */
+  /**
+   * Durations and rates, which differ between two training runs with the same seed. @default no
+   * durations
+   */
   readonly timing?: Readonly<Record<string, number | null>>;
 }
 

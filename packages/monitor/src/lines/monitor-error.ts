@@ -1,4 +1,3 @@
-/** The error of this package. */
 import { TrinityError } from '@trinity-rft/core';
 
 /** Thrown if a metrics or log file could not be opened or written, or a sink failed. */

@@ -14,7 +14,7 @@ export interface Cursor {
   /** Number of records sent. */
   readonly sent: number;
   /**
-   * Numbers of records sent by role. A resumed training run repeats its last steps identically, so
+   * Number of records sent, by role. A resumed training run repeats its last steps identically, so
    * the service already has their records.
    */
   readonly roles: Readonly<Partial<Record<MetricRole, number>>>;

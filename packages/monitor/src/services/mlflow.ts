@@ -13,7 +13,7 @@ export interface MlflowOptions {
   readonly uri?: string | undefined;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
-  /** Token, instead of user and password. */
+  /** Access token, which replaces user name and password. */
   readonly token?: string | undefined;
   /** Name of the experiment. */
   readonly project: string;
@@ -170,8 +170,8 @@ const tableName = 'rollout_examples.json';
 const tableJson = ({ columns, rows }: PreviewTable): object => ({ columns, data: rows });
 
 /**
- * Returns the path of artifacts on the server, or undefined if they are in a storage that the
- * server gives no access to.
+ * Returns the path of artifacts on the server, or undefined if the artifacts are in a storage to
+ * which the server gives no access.
  */
 function proxyPath(uri: string): string | undefined {
   const match = /^mlflow-artifacts:(?:\/\/[^/]*)?\/(.*)$/.exec(uri);

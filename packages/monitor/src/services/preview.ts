@@ -10,8 +10,8 @@ const mostCharacters = 4000;
 const mostBytes = 32 * 2 ** 20;
 
 /**
- * Creates a function that reads the table. It returns undefined if there are no rollouts, or no new
- * ones since the last call.
+ * Creates a function that reads the table. The function returns undefined if there are no rollouts,
+ * or no new rollouts since the last call.
  */
 export function previewReader(file: string): () => PreviewTable | undefined {
   let seen = 0;

@@ -6,8 +6,8 @@ import type { MetricLine } from '../lines/metric-lines.js';
 
 export interface RecordReader {
   /**
-   * Returns the next records, from about `pieceBytes` of the file. Returns none at the end of the
-   * file.
+   * Returns the next records, from about `pieceBytes` of the file. Returns an empty list at the end
+   * of the file.
    */
   read(): readonly MetricRecord[];
 }

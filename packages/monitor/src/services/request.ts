@@ -8,7 +8,7 @@ export interface ServiceRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Body, which is sent as JSON unless it is a string. */
   readonly body?: unknown;
-  /** Further statuses that count as success. */
+  /** Statuses other than 2xx that are considered a success. */
   readonly accept?: readonly number[];
   readonly signal: AbortSignal;
 }
@@ -35,7 +35,7 @@ export async function request(url: string, options: ServiceRequest): Promise<Ser
       method,
       headers: { 'content-type': 'application/json', ...headers },
       body: body === undefined || typeof body === 'string' ? (body ?? null) : JSON.stringify(body),
-      // A redirect would carry the key to another host.
+      // A redirect would send the key to another host.
       redirect: 'error',
       signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]),
     });

@@ -45,7 +45,7 @@ export interface Sender {
   open(stop?: AbortSignal): Promise<void>;
   /** Notifies the sender of new records. */
   wake(): void;
-  /** Sends remaining records, as far as time allows, and reports those that could not be sent. */
+  /** Sends remaining records, as far as time allows, and logs the number of unsent records. */
   close(outcome: RunOutcome): Promise<void>;
 }
 
@@ -75,7 +75,8 @@ export function createSender(options: SenderOptions): Sender {
   let working: Promise<void> | undefined;
   let isWoken = false;
   let cancelTimer: (() => void) | undefined;
-  // Number of records of each role that were read. The service already has those up to the cursor.
+  // Number of records of each role that were read. The service already has the records up to the
+  // cursor.
   const read: Partial<Record<MetricRole, number>> = {};
 
   const openRun = async (signal: AbortSignal): Promise<void> => {

@@ -184,8 +184,8 @@ const runs: Readonly<
 const newId = (): string => randomBytes(10).toString('hex');
 
 /**
- * Returns the key.
- * @throws ServiceError when it is missing
+ * Checks that the key is set, and registers it as a secret.
+ * @throws ServiceError when the key is missing
  */
 function keyOf(service: ServiceName, key: string | undefined): string {
   if (key === undefined || key === '')

@@ -37,7 +37,10 @@ export type RunOutcome = 'finished' | 'interrupted' | 'failed';
 
 /** One run of one service. Calls that fail reject with {@link ServiceError}. */
 export interface TrackedRun {
-  /** Continues the run with this id, or begins a new one if it does not exist (any more). */
+  /**
+   * Continues the run with this id. Begins a new run if `id` is undefined, or if the run does not
+   * exist any more.
+   */
   open(
     id: string | undefined,
     signal: AbortSignal,
@@ -46,7 +49,7 @@ export interface TrackedRun {
   send(batch: RecordBatch, run: RemoteRun, signal: AbortSignal): Promise<void>;
   /** Shows a table. Undefined if the service has no tables. */
   readonly showTable?: (table: PreviewTable, run: RemoteRun, signal: AbortSignal) => Promise<void>;
-  /** Signals that the run continues. Undefined if the service does not need it. */
+  /** Sends a heartbeat of the run. Undefined if the service needs no heartbeats. */
   readonly beat?: (run: RemoteRun, signal: AbortSignal) => Promise<void>;
   end(outcome: RunOutcome, run: RemoteRun, signal: AbortSignal): Promise<void>;
 }

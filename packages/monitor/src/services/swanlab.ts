@@ -32,7 +32,7 @@ const mostScalars = 1000;
  * heartbeats.
  */
 const beatMs = 600_000;
-/** Flag that a heartbeat requires. The service's client sends the same one. */
+/** Flag that a heartbeat requires. The service's client sends the same flag. */
 const beatFlag = '123456';
 
 export function swanlabRun(options: SwanlabOptions): TrackedRun {
@@ -156,7 +156,7 @@ const scalarsOf = ({ metrics, step, time }: ServiceRecord) =>
 const sectionOf = (key: string): { readonly sectionName?: string } =>
   key.includes('/') ? { sectionName: key.slice(0, key.indexOf('/')) } : {};
 
-/** Returns the entries with their index in the list. */
+/** Converts a configuration to SwanLab's format, which numbers the entries. */
 const configOf = (config: Readonly<Record<string, unknown>>): object =>
   Object.fromEntries(
     Object.entries(config).map(([key, value], sort) => [key, { value, desc: '', sort }]),

@@ -1,7 +1,7 @@
 /**
  * A training run in Weights & Biases, through the API that the open-source client of Weights &
- * Biases uses. That is GraphQL for the run, and `file_stream` for its history. Each line has a
- * fixed position, so that sending it twice stores it once.
+ * Biases uses. The API consists of GraphQL for the run, and `file_stream` for its history. Each
+ * line has a fixed position, so that a line that is sent twice is stored once.
  */
 import { createHash } from 'node:crypto';
 import type { MetricRecord } from '@trinity-rft/core';
@@ -191,7 +191,7 @@ function tableFile({ columns, rows }: PreviewTable) {
   return { path, text, sha256, size: Buffer.byteLength(text) };
 }
 
-/** Returns the headers in a list of `Name:value` strings. */
+/** Converts a list of `Name:value` strings to headers. */
 function headersOf(list: unknown): Record<string, string> {
   const lines = Array.isArray(list) ? list.filter((line) => typeof line === 'string') : [];
   return Object.fromEntries(

@@ -5,7 +5,7 @@
 import { metrics, type Gauge } from '@opentelemetry/api';
 import type { MetricSink } from '@trinity-rft/core';
 
-/** Creates the sink. Without an SDK in the operating-system process, it does nothing. */
+/** Creates the sink. Without an SDK in the operating-system process, the sink does nothing. */
 export function telemetrySink(): MetricSink {
   const meter = metrics.getMeter('trinity-rft');
   const gauges = new Map<string, Gauge>();

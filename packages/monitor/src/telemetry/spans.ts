@@ -67,7 +67,7 @@ export const errorType = (error: unknown): string =>
       ? error.name
       : '_OTHER';
 
-/** The context to which new spans belong. */
+/** The parent context of new spans. */
 export type TraceContext = Context;
 
 export const activeContext = (): TraceContext => context.active();

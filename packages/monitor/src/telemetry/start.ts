@@ -15,7 +15,7 @@ export interface Telemetry {
 /** Maximum time for sending remaining data, in ms. */
 const closeMs = 5000;
 
-/** Returns true if the standard variables enable spans or metrics. */
+/** Returns true if OpenTelemetry's standard variables enable spans or metrics. */
 export function wantsTelemetry(env: Environment): boolean {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return false;
   const isSet = (name: string): boolean => (env[name] ?? '') !== '';
@@ -30,7 +30,7 @@ export function wantsTelemetry(env: Environment): boolean {
 
 /**
  * Starts the SDK if the environment enables it. A program that starts its own SDK must leave the
- * variables unset, otherwise the SDK warns that there are two.
+ * variables unset, otherwise OpenTelemetry warns that there are two SDKs.
  * @throws ConfigError when the package of the SDK is missing
  */
 export async function startTelemetry(
@@ -46,7 +46,7 @@ export async function startTelemetry(
     { error: warn, warn, info: quiet, debug: quiet, verbose: quiet },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
-  // Metrics go where spans go, unless the environment says otherwise.
+  // Metrics use the exporter of the spans, unless the environment sets another one.
   process.env['OTEL_METRICS_EXPORTER'] ??= env['OTEL_TRACES_EXPORTER'] ?? 'otlp';
   const sdk = new Sdk({ serviceName: serviceName(env), logRecordProcessors: [] });
   sdk.start();

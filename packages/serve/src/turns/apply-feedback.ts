@@ -1,4 +1,3 @@
-/** Applies feedback to all of its calls or to none. */
 import { ModelError } from '@trinity-rft/core';
 import type { prepareStatements } from './schema.js';
 import type { Feedback, FeedbackResult } from './turn-store.js';
@@ -7,7 +6,7 @@ type Statements = ReturnType<typeof prepareStatements>;
 type Row = NonNullable<ReturnType<Statements['ofMessage']['get']>>;
 
 /**
- * Applies feedback. Must run in a transaction of the caller.
+ * Applies feedback to all of its calls or to none. Must run in a transaction of the caller.
  * @throws ModelError 404 naming unknown ids, 409 naming ids with different feedback
  */
 export function applyFeedback(sql: Statements, feedback: Feedback): FeedbackResult {
@@ -35,7 +34,7 @@ export function applyFeedback(sql: Statements, feedback: Feedback): FeedbackResu
   };
 }
 
-/** The choices that `name` refers to; empty if there is no such call. */
+/** Returns the choices that `name` refers to; an empty list if the call is unknown. */
 function find(sql: Statements, name: string): readonly Row[] {
   const whole = sql.ofMessage.all(name);
   if (whole.length > 0) return whole;

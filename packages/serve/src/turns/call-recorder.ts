@@ -10,7 +10,7 @@ import type { ServedCall } from './turn-store.js';
 
 export interface CallRecorder {
   /**
-   * Records a call. Once it returns, the call survives the end of the process.
+   * Records a call. Once `record` returns, the call survives the end of the process.
    * @throws BufferError if the call cannot be written, or the thread has ended
    */
   record(call: ServedCall): void;

@@ -51,7 +51,7 @@ export interface FramesRead {
 }
 
 /**
- * Reads all complete frames. After a damaged frame, reading continues with the next complete one.
+ * Reads all complete frames. After a damaged frame, reading continues with the next complete frame.
  */
 export function readFrames(bytes: Buffer): FramesRead {
   const frames: Frame[] = [];
@@ -65,7 +65,10 @@ export function readFrames(bytes: Buffer): FramesRead {
   return { frames, unreadable };
 }
 
-/** The frame at this position without its size and checksum; undefined if there is none. */
+/**
+ * Returns the frame at position `at` without its size and checksum; undefined if no complete frame
+ * begins there.
+ */
 function restAt(bytes: Buffer, at: number): Buffer | undefined {
   if (at + prefixSize > bytes.length) return undefined;
   const end = at + 8 + bytes.readUInt32LE(at);

@@ -1,6 +1,6 @@
 /**
- * Calls that are not yet in the database, in two files next to it. A call in these files survives
- * the end of the process.
+ * Stores calls that are not yet in the database in two files next to it. A call in these files
+ * survives the end of the process.
  */
 import {
   closeSync,
@@ -19,15 +19,15 @@ import { readFrames, toFrame, type Frame, type FramesRead } from './journal-fram
 import type { EncodedCall } from './sqlite.js';
 
 export interface Journal {
-  /** Calls of an earlier process, oldest first; some of them may already be in the database. */
+  /** The calls of an earlier process, oldest first; some of them may already be in the database. */
   readonly left: readonly EncodedCall[];
   /** Damage found in the files; undefined if all of their content could be read. */
   readonly damage: Damage | undefined;
-  /** Empties the files. All their calls must be in the database. */
+  /** Empties the files. All calls in the files must already be in the database. */
   clear(): void;
   /**
-   * Appends a call. Once it returns, the call survives SIGKILL. Takes a few microseconds, because
-   * it does not wait for the disk.
+   * Appends a call. Once `append` returns, the call survives SIGKILL. Takes a few microseconds,
+   * because `append` does not wait for the disk.
    * @throws BufferError; in this case nothing was written
    */
   append(call: EncodedCall): void;
@@ -76,8 +76,8 @@ export function openJournal(databasePath: string): Journal {
   let [current, other] = [first, second];
   let next = 0;
   /**
-   * Marks calls of a segment as stored. Returns how many of the `count` calls are in the other
-   * segment.
+   * Marks up to `count` calls of a segment as stored. Returns the number of remaining calls, which
+   * are in the other segment.
    */
   const markStored = (segment: Segment, count: number): number => {
     const here = Math.min(count, segment.pending);

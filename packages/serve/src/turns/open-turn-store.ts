@@ -8,13 +8,15 @@ import { TurnThread, type TurnMethods } from './thread.js';
 import type { TurnStore } from './turn-store.js';
 
 export interface OpenTurnStoreOptions extends TurnStoreOptions {
-  /** Called if calls of an earlier process were lost. @default no callback */
+  /**
+   * Called with a message if calls of an earlier process may have been lost. @default no callback
+   */
   readonly warn?: (message: string) => void;
 }
 
 /**
- * Opens the store, and creates it if it does not exist. The file is locked until the process ends.
- * An open store without pending calls does not keep the process alive.
+ * Opens the store, and creates it if it does not exist. The file is locked until the store is
+ * closed or the process ends. An open store without pending calls does not keep the process alive.
  * @throws BufferError when another store has the file open, the file is damaged or belongs to
  * another program, or the thread does not start
  */

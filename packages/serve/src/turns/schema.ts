@@ -9,8 +9,8 @@ const schemaVersion = 2;
 const applicationId = 0x54525356;
 
 /**
- * Statements that create the tables. A call is open without a reward, ready with one, and committed
- * once its bytes are deleted.
+ * Statements that create the tables. A call is open while it has no reward, ready once it has a
+ * reward, and committed once its bytes are deleted.
  */
 const createSchema = `
   BEGIN IMMEDIATE;
@@ -36,7 +36,7 @@ const createSchema = `
 `;
 
 /**
- * Creates or upgrades the tables; version 2 has checksums.
+ * Creates the tables, or upgrades them to version 2, which adds checksums.
  * @throws BufferError when the file belongs to another program or a newer version
  */
 export function prepareSchema(database: DatabaseSync, path: string): CheckedTables {

@@ -1,6 +1,6 @@
 /**
- * Served calls in one SQLite file. Writing waits for the disk, so this module runs in a separate
- * thread.
+ * Stores served calls in one SQLite file. Writing waits for the disk, so this module runs in a
+ * separate thread.
  */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -22,7 +22,7 @@ export interface TurnStoreOptions {
   /** Path of the database file, which is created with its folder if it does not exist. */
   readonly path: string;
   /**
-   * Maximum number of choices without a reward to keep; older ones are deleted.
+   * Maximum number of choices without a reward to keep; older choices are deleted.
    * @default 100_000
    */
   readonly maxOpen?: number;
@@ -151,8 +151,8 @@ function open(path: string): Opened {
   try {
     mkdirSync(dirname(path), { recursive: true });
     database = openSqlite(path);
-    // EXCLUSIVE: locked from the first read to the end of the process. FULL: a commit also survives
-    // a power failure.
+    // EXCLUSIVE: locked from the first read until the database is closed. FULL: a commit also
+    // survives a power failure.
     database.exec(
       `PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${checkpointPages}`,
     );

@@ -18,8 +18,8 @@ export interface TurnMethods extends Omit<TurnDatabase, 'starts'> {
 /**
  * Calls the methods of a turn database in a thread. Calls during one turn of the event loop are
  * sent together at the end of the turn: their results could not be received earlier, and each
- * message takes time from serving. The thread keeps the process alive while it opens, while a call
- * is pending and while it closes.
+ * message takes time from serving requests. The thread keeps the process alive while it opens,
+ * while a call is pending and while it closes.
  */
 export class TurnThread {
   readonly #path: string;

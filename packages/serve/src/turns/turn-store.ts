@@ -13,7 +13,7 @@ export interface ServedCall {
 
 /** One request to `/feedback`. */
 export interface Feedback {
-  /** A finite number. */
+  /** A finite number from -1e9 to 1e9. */
   readonly reward: number;
   /**
    * `ID` for all choices of a call, `ID:CHOICE` for one of them, counted from 0. At least one id.
@@ -94,10 +94,10 @@ export interface TurnStore {
    * Turns all ready calls that are not in a batch into batch `step`; undefined if there are none.
    */
   startBatch(step: number): Promise<Batch | undefined>;
-  /** The batch that was started but not finished. */
+  /** Returns the batch that was started but not finished; undefined if there is none. */
   unfinishedBatch(): Promise<Batch | undefined>;
   /**
-   * Records that the batch is in the experience store. Afterwards only ids and rewards of its calls
+   * Marks the batch as stored in the experience store. Afterwards only ids and rewards of its calls
    * are kept.
    */
   finishBatch(step: number): Promise<void>;

@@ -17,10 +17,7 @@ export interface ExploreFacts {
   readonly inUse: Weights;
   /** The newest published weights. */
   readonly published: Weights;
-  /**
-   * Last synchronization point that the explorer has passed, where it took new weights or there
-   * were none.
-   */
+  /** Last synchronization point that the explorer has passed, with or without new weights. */
   readonly lastSyncPoint: number;
   /**
    * True if the trainer has been between two train steps since the explorer asked for weights, or

@@ -2,7 +2,7 @@
 import type { DrivenRules } from './explore.js';
 import { neededFor, type Weights } from './settings.js';
 
-/** Facts about the training between two train steps. */
+/** State of the training run between two train steps. */
 export interface TrainFacts {
   /** Number of train steps done. */
   readonly trainStep: number;
@@ -13,8 +13,8 @@ export interface TrainFacts {
   /** The last explore step that has begun; 0 if none has. */
   readonly begunUpTo: number;
   /**
-   * Version of the weights that a waiting explorer uses and wants to replace by newer ones. With
-   * several explorers, their lowest version.
+   * Version of the weights that a waiting explorer uses and wants to replace with newer ones. With
+   * several waiting explorers, the lowest of their versions.
    * @default no explorer waits
    */
   readonly asksForNewerThan?: number;
@@ -23,9 +23,12 @@ export interface TrainFacts {
 export interface ProgressFacts {
   /** The last explore step whose experiences are stored. */
   readonly storedUpTo: number;
-  /** The oldest explore step with experiences that are not consumed. @default all are consumed */
+  /**
+   * The oldest explore step with experiences that are not consumed.
+   * @default all experiences are consumed
+   */
   readonly oldestUnusedStep?: number;
-  /** True if the trainer waits, because the remaining experiences do not make a train step. */
+  /** True if the trainer waits because the remaining experiences are too few for a train step. */
   readonly starved?: boolean;
 }
 
@@ -40,8 +43,8 @@ export const consumedUpTo = ({
 }: ProgressFacts): number => (starved ? storedUpTo : Math.min(storedUpTo, oldestUnusedStep - 1));
 
 /**
- * Returns the weights to publish now; undefined if there are none. A version may be published again
- * if more explore steps have been consumed since its last publication without a train step.
+ * Returns the weights to publish now; undefined if there are none. The same version is published
+ * again if explore steps consumed since its last publication let the next explore step begin.
  */
 export function publication(rules: DrivenRules, facts: TrainFacts): Weights | undefined {
   const { trainStep: version, consumedUpTo } = facts;

@@ -1,13 +1,12 @@
-/** The contract of integrations of agent frameworks, as a test suite. */
 import { describe } from 'vitest';
 import { conversationCases } from './conversation-cases.js';
 import type { AgentContract } from './fixture.js';
 import { rolloutCases } from './rollout-cases.js';
 
 /**
- * Tests an integration. Call it at the top level of a test file, once per API of the framework:
- * `describeAgentAdapter('AI SDK', { open, createAgent, ... })`. Conversations are scripted, so no
- * weights are needed. Both complete answers and streams are tested.
+ * Tests an integration of an agent framework. Call it at the top level of a test file, once per API
+ * of the framework: `describeAgentAdapter('AI SDK', { open, createAgent, ... })`. Conversations are
+ * scripted, so no weights are needed. Both complete answers and streams are tested.
  */
 export function describeAgentAdapter<Endpoint>(
   name: string,

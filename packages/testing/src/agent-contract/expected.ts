@@ -5,9 +5,9 @@ import { EngineError } from '@trinity-rft/core';
 export interface Expected {
   /** Expected settlement of the agent's promise. */
   readonly ends: 'answer' | 'error';
-  /** The agent's text, if it answers. */
+  /** Text of the agent's answer, if there is one. */
   readonly text?: string;
-  /** Inputs of the tool, in order. */
+  /** Inputs of the tool calls, in order. */
   readonly executed: readonly unknown[];
   /** Number of recorded calls of the model. */
   readonly recorded: number;
@@ -15,9 +15,9 @@ export interface Expected {
   readonly forks: Readonly<Record<string, number>>;
 }
 
-/** A known difference of a framework, which is asserted too. */
+/** Known deviation of a framework from the expected results, which the tests assert as well. */
 export interface Deviation {
-  /** Name in `conversations`. */
+  /** Name of the conversation, which is a key of {@link conversations}. */
   readonly conversation: ConversationName;
   /** Mode in which the framework deviates. @default both modes */
   readonly mode?: AgentMode;
@@ -27,7 +27,7 @@ export interface Deviation {
 }
 
 interface Conversation {
-  /** The output of the model, turn by turn; the sampler throws errors. */
+  /** Outputs of the model, one per turn. The sampler throws a reply that is an Error. */
   readonly replies: readonly (string | Error)[];
   readonly expected: Partial<Expected>;
 }
@@ -42,8 +42,8 @@ const oslo = call('{"city": "Oslo"}');
 const bothCities = [{ city: 'Oslo' }, { city: 'Rome' }];
 
 /**
- * Scripts by name. By default, the last reply is the answer, every reply is recorded, and nothing
- * forks.
+ * Scripts by name. Expected by default: the last reply is the answer, every reply is recorded, and
+ * no call forks.
  */
 export const conversations = {
   'one turn': { replies: ['Mild.'], expected: {} },
@@ -101,7 +101,10 @@ export const conversations = {
 
 export type ConversationName = keyof typeof conversations;
 
-/** The expectation for a framework, including its deviations. */
+/**
+ * Returns the expected result of a conversation, changed by the framework's deviations, and the
+ * reasons of those deviations.
+ */
 export function expectationOf(
   name: ConversationName,
   mode: AgentMode,

@@ -34,7 +34,7 @@ export interface AgentRollout<Endpoint> {
   readonly endpoint: Endpoint;
   /** Every recorded call so far, in order. */
   readonly records: () => readonly Experience[];
-  /** Metrics of the rollout model: `model/spliced`, `model/fork/<reason>` ... */
+  /** Metrics of the rollout model, such as `model/spliced` and `model/fork/<reason>`. */
   readonly metrics: () => Metrics;
   readonly close: () => Promise<void>;
 }
@@ -53,8 +53,8 @@ export interface AgentContract<Endpoint> {
   readonly encode: (text: string) => Int32Array;
   readonly decode: (ids: Int32Array) => string;
   /**
-   * Creates an agent object that many rollouts use. The agent has these tools, and may take at
-   * least eight turns.
+   * Creates an agent object that many rollouts use. The agent must have these tools, and its turn
+   * limit must be at least eight.
    */
   readonly createAgent: (tools: readonly AgentTool[]) => AgentUnderTest<Endpoint>;
   /** Modes in which the agent is tested. @default ['whole', 'streamed'] */

@@ -12,11 +12,11 @@ export interface PlayOptions<Endpoint> {
   readonly replies: readonly (string | Error)[];
   readonly mode: AgentMode;
   readonly run?: Partial<Pick<AgentRun<Endpoint>, 'question' | 'settings'>>;
-  /** An agent that several plays share. @default a new agent */
+  /** Agent that several rollouts share. @default a new agent */
   readonly agent?: AgentUnderTest<Endpoint>;
   /** Wraps the scripted sampler. @default the sampler itself */
   readonly wrap?: (sampler: Sampler) => Sampler;
-  /** The signal of the rollout. */
+  /** Signal that aborts the rollout. */
   readonly signal?: AbortSignal;
 }
 
@@ -27,7 +27,7 @@ export interface Sampled {
 }
 
 export interface Played {
-  /** The answer of the agent, or its error. */
+  /** The answer from the agent, or the agent's error. */
   readonly outcome: { readonly text: string } | { readonly error: unknown };
   readonly executed: readonly unknown[];
   readonly sampled: readonly Sampled[];
@@ -57,8 +57,7 @@ export async function play<Endpoint>(
   const script = replies.map((reply): ScriptedReply =>
     typeof reply === 'string' ? contract.encode(`${reply}<|im_end|>`) : reply,
   );
-  // Frameworks put stack traces into prompts. The length of a stack trace depends on the paths of
-  // the packages.
+  // The limit is high, because frameworks put stack traces into prompts.
   const scripted = scriptedSampler({ script, maxModelLen: 100_000 });
   const sampled: Sampled[] = [];
   const sampler = wrap(observed(scripted, sampled));

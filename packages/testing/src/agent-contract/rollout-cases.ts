@@ -8,8 +8,8 @@ import type { AgentMode } from './expected.js';
 import { play, weatherTool } from './play.js';
 
 /**
- * Time limit in ms. A slow machine notices an abort within this time, and no retry loop ends within
- * this time.
+ * Time limit in ms: long enough for a slow machine to notice an abort, too short for a retry loop
+ * to end.
  */
 const promptlyMs = 10_000;
 

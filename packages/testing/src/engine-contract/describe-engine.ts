@@ -1,4 +1,3 @@
-/** The contract of engines, as a test suite. */
 import { describe } from 'vitest';
 import { engineFixture, type EngineContract } from './fixture.js';
 import { forwardCases } from './forward-cases.js';
@@ -8,8 +7,8 @@ import { scoreCases } from './score-cases.js';
 import { weightsCases } from './weights-cases.js';
 
 /**
- * Tests an engine. Call it at the top level of a test file: `describeEngine('onnx', { open,
- * vocabSize: 64 })`.
+ * Tests an engine against the contract of engines. Call it at the top level of a test file:
+ * `describeEngine('onnx', { open, vocabSize: 64 })`.
  */
 export function describeEngine(name: string, contract: EngineContract): void {
   const fixture = engineFixture(contract);

@@ -26,10 +26,11 @@ export interface EngineContract {
   readonly tolerance?: number;
   /** Learning rate at which a few AdamW updates improve the loss. @default 0.003 */
   readonly learningRate?: number;
-  /** Temperatures at which the sampler can score a text; `one` means only 1. @default "any" */
+  /** Temperatures at which `sampler.score` works; `one` means only temperature 1. @default "any" */
   readonly scoresAt?: 'any' | 'one';
   /**
-   * Weights with which sequences in progress continue after `adopt`: their own or the new ones.
+   * Weights with which sequences in progress continue after `adopt`: the weights they started with
+   * or the new ones.
    * @default "kept"
    */
   readonly inFlight?: 'kept' | 'replaced';
@@ -86,7 +87,10 @@ export function engineFixture(contract: EngineContract): EngineFixture {
 export const responseTokens = (rows: readonly TokenRow[]): number =>
   rows.reduce((sum, { tokens, promptLength }) => sum + tokens.length - promptLength, 0);
 
-/** One update that lowers the mean negative log-probability: a gradient of -1/N everywhere. */
+/**
+ * Runs one update that lowers the mean negative log-probability. The gradient of each of the N
+ * log-probabilities is -1/N.
+ */
 export async function trainOnce(
   engine: Engine,
   batch: TokenBatch,

@@ -16,7 +16,7 @@ export function learningCases({ onePass, ...fixture }: EngineFixture): void {
   const uniform = (rows: TokenBatch, value: number): Float32Array =>
     new Float32Array(responseTokens(rows.rows)).fill(value);
 
-  /** One update from gradients that differ between tokens, added in one call or several. */
+  /** Runs one update with the sum of `gradients`, each added by its own `backward` call. */
   const stepWith = async (
     engine: Engine,
     rows: TokenBatch,
@@ -29,7 +29,9 @@ export function learningCases({ onePass, ...fixture }: EngineFixture): void {
   };
   const uneven = (): Float32Array => uniform(batch(), 0).map((_, i) => ((i % 5) - 2.5) / 16);
 
-  /** An update with PPO's loss, in which every fourth token has `other` times its gradient. */
+  /**
+   * Runs one update with PPO's loss, and multiplies the gradient of every fourth token by `other`.
+   */
   const stepKnown = async (
     { trainer }: Engine,
     passes: 'one pass' | 'two passes',

@@ -1,4 +1,3 @@
-/** The contract of experience stores, as a test suite. */
 import { describe } from 'vitest';
 import { durabilityCases } from './durability-cases.js';
 import type { CreateExperienceStore } from './fixture.js';
@@ -11,7 +10,9 @@ interface ExperienceStoreContract {
   readonly durable?: boolean;
 }
 
-/** Tests a store driver. Call it at the top level of a test file, once per driver. */
+/**
+ * Tests a driver of experience stores. Call it at the top level of a test file, once per driver.
+ */
 export function describeExperienceStore(
   name: string,
   create: CreateExperienceStore,

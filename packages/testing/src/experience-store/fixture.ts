@@ -20,14 +20,14 @@ export type CreateExperienceStore = (
   options: ExperienceStoreOptions,
 ) => ExperienceStore | Promise<ExperienceStore>;
 
-/** A folder that is removed after the test. */
+/** Creates a folder that is removed after the test. */
 export function testFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'trinity-store-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** A store that is closed after the test. */
+/** Opens a store that is closed after the test. */
 export async function openStore(
   create: CreateExperienceStore,
   options: ExperienceStoreOptions = {},
@@ -38,7 +38,7 @@ export async function openStore(
   return store;
 }
 
-/** Experience number `n`, with its own task and tokens, sampled by `policyVersion`. */
+/** Creates experience number `n`, with its own task and tokens, sampled by `policyVersion`. */
 export function numbered(n: number, policyVersion = 0): Experience {
   return createExperience({
     eid: { batch: 1, task: n, run: 0, step: 0, suffix: 'a' },
@@ -53,17 +53,17 @@ export function numbered(n: number, policyVersion = 0): Experience {
   });
 }
 
-/** Experiences `from` to `to - 1`. */
+/** Creates the experiences with the numbers `from` to `to - 1`. */
 export function range(from: number, to: number, policyVersion = 0): Experience[] {
   return Array.from({ length: to - from }, (_, i) => numbered(from + i, policyVersion));
 }
 
-/** Numbers of the leased experiences; `undefined` if there is no lease. */
+/** Returns the numbers of the leased experiences; `undefined` if there is no lease. */
 export function numbersOf(lease: Lease | undefined): readonly unknown[] | undefined {
   return lease?.experiences.map((experience) => experience.info['n']);
 }
 
-/** Takes experiences without waiting, and fails the test if they are not there. */
+/** Takes experiences that must be available. Rejects if the store has ended, or after 2 s. */
 export async function takeNow(
   store: ExperienceStore,
   count: number,
@@ -78,7 +78,7 @@ export async function takeNow(
   return lease;
 }
 
-/** True if the promise is still pending after all continuations that can run. */
+/** Returns true if the promise is still pending after one turn of the event loop. */
 export async function isPending(promise: Promise<unknown>): Promise<boolean> {
   const pending = Symbol('pending');
   const turn = new Promise((resolve) => setImmediate(() => resolve(pending)));

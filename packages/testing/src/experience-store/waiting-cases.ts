@@ -51,7 +51,8 @@ export function waitingCases(create: CreateExperienceStore): void {
     const taking = store.take(2, { minPolicyVersion: 3 }, controller.signal);
     await store.put([numbered(0, 1), numbered(1, 3)]);
     expect(await isPending(taking)).toBe(true);
-    // Only the newer experience counts as waiting: the pending `take` has set the older one aside.
+    // Only the newer experience is considered waiting: the pending `take` has set the older one
+    // aside.
     expect(await store.counts()).toEqual({ total: 2, waiting: 1, leased: 0, trained: 0 });
     controller.abort();
     await expect(taking).rejects.toThrow(CancelledError);

@@ -48,7 +48,10 @@ export function adamStep(
   return { step: state.step, gradNorm, skipped: false };
 }
 
-/** Norms of chunks, because hypot takes few arguments and sums of squares may overflow. */
+/**
+ * Returns the norms of chunks: `Math.hypot` takes few arguments, and a plain sum of squares may
+ * overflow.
+ */
 function chunkNorms(values: Float64Array): number[] {
   const norms: number[] = [];
   for (let start = 0; start < values.length; start += 1024)

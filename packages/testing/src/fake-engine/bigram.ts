@@ -1,4 +1,4 @@
-/** The model of the fake engine: a table of logits, one row of V per previous token. */
+/** The model of the fake engine: a table of logits, one row of V logits per previous token. */
 import { createRandom, EngineError } from '@trinity-rft/core';
 
 export interface Bigram {
@@ -8,7 +8,7 @@ export interface Bigram {
   readonly weights: Float64Array;
 }
 
-/** Normally distributed initial logits; `scale` is their standard deviation. */
+/** Creates a model with normally distributed logits, whose standard deviation is `scale`. */
 export function createBigram(vocabSize: number, seed: number, scale: number): Bigram {
   const random = createRandom(seed);
   return {
@@ -26,7 +26,7 @@ export interface Distribution {
   readonly necs: number;
 }
 
-/** softmax(logits / temperature) of the token after `previous`. */
+/** Returns softmax(logits / temperature) for the token after `previous`. */
 export function nextToken(model: Bigram, previous: number, temperature: number): Distribution {
   const { vocabSize, weights } = model;
   const logits = weights.subarray(previous * vocabSize, (previous + 1) * vocabSize);

@@ -42,7 +42,8 @@ function flatten({ step, first, second }: AdamState): Float64Array {
 
 /**
  * Loads a checkpoint that a fake engine has saved.
- * @throws CheckpointError if the folder is not such a checkpoint, or has another vocabulary size
+ * @throws CheckpointError if the folder is not such a checkpoint, or the number of weights is not
+ * `size`
  */
 export async function loadFolder(
   directory: string,

@@ -19,7 +19,7 @@ export interface FakeEngineOptions {
   readonly seed?: number;
   /** Standard deviation of the initial logits. @default 0.5 */
   readonly scale?: number;
-  /** Maximum length of prompt and response together. @default 1024 */
+  /** Maximum number of tokens of prompt and response together. @default 1024 */
   readonly maxModelLen?: number;
   /** Decodes tokens, for stop strings. @default ids are code points */
   readonly decode?: (tokens: readonly number[]) => string;
@@ -49,7 +49,7 @@ interface State {
   serving: { readonly version: number; readonly model: Bigram };
 }
 
-/** Creates a {@link fakeEngine} with the weights that another engine saved in `folder`. */
+/** Creates a {@link fakeEngine}. If `folder` is given, it has the weights saved there. */
 export async function openFakeEngine(
   folder: string | undefined,
   options: FakeEngineOptions = {},
@@ -60,7 +60,7 @@ export async function openFakeEngine(
   return engineOf({ ...initial, weights }, 0, options);
 }
 
-/** An engine whose model is a table of bigrams. It computes exact gradients in microseconds. */
+/** Creates an engine whose model is a table of bigram logits, with exact gradients. */
 export const fakeEngine = (options: FakeEngineOptions = {}): FakeEngine =>
   engineOf(initialModel(options), -1, options);
 
@@ -195,8 +195,8 @@ function samplerOf(state: State): Sampler {
 }
 
 /**
- * Log-probabilities of the response tokens of a row.
- * @throws ModelError 400 for invalid rows
+ * Returns the log-probabilities of the response tokens of a row.
+ * @throws ModelError with status 400 if the row is invalid
  */
 function scores(model: Bigram, row: TokenRow, maxModelLen: number): Float32Array {
   if (row.tokens.length > maxModelLen || row.promptLength >= maxModelLen) {

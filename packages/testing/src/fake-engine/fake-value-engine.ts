@@ -1,5 +1,6 @@
 /**
- * A small, exact critic: one value per token in float64, with real gradients, AdamW, checkpoints.
+ * A small, exact critic: one value per token in float64, with real gradients, AdamW and
+ * checkpoints.
  */
 import { createRandom } from '@trinity-rft/core';
 import type { ValueEngine, TokenBatch, ValuePass } from '@trinity-rft/core/engine';
@@ -26,7 +27,7 @@ export interface FakeValueEngine extends ValueEngine {
   failNext(verb: FakeValueVerb, error: Error): void;
 }
 
-/** A critic whose model is a table with one value per token. */
+/** Creates a critic whose model is a table with one value per token. */
 export function fakeValueEngine(options: FakeValueEngineOptions = {}): FakeValueEngine {
   const { vocabSize = 16, seed = 0, scale = 0.5 } = options;
   const random = createRandom(seed);
@@ -74,8 +75,7 @@ export function fakeValueEngine(options: FakeValueEngineOptions = {}): FakeValue
 }
 
 /**
- * Values of the response tokens. The state in which a token is sampled has the value of the
- * previous token.
+ * Returns the values of the response tokens. The value of a position is that of the previous token.
  */
 function valuePass(weights: Float64Array, batch: TokenBatch): ValuePass {
   const offsets = responseOffsets(weights.length, batch);

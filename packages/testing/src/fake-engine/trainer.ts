@@ -8,7 +8,7 @@ import type {
 } from '@trinity-rft/core/engine';
 import { addGradient, assertTokens, nextToken, type Bigram } from './bigram.js';
 
-/** Scores every response token of a batch. */
+/** Computes the log-probability of every response token, and entropy and `necs` if requested. */
 export function forwardPass(
   model: Bigram,
   batch: TokenBatch,
@@ -53,7 +53,7 @@ interface ResponseToken {
   readonly previous: number;
   readonly token: number;
   readonly temperature: number;
-  /** Index in the per-token arrays. */
+  /** Index of the token in the per-token arrays. */
   readonly index: number;
 }
 
@@ -76,8 +76,8 @@ export function eachResponseToken(
 }
 
 /**
- * Offsets of the rows in the per-token arrays. [B + 1]
- * @throws EngineError naming an invalid row
+ * Returns the offsets of the rows in the per-token arrays. [B + 1]
+ * @throws EngineError if a row is invalid
  */
 export function responseOffsets(vocabSize: number, batch: TokenBatch): Int32Array {
   const offsets = new Int32Array(batch.rows.length + 1);

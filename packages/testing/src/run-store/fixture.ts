@@ -13,14 +13,14 @@ import { onTestFinished } from 'vitest';
 /** One database that several processes open. */
 export interface RunStoreUnderTest {
   /**
-   * Opens the run as a further process.
+   * Opens the run, as another process would.
    * @param onWrite called before each writing transaction, with a function that sends a copy of the
-   * transaction, so that a test can let the copy arrive at any time
+   * transaction when the test calls the function
    */
   open(onWrite?: (copy: () => Promise<unknown>) => void): Promise<RunStore>;
   /** Opens another run in the same database. */
   openOther(): Promise<RunStore>;
-  /** Advances the time for leases, in milliseconds. */
+  /** Advances the clock of the leases by `ms` milliseconds. */
   pass(ms: number): Promise<void>;
   readonly leaseMs: number;
 }
@@ -35,7 +35,7 @@ export async function opened(test: RunStoreUnderTest): Promise<RunStore> {
 }
 
 /**
- * Opens a store. The returned `newest` gives a function that sends the store's latest transaction
+ * Opens a store. The returned `newest` returns a function that sends the store's latest transaction
  * again.
  */
 export async function openedWithCopies(
@@ -55,7 +55,7 @@ export const joinExplorer = (store: RunStore, name = 'explorer'): Promise<Member
 export const joinTrainer = (store: RunStore, name = 'trainer'): Promise<Membership> =>
   store.join({ role: 'trainer', name, host: 'here', pid: 2 });
 
-/** An explore step of `count` tasks. */
+/** Creates the plan of an explore step with `count` tasks. */
 export const planOf = (step: number, count: number, isLast = false): ExplorePlan => ({
   step,
   batches: [
@@ -75,7 +75,7 @@ export const planOf = (step: number, count: number, isLast = false): ExplorePlan
   isLast,
 });
 
-/** A result with two experiences, one per rollout. */
+/** Creates the result of two rollouts with one experience each. */
 export const resultOf = ({ batch, task }: LeasedTask): TaskResult => ({
   experiences: [0, 1].map((run) => numbered(batch, task, run)),
   outcome: { task },
@@ -98,7 +98,7 @@ export async function exploreAll(store: RunStore, member: Membership): Promise<v
     await store.storeResult(member, task, resultOf(task));
 }
 
-/** Uids of the experiences of a batch, in order. */
+/** Returns the uids of the experiences of a batch of `count` tasks, in order. */
 export const uidsOf = (batch: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, task) =>
     [0, 1].map((run) => `${batch}/${task}/${run}/0/a`),

@@ -65,8 +65,8 @@ export function manualClock(start = 0): ManualClock {
 }
 
 /**
- * Sleeper with the earliest deadline up to `until`; of equal deadlines, the sleeper that called
- * first.
+ * Returns the sleeper with the earliest deadline up to `until`; the earliest call if deadlines are
+ * equal.
  */
 function earliest(sleepers: readonly Sleeper[], until: number): Sleeper | undefined {
   let found: Sleeper | undefined;

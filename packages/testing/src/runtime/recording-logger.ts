@@ -1,4 +1,3 @@
-/** A logger that keeps its lines for a test. */
 import type { Logger, LogLevel } from '@trinity-rft/core';
 
 interface LogLine {
@@ -14,7 +13,7 @@ export interface RecordingLogger extends Logger {
   messages(level?: LogLevel): readonly string[];
 }
 
-/** A logger that keeps its lines, so that tests can check them. */
+/** Creates a logger that keeps its lines, so that tests can check them. */
 export function recordingLogger(): RecordingLogger {
   const lines: LogLine[] = [];
   const at =

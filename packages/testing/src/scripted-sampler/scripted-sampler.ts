@@ -1,4 +1,3 @@
-/** A sampler that returns the tokens of a script. */
 import { ModelError, type Clock, InvariantError, throwIfAborted } from '@trinity-rft/core';
 import type {
   Sampler,
@@ -47,9 +46,10 @@ export interface ScriptedSampler extends Sampler {
 }
 
 /**
- * Truncates replies like a real sampler: after the first stop id, or at `maxTokens`. `adopt` only
- * sets the version. Log-probabilities that are not in the script are -0.25. A token listener gets
- * the tokens one by one, each in its own turn of the event loop.
+ * Creates a sampler that returns the tokens of a script. Replies are truncated as by a real
+ * sampler: after the first stop id, or at `maxTokens` or `maxModelLen`. `adopt` only sets the
+ * version. Log-probabilities that are not in the script are -0.25. A token listener gets one token
+ * of each choice per turn of the event loop.
  */
 export function scriptedSampler(options: ScriptedSamplerOptions): ScriptedSampler {
   const { maxModelLen = 4096, delayMs = 0 } = options;

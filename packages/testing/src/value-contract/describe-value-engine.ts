@@ -1,4 +1,3 @@
-/** The contract of critics, as a test suite. */
 import { describe } from 'vitest';
 import { valueFixture, type ValueEngineContract } from './fixture.js';
 import { valueCases } from './value-cases.js';
@@ -6,8 +5,8 @@ import { valueLearningCases } from './value-learning-cases.js';
 import { valueWeightsCases } from './value-weights-cases.js';
 
 /**
- * Tests a critic. Call it at the top level of a test file: `describeValueEngine('onnx', { open,
- * vocabSize: 64 })`.
+ * Tests a critic against the contract of critics. Call it at the top level of a test file:
+ * `describeValueEngine('onnx', { open, vocabSize: 64 })`.
  */
 export function describeValueEngine(name: string, contract: ValueEngineContract): void {
   const fixture = valueFixture(contract);

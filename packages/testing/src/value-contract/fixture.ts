@@ -43,7 +43,7 @@ export async function valuesOf(critic: ValueEngine, batch: TokenBatch): Promise<
   return [...(await critic.forward(batch)).values];
 }
 
-/** One update that moves the values of a batch towards 1; the loss is mean((value - 1)^2). */
+/** Runs one update that moves the values of a batch towards 1; the loss is mean((value - 1)^2). */
 export async function fitOnce(
   critic: ValueEngine,
   batch: TokenBatch,

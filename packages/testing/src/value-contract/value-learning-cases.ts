@@ -13,7 +13,10 @@ export function valueLearningCases({
 }: ValueFixture): void {
   const still = { learningRate, weightDecay: 0 };
 
-  /** One update from gradients that differ between tokens, added in several parts. */
+  /**
+   * Runs one update. Each `backward` call adds a gradient that differs between tokens, times one of
+   * `parts`.
+   */
   const stepWith = async (
     critic: ValueEngine,
     parts: readonly number[],

@@ -1,6 +1,6 @@
 /**
- * Assembles an engine from its training half and its sampling half. It is usable until it is
- * closed.
+ * Assembles an engine from its training half and its sampling half. All calls reject after the
+ * engine is closed.
  */
 import { describeError, EngineError } from '@trinity-rft/core';
 import type { Engine, Sampler, TrainEngine } from '@trinity-rft/core/engine';
@@ -20,7 +20,7 @@ export interface EngineParts extends Omit<CheckpointOptions, 'forgets'> {
   readonly traits: ServerTraits;
   readonly delivery: WeightDelivery;
   readonly initialWeights: () => Promise<SamplingHandle>;
-  /** An adapter with the initial weights. Undefined if the training run does not need one. */
+  /** An adapter with the initial weights. Undefined if no reference model is needed. */
   readonly reference: RemoteModel | undefined;
   readonly tokenBytes: readonly Uint8Array[] | undefined;
   /** Aborts all requests when the engine is closed. */

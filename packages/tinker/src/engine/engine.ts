@@ -45,18 +45,18 @@ export interface TinkerEngineOptions {
   readonly trainAttn?: boolean;
   /** @default true */
   readonly trainUnembed?: boolean;
-  /** True if the initial weights are kept for scoring. @default false */
+  /** True if the initial weights are kept as the reference model. @default false */
   readonly reference?: boolean;
   /** True if the training run samples on the server. @default true */
   readonly samples?: boolean;
   /**
-   * Optimizer settings with which the server's precision is tested.
-   * @default those of `TrainEngine.step`, at 1e-5
+   * Optimizer settings for testing the server's precision.
+   * @default the defaults of `TrainEngine.step`, with learning rate 1e-5
    */
   readonly optimizer?: Pick<OptimizerOptions, 'learningRate' | 'betas'>;
-  /** @default one token less than the smaller limit of config.json and the server */
+  /** @default one token less than the smaller of the limits in config.json and of the server */
   readonly maxModelLen?: number;
-  /** The bytes of each token id. They are required for stop texts. @default no stop texts */
+  /** Bytes of each token id, required for stop strings. @default stop strings are rejected */
   readonly tokenBytes?: readonly Uint8Array[];
   /** Time for which requests are retried while the server is down or busy, in ms. @default 5 min */
   readonly patienceMs?: number;
@@ -75,7 +75,8 @@ const minute = 60_000;
 
 /**
  * Opens a session, finds out by probes how the server computes losses, clips gradients and samples,
- * and creates an adapter (or loads the adapter of the checkpoint `modelPath`). The operating-system process stays alive until the engine is closed.
+ * and creates an adapter (or loads the adapter of the checkpoint `modelPath`). The operating-system
+ * process stays alive until the engine is closed.
  * @throws CheckpointError if the folder cannot be used, and EngineError if the server cannot be
  * used
  */
@@ -176,7 +177,7 @@ function limitsOf(
   { vocabSize, maxPositions }: ModelSizes,
   { maxContext }: BaseModel,
 ): RowLimits {
-  // Scoring a text samples one token after it, which is discarded.
+  // Scoring a row samples one more token, which is discarded.
   const longest = Math.min(maxModelLen, Math.min(maxPositions, maxContext) - 1);
   if (Number.isFinite(longest)) return { vocabSize, maxModelLen: longest };
   throw new EngineError(

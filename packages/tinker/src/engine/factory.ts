@@ -1,4 +1,3 @@
-/** The engine as it is selected in configurations. */
 import type { EngineFactory } from '@trinity-rft/core/engine';
 import { tinkerCapabilities } from './capabilities.js';
 import { readModelSizes } from './checkpoint/model-files.js';
@@ -19,7 +18,7 @@ export type TinkerSettings = Pick<
   | 'trainUnembed'
 >;
 
-/** The engine `tinker`. */
+/** The engine that configurations select as `tinker`. */
 export const tinkerEngine: EngineFactory = {
   name: 'tinker',
   capabilities: tinkerCapabilities,

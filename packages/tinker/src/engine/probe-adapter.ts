@@ -1,4 +1,4 @@
-/** Measures what optimizer steps do to an adapter by downloading the adapter. */
+/** Downloads an adapter to measure the effect of optimizer steps on it. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -73,8 +73,8 @@ const plain: AdamParams = {
 };
 
 /**
- * Returns the ratio of the gradients of two passes, with weights 2 and 1. Returns undefined if the
- * adapter cannot be read. Expects a fresh adapter.
+ * Returns the ratio of the gradient norms of two passes, with weights 2 and 1. Returns undefined if
+ * the adapter cannot be read. Expects a fresh adapter.
  */
 export async function gradientRatio(probe: AdapterProbe): Promise<number | undefined> {
   let before: Tensors = new Map();
@@ -119,8 +119,8 @@ export const precisionRemedy =
 const largeRate = 0.05;
 const steps = 4;
 /**
- * Shares of the entries that a small update moves. A share below `healthy` gives a warning, and a
- * share below `refused` an error.
+ * Limits of the share of entries that a small update moves. A share below `healthy` gives a
+ * warning, and a share below `refused` an error.
  */
 const shares = { refused: 0.5, healthy: 0.9 } as const;
 
@@ -156,7 +156,8 @@ const untried =
   'The Tinker server hands out no adapters, so the precision of its optimizer is not tried.';
 
 /**
- * Returns the number of entries that are not 0 in `before`, and how many of them differ in `after`.
+ * Returns the number of entries that are not 0 in `before`, and the number of these that differ in
+ * `after`.
  */
 function countMoved(before: Tensors, after: Tensors) {
   const counts = { entries: 0, moved: 0 };

@@ -8,9 +8,9 @@ import { scoreData } from './train/passes.js';
 import { datumOf } from './train/rows.js';
 
 /**
- * Returns the names of the losses whose values match those of this engine on sample tokens, within
- * the bounds of the ratio and beyond them. Empty if the server reports neither the loss of each
- * token nor their sum.
+ * Returns the names of the server's losses that agree with this engine's. They are compared on
+ * tokens with probability ratios inside and outside the clipping bounds. Empty if the server
+ * reports neither per-token losses nor their sum.
  */
 export async function probeLosses(
   model: Pick<RemoteModel, 'pass'>,

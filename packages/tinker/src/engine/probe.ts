@@ -79,7 +79,7 @@ async function probeModel(
     const losses = await probeLosses(model, row);
     const sampling = samples ? await probeSampling(options, model, row) : 'snapshot';
     await probePrecision(probe, adam);
-    // Reads the weights after the last update.
+    // Rejects if the last update has made weights NaN.
     await scoreData(model, [datumOf(row, {})]);
     return { normalisation, losses, sampling, clips: !ignoresClipping(metrics) };
   } catch (cause) {

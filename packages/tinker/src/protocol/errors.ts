@@ -35,8 +35,8 @@ const actions: Readonly<Record<number, ErrorAction>> = {
 };
 
 /**
- * A 422 on `submit` names a loss or key that the server lacks. A 400 on `future` is a refusal by
- * the server's backend.
+ * Returns the reaction to an error status. A 422 may name a loss or key that the server lacks. A
+ * 400 on `future` is a refusal by the server's backend.
  */
 export function actionFor(status: number, place: ErrorPlace, detail: string): ErrorAction {
   if (isDiskFull(detail)) return 'full';
@@ -50,13 +50,15 @@ export function actionFor(status: number, place: ErrorPlace, detail: string): Er
 export const isDiskFull = (detail: string): boolean =>
   /no space left|ENOSPC|disk quota exceeded/i.test(detail);
 
-/** Matches SkyRL's answer for a model that existed before the server was restarted. */
+/**
+ * Returns `lost` for SkyRL's answer about a model from before a restart, otherwise `unsupported`.
+ */
 const refusedBy = (detail: string): ErrorAction =>
   /^Model \S+ not loaded/.test(detail) ? 'lost' : 'unsupported';
 
 /**
- * Matches FastAPI's messages for a name that is not in a list, and for a key that a loss does not
- * take.
+ * Matches FastAPI's messages about a value that is not allowed, and about a setting that a loss
+ * does not have.
  */
 const isCapability = (detail: string): boolean =>
   /literal_error|loss_fn_config/.test(detail) || detail.startsWith('Unknown loss');

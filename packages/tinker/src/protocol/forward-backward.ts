@@ -10,7 +10,7 @@ import {
   type TensorValues,
 } from './tensors.js';
 
-/** One sequence, with its input ids and the values that the loss needs for each of them. */
+/** One sequence, with its input ids and the values that the loss needs for each id. */
 export interface Datum {
   /** [T] */
   readonly tokens: Int32Array;
@@ -23,7 +23,7 @@ export interface Datum {
 
 export interface ForwardBackwardRequest {
   readonly modelId: string;
-  /** Number of the request within the session. With 0, there is no number. */
+  /** Number of the request among those of the model; 0 if the request has no number. */
   readonly seqId: number;
   readonly data: readonly Datum[];
   readonly lossFn: string;
@@ -92,8 +92,8 @@ const outputs = messageCodec<OutputMessage>('ForwardBackwardOutput');
 
 /**
  * Encodes the body of a request.
- * @param sdk version of the SDK to imitate. Since 0.38 the SDK sends the loss settings in a second
- * form as well
+ * @param sdk version of the SDK to imitate. Version 0.38 also sends the loss settings as
+ * `loss_fn_config_v2`
  */
 export function encodeForwardBackward(
   request: ForwardBackwardRequest,
@@ -126,7 +126,7 @@ const datumMessage = ({ tokens, inputs }: Datum): DatumMessage => ({
 
 /**
  * Decodes the body of a request.
- * @throws Error if the bytes are not such a request, or contain images or sparse tensors
+ * @throws Error if the bytes are malformed, or contain images or sparse tensors
  */
 export function decodeForwardBackward(bytes: Uint8Array): ForwardBackwardRequest {
   const message = requests.decode(bytes);
@@ -167,7 +167,7 @@ function readDense(
   throw new RangeError(`${place} is a sparse tensor, which is not supported.`);
 }
 
-/** Encodes a result. */
+/** Encodes the result of a pass. */
 export function encodeForwardBackwardResult(result: ForwardBackwardResult): Uint8Array {
   const [first] = result.outputs;
   const names = Object.keys(first ?? {});
@@ -200,8 +200,8 @@ function batchedTensor(rows: readonly TensorValues[]): BatchedTensorMessage {
 }
 
 /**
- * Decodes a result.
- * @throws Error if the bytes are not such a result
+ * Decodes the result of a pass.
+ * @throws Error if the bytes are malformed
  */
 export function decodeForwardBackwardResult(bytes: Uint8Array): ForwardBackwardResult {
   const message = outputs.decode(bytes);

@@ -17,7 +17,7 @@ const chunk = z.object({
   tokens: z.array(z.number().int()),
 });
 
-/** Requests, keyed by the verb in their path (`/api/v1/VERB`). Optional numbers have defaults. */
+/** Requests, keyed by the verb in their path (`/api/v1/VERB`). */
 export const requestSchemas = {
   create_session: z.object({
     tags: z.array(z.string()).default([]),
@@ -106,24 +106,24 @@ export const requestSchemas = {
 export type JsonVerb = keyof typeof requestSchemas;
 export type JsonRequest<V extends JsonVerb> = z.input<(typeof requestSchemas)[V]>;
 
-/** Answer of a verb whose work continues. Its result comes with the future `request_id`. */
+/** Answer to a verb whose result is fetched later, as the future `request_id`. */
 export const pendingAnswer = z.object({
   request_id: id,
   /** Ids of the samples. SDK 0.38 requires one id per sample. SkyRL 0.4 sends none. */
   sample_sequence_ids: z.array(z.string()).nullish(),
 });
-/** Answer of `create_session`. */
+/** Answer to `create_session`. */
 export const sessionAnswer = z.object({
   session_id: id,
   info_message: z.string().nullish(),
   warning_message: z.string().nullish(),
   error_message: z.string().nullish(),
 });
-/** Immediate answer of `create_model`. The model is usable once its future is ready. */
+/** Immediate answer to `create_model`. The model is usable once its future is ready. */
 export const modelAnswer = z.object({ model_id: id, request_id: id });
-/** Answer of `create_sampling_session`. */
+/** Answer to `create_sampling_session`. */
 export const samplingSessionAnswer = z.object({ sampling_session_id: id });
-/** Answer of `GET get_server_capabilities`: the base models. */
+/** Answer to `GET get_server_capabilities`: the base models. */
 export const capabilitiesAnswer = z.object({
   supported_models: z.array(
     z.object({
@@ -137,7 +137,7 @@ export const capabilitiesAnswer = z.object({
     }),
   ),
 });
-/** Answer of `weights_info`. */
+/** Answer to `weights_info`. */
 export const weightsInfoAnswer = z.object({
   base_model: z.string(),
   is_lora: z.boolean(),
@@ -170,18 +170,18 @@ export const samplerResult = z.object({
   path: z.string().nullish(),
   sampling_session_id: id.nullish(),
 });
-/** Answer of hosted servers while the work is not done. The client polls again. */
+/** Answer from hosted servers while the work is not done. The client polls again. */
 export const tryAgainResult = z.object({
   type: z.literal('try_again'),
   queue_state: z.string().nullish(),
 });
-/** Answer of hosted servers when the work failed. */
+/** Answer from hosted servers when the work failed. */
 export const failedResult = z.object({ error: z.string(), category: z.string().nullish() });
 export type FailedResult = z.output<typeof failedResult>;
 
 /**
- * Paths of the protocol. The paths of JSON calls without an entry of their own are `root` followed by
- * the name of the call.
+ * Paths of the protocol. The paths of JSON calls without an entry of their own are `root` followed
+ * by the name of the call.
  */
 export const paths = {
   root: '/api/v1/',

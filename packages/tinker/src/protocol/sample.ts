@@ -20,7 +20,7 @@ export interface SampleResult {
    * (SkyRL 0.4). Use {@link alignPromptLogprobs}.
    */
   readonly promptLogprobs?: Float32Array;
-  /** One entry per token of the prompt. It is undefined for a token with nothing before it. */
+  /** One entry per token of the prompt; undefined for the first token, which has no predecessor. */
   readonly topPromptLogprobs?: readonly (TopTokens | undefined)[];
 }
 
@@ -46,7 +46,7 @@ interface ResponseMessage {
 
 const responses = messageCodec<ResponseMessage>('SampleResponse');
 
-/** Encodes a result. */
+/** Encodes the result of a sampling call. */
 export function encodeSampleResult(result: SampleResult): Uint8Array {
   const { sequences, promptLogprobs, topPromptLogprobs: top } = result;
   const message: { -readonly [K in keyof ResponseMessage]: ResponseMessage[K] } = {

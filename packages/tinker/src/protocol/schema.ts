@@ -44,13 +44,14 @@ export interface MessageCodec<T> {
   encode(message: T): Uint8Array;
   /**
    * Decodes a message.
-   * @throws Error if the bytes are not such a message
+   * @throws Error if the bytes are malformed
    */
   decode(bytes: Uint8Array): T;
 }
 
 /**
- * On decoding, unknown fields are skipped, missing scalars become 0, missing lists and maps empty.
+ * Creates the codec of a message type. On decoding, unknown fields are skipped, missing scalars
+ * stay undefined, and missing lists and maps are empty.
  */
 export function messageCodec<T extends object>(name: string): MessageCodec<T> {
   const type = root.lookupType(`tinker_public.${name}`);

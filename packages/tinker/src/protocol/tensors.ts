@@ -34,7 +34,7 @@ export function int64Bytes(values: ArrayLike<number>): Uint8Array {
 const viewOf = (bytes: Uint8Array): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** Returns the number of values of `size` bytes each. */
+/** Returns the number of values in `bytes`, of `size` bytes each. */
 function count(bytes: Uint8Array, size: number): number {
   if (bytes.length % size === 0) return bytes.length / size;
   throw new RangeError(`${bytes.length} bytes are no list of numbers of ${size} bytes.`);

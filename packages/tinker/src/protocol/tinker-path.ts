@@ -12,7 +12,7 @@ export interface TinkerPath {
 
 const pattern = /^tinker:\/\/(?<modelId>[^/]+)\/(?<kind>weights|sampler_weights)\/(?<name>[^/]+)$/;
 
-/** Formats the address. */
+/** Formats an address of saved weights. */
 export const formatTinkerPath = ({ modelId, kind, name }: TinkerPath): string =>
   `tinker://${modelId}/${kind}/${name}`;
 

@@ -1,4 +1,3 @@
-/** The HTTP server. */
 import { openHttpServer, type HttpLimits } from '@trinity-rft/http-server';
 import { createApp, refuse } from './http/app.js';
 import { createService, type ServiceOptions } from './service/service.js';

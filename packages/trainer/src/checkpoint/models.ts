@@ -64,7 +64,10 @@ export async function loadTrainer(
   return readState(checkpoint);
 }
 
-/** Reads the state file if the manifest lists it. Other files have not been verified. */
+/**
+ * Reads the state file if the manifest lists it. A file that the manifest does not list has not
+ * been verified.
+ */
 async function readState({ directory, manifest }: Checkpoint): Promise<TrainerState> {
   if (!manifest.files.some((file) => file.path === stateFile)) return {};
   return JSON.parse(await readFile(path.join(directory, stateFile), 'utf8')) as TrainerState;

@@ -41,7 +41,9 @@ export function dataMetrics(
   return { ...gatherMetrics(rows, ''), 'response_length/clip_ratio': cut.length / calls.length };
 }
 
-/** Returns the entropy and, for rollouts, the mismatch between sampler and trainer. */
+/**
+ * Returns the entropy and, for rollouts, the mismatch of sampler and trainer in log-probabilities.
+ */
 export function outputMetrics(
   batch: PackedBatch,
   outputs: ModelOutputs,
@@ -58,7 +60,6 @@ export function outputMetrics(
  * Returns mean and maximum of |sampler - trainer|, both for log-probabilities and for
  * probabilities. Covers trained tokens that were sampled and whose log-probabilities the trainer
  * computed.
- * computed, both as log-probabilities and as probabilities.
  */
 function mismatchMetrics(
   { currentLogprobs: logprobs, computed }: ModelOutputs,

@@ -21,7 +21,7 @@ export interface ModelOutputs extends OtherOutputs {
   readonly currentLogprobs: Float32Array;
   /**
    * 1 for a log-probability that the trainer computed, 0 for one that the sampler recorded.
-   * @default all are computed
+   * @default all log-probabilities are computed
    */
   readonly computed?: Float32Array;
   readonly entropy?: Float32Array;

@@ -80,8 +80,8 @@ export function expectedLossOf(
 
 /**
  * Numbers the rollouts. Consecutive calls with the same run key have the same number, and every
- * demonstration has its own. Calls with the same key that are not consecutive, such as those of a
- * copy of a rollout, have different numbers. [B]
+ * demonstration has a number of its own. Calls with the same key that are not consecutive, such as
+ * those of a copy of a rollout, have different numbers. [B]
  */
 function runsOf({ calls, expertMask }: PackedBatch): Int32Array {
   let run = -1;

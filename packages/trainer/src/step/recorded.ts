@@ -71,8 +71,9 @@ export async function recordedPass(
 }
 
 /**
- * Reduces entropies that are only a metric to those of the sample, after a pass over all rows. A
- * training run then reports the same numbers with and without recorded log-probabilities.
+ * If entropy is only a metric, replaces the entropies of a pass over all rows with those that
+ * {@link recordedPass} would return. A training run then reports the same numbers with and without
+ * recorded log-probabilities.
  */
 export function sampledEntropy(
   batch: PackedBatch,
@@ -111,8 +112,8 @@ function sampleOf(rows: readonly Row[], step: number): readonly Row[] {
 }
 
 /**
- * Returns true if the engine's own sampler drew every trained token with the weights that are being
- * trained.
+ * Returns true if every trained token was sampled by the engine's own sampler, from the weights
+ * that are being trained.
  */
 function isOwn({ calls }: PackedBatch, engine: TrainEngine): boolean {
   return calls.every(({ experience, span: { start, end, policyVersion } }) => {

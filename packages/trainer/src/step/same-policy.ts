@@ -10,8 +10,8 @@ import type { PackedBatch } from './pack.js';
  * Limits of the difference between the log-probabilities of sampler and trainer. Matching weights
  * in two bfloat16 programs differ by 0.003 to 0.015 nats on average, with an effective sample size
  * above 0.998, and single tokens differ by at most 0.2. A different model differs by 2.9 nats, in
- * both directions. A sampler that draws from a part of the vocabulary (top_p, top_k, a grammar)
- * never gives a token a lower probability than the trainer. The weights therefore count as
+ * both directions. A sampler that samples from a part of the vocabulary (top_p, top_k, a grammar)
+ * never gives a token a lower probability than the trainer. The weights are therefore considered
  * different only if the trainer's log-probability of some token is higher by `likelierNats`.
  */
 const limits = { meanNats: 0.1, effectiveShare: 0.9, leastTokens: 64, likelierNats: 0.5 } as const;

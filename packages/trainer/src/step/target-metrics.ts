@@ -52,7 +52,9 @@ function sumsOf(
   }));
 }
 
-/** Returns mean, max and min over the tokens that the mask keeps; empty if it keeps none. */
+/**
+ * Returns mean, max and min over the tokens that the mask keeps; empty if the mask keeps no token.
+ */
 function tokenStats(name: string, values: Float32Array, mask: Uint8Array): Metrics {
   let [count, sum, max, min] = [0, 0, -Infinity, Infinity];
   for (let i = 0; i < values.length; i++) {
@@ -68,7 +70,7 @@ function tokenStats(name: string, values: Float32Array, mask: Uint8Array): Metri
     : { [`${name}/mean`]: sum / count, [`${name}/max`]: max, [`${name}/min`]: min };
 }
 
-/** Returns the share of calls in which no trained token has an advantage other than 0. */
+/** Returns the share of calls in which every trained token has the advantage 0. */
 function zeroAdvantages({ calls }: PackedBatch, { advantages, actionMask }: Targets): Metrics {
   const flat = calls.filter(({ start, end }) => {
     for (let i = start; i < end; i++) if (actionMask[i] && advantages[i] !== 0) return false;
@@ -79,7 +81,7 @@ function zeroAdvantages({ calls }: PackedBatch, { advantages, actionMask }: Targ
 
 /**
  * Returns 1 - var(returns - values) / var(returns), which is 1 for perfect values and 0 for values
- * no better than the mean. Omitted if all returns are equal.
+ * no better than the mean. Empty if all returns are equal.
  */
 function explainedVariance(values: Float32Array, returns: Float32Array, mask: Uint8Array): Metrics {
   const errors = variance(mask, (i) => returns[i]! - values[i]!);

@@ -41,10 +41,7 @@ export interface Targets {
   readonly metrics: Metrics;
 }
 
-/**
- * Outputs of models from which targets are computed. The log-probabilities of the policy are not
- * among them.
- */
+/** Model outputs for computing targets, without the log-probabilities of the policy. */
 type TargetOutputs = Pick<ModelOutputs, 'entropy' | 'necs' | 'refLogprobs' | 'critic'>;
 
 /**
@@ -112,7 +109,7 @@ export function usedAdvantages(
 }
 
 /**
- * Makes the input of the advantage function. Demonstrations are masked, because they have no
+ * Creates the input of the advantage function. Demonstrations are masked, because they have no
  * advantages.
  */
 function advantageInput(
@@ -143,9 +140,9 @@ function advantageInput(
 }
 
 /**
- * Fills in values for masked tokens, which a critic never learns. Each gets the value of the next
- * trained token, or 0 after the last one. This is the reward expected from there on, so masked
- * tokens neither gain nor lose. [N]
+ * Fills in values for masked tokens, which a critic never learns. Each masked token gets the value
+ * of the next trained token, or 0 after the last trained token. This is the reward expected from
+ * there on, so masked tokens neither gain nor lose. [N]
  */
 function bridgeMasked(values: Float32Array, { sampledMask, calls }: PackedBatch): Float32Array {
   const out = values.slice();
@@ -159,7 +156,10 @@ function bridgeMasked(values: Float32Array, { sampledMask, calls }: PackedBatch)
   return out;
 }
 
-/** Returns `info.reward_baseline` of each row; undefined unless every sampled row has one. [B] */
+/**
+ * Returns `info.reward_baseline` of each row; undefined unless every sampled row has a baseline.
+ * [B]
+ */
 function baselinesOf({ calls, expertMask }: PackedBatch): Float32Array | undefined {
   const baselines = calls.map(({ experience }, row) =>
     expertMask[row] ? 0 : experience.info['reward_baseline'],
@@ -170,8 +170,8 @@ function baselinesOf({ calls, expertMask }: PackedBatch): Float32Array | undefin
 }
 
 /**
- * Returns the token rewards of experiences that have them. For others, the last token of a call has
- * the reward of the call. [N]
+ * Returns the token rewards of experiences that have them. For other experiences, the last token of
+ * a call has the reward of the call. [N]
  */
 function rewardsOf(batch: PackedBatch): Float32Array {
   const rewards = batch.column((experience) => experience.tokenRewards);
@@ -180,7 +180,7 @@ function rewardsOf(batch: PackedBatch): Float32Array {
   return rewards;
 }
 
-/** Assigns a number to each key, in order of first appearance. [B] */
+/** Returns the number of each call's key. Keys are numbered in order of first appearance. [B] */
 function numbersOf({ calls }: PackedBatch, keyOf: (eid: Eid) => string): Int32Array {
   const numbers = new Map<string, number>();
   return Int32Array.from(calls, ({ experience }) => {
@@ -191,7 +191,9 @@ function numbersOf({ calls }: PackedBatch, keyOf: (eid: Eid) => string): Int32Ar
   });
 }
 
-/** Keeps the sampled tokens that the advantage function kept, and all demonstrations. */
+/**
+ * Returns the mask of the sampled tokens that the advantage function kept, and of demonstrations.
+ */
 function keptMask(
   { static: { actionMask }, sampledMask }: PackedBatch,
   { actionMask: kept }: AdvantageOutput,

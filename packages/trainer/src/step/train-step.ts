@@ -1,6 +1,6 @@
 /**
  * Makes one train step. It depends neither on the algorithm, which is passed as functions, nor on
- * the engine, which is called by its interface.
+ * the engine, which is called through its interface.
  */
 import { type Clock, type Metrics, InvariantError } from '@trinity-rft/core';
 import type { TrainEngine, ValueEngine, OptimizerOptions } from '@trinity-rft/core/engine';
@@ -31,8 +31,9 @@ export interface TrainStepOptions {
   /** Number of rollouts per task, to count groups that are only partly in the batch. @default 1 */
   readonly repeatTimes?: number;
   /**
-   * True if another program samples rollouts with the weights of this trainer. With rollouts of the
-   * newest weights, the train step then verifies that sampler and trainer have the same weights.
+   * True if another program samples rollouts with the weights of this trainer. If the batch has
+   * rollouts of the newest weights, the train step then verifies that sampler and trainer have the
+   * same weights.
    * @default false
    */
   readonly isLive?: boolean;

@@ -41,12 +41,15 @@ interface Measured<T> {
 
 export interface Candidate {
   readonly rows: readonly RawTask[];
-  /** Runs `work` on a row. Rejects with the error of `work`; local models retry as in training. */
+  /**
+   * Runs `work` on a row. Rejects with the error of `work`. With a local model, `work` is retried
+   * as in training.
+   */
   run<T>(row: number, work: (context: RowContext) => Promise<T>): Promise<Measured<T>>;
   close(): Promise<void>;
 }
 
-/** @throws ConfigError, TaskError for an invalid model or data set */
+/** @throws ConfigError if the model is invalid; TaskError if the data set is invalid */
 export async function openCandidate(
   model: TunerModelConfig,
   options: CandidateOptions,

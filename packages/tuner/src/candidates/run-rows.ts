@@ -35,7 +35,7 @@ export interface RowsOptions<Row, Response, Model> {
   readonly judgeFunc: JudgeType<Row, MeasuredResponse<Response>, Model>;
   /** Data set. `totalSteps` limits the number of rows; `totalEpochs` is ignored. */
   readonly dataset: DatasetFields;
-  /** Rows that run concurrently. @default 2 */
+  /** Maximum number of rows that run concurrently. @default 2 */
   readonly maxThreads?: number;
   readonly adapter?: ModelAdapter<Model>;
   /** Logs failed rows. @default no log */

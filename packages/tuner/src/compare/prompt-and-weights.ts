@@ -24,7 +24,7 @@ import {
 import type { WorkflowOutput } from '../functions/outputs.js';
 import type { Components } from '../tune-prompt/play-rows.js';
 
-/** Input of the agent: `tune`'s model and `tunePrompt`'s texts. */
+/** Input of the workflow function: the model as in `tune`, and the texts as in `tunePrompt`. */
 export interface PromptedInput<Row = RawTask, Model = AgentModel> extends WorkflowInput<
   Row,
   Model
@@ -59,7 +59,10 @@ export interface PromptAndWeightsOptions<
   readonly weights: TunerModelFields;
   /** Model trained with the tuned texts. @default `weights` */
   readonly both?: TunerModelFields;
-  /** US dollars per million tokens. @default no costs in dollars */
+  /**
+   * Prices in US dollars per million tokens of prompts (`prefill`) and responses (`sample`).
+   * @default no costs in dollars
+   */
   readonly prices?: { readonly prefill: number; readonly sample: number };
   /** Measured cost of the tuning itself. @default not reported */
   readonly tuning?: Readonly<Partial<Record<Exclude<VariantName, 'base'>, Partial<Cost>>>>;
@@ -73,7 +76,7 @@ export interface Cost {
   readonly calls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Sum of the durations of all rows, some of which may have run concurrently. */
+  /** Sum of the durations of the rows, which may have run concurrently. */
   readonly seconds: number;
   /** Cost in US dollars; present if prices are given. */
   readonly dollars?: number;
@@ -92,7 +95,7 @@ export interface VariantResult {
   readonly tuning: Partial<Cost> | undefined;
 }
 
-/** The report as plain data. */
+/** Result of {@link comparePromptAndWeights}, as plain data. */
 export interface PromptAndWeightsReport {
   readonly rows: number;
   /** Results in the order: base, prompt only, weights only, both. */
@@ -120,7 +123,8 @@ const pairs = [
 
 /**
  * Runs every row once per variant, with the same seeds for local models. Nothing is trained.
- * @throws InvalidFunctionError, ConfigError or TaskError for invalid functions, models or data
+ * @throws InvalidFunctionError for invalid functions; ConfigError for invalid models; TaskError for
+ * invalid data
  */
 export async function comparePromptAndWeights<
   Row = RawTask,

@@ -1,4 +1,3 @@
-/** Renders the comparison of prompt and weights as Markdown: a table and conclusions. */
 import type { Interval, PairedDifference } from '@trinity-rft/explorer';
 import type {
   Cost,
@@ -8,8 +7,8 @@ import type {
 } from './prompt-and-weights.js';
 
 /**
- * Markdown for a pull request, a page or a terminal. Programs can use `JSON.stringify` of the
- * report.
+ * Renders a comparison of prompt and weights as Markdown: a table and conclusions. Programs can
+ * read the report itself, which is plain data.
  */
 export function renderPromptAndWeights({
   rows,
@@ -68,8 +67,8 @@ const spentOn = ({ calls, inputTokens, outputTokens, seconds, dollars }: Partial
     .join(', ');
 
 /**
- * Words the verdict carefully: an interval that contains 0 does not show that there is no
- * difference.
+ * Returns a sentence with the verdict. An interval that contains 0 does not prove that there is no
+ * difference, so the verdict says only that none is shown.
  */
 function sentenceOf({ from, to, difference }: VariantDifference): string {
   const { interval } = difference;

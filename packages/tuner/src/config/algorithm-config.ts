@@ -16,7 +16,7 @@ export interface AlgorithmFields {
   readonly algorithmType?: string;
   /** @default 1e-6 */
   readonly learningRate?: number;
-  /** Rollouts per task. Their rewards are compared with each other. @default 8 */
+  /** Rollouts per task, whose rewards are compared with each other. @default 8 */
   readonly groupSize?: number;
   /** Tasks per explore step. @default 32 */
   readonly batchSize?: number;

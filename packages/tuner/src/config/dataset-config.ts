@@ -18,7 +18,7 @@ export interface DatasetFields {
    * id of a data set on the hub.
    */
   readonly path: string;
-  /** Subset of the data set. @default the only one */
+  /** Subset of the data set. @default the only subset */
   readonly name?: string;
   /** @default "train" */
   readonly split?: string;
@@ -34,7 +34,7 @@ export interface DatasetFields {
 export interface PreviewOptions {
   /**
    * Prints the preview.
-   * @default standard output
+   * @default writes to standard output
    */
   readonly write?: (text: string) => unknown;
   readonly signal?: AbortSignal;

@@ -2,7 +2,9 @@
 import { ConfigError } from '@trinity-rft/core';
 import { z } from 'zod';
 
-/** A text such as `maxModelLen: got -1; expected a number of at least 2` for each invalid field. */
+/**
+ * Describes each invalid field, for example `maxModelLen: got -1; expected a number of at least 2`.
+ */
 export function describeIssues(error: z.ZodError): string {
   return error.issues
     .map((issue) => `${issue.path.length === 0 ? 'it' : issue.path.join('.')}: ${issue.message}`)

@@ -55,9 +55,9 @@ const schema = z.strictObject({
 export interface TunerModelFields {
   /** Folder of a Hugging Face model; with `baseUrl`, the name of the model at that service. */
   readonly modelPath: string;
-  /** Limit on the tokens of prompt and response together. */
+  /** Maximum number of tokens of prompt and response together. */
   readonly maxModelLen: number;
-  /** Limit on the tokens of one response. @default 8192, at most half of `maxModelLen` */
+  /** Maximum number of tokens of one response. @default 8192, at most half of `maxModelLen` */
   readonly maxTokens?: number;
   /** @default 1 */
   readonly temperature?: number;

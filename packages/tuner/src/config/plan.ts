@@ -13,8 +13,8 @@ import { defaultTree, overridesOf, type ConfigTree, type TuneSettings } from './
 
 export interface PlanSettings extends TuneSettings {
   /**
-   * YAML file of a configuration. The arguments override its keys, except the keys that its stages
-   * set.
+   * YAML file of a configuration. The arguments override its keys, except the keys that the file's
+   * stages set.
    */
   readonly configPath?: string;
   /**
@@ -22,9 +22,9 @@ export interface PlanSettings extends TuneSettings {
    * @default []
    */
   readonly algorithms?: readonly Definition[];
-  /** The variables of `${oc.env:...}`. @default the environment of the process */
+  /** Environment variables for `${oc.env:NAME}`. @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** The folder of relative paths. @default the working directory of the process */
+  /** Folder that relative paths start from. @default the working directory of the process */
   readonly cwd?: string;
   /** @default the system clock */
   readonly clock?: Clock;
@@ -42,7 +42,7 @@ export interface Plan {
 }
 
 /**
- * @throws ConfigError with every problem; its place is file, line and column, or `caller` for
+ * @throws ConfigError that lists every problem with file, line and column, or with `caller` for
  * arguments
  */
 export function plan(
@@ -71,8 +71,8 @@ export function plan(
 }
 
 /**
- * The configuration as YAML for `trinity run`, which needs a plugin that defines the workflow. API
- * keys are replaced by an environment variable.
+ * Returns the configuration as YAML for `trinity run`. To run it, pass a plugin that defines the
+ * workflow. API keys are replaced with an environment variable.
  */
 export function toYaml(settings: PlanSettings): string {
   return stringify(withoutSecrets(plan('toYaml()', settings).tree), { lineWidth: 0 });
@@ -103,7 +103,7 @@ function assertComplete(caller: string, { trainDataset, model }: TuneSettings): 
   );
 }
 
-/** Ignores errors, which parseConfig reports with their positions. */
+/** Parses YAML. Returns an empty tree on errors, which parseConfig reports with their positions. */
 function plainTree(text: string): ConfigTree {
   try {
     const tree: unknown = parse(text, { merge: true });

@@ -7,7 +7,10 @@ import { assertTrainable, TunerModelConfig, type TunerModelFields } from './mode
 /** Name of the workflow that calls the user's functions, in Trinity's configurations. */
 export const adapterWorkflowName = 'agentscope_workflow_adapter_v1';
 
-/** Settings of a run. Plain objects are checked like the arguments of their constructors. */
+/**
+ * Settings of a run. Plain objects are validated like the arguments of `DatasetConfig`,
+ * `TunerModelConfig` and `AlgorithmConfig`.
+ */
 export interface TuneSettings {
   /** Rows to learn from. @default the task sets of the file */
   readonly trainDataset?: DatasetFields;
@@ -37,7 +40,7 @@ export type ConfigTree = Readonly<Record<string, unknown>>;
 type Tree = Record<string, unknown>;
 
 /**
- * Default configuration tree, used without a file.
+ * Returns the default configuration tree, which is used without a file.
  * @param timestamp such as `20260701093000`
  */
 export function defaultTree(timestamp: string): ConfigTree {
@@ -59,7 +62,9 @@ export function defaultTree(timestamp: string): ConfigTree {
   };
 }
 
-/** Settings as a tree to merge into `file`. Lists of the settings replace those of the file. */
+/**
+ * Returns the settings as a tree to merge into `file`. Lists in the tree replace those of the file.
+ */
 export function overridesOf(settings: TuneSettings, file: ConfigTree): ConfigTree {
   const { evalDataset, auxiliaryModels, projectName, experimentName, monitorType } = settings;
   const algorithm = settings.algorithm && AlgorithmConfig(settings.algorithm);
@@ -110,10 +115,10 @@ const modelSection = (model: TunerModelConfig): Tree => ({
   enable_thinking: model.enableThinking,
 });
 
-/** The serving settings that trained and auxiliary models share. */
+/** Returns the serving settings that trained and auxiliary models share. */
 function servingSection(model: TunerModelConfig): Tree {
   return {
-    // 1 is the default of the engines.
+    // Omitted if 1, the default of the engines.
     tensor_parallel_size: model.tensorParallelSize === 1 ? undefined : model.tensorParallelSize,
     engine_num: model.inferenceEngineNum === 1 ? undefined : model.inferenceEngineNum,
     enable_openai_api: true,
@@ -144,9 +149,9 @@ function auxiliarySection(
 }
 
 /**
- * Section `buffer.explorer_input`: the arguments replace the file's task sets. Keys that the
- * arguments do not set, such as the format, are kept from the first task set. Every row goes to the
- * user's function.
+ * Returns the section `buffer.explorer_input`. The training set of the arguments replaces the
+ * file's task sets, and the evaluation set is added. Keys that the arguments do not set, such as
+ * the format, are kept from the first task set. Every row goes to the user's function.
  */
 function explorerInput(
   train: DatasetConfig | undefined,
@@ -155,7 +160,7 @@ function explorerInput(
 ): Tree {
   const sets: Tree = { default_workflow_type: adapterWorkflowName, ...ownWorkflow(inFile) };
   if (train) {
-    // The list replaces a single task set.
+    // The list `tasksets` replaces a single task set of the file.
     for (const key of singleKeys) if (inFile[key] !== undefined) sets[key] = null;
     sets['tasksets'] = [trainSection(train, inFile)];
   }
@@ -167,7 +172,7 @@ function explorerInput(
   return sets;
 }
 
-/** Task sets of the file that name a workflow, with the adapter workflow instead. */
+/** Returns the task sets of the file that name a workflow, changed to name the adapter workflow. */
 function ownWorkflow(inFile: Tree): Tree {
   const namesWorkflow = (set: Tree): boolean => set['default_workflow_type'] !== undefined;
   const changed = [...singleKeys, ...listKeys]

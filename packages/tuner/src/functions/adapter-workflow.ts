@@ -60,7 +60,7 @@ export interface AdaptedModels<Model> {
   readonly auxiliaryModels: Readonly<Record<string, Model>>;
 }
 
-/** Applies the adapter to all models; without an adapter they stay unchanged. */
+/** Applies the adapter to all models; without an adapter, the models stay unchanged. */
 export async function adaptModels<Model>(
   adapter: ModelAdapter<Model> | undefined,
   { model, auxiliaryModels }: Pick<WorkflowContext, 'model' | 'auxiliaryModels'>,

@@ -91,6 +91,6 @@ function checkFunction(what: string, shape: string, value: unknown): void {
     });
 }
 
-/** Name of a function in messages. */
+/** Returns the name of a function for messages. */
 export const nameOf = (value: { readonly name: string }, fallback: string): string =>
   value.name === '' ? fallback : value.name;

@@ -73,7 +73,9 @@ export function checkJudgeOutput(name: string, output: unknown): JudgeOutput {
   return check(`Judge function "${name}"`, '{ reward, feedback, metrics }', judgeSchema, output);
 }
 
-/** Reward of a rollout without a judge. @throws InvalidOutputError if there is no reward */
+/**
+ * Returns the reward of a rollout without a judge. @throws InvalidOutputError if there is no reward
+ */
 export function rewardOf(name: string, { reward }: WorkflowOutput): number {
   if (typeof reward === 'number') return reward;
   throw new InvalidOutputError(

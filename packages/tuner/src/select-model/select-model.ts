@@ -1,4 +1,4 @@
-/** `selectModel`: finds the model with which a workflow earns the highest reward. */
+/** `selectModel`: finds the model that earns a workflow the highest reward. */
 import {
   ConfigError,
   describeError,
@@ -28,7 +28,7 @@ export interface SelectModelOptions<Row = RawTask, Response = unknown, Model = A
   readonly trainDataset: DatasetFields;
   /** At least two models: folders, or models of a service with `baseUrl`. */
   readonly candidateModels: readonly TunerModelFields[];
-  /** Rows that run concurrently. @default 2 */
+  /** Maximum number of rows that run concurrently. @default 2 */
   readonly maxThreads?: number;
   readonly adapter?: ModelAdapter<Model>;
   /** Logs failed rows. @default no log */

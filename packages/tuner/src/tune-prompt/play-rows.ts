@@ -24,7 +24,7 @@ export interface PromptInput<Row = RawTask> {
 }
 
 /**
- * Runs the agent with the prompt, on a model that the function provides. A reward in its output is
+ * Runs the agent with the prompt, on a model that the function provides. A reward in the output is
  * ignored.
  */
 export type PromptWorkflowType<Row = RawTask, Response = unknown> = (
@@ -58,8 +58,8 @@ interface PlayerOptions<Row, Response> {
 }
 
 /**
- * Creates a `PlayRows`, which throws a WorkflowError if there are several rows and all of them
- * fail.
+ * Creates the function that runs the agent on rows. The function throws a WorkflowError if there
+ * are several rows and all of them fail.
  */
 export function rowPlayer<Row, Response>(options: PlayerOptions<Row, Response>): PlayRows {
   const { threads, logger, signal } = options;

@@ -1,4 +1,4 @@
-/** State of a prompt search in one file, from which an interrupted search continues. */
+/** State of a prompt search in one file. An interrupted search continues from this file. */
 import { hash } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import type { Components, Played } from './play-rows.js';
 
 export interface Candidate {
   readonly components: Components;
-  /** Index of the candidate from which this one was derived; undefined for the first candidate. */
+  /** Index of the candidate that this one was derived from; undefined for the first candidate. */
   readonly parent?: number;
   /** Results, keyed by the index of the row. */
   readonly played: Record<number, Played>;
@@ -19,7 +19,7 @@ export interface SearchState {
   readonly digest: string;
   /** Number of attempts to improve a candidate. */
   attempts: number;
-  /** Number of consecutive unsuccessful attempts, up to the latest one. */
+  /** Number of attempts since the last one that found a better candidate. */
   fruitless: number;
   /** Number of agent runs. */
   calls: number;
@@ -31,7 +31,7 @@ const fileName = 'prompt-search.json';
 export const digestOf = (inputs: unknown): string => hash('sha256', JSON.stringify(inputs), 'hex');
 
 /**
- * The state that an earlier call saved in the folder, or a new one.
+ * Returns the state that an earlier call saved in `folder`, or a new state.
  * @throws ConfigError if the saved state is damaged or belongs to another search
  */
 export function openState(
@@ -79,6 +79,6 @@ function parsed(text: string): SearchState | undefined {
   return Array.isArray(state?.candidates) ? (state as SearchState) : undefined;
 }
 
-/** Mean reward over the given rows that have a reward; NaN if no row has a reward. */
+/** Returns the mean reward over the given rows that have a reward; NaN if no row has a reward. */
 export const meanReward = (candidate: Candidate, rows: readonly number[]): number =>
   mean(rows.flatMap((row) => candidate.played[row]?.reward ?? []));

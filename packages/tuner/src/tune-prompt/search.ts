@@ -1,8 +1,8 @@
 /**
  * Reflective search for better texts, after GEPA (https://arxiv.org/abs/2507.19457). A candidate
- * from the Pareto front plays a few rows, and a model rewrites one of its texts in view of
- * responses and feedback. The new candidate is kept if it does better on the same rows; only then
- * does it play all selection rows.
+ * from the Pareto front runs on a few rows, and a model rewrites one of its texts in view of
+ * responses and feedback. A new candidate that does better on the same rows is kept, and then runs
+ * on all selection rows.
  */
 import { mean, type Random, type RawTask, type Runtime } from '@trinity-rft/core';
 import type { PlayRows } from './play-rows.js';
@@ -11,13 +11,13 @@ import { meanReward, saveState, type Candidate, type SearchState } from './searc
 
 export interface SearchOptions {
   readonly rows: readonly RawTask[];
-  /** Indices of the rows by which candidates are compared. */
+  /** Indices of the rows for comparing candidates. */
   readonly selection: readonly number[];
   /** Indices of the rows that the proposer sees. */
   readonly feedback: readonly number[];
   readonly play: PlayRows;
   readonly proposer: Proposer;
-  /** Limit on agent runs. */
+  /** Maximum number of agent runs. */
   readonly maxCalls: number;
   readonly batchSize: number;
   /** Reward at which a row needs no improvement. */
@@ -39,8 +39,8 @@ export async function search(state: SearchState, options: SearchOptions): Promis
     const parent = chooseParent(state.candidates, selection, random);
     const rows = chooseRows(state.candidates[parent]!, options, random);
     const missing = rows.filter((row) => !state.candidates[parent]!.played[row]).length;
-    // The sum is the cost of an attempt that succeeds. If less than this sum is left of the budget,
-    // the rest stays unused.
+    // The sum is the number of agent runs after a successful attempt. If the budget is smaller, the
+    // remaining budget stays unused.
     if (rows.length === 0 || state.calls + missing + rows.length + selection.length > maxCalls)
       break;
     const isBetter = await improve(state, parent, rows, options);
@@ -56,8 +56,8 @@ export async function search(state: SearchState, options: SearchOptions): Promis
 }
 
 /**
- * Index of the candidate with the highest mean over the selection rows; the earliest of several
- * equal candidates.
+ * Returns the index of the candidate with the highest mean over the selection rows; the earliest of
+ * several equal candidates.
  */
 function bestOf({ candidates }: SearchState, selection: readonly number[]): number {
   const means = candidates.map((candidate) => meanReward(candidate, selection));
@@ -65,8 +65,8 @@ function bestOf({ candidates }: SearchState, selection: readonly number[]): numb
 }
 
 /**
- * Draws a candidate with a probability proportional to the number of selection rows on which it is
- * among the best.
+ * Draws a candidate with a probability proportional to the number of selection rows on which the
+ * candidate has the highest reward.
  */
 function chooseParent(
   candidates: readonly Candidate[],
@@ -103,7 +103,9 @@ function chooseRows(
   return [...known, ...order.filter((row) => played[row] === undefined)].slice(0, batchSize);
 }
 
-/** Returns true if a better candidate was found and added. */
+/**
+ * Rewrites a text of candidate `parent`. If the new candidate is better, adds it and returns true.
+ */
 async function improve(
   state: SearchState,
   parent: number,
@@ -138,7 +140,10 @@ async function improve(
 const sameTexts = (a: Candidate, b: Candidate): boolean =>
   JSON.stringify(a.components) === JSON.stringify(b.components);
 
-/** Compares means over the rows that both candidates have played without a failure. */
+/**
+ * Returns true if `child` has the higher mean reward over the rows on which neither candidate
+ * failed.
+ */
 function isBetterOn(rows: readonly number[], child: Candidate, parent: Candidate): boolean {
   const gains = rows.flatMap((row) => {
     const [after, before] = [child.played[row]?.reward, parent.played[row]?.reward];
@@ -147,7 +152,7 @@ function isBetterOn(rows: readonly number[], child: Candidate, parent: Candidate
   return gains.length > 0 && mean(gains) > 0;
 }
 
-/** Plays the given rows that the candidate has not played yet. */
+/** Runs candidate `at` on the given rows that it has no results for. */
 async function ensurePlayed(
   state: SearchState,
   at: number,

@@ -31,7 +31,7 @@ import { search } from './search.js';
 import { digestOf, meanReward, openState, saveJson } from './search-state.js';
 
 export interface PromptTuneConfig {
-  /** Model that rewrites texts: one of a service with `baseUrl`, or an object with `chat`. */
+  /** Model that rewrites texts: a model of a service with `baseUrl`, or an object with `chat`. */
   readonly proposer: TunerModelFields | Proposer;
   /**
    * Budget of agent runs, as a multiple of the number of selection rows (at least 4): light 8,
@@ -39,10 +39,10 @@ export interface PromptTuneConfig {
    * @default "light"
    */
   readonly optimizationLevel?: 'light' | 'medium' | 'heavy';
-  /** Limit on agent runs on training rows. @default from `optimizationLevel` */
+  /** Maximum number of agent runs on training rows. @default from `optimizationLevel` */
   readonly maxCalls?: number;
   /**
-   * Number of rows on which a new text must do better before it plays the selection rows.
+   * Number of rows on which a new text must do better before it runs on the selection rows.
    * @default 3
    */
   readonly batchSize?: number;
@@ -55,7 +55,7 @@ export interface PromptTuneConfig {
    * @default no folder
    */
   readonly directory?: string;
-  /** Rows that run concurrently. @default 16 */
+  /** Maximum number of rows that run concurrently. @default 16 */
   readonly evalNumThreads?: number;
   /** True to compare the first and the best texts on `evalDataset`. @default true */
   readonly comparePerformance?: boolean;
@@ -99,7 +99,7 @@ export interface TunedPrompt {
   readonly metrics: Metrics;
 }
 
-/** Agent runs per selection row. */
+/** Budget of agent runs per selection row. */
 const levels = { light: 8, medium: 20, heavy: 50 } as const;
 /**
  * Maximum number of selection rows. A third of the training rows, up to this number, is used for

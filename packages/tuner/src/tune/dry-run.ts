@@ -20,7 +20,8 @@ export interface DryRunOptions {
 }
 
 /**
- * Retries failures as in training, because an agent may fail on the output of an untrained model.
+ * Runs the first row. Retries failures as in training, because an agent may fail on the output of
+ * an untrained model.
  * @throws InvalidOutputError of the function; WorkflowError DRY_RUN_FAILED if every attempt fails
  */
 export async function dryRun({

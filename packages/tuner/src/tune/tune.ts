@@ -44,8 +44,8 @@ export type AdaptedTuneOptions<Row, Response, Model> = TuneOptions<Row, Response
 /**
  * Trains the model. Checkpoints and curves are written to `checkpoints/<project>/<experiment>/`; an
  * experiment of the same name is resumed.
- * @throws InvalidFunctionError, ConfigError or TaskError for invalid functions, arguments, files or
- * data; InvalidOutputError or WorkflowError DRY_RUN_FAILED from the dry run
+ * @throws InvalidFunctionError for invalid functions; ConfigError for invalid arguments or files;
+ * TaskError for invalid data; InvalidOutputError or WorkflowError DRY_RUN_FAILED from the dry run
  */
 export function tune<Row = RawTask, Response = unknown>(
   options: TuneOptions<Row, Response>,

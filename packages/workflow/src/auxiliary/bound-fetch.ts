@@ -1,5 +1,5 @@
 /**
- * Creates the fetch function of an auxiliary model. Its requests end at the deadline or when their
+ * Creates the fetch function of an auxiliary model. Requests end at the deadline or when the
  * rollout ends, and errors name the model. Every client that an agent uses has this behaviour.
  */
 import { ModelError } from '@trinity-rft/core';

@@ -1,4 +1,3 @@
-/** Finds auxiliary models by name or position. */
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/support';
 import type { AgentModel } from '../definition/types.js';
@@ -6,7 +5,7 @@ import type { AgentModel } from '../definition/types.js';
 /**
  * Returns an auxiliary model.
  * @param which name, or position in `explorer.auxiliary_models`, from 0
- * @throws ConfigError with the names of the configured models
+ * @throws ConfigError if the model is not configured
  */
 export function auxiliaryModel(
   models: ReadonlyMap<string, AgentModel>,

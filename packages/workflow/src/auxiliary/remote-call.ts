@@ -16,7 +16,7 @@ export const longestTimer = 2 ** 31 - 1;
 /**
  * Calls `work` with a signal that aborts at the deadline, or when the rollout or the call is
  * aborted.
- * @throws ModelError, CancelledError
+ * @throws ModelError if the call fails, or CancelledError if it is aborted
  */
 export async function remoteCall<T>(
   options: RemoteModelOptions,
@@ -56,8 +56,8 @@ interface Circumstances {
 }
 
 /**
- * Returns an error that names the model that failed. It has no `cause`, because errors of client
- * libraries contain the request, and with it the API key.
+ * Returns an error that names the model that failed. The error has no `cause`, because errors of
+ * client libraries contain the request, and with it the API key.
  */
 export function explainRemote(
   error: unknown,

@@ -11,8 +11,8 @@ interface ScoreCall extends ScoreOptions {
 }
 
 /**
- * vLLM's response field for `prompt_logprobs: 0`, which OpenAI's API does not have. It has one
- * entry per token, with log-probabilities by token id. The first entry is null.
+ * vLLM's response field for `prompt_logprobs: 0`, which OpenAI's API does not have. The list has
+ * one entry per token, with log-probabilities by token id. The first entry is null.
  */
 type PromptLogprobs = readonly (Readonly<Record<string, { readonly logprob?: unknown }>> | null)[];
 

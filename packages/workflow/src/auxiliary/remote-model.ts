@@ -18,9 +18,8 @@ import { remoteLogprobs } from './remote-logprobs.js';
 import type { RemoteModelOptions } from './remote-call.js';
 
 /**
- * Creates the model. `chat` returns texts, tool calls and finish reasons. `tokens` and `logprobs`
- * of its responses are empty, so the responses cannot be trained on. `topLogprobs` is not
- * supported.
+ * Creates the model. `chat` returns text, tool calls and finish reasons. `tokens` and `logprobs` of
+ * its responses are empty, so the responses cannot be trained on. `topLogprobs` is not supported.
  */
 export function createRemoteModel(options: RemoteModelOptions): AgentModel {
   const { baseURL, apiKey, modelPath } = options;

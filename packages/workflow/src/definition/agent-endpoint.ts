@@ -29,7 +29,7 @@ export interface EndpointAddress {
 }
 
 /**
- * Address and key with which an agent calls the model of its rollout. If a framework has a setting
+ * Address and key that an agent uses to call the model of its rollout. If a framework has a setting
  * for retries, retries are off, because the explorer retries whole rollouts.
  */
 export interface AgentEndpoint extends EndpointAddress {
@@ -92,7 +92,8 @@ export interface AgentEndpoint extends EndpointAddress {
 }
 
 /**
- * Maximum delay of setTimeout. Calls have no other timeout, because the rollout limits their time.
+ * Maximum delay of setTimeout, in ms. Means no timeout, because the rollout limits the time of
+ * calls.
  */
 const noTimeoutMs = 2 ** 31 - 1;
 

@@ -28,11 +28,11 @@ interface Declaration<Args> {
 
 /** A workflow as a function of its context. */
 export interface WorkflowFunctionOptions<Args = AnyArgs> extends Declaration<Args> {
-  /** `args` are the arguments as returned by the schema. */
+  /** Executes the workflow. `args` are the arguments as returned by the schema. */
   readonly run: (context: WorkflowContext, args: Args) => Promise<WorkflowResult> | WorkflowResult;
 }
 
-/** A workflow as a class; `canReset` and `canRepeat` are its static flags. */
+/** A workflow as a class; `canReset` and `canRepeat` are static properties of the class. */
 export interface WorkflowClassOptions extends Declaration<unknown> {
   readonly workflow: WorkflowClass;
 }
@@ -51,7 +51,7 @@ export function defineWorkflow<Args = AnyArgs>(
 
 const kind = 'trinity-rft.workflow';
 
-/** Returns the check of arguments, or undefined if there is no schema. */
+/** Returns the function that checks arguments, or undefined if there is no schema. */
 const checkOf = (args: ArgsSchema | undefined): WorkflowDefinition['checkArgs'] =>
   args && ((given) => workflowArgProblems(args, given));
 

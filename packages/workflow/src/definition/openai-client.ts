@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type * as openai from 'openai';
 import type { ClientOptions, OpenAI } from 'openai';
 
-// `require` is used because `import()` would be asynchronous. This is the same module that `import
+// `require` is used because `import()` would be asynchronous. The file is the module that `import
 // 'openai'` loads, so that errors are instances of the classes that a program imports.
 const load = (): typeof openai =>
   createRequire(import.meta.url)('openai/index.mjs') as typeof openai;

@@ -43,7 +43,7 @@ export function refusalOf(name: string, { refused }: OtherNames): string | undef
 const pythonClass =
   'It is a class of Python, which cannot be loaded here. Declare the same in TypeScript (defineWorkflow, defineReward) in a plugin and give its name; an agent that is to stay in Python runs as a program of its own (processWorkflow of @trinity-rft/process).';
 
-/** Returns true for `package.module.ClassName`. */
+/** Returns true for names such as `package.module.ClassName`. */
 const isPythonClass = (name: string): boolean => /^\w+(?:\.\w+)*\.[A-Z]\w*$/.test(name);
 
 const classOf = (name: string): string => name.slice(name.lastIndexOf('.') + 1);

@@ -9,7 +9,7 @@ import { readAs, refusalOf, type OtherNames } from './other-names.js';
 export interface Registry<T> {
   /** @throws ConfigError when the name is already registered */
   register(name: string, value: T): void;
-  /** @throws ConfigError with the known names, and the most similar name */
+  /** @throws ConfigError if the name is unknown or refused */
   get(name: string): T;
   /** Finds a value by its name or an alias; undefined for an unknown name. */
   find(name: string): T | undefined;

@@ -33,7 +33,7 @@ export interface WorkflowContext {
   readonly model: AgentModel;
   /** Judges and other auxiliary models by name. Their calls are not trained on. */
   readonly auxiliaryModels: ReadonlyMap<string, AgentModel>;
-  /** Reward function that the task names, if it names one. */
+  /** Reward function that the task names; undefined if the task names none. */
   readonly rewardFn?: RewardFn;
   readonly runtime: Runtime;
   /**
@@ -97,7 +97,7 @@ export interface WorkflowNeeds extends Needs {
    */
   readonly byArgs?: (args: AnyArgs) => Needs;
   /**
-   * Reads the row of a task as a rollout does.
+   * Checks the row of a task by reading the row as a rollout does.
    * @default any row fits
    * @throws TaskError if the row cannot be read
    */
@@ -140,7 +140,7 @@ export interface GraderContext {
 }
 
 export interface Grader {
-  /** Description for people: `the judge qwen`. */
+  /** Description for users, such as `the judge qwen`. */
   readonly text: string;
   /** Hint for users who may have meant another grader. @default no hint */
   readonly warning?: string;
@@ -162,7 +162,7 @@ export interface WorkflowDefinition {
    */
   readonly tasks?: (args: AnyArgs, range: TaskRange) => readonly RawTask[] | undefined;
   /**
-   * Begins the task of a row and ends it at once, as a check before the training run.
+   * Begins the task of a row and ends the task at once, as a check before the training run.
    * @default rows are not checked
    * @throws TaskError for a row that the workflow cannot attempt
    */
@@ -176,7 +176,7 @@ export interface WorkflowDefinition {
   /**
    * Describes the grader of answers, if the grader depends on the auxiliary models of the training
    * run.
-   * @default the grader does not depend on them
+   * @default the grader does not depend on auxiliary models
    */
   readonly grader?: (args: AnyArgs, context: GraderContext) => Grader | undefined;
   /**

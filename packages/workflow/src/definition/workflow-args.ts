@@ -6,10 +6,13 @@ const owner: ArgsOwner = { key: 'workflow_args', word: 'workflow', code: 'WORKFL
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** Lists the problems of `args`; empty if they fit the schema. */
+/** Lists the problems of `args`; empty if `args` fit the schema. */
 export const workflowArgProblems = (schema: ArgsSchema, args: Args): readonly ArgProblem[] =>
   argProblems(schema, args, owner);
 
-/** Returns the arguments as the schema converts them, with its defaults. @throws ConfigError */
+/**
+ * Returns the arguments as converted by the schema, with defaults.
+ * @throws ConfigError if the arguments do not fit the schema
+ */
 export const readWorkflowArgs = <A>(schema: ArgsSchema<A>, args: Args): A =>
   readArgsBy(schema, args, owner);

@@ -10,7 +10,7 @@ export interface RewardDefinition {
   readonly needsTruth?: boolean;
   /** @default no needs */
   readonly needs?: Needs;
-  /** @throws ConfigError for invalid arguments, if it is a built-in function */
+  /** @throws ConfigError for invalid arguments, if the function is built in */
   create(args: Readonly<Record<string, unknown>>): RewardFn;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Scores the result of an agent. The reward function scores its text. Mistakes of the model are
- * returned as data.
+ * Scores the result of an agent by passing its text to the reward function. Mistakes made by the
+ * model are returned as data, not thrown.
  */
 import { WorkflowError } from '@trinity-rft/core';
 import { returnedBy } from '@trinity-rft/core/support';
@@ -31,7 +31,7 @@ export async function agentOutcome<Result, Fault extends string>(
 }
 
 /**
- * Scores the answer of an agent with the task's reward function, whose parts become metrics.
+ * Scores an agent's answer with the task's reward function, whose parts become metrics.
  * @throws WorkflowError `REWARD_MISSING` if the task names no reward function; RewardError if the
  * reward function fails
  */
@@ -51,9 +51,9 @@ export async function scoreAnswer(
 }
 
 /**
- * Scores the outcome of an agent. The reward function scores a text; a missing answer counts as an
- * empty text. A {@link WorkflowOutput} is used unchanged. A fault gets `faultReward`. The metric
- * `model_fault` is 1 for a fault, else 0.
+ * Scores the outcome of an agent. The reward function scores a text; if there is no answer, it
+ * scores an empty text. A {@link WorkflowOutput} is used unchanged. A fault gets `faultReward`. The
+ * metric `model_fault` is 1 for a fault, else 0.
  * @throws WorkflowError and RewardError like {@link scoreAnswer}
  */
 export async function scoreOutcome(

@@ -36,13 +36,16 @@ export interface ScriptedCall {
 
 export interface ScriptedModelOptions {
   /**
-   * Answers in the order of calls, one for each choice, or a function that is called for each
+   * The answers in the order of calls, one for each choice, or a function that is called for each
    * choice.
    */
   readonly answers:
     | readonly ScriptedAnswer[]
     | ((call: ScriptedCall, choice: number) => ScriptedAnswer);
-  /** Returns the result of `logprobs`, one value per response token. @default -0.25 for each token */
+  /**
+   * Returns the result of `logprobs`, one value per response token.
+   * @default -0.25 for each token
+   */
   readonly score?: (tokens: Int32Array, promptLength: number) => ArrayLike<number>;
   /** @default the vocabulary is unknown */
   readonly vocabulary?: Vocabulary;
@@ -56,8 +59,8 @@ export interface ScriptedModel extends AgentModel {
 }
 
 /**
- * Creates a model that records its calls. Its tokens are code points, and their log-probabilities
- * are -0.25.
+ * Creates a model that records its calls. Tokens are code points, and each has the log-probability
+ * -0.25.
  */
 export function scriptedModel({
   answers,

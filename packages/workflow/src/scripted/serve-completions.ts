@@ -1,6 +1,6 @@
 /**
- * Creates a `fetch` function that serves chat and text completions by a chat function, for scripted
- * models.
+ * Creates a `fetch` function that serves chat and text completions with a chat function, for
+ * scripted models.
  */
 import {
   describeError,

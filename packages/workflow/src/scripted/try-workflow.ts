@@ -20,7 +20,7 @@ export interface TryOptions {
   /** @default no auxiliary models */
   readonly auxiliaryModels?: Readonly<Record<string, AgentModel>>;
   readonly rewardFn?: RewardFn;
-  /** Other fields of the task: `formatArgs`, `workflowArgs`, `rolloutArgs`, `repeatTimes` ... */
+  /** Other fields of the task, such as `formatArgs`, `workflowArgs` and `repeatTimes`. */
   readonly task?: Partial<Omit<Task, 'rawTask'>>;
   /** @default a silent runtime with the system clock */
   readonly runtime?: Runtime;

@@ -34,7 +34,7 @@ interface NamedOptions<Shape extends z.ZodRawShape> {
   readonly unused?: Readonly<Record<string, string>>;
 }
 
-/** Arguments of the environment that Trinity-RFT does not have, such as its level. */
+/** Arguments of the environment that Trinity-RFT does not have, such as the level. */
 const worldArgs = { environment_args: z.record(z.string(), z.unknown()).default({}) };
 
 function named<Shape extends z.ZodRawShape>(options: NamedOptions<Shape>): NamedWorkflow {
@@ -199,7 +199,10 @@ const learnToAsk = named({
   }),
 });
 
-/** Row with `question` and `answer`. Trinity-RFT's rows have them under the keys of the format. */
+/**
+ * Returns the row with `question` and `answer`. Trinity-RFT's rows have these values under the keys
+ * of the format.
+ */
 const questionRow = (task: Task): RawTask =>
   'question' in task.rawTask
     ? task.rawTask

@@ -15,7 +15,8 @@ import { judgeOf } from './judge.js';
  * Plays the task once. Every model call becomes an experience with the episode's reward, the turn
  * as its step, and the inputs of step-wise algorithms: `info.step_reward`, and
  * `info.env_state_hash` if the environment has state keys.
- * @throws EnvironmentError, TaskError, ModelError
+ * @throws EnvironmentError if the environment fails; TaskError if the row is invalid; ModelError if
+ * the model fails
  */
 export async function playTask(
   context: WorkflowContext,
@@ -49,7 +50,9 @@ export async function playTask(
   }
 }
 
-/** Share of an attempt's time that the episode may use. The rest is reserved for its grade. */
+/**
+ * Share of an attempt's time that the episode may use. The remaining time is reserved for grading.
+ */
 const ownShare = 0.9;
 
 function ownTime({ runtime: { clock }, timeLimitMs }: WorkflowContext) {

@@ -28,7 +28,7 @@ export const oneAttempt: Attempts = async (attempt, given = ownPrompt) => {
 
 /**
  * Plays a second attempt, whose prompt contains the first, if the first did not succeed. The second
- * is trained on only if it succeeds and is better or shorter.
+ * attempt is trained on only if it succeeds and is better or shorter.
  */
 export const twoAttempts: Attempts = async (attempt, given = ownPrompt) => {
   const first = await attempt(given);
@@ -41,7 +41,7 @@ export const twoAttempts: Attempts = async (attempt, given = ownPrompt) => {
 const rewardOf = (turns: readonly Experience[]): number => turns.at(-1)?.reward ?? 0;
 
 /**
- * Returns true if the goal was reached, each answer has its three parts, and no action came three
+ * Returns true if the goal was reached, each answer has its three parts, and no action occurs three
  * times in a row.
  */
 function isGood(turns: readonly Experience[]): boolean {

@@ -23,7 +23,7 @@ import { choiceOf, graderOf } from './judge.js';
 import { agentscopeEmailSearch, type NamedWorkflow, namedWorkflows } from './named.js';
 import { playTask } from './play-task.js';
 
-/** Trinity-RFT's workflows that play one of the worlds. */
+/** Creates Trinity-RFT's workflows that play one of the worlds. */
 export const worldWorkflows = (environments: Environments): readonly WorkflowDefinition[] =>
   namedWorkflows.map((named) => worldWorkflow(named, environments));
 
@@ -41,7 +41,7 @@ const typed: ReadonlySet<string> = new Set(['agentscope_react_workflow', 'as_rea
 
 /**
  * Adds the e-mail environment to the two workflows whose argument `type` selects an environment.
- * @returns other workflows unchanged
+ * @returns the extended workflow; other workflows unchanged
  */
 export function withWorldTypes(
   builtIn: WorkflowDefinition,
@@ -116,7 +116,7 @@ const longestStartMs = 30_000;
 
 /**
  * Checks that a row can be played.
- * @throws TaskError if the environment cannot play it
+ * @throws TaskError if the environment cannot play the row
  */
 async function checkRow(
   { play, rowOf }: NamedWorkflow,

@@ -31,8 +31,8 @@ export interface Talk {
 }
 
 /**
- * Sends each line to all talkers, until `/exit` or the end of the input; `/reset` clears the
- * histories.
+ * Sends each line of the input to all talkers, until `/exit` or the end of the input; `/reset`
+ * clears the histories.
  */
 export async function converse(talkers: readonly Talker[], talk: Talk): Promise<void> {
   const { input, system, write } = talk;
@@ -68,8 +68,8 @@ interface Turn extends Talk {
 }
 
 /**
- * Lets every talker answer the user's message, with tool calls.
- * @returns the histories, each with the answer if the talker gave one
+ * Lets every talker answer the user's message, and asks the user for the results of tool calls.
+ * @returns the talkers' histories; a history is unchanged if its talker gave no complete answer
  */
 async function answerAll(
   talkers: readonly Talker[],
@@ -192,7 +192,7 @@ async function answer(
 
 const clearLine = '\r\u001B[2K';
 
-/** Texts in columns of equal width, each under its title. */
+/** Arranges texts in columns of equal width, each text under its title. */
 export function sideBySide(
   texts: readonly { readonly title: string; readonly text: string }[],
   columns: number,

@@ -16,20 +16,22 @@ export interface TaskArguments extends WorldArguments {
   readonly seed: string;
 }
 
-/** Adds the environment's arguments, its timeout and plugins. */
+/** Adds the options for the environment's arguments, its timeout and plugins. */
 export const withWorld = (command: Command): Command =>
   withPlugins(command)
     .option('--args <json>', 'its environment_args, such as \'{"level": 1}\'')
     .option('--timeout <seconds>', 'how long it may take to answer', '60');
 
-/** Adds split and seed of generated tasks. */
+/**
+ * Adds the options of {@link withWorld}, and those for the split and the seed of generated tasks.
+ */
 export const withTasks = (command: Command): Command =>
   withWorld(command)
     .option('--split <name>', 'train or eval, which have no task in common', 'train')
     .option('--seed <number>', 'another seed makes up other tasks', '0');
 
 /**
- * Options of the environment to open.
+ * Returns the options for opening the environment that the command line names.
  * @throws ConfigError for invalid JSON or an invalid timeout
  */
 export const worldOf = (name: string, given: WorldArguments): Parameters<typeof openWorld>[0] => ({
@@ -51,7 +53,7 @@ export function objectOf(option: string, text: string): Readonly<Record<string, 
 }
 
 /**
- * Split of the command line.
+ * Returns the split that `--split` names.
  * @throws ConfigError for an unknown split
  */
 export function splitOf({ split }: TaskArguments): SplitName {
@@ -60,8 +62,8 @@ export function splitOf({ split }: TaskArguments): SplitName {
 }
 
 /**
- * Parses a count of at least 1.
- * @throws ConfigError if the text is not such an integer
+ * Parses an integer of at least 1.
+ * @throws ConfigError for any other text
  */
 export function countOf(option: string, text: string): number {
   const value = Number(text);

@@ -1,11 +1,10 @@
-/** An episode that a user plays, line by line. */
 import type { Action } from '@trinity-rft/environment';
 import type { GuardedEpisode } from '@trinity-rft/environment/playing';
 import type { Write } from '../../shared/command.js';
 import { objectOf } from './options.js';
 import { toolLines } from './tool-lines.js';
 
-/** Plays each line as an action until an empty line or the end of the input. */
+/** Plays each line as an action, until the episode is done, a line is empty, or the input ends. */
 export async function playByHand(
   episode: GuardedEpisode,
   lines: Iterable<string> | AsyncIterable<string>,

@@ -41,7 +41,7 @@ export const addPlay: AddCommand = (env, { exitWith, write }) =>
 
 type World = Awaited<ReturnType<typeof openWorld>>;
 
-/** Warning about keys that no generated task has; empty if there is none. */
+/** Returns a warning about keys of the row that generated tasks do not have, or an empty text. */
 export function unknownKeys(row: Readonly<Record<string, unknown>>, world: World): string {
   if (world.definition.tasks === undefined) return '';
   const known = Object.keys(world.tasks('train', 1, 0)[0] ?? {});

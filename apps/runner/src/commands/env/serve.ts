@@ -1,4 +1,4 @@
-/** `trinity env serve`: serves an environment to other trainers by the OpenEnv protocol. */
+/** `trinity env serve`: serves an environment to other trainers over the OpenEnv protocol. */
 import type { AddCommand } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
 import { untilInterrupted } from '../../shared/interrupt.js';

@@ -1,7 +1,6 @@
-/** Tools of an episode as text. */
 import type { GuardedEpisode } from '@trinity-rft/environment/playing';
 
-/** Two lines per tool: name with description, and arguments. */
+/** Describes each tool of an episode in two lines: name and description, then arguments. */
 export const toolLines = (tools: NonNullable<GuardedEpisode['tools']>): string =>
   tools
     .map(

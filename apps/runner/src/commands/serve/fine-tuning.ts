@@ -19,8 +19,8 @@ export interface FineTuningArguments {
 const secretVariable = 'TRINITY_WEBHOOK_SECRET';
 
 /**
- * Serves OpenAI's fine-tuning API until it is interrupted.
- * @param named models of `--model`, by name
+ * Serves OpenAI's fine-tuning API until Ctrl-C.
+ * @param named paths from `--model`, by model name
  */
 export async function serveFineTuning(
   given: FineTuningArguments,

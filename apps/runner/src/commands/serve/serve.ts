@@ -160,7 +160,7 @@ async function serveModelsCommand(
 }
 
 /**
- * Parses the values of `--model`: paths by name.
+ * Parses the values of `--model`. Returns paths by model name.
  * @throws ConfigError for anything but NAME=PATH, and for a repeated name
  */
 function modelsOf(given: readonly string[]): Readonly<Record<string, string>> {

@@ -21,7 +21,7 @@ type FieldKind = 'choice' | 'number' | 'text' | 'yaml';
 export interface Field {
   readonly name: string;
   readonly path: KeyPath;
-  /** Key path as shown in messages of checks. */
+  /** Key path in the notation of {@link showPath}, as in messages of checks. */
   readonly key: string;
   readonly about: string;
   readonly kind: FieldKind;
@@ -40,7 +40,7 @@ export interface Section {
   readonly sections: readonly Section[];
 }
 
-/** Settings for a tree, with one section per item of a list. */
+/** Sections and fields for a configuration (`tree`), with one section for each item of a list. */
 export function sectionOf(schema: Schema, tree: unknown, path: KeyPath = []): Section {
   const fields: Field[] = [];
   const sections: Section[] = [];
@@ -72,7 +72,7 @@ const partOf = (tree: unknown, name: string): unknown =>
     ? (tree as Readonly<Record<string, unknown>>)[name]
     : undefined;
 
-/** Alternatives of a schema, without null and `${...}`. */
+/** Alternatives of a schema, without null and strings with a pattern. */
 function plainOf(schema: Schema): readonly Schema[] {
   if (schema.anyOf === undefined) return [schema];
   return schema.anyOf.flatMap(plainOf).filter(({ type, pattern }) => type !== 'null' && !pattern);
@@ -97,7 +97,7 @@ function fieldOf(name: string, path: KeyPath, raw: Schema, inner: readonly Schem
   };
 }
 
-/** Text in an input. */
+/** Text of a value in an input field. */
 export const shown = (value: unknown): string =>
   value === undefined || value === null
     ? ''
@@ -122,11 +122,11 @@ export interface Filter {
    */
   readonly search: string;
   readonly showsAll: boolean;
-  /** Keys with findings of the check. */
+  /** Keys for which the check reported problems. */
   readonly marked: ReadonlySet<string>;
 }
 
-/** Section with only its visible fields and subsections; undefined if there are none. */
+/** Section with only its visible fields and subsections; undefined if nothing is visible. */
 export function filtered(section: Section, filter: Filter): Section | undefined {
   const { tree, search, showsAll, marked } = filter;
   const isShown = ({ key, path, about, isIgnored }: Field): boolean => {

@@ -1,4 +1,4 @@
-/** Runs that can be stopped or resumed, and processes that the studio has started. */
+/** The runs that can be stopped or resumed, and processes that the studio has started. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import type { StartedRun } from '../../../src/control/interface/index.js';
 import { useEffect, useState } from 'preact/hooks';

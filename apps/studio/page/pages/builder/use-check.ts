@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { act } from '../../api.js';
 
 const afterMs = 500;
-/** Timeout in ms for a check, longer than that of the server. */
+/** Timeout for a check in ms, longer than the server's timeout. */
 const answerMs = 70_000;
 
 export interface Check {

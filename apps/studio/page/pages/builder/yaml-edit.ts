@@ -40,7 +40,7 @@ export function setInYaml(text: string, path: KeyPath, value: unknown): string {
   if (value === undefined) document.deleteIn(path);
   else document.setIn(path, value);
   if (careful !== undefined && isSame(careful, document)) return careful;
-  // The library keeps comments, but may change the layout of other lines.
+  // The YAML library keeps comments, but may change the layout of other lines.
   return document.toString({ lineWidth: 0 });
 }
 
@@ -102,7 +102,10 @@ function inserted(text: string, map: YAMLMap, path: KeyPath, value: unknown): st
   return `${before}${before.endsWith('\n') ? '' : '\n'}${added}${text.slice(at)}`;
 }
 
-/** Removes the lines of a key in a block. */
+/**
+ * Removes the lines of a key. Returns undefined if the key is the only one of its map, or does not
+ * begin a line.
+ */
 function removed(text: string, document: Document, path: KeyPath): string | undefined {
   const parent: unknown =
     path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
@@ -116,7 +119,7 @@ function removed(text: string, document: Document, path: KeyPath): string | unde
   return text.slice(0, line) + text.slice(endOfLine(text, end));
 }
 
-/** End of the value of a key, without trailing text. */
+/** Offset at which the value of a key ends, before trailing comments. */
 function endOf(pair: Pair): number | undefined {
   const { key, value } = pair;
   if (isNode(value)) {

@@ -40,7 +40,7 @@ export function MetricView({ metric, ids, place, version }: MetricViewProps) {
   const curves = useCurves(ids, { role, name, axis, range, smooth }, version);
   const marks = useMarks(ids, role, axis, version);
   const drawn = useMemo(() => chartMarks(marks, kinds), [marks, kinds]);
-  // Keeps the old curves until those of another metric arrive.
+  // True while the chart still shows the curves of the previous metric.
   const isOld = curves.some(({ curve }) => curve.name !== name || curve.role !== role);
   const hasPoints = curves.some(({ curve }) => curve.points > 0);
   return (
@@ -124,7 +124,7 @@ function SaveButtons({ metric: { role, name }, ids, plot }: SaveProps) {
   );
 }
 
-/** Table of the chart, for screen readers. */
+/** Table with the values of the chart, for screen readers. */
 function CurveTable({ curves }: { readonly curves: readonly RunCurve[] }) {
   const rows = useMemo(() => curves.map(summaryRow), [curves]);
   const head = [

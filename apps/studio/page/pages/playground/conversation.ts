@@ -2,7 +2,6 @@
 import type { Message } from '../../../src/control/interface/index.js';
 import { nothingYet, type Answer, type Offer, type Source } from './sources.js';
 
-/** Question and its answer. */
 export interface Turn {
   readonly question: string;
   readonly answer: Answer;
@@ -29,11 +28,14 @@ export const panesAtFirst: readonly Pane[] = [
   { source: unset, turns: [] },
 ];
 
-/** True if the user has changed none of the panes. */
+/** True if no source has been chosen for any pane. */
 export const isUntouched = (panes: readonly Pane[]): boolean =>
   panes.every(({ source }) => source === unset);
 
-/** Oldest and newest checkpoint of the first run that has two, or else the only checkpoint. */
+/**
+ * Panes with the oldest and the newest checkpoint of the first run that has two; or else one pane
+ * with the only checkpoint of a run.
+ */
 export function suggested(offers: readonly Offer[]): readonly Pane[] {
   const has = (count: number) => offers.find(({ checkpoints }) => checkpoints.length >= count);
   const offer = has(2) ?? has(1);
@@ -95,7 +97,7 @@ export function attempts(panes: readonly Pane[], at: number, question: string): 
 /** Prefix of task names, unique per visit, so that feedback from different visits is not mixed. */
 const visit = crypto.randomUUID();
 
-/** Name of the task of a conversation: the visit, and a short hash. */
+/** Name of the task that a question belongs to: the visit, and a short hash of the messages. */
 export function taskOf(system: string, turns: readonly Turn[], question: string): string {
   const text = JSON.stringify(messagesOf(system, turns, question));
   let hash = 0;

@@ -12,7 +12,7 @@ const mostQuestions = 4;
 /** Maximum length of a question on a button. */
 const longest = 160;
 
-/** Checkpoints of each run that has any; undefined while loading. */
+/** Returns the runs that have checkpoints, with these checkpoints; undefined while loading. */
 export function useOffers(all: readonly string[] | undefined): readonly Offer[] | undefined {
   const [offers, setOffers] = useState<readonly Offer[]>();
   const ids = all?.slice(0, mostRuns);
@@ -30,7 +30,7 @@ export function useOffers(all: readonly string[] | undefined): readonly Offer[] 
   return offers;
 }
 
-/** Some of the tasks of a run, the hardest first. */
+/** Questions of at most {@link mostQuestions} tasks of a run, the lowest latest rewards first. */
 export function useQuestions(run: string | undefined): readonly string[] {
   const [questions, setQuestions] = useState<readonly string[]>([]);
   useEffect(() => {

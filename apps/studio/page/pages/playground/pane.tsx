@@ -57,7 +57,7 @@ export function PaneView({ at, pane, offers, product, system, onSource }: PanePr
 const spokenOf = (answer: Answer | undefined): string =>
   answer?.isOver === true ? (answer.problem ?? answer.text) : '';
 
-/** Key of a choice of the list. */
+/** Value of a source in the list of models. */
 const valueOf = (source: Source): string =>
   source.kind === 'checkpoint' ? `${source.run} ${source.checkpoint}` : source.kind;
 

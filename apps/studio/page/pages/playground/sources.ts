@@ -12,13 +12,13 @@ export type Source =
   | { readonly kind: 'checkpoint'; readonly run: string; readonly checkpoint: string }
   | { readonly kind: 'product' };
 
-/** Run with its checkpoints that can answer. */
+/** Run with those of its checkpoints that can answer. */
 export interface Offer {
   readonly run: string;
   readonly checkpoints: readonly Checkpoint[];
 }
 
-/** Product; its key is only kept in the memory of the page. */
+/** Product that learns. Its API key is kept only in the memory of the page. */
 export interface Product {
   readonly url: string;
   readonly apiKey: string;
@@ -38,7 +38,7 @@ export interface Answer {
   readonly problem?: string;
   /** Prompt, rendered by the chat template. */
   readonly prompt?: { readonly text: string; readonly tokens: number; readonly template: string };
-  /** Id of the answer of a product, for feedback. */
+  /** Id of a product's answer, to which feedback refers. */
   readonly id?: string;
   readonly isOver: boolean;
   readonly wasCut?: boolean;
@@ -48,7 +48,10 @@ export const nothingYet: Answer = { text: '', tokens: [], isOver: false };
 
 export type Question = Omit<SayRequest, 'checkpoint'>;
 
-/** Calls `onAnswer` with a change whenever the answer grows. Never rejects. */
+/**
+ * Asks a source. Calls `onAnswer` with an update of the answer whenever a part arrives. The
+ * returned promise never rejects.
+ */
 export async function askSource(
   source: Source,
   question: Question,

@@ -33,7 +33,7 @@ export interface Picture {
 
 const idOf = (name: string): string => `process ${name}`;
 const idOfMissing = (role: string): string => `missing ${role}`;
-/** Id of a cause outside the run, whose link has no role. */
+/** Id of the box for causes outside the run, whose links have an empty role. */
 const outsideId = idOfMissing('');
 
 type Node = Pick<Box, 'id' | 'lines' | 'kind'>;
@@ -97,7 +97,7 @@ const padding = 12;
 const widthOf = (lines: readonly string[]): number =>
   Math.max(...lines.map((line) => line.length)) * charWidth + 2 * padding;
 
-/** Lays boxes out from left to right: the waiting process, then its causes. */
+/** Lays boxes out from left to right, from waiting processes to the causes. */
 function layOut(
   nodes: readonly Node[],
   edges: readonly Edge[],

@@ -18,8 +18,8 @@ export interface CheckOptions {
 const deadlineMs = 60_000;
 
 /**
- * Runs `trinity config plan` and reads the last line of its output, which follows the output of
- * plugins.
+ * Runs `trinity config plan` and reads the last line of its output. Plugins may have written
+ * earlier lines.
  */
 export async function checkConfiguration(
   trinity: TrinityCommand,

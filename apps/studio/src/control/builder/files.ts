@@ -1,4 +1,4 @@
-/** Reads and writes configurations below a folder; paths of requests cannot leave it. */
+/** Reads and writes configurations below a folder; paths of requests cannot leave this folder. */
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import {
@@ -20,7 +20,7 @@ const most = 300;
 const largest = 500_000;
 const skipped = /^(?:node_modules|dist|\..*|global_step_.*|buffer|monitor|checkpoints)$/;
 const yamlName = /\.ya?ml$/;
-/** Matches top-level keys of a configuration. A file with two of them at its left margin is a configuration. */
+/** Top-level keys of configurations. A YAML file that has two of them is a configuration. */
 const ourKeys =
   /^(?:mode|model|algorithm|buffer|explorer|trainer|stages|checkpoint_root_dir)[ \t]*:/gm;
 
@@ -51,7 +51,8 @@ async function isConfiguration(file: string): Promise<boolean> {
 
 /**
  * Absolute path of a YAML file below `root`. The file and its folder need not exist yet.
- * @throws ConfigError for a path outside of `root`, also through a symbolic link
+ * @throws ConfigError for a path that is absolute, hidden or not a YAML file, or that leads out of
+ * `root`, also through a symbolic link
  */
 export async function placeOfFile(root: string, name: string): Promise<string> {
   const file = path.resolve(root, name);
@@ -87,7 +88,7 @@ export async function readConfigurationText(file: string): Promise<string> {
 /**
  * Writes the text atomically.
  * @param before digest of the text that is replaced; undefined for a new file
- * @throws ConfigError when the file no longer has that digest
+ * @throws ConfigError if the file has another digest, or exists although `before` is undefined
  */
 export async function saveConfiguration(
   file: string,
@@ -119,7 +120,10 @@ const changed = (file: string, now: string | undefined): ConfigError =>
     { code: 'CONFIG_CHANGED' },
   );
 
-/** Working directory of a run: the nearest folder with a package.json, or else `root`. */
+/**
+ * Working directory of a run: the nearest folder above the file with a package.json, or else
+ * `root`.
+ */
 export function projectOf(root: string, file: string): string {
   let folder = path.dirname(file);
   while (folder !== root) {

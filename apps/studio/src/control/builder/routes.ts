@@ -72,7 +72,9 @@ export function addBuilder(api: Api, { root, trinity, runs }: BuilderOptions): v
   });
 }
 
-/** Schema for an editor; conditions between keys are left to the check. */
+/**
+ * JSON Schema for an editor, without the conditions between keys, which only the check evaluates.
+ */
 async function readSchema(): Promise<Record<string, unknown>> {
   const { definitions: _, ...schema } = configJsonSchema(await loadExtensions({}));
   return JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
@@ -89,10 +91,10 @@ function lazily<T>(make: () => Promise<T>): () => Promise<T> {
 const checkMs = 60_000;
 
 /**
- * Returns the configuration with which the run was started. Reads and checks no other file, because
- * a check loads plugins.
- * @throws ConfigError when the run recorded none, or the file is not below `root` or writes to
- * another folder
+ * Returns the configuration that the run was started with. Only this file is checked, because a
+ * check loads plugins.
+ * @throws ConfigError if the run recorded no configuration, or if the file is not below `root` or
+ * now writes to another folder
  */
 async function configurationOf(
   job: string,

@@ -11,7 +11,7 @@ import { environmentOf, type TrinityCommand } from '../shared/command.js';
 export interface StartedRuns {
   /** @param cwd working directory of the command */
   start(file: string, cwd: string): Promise<StartedRun>;
-  /** Started runs, the last one first. */
+  /** Started runs, the newest first. */
   list(): Promise<readonly StartedRun[]>;
   /** Deletes the output of ended runs; other runs continue. */
   close(): Promise<void>;
@@ -25,7 +25,7 @@ interface Entry {
   readonly folder: string;
 }
 
-/** Number of bytes kept from the end of the output. */
+/** Number of bytes that are read from the end of a run's output. */
 const lastBytes = 16_384;
 /** Maximum number of listed runs. The output of older runs is deleted once they have ended. */
 const most = 20;
@@ -33,7 +33,7 @@ const most = 20;
 const firstLookMs = 50;
 
 export function createStartedRuns({ command, env }: TrinityCommand, root: string): StartedRuns {
-  /** Started runs, the last one first. Runs beyond the maximum are removed once they have ended. */
+  /** Started runs, the newest first. Runs beyond the maximum are removed once they have ended. */
   let entries: readonly Entry[] = [];
   let count = 0;
   return {

@@ -1,15 +1,16 @@
-/** Ends the process of a run as Ctrl-C does. */
 import { ConfigError } from '@trinity-rft/core';
 import { lockHolder } from '@trinity-rft/launcher/files';
 
 /**
- * Ends the process after its current step and a checkpoint; a second call ends it at once.
+ * Ends the process of a run after the current step and a checkpoint. A second call ends the process
+ * at once.
  * @param job the folder of the run
+ * @returns id of the process
  * @throws ConfigError when no process of this machine works on the run
  */
 export async function stopRun(job: string): Promise<number> {
-  // A file with a process id may be left over, and another process may have this id by now. A lock
-  // cannot be left over.
+  // Reads the id from a lock, because an id in a file may be left over, and may by now belong to
+  // another process.
   const pid = (await lockHolder(job)) ?? (await lockHolder(job, 'serve'));
   if (pid === undefined)
     throw new ConfigError(`No process of this machine makes the run in ${job}.`, {

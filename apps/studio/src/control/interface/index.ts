@@ -12,35 +12,35 @@ import type {
 import type { processes } from './processes.js';
 import type { scored } from './scoring.js';
 
-/** Waits between the processes of a run. */
+/** Processes of a run, and the waits between them. */
 export type Processes = z.infer<typeof processes>;
 
-/** Problems of a configuration, and what it would run. */
+/** Result of a check of a configuration: problems, warnings and the plan. */
 export type Checked = z.infer<typeof checked>;
-/** Configurations that were found below the folder. */
+/** Configurations below the working directory of the studio. */
 export type FoundFiles = z.infer<typeof foundFiles>;
-/** A configuration as text. */
+/** Text of a configuration, its digest, and the command that runs it. */
 export type OpenedFile = z.infer<typeof openedFile>;
-/** A configuration after a save. */
+/** Digest of a saved configuration, and the command that runs it. */
 export type SavedFile = z.infer<typeof saved>;
-/** A process that the studio has started. */
+/** A run that the studio has started. */
 export type StartedRun = z.infer<typeof started>;
-/** A configuration to begin with. */
+/** A template of a configuration. */
 export type ConfigTemplate = z.infer<typeof template>;
 
-/** A model of a run. */
+/** A checkpoint of a run, or the model that the run began with. */
 export type Checkpoint = z.infer<typeof checkpoint>;
-/** Request for an answer of a model. */
+/** Request for an answer from a checkpoint. */
 export type SayRequest = z.infer<typeof sayBody>;
-/** A turn of a conversation. */
+/** A message of a conversation. */
 export type Message = z.infer<typeof message>;
 /** A part of a streamed answer. */
 export type Spoken = z.infer<typeof spoken>;
-/** A question to a product. */
+/** Request for an answer from a product. */
 export type AskProduct = z.infer<typeof askProductBody>;
-/** Answer of a product. */
+/** Answer from a product. */
 export type ProductAnswer = z.infer<typeof productAnswer>;
-/** Result of a commit to training data. */
+/** Result of turning answers with rewards into training data. */
 export type CommitAnswer = z.infer<typeof commitAnswer>;
 
 /** Part of a streamed response with a checkpoint's log-probabilities of a recorded attempt. */

@@ -1,4 +1,4 @@
-/** Schemas and route of scores by a checkpoint. */
+/** Schemas and route for scoring recorded calls with a checkpoint. */
 import { count, numberOrNull, type Actions } from '@trinity-rft/inspect/studio';
 import { z } from 'zod';
 

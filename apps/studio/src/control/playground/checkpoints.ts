@@ -10,7 +10,11 @@ export interface FoundCheckpoint extends Checkpoint {
   readonly bytes: number;
 }
 
-/** Models of a run, the newest first. @param job folder of the run, of which `folder` may be a stage */
+/**
+ * Finds the models of a run that have weights and a tokenizer, the newest first.
+ * @param folder folder of the run or of one of its stages
+ * @param job folder of the run
+ */
 export async function findCheckpoints(
   folder: string,
   job: string,
@@ -27,7 +31,10 @@ export async function findCheckpoints(
   return found.filter(({ bytes }) => bytes > 0);
 }
 
-/** Size of the weights; 0 without a model and tokenizer, such as for a checkpoint of adapters. */
+/**
+ * Size of the weights in bytes; 0 for a folder without a model or tokenizer, such as a checkpoint
+ * of adapters.
+ */
 async function weightBytes(folder: string): Promise<number> {
   const names = await readdir(folder).catch((): string[] => []);
   if (!names.includes('config.json') || !names.includes('tokenizer.json')) return 0;
@@ -36,7 +43,7 @@ async function weightBytes(folder: string): Promise<number> {
   return sizes.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Start model recorded by the run. */
+/** Folder of the model that the run began with, if the run recorded an absolute path. */
 async function startModel(folder: string, job: string): Promise<string | undefined> {
   const text = await readFile(path.join(job, 'settings.json'), 'utf8').catch(() => '{}');
   try {

@@ -30,7 +30,7 @@ interface Completion {
 
 /**
  * Sends a question to the product and returns its answer.
- * @throws ConfigError with the error of the server
+ * @throws ConfigError if the server does not answer, or answers with an error
  */
 export async function askProduct(given: AskProduct, signal: AbortSignal): Promise<ProductAnswer> {
   const { baseURL, apiKey } = productClient(given).openai();

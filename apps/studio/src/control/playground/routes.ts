@@ -52,7 +52,10 @@ const toScore = ({ id, experience }: AttemptRow): CallToScore => {
   };
 };
 
-/** Streams JSON lines. Work is cancelled when the client disconnects. */
+/**
+ * Streams the parts that `work` reports as lines of JSON. Cancels `work` when the client
+ * disconnects.
+ */
 function streamed<T>(
   work: (tell: (part: T) => void, signal: AbortSignal) => Promise<void>,
 ): Response {

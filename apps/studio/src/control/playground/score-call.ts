@@ -1,9 +1,11 @@
-/** Scores the tokens of a recorded call with the weights of a model. */
 import type { TrainEngine } from '@trinity-rft/core/engine';
 import type { Scored } from '../interface/index.js';
 import type { CallToScore } from './protocol.js';
 
-/** Scores as the trainer does: from the full distribution, at the temperature of sampling. */
+/**
+ * Scores the tokens of a recorded call as the trainer does: from the full distribution, at the
+ * temperature of sampling.
+ */
 export async function scoreCall(
   trainer: TrainEngine,
   { id, tokens, promptLength, temperature, recorded }: CallToScore,
@@ -11,7 +13,7 @@ export async function scoreCall(
   const row = {
     tokens: Int32Array.from(tokens),
     promptLength,
-    // Greedy answers have temperature 0, at which there is no distribution.
+    // Greedy answers have temperature 0, and are scored at temperature 1.
     temperature: temperature > 0 ? temperature : 1,
   };
   const { logprobs, entropy } = await trainer.forward({ rows: [row] }, { entropy: true });

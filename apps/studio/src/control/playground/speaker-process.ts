@@ -45,11 +45,16 @@ export function startSpeaker(folder: string, env: TrinityCommand['env']): Speake
   return { child, ready, uses: 1, usedAt: Date.now(), listeners };
 }
 
-/** Sends a message. Errors are ignored, because a process that has ended reports its end itself. */
+/**
+ * Sends a message. Errors are ignored, because the `exit` event reports that the process has ended.
+ */
 const send = (child: ChildProcess, message: ToSpeaker): void =>
   void child.send(message, () => undefined);
 
-/** Resolves when the last part arrives. Each part must arrive within `silenceMs`. */
+/**
+ * Sends a question, and passes the parts of the answer to `tell`. Resolves after the last part or
+ * an abort. Rejects if no part arrives for `silenceMs`.
+ */
 export async function answer(
   { child, listeners }: Speaker,
   question: Question,

@@ -1,4 +1,4 @@
-/** Entry of the process of one model, which answers and scores. The process ends with the studio. */
+/** Entry of a process that answers and scores with one model. The process ends with the studio. */
 import {
   createChatFormat,
   loadTokenizer,

@@ -24,8 +24,8 @@ export interface Speakers {
     tell: (part: Spoken) => void,
   ): Promise<void>;
   /**
-   * Scores recorded calls with the model, one after the other. Calls `tell` as {@link say} does,
-   * and never rejects.
+   * Scores recorded calls with the model, one after the other. Calls `tell` as {@link say} does.
+   * The returned promise never rejects.
    */
   score(
     checkpoint: FoundCheckpoint,
@@ -36,7 +36,9 @@ export interface Speakers {
   close(): Promise<void>;
 }
 
-/** Memory per byte of stored weights: computing may need twice the stored precision, plus a cache. */
+/**
+ * Memory per byte of stored weights: computing may need twice the stored precision, plus a cache.
+ */
 const bytesPerStoredByte = 3;
 const ownBytes = 400 * 2 ** 20;
 const openMs = 180_000;

@@ -1,4 +1,4 @@
-/** Reads status and causes of runs for repeated requests. */
+/** Reads the status of runs and the causes of stalls. Databases stay open between requests. */
 import { describeError } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
 import {

@@ -3,13 +3,13 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { ConfigError } from '@trinity-rft/core';
 
 export interface TrinityCommand {
-  /** Program and first arguments: `node`, `cli.js`. */
+  /** Program and first arguments, such as `node`, `cli.js`. */
   readonly command: readonly string[];
   /** Environment of the processes. {@link environmentOf} removes the key of the studio. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Name of the variable with the key of the studio, which started processes must not get. */
+/** Name of the variable with the studio's key. Started processes must not get this variable. */
 const ownVariable = 'TRINITY_STUDIO_KEY';
 
 export const environmentOf = (env: TrinityCommand['env']): NodeJS.ProcessEnv =>
@@ -65,7 +65,7 @@ function outputOf(child: ChildProcess, input: string): Promise<string> {
   };
   child.stdout?.on('data', keep(parts));
   child.stderr?.on('data', keep(errors));
-  // The process may end before it has read all input.
+  // Ignores write errors, because the process may end before it has read all input.
   child.stdin?.on('error', () => undefined).end(input);
   return new Promise((resolve, reject) => {
     child.once('error', reject);

@@ -25,7 +25,8 @@ export function entropyEffects({ actionMask, oldLogprobs, entropy }: AdvantageIn
 }
 
 /**
- * Returns mean and population variance over tokens where the mask is 1; zeros if there are none.
+ * Returns mean and population variance over tokens where the mask is 1; both are 0 if there are no
+ * such tokens.
  */
 export function trainedSpread(
   values: Float64Array,
@@ -38,7 +39,7 @@ export function trainedSpread(
 /**
  * Returns `frac_clipped`, the share of trained tokens that were removed, and `frac_clipped_pos` and
  * `frac_clipped_neg`, the shares among trained tokens with positive and with negative advantage. A
- * share of no tokens is 0.
+ * share is 0 if there are no tokens to count.
  */
 export function clipMetrics(
   before: Uint8Array,

@@ -1,6 +1,6 @@
 /**
  * Advantages that are one number per rollout, computed from the rewards of all rollouts of the
- * task. They are available on explore steps and on train batches.
+ * task. These advantages are available on explore steps and on train batches.
  */
 import {
   type AdvantageFn,
@@ -26,9 +26,9 @@ import type { AdvantageStrategy } from '../../parts/advantage-part.js';
 import { eachTrainedToken, rowSpans } from '../../parts/rows.js';
 import { byTask, membersOf, type Compared } from './runs.js';
 
-/** The rollouts of one task. */
+/** The rewards of the rollouts of one task. */
 export interface RewardGroup {
-  /** Key that distinguishes the groups of one batch. Random choices are seeded with it. */
+  /** Key that distinguishes the groups of one batch. Random choices use the key as a seed. */
   readonly key: string;
   readonly rewards: readonly number[];
 }
@@ -49,18 +49,18 @@ export interface GroupOptions {
   /** Unit that is compared within a group: rollouts or model calls. @default "runs" */
   readonly compare?: Compared;
   /**
-   * Reads the reward of a rollout from its calls, by ascending step. Not used in train batches,
-   * where the reward of a rollout is the sum of the token rewards of its rows.
+   * Reads the reward of a rollout from its calls, which are sorted by ascending step. Not used in
+   * train batches, where the reward of a rollout is the sum of the token rewards of its rows.
    * @default the reward of the last call
    */
   readonly read?: (run: readonly Experience[]) => number;
 }
 
 /**
- * Makes the functions for explore steps and for train batches from a score per rollout. Advantages
- * and returns are both score * actionMask. A group is a task. On explore steps, the output contains
- * the groups one after another, in order of first appearance. Adds the metric
- * `group_advantages/zero_variance_ratio`. On explore steps, also adds
+ * Makes the advantage functions for explore steps and for train batches from a function that scores
+ * a group. A group consists of the rollouts of one task. Advantages and returns are both score *
+ * actionMask. On explore steps, the output contains the groups one after another, in order of first
+ * appearance. Adds the metric `group_advantages/zero_variance_ratio`. On explore steps, also adds
  * `group_advantages/uneven_runs`, the number of rollouts whose calls have different rewards, if
  * there are any.
  */
@@ -180,7 +180,7 @@ function runReturn(
   );
 }
 
-/** Sets advantages and returns to score * actionMask. */
+/** Returns `advantages` and `returns`, both equal to score * actionMask. */
 function spread(
   input: AdvantageInput,
   scores: Float64Array,

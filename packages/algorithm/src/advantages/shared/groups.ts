@@ -68,9 +68,9 @@ export interface GroupStats {
 }
 
 /**
- * Returns mean and sample standard deviation of the rewards of a group. A group of one has mean 0
- * and deviation 1, so that its score is its reward. Equal rewards have a deviation of exactly 0,
- * without rounding errors.
+ * Returns mean and sample standard deviation of the rewards of a group. A group of one rollout has
+ * mean 0 and deviation 1, so that the score equals the reward. Equal rewards have a deviation of
+ * exactly 0, without rounding errors.
  */
 export function groupStats(rewards: readonly number[]): GroupStats {
   const size = rewards.length;

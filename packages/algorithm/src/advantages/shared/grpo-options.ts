@@ -9,14 +9,14 @@ import {
 } from '@trinity-rft/core';
 import { groupStats, rewardOfRun } from './groups.js';
 
-/** Calls of a rollout, by ascending step. */
+/** The calls of a rollout, by ascending step. */
 type Run = readonly Experience[];
 
 /**
  * Returns R'_i = R_i (1 - penalty * q_i / n), where q_i is the rank of rollout i of n, from 0.
  * Ranks are in ascending order of the mean log-probability over trained tokens, or with
- * `ignoreMask` over all response tokens. Ties keep the order of the list. A group of one keeps its
- * reward.
+ * `ignoreMask` over all response tokens. Ties keep the order of the list. A single rollout keeps
+ * its reward.
  * @see He et al., Rewarding the Unlikely, arXiv:2506.02355, section 4
  */
 function penaliseRanks(
@@ -47,8 +47,8 @@ function meanLogprob(run: Run, ignoreMask: boolean): number {
 }
 
 /**
- * Copies `count` random groups, drawn with replacement. Seed and batch determine the choice. The
- * copies get new ids.
+ * Copies `count` random groups, drawn with replacement. The seed and the batch determine which
+ * groups are drawn. The copies get new ids.
  */
 export function duplicateGroups(
   groups: readonly (readonly Experience[])[],
@@ -67,8 +67,8 @@ export function duplicateGroups(
 }
 
 /**
- * Checks that duplication has groups to replace.
- * @throws ConfigError if groups are duplicated without a threshold that drops groups
+ * @throws ConfigError if `duplicateExperiences` is set without `stdThreshold`, which drops the
+ * groups to replace
  */
 export function checkDuplicates(options: {
   readonly duplicateExperiences: boolean;
@@ -87,8 +87,8 @@ interface RankPenaltyOptions {
 }
 
 /**
- * Computes reward statistics of the rollouts of one task. `stats` refers to the rewards after the
- * rank penalty, and so does `rewards`, unless `rankPenaltyRawNumerator` selects the raw rewards.
+ * Computes reward statistics of the rollouts of one task. `stats` and `rewards` are those after the
+ * rank penalty. With `rankPenaltyRawNumerator`, `rewards` are the raw rewards.
  */
 export function toRankedGroup(runs: readonly Run[], options: RankPenaltyOptions) {
   const { rankPenalty = 0, rankPenaltyRawNumerator: isRaw } = options;

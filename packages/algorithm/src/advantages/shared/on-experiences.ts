@@ -16,8 +16,8 @@ export interface OnExperiencesOptions {
    */
   readonly rewards?: boolean;
   /**
-   * True if the function reads log-probabilities. Otherwise those of the policy are 0, and those of
-   * the teacher are absent.
+   * True if the function reads log-probabilities. Otherwise the policy's log-probabilities are 0,
+   * and the teacher's are absent.
    * @default true
    */
   readonly logprobs?: boolean;
@@ -27,8 +27,8 @@ export interface OnExperiencesOptions {
  * Makes an advantage function for explore steps from a function over token arrays. Each model call
  * becomes a row: a whole experience, or each span of an experience with several calls. The reward
  * of a call is at its last response token, trained or not, unless the experience has token rewards.
- * Tasks come from `eid`. Tokens between the calls of an experience get 0. If `compute` changes the
- * mask, the new mask replaces that of the experience.
+ * Tasks come from `eid`. Tokens between the calls of an experience have advantage 0. If `compute`
+ * changes the mask, the new mask replaces that of the experience.
  * @throws RewardError for a call without a finite reward
  */
 export function onExperiences(
@@ -53,7 +53,7 @@ export function onExperiences(
 
 /**
  * Copies the results of an experience's rows to their positions in the response. Tokens between the
- * rows get 0.
+ * rows have the value 0.
  */
 function withOutput(
   experience: Experience,

@@ -1,4 +1,4 @@
-/** Steps of a rollout, each with the discounted sum of its own and all later rewards. */
+/** The steps of a rollout, each with the discounted sum of its own and all later rewards. */
 import { type Experience, groupBy, taskKey } from '@trinity-rft/core';
 import { rewardOf } from './groups.js';
 import { inOrderOfSteps } from './runs.js';
@@ -24,8 +24,8 @@ export interface StepOptions {
 
 /**
  * Returns the steps of a rollout by ascending `eid.step`. A step's reward is its
- * `info.step_reward`, or 0 if it has none. If no step of the rollout has one, the last step has the
- * rollout's reward, and the other steps have 0.
+ * `info.step_reward`, or 0 if this is missing. If no step of the rollout has a step reward, the
+ * last step has the rollout's reward, and the other steps have 0.
  * @throws RewardError for a reward that is missing or not finite
  */
 export function toSteps(

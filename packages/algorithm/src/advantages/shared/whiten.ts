@@ -1,9 +1,12 @@
 /** Whitens values: gives them mean 0 and deviation 1 over the trained tokens of a batch. */
 
-/** Prevents division by zero if all values are equal. The value is the same as in Trinity-RFT. */
+/**
+ * Added to the variance to prevent division by zero if all values are equal. The value is the same
+ * as in Trinity-RFT.
+ */
 const epsilon = 1e-8;
 
-/** Statistics over tokens where the action mask is 1; zeros if there are none. */
+/** Statistics over tokens where the action mask is 1; all are 0 if there are no such tokens. */
 export interface TrainedMoments {
   readonly trained: number;
   readonly mean: number;
@@ -34,7 +37,8 @@ export function trainedMoments(
 /**
  * Modifies `values` in place to (v - mean) / sqrt(var + 1e-8), with mean and variance (n - 1) over
  * trained tokens. With fewer than two trained tokens, values are neither shifted nor scaled. [N]
- * @param masked treatment of masked tokens: shifted and scaled like the others, or always set to 0
+ * @param masked treatment of masked tokens: shifted and scaled like trained tokens, or always set
+ * to 0
  * @returns moments before whitening
  */
 export function whiten(
@@ -52,7 +56,9 @@ export function whiten(
   return moments;
 }
 
-/** Returns the metric `returns/mean` over trained tokens; no metric if there are none. */
+/**
+ * Returns the metric `returns/mean` over trained tokens; no metric if there are no trained tokens.
+ */
 export const returnMetrics = ({
   trained,
   mean,

@@ -20,12 +20,15 @@ export type TaskVerdict =
   | undefined;
 
 interface TaskOperatorContext {
-  /** Columns with the texts of a task: `target_fields`, or else prompt and response of its format. */
+  /**
+   * Columns with the texts of a task: `target_fields`, or else prompt and response of its format.
+   */
   readonly fields: readonly string[];
   /**
    * Asks the auxiliary model that the operator's arguments name. Answers are stored with the
    * training run, so that a resumed training run does not repeat the question.
-   * @throws ModelError; if the operator does not catch it, the task is removed
+   * @throws ModelError if the model does not answer; if the operator does not catch the error, the
+   * task is removed
    */
   readonly ask: (messages: readonly ChatMessage[], options?: AskOptions) => Promise<string>;
 }

@@ -1,9 +1,11 @@
-/** Orders tasks by a column. */
 import { booleanArg, stringArg, type RawTask } from '@trinity-rft/core';
 import { defineTaskOperator } from '../definition/operator.js';
 import { columnOf } from './field-filters.js';
 
-/** Orders numbers by size, and texts by their UTF-16 code units. Other values come last. */
+/**
+ * Orders tasks by a column: numbers by size, and strings by their UTF-16 code units. Other values
+ * come last.
+ */
 export const orderBy = defineTaskOperator({
   name: 'order_by',
   args: {

@@ -26,7 +26,7 @@ export const recordChecksum = ({ trainStep, trained, kept = [], discarded }: Tra
   );
 
 /**
- * Compares a stored checksum with the actual one.
+ * Compares a stored checksum with the actual checksum.
  * @throws BufferError if the checksums differ
  */
 export function assertChecksum(stored: number | null, actual: number, what: string): void {

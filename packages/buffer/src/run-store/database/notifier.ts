@@ -1,11 +1,11 @@
-/** Wake-up signal, with which a process that commits a change wakes processes that wait. */
+/** Wake-up signal. A process that commits a change wakes waiting processes with it. */
 
 export interface Notifier {
   /** Signals that something was committed. */
   readonly notify: () => void;
   /**
-   * Calls `callback` after each signal, including those of this process. @returns function that
-   * stops listening
+   * Calls `callback` after each signal, including those of this process.
+   * @returns function that stops listening
    */
   readonly listen: (callback: () => void) => () => void;
   readonly close: () => void;

@@ -12,7 +12,7 @@ export interface PostgresNotifier {
 }
 
 const longestPauseMs = 2000;
-/** Interval of a test query, which detects connections that are lost without an error. */
+/** Milliseconds between test queries, which detect connections that were lost without an error. */
 const askEveryMs = 10_000;
 
 export function postgresNotifier(

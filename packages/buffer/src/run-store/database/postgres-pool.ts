@@ -98,7 +98,9 @@ function wrap(client: PoolClient): PostgresPoolClient {
 }
 
 export interface PostgresOptions extends Patience {
-  /** `postgresql://user:password@host:port/database`; missing parts are read from `PG*` variables. */
+  /**
+   * `postgresql://user:password@host:port/database`; missing parts are read from `PG*` variables.
+   */
   readonly url: string;
   /** True for read-only access, which creates and changes nothing. @default false */
   readonly isReader?: boolean;

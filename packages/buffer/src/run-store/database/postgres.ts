@@ -12,7 +12,8 @@ import type { PostgresOptions } from './postgres-pool.js';
 
 /**
  * Opens a PostgreSQL database.
- * @throws BufferError naming server, database and remedy, but not the password
+ * @throws BufferError if the database cannot be opened; the message names server, database and
+ * remedy, but not the password
  */
 export async function postgresDatabase(options: PostgresOptions): Promise<RunDatabase> {
   const { patienceMs = 60_000, clock = systemClock, onNotice = () => undefined } = options;

@@ -14,7 +14,7 @@ export interface RunDatabase {
    * Calls `work` in one transaction, which is durable (see {@link WriteOptions}) once the promise
    * resolves. If a connection is lost or transactions conflict, `work` is called again, and must
    * then have the same result.
-   * @param what completes "could not ..."
+   * @param what verb phrase that error messages contain, such as "lease tasks"
    */
   readonly write: <T>(what: string, work: Work<T>, options?: WriteOptions<T>) => Promise<T>;
   /** Calls `work` on one consistent snapshot. */
@@ -26,7 +26,10 @@ export interface RunDatabase {
   readonly now: () => RawBuilder<number>;
   /** Returns the size on disk in bytes. */
   readonly sizeBytes: (database: Kysely<Tables>) => Promise<number>;
-  /** Calls `callback` when something may have been committed. @returns function that stops listening */
+  /**
+   * Calls `callback` when something may have been committed.
+   * @returns function that stops listening
+   */
   readonly listen: (callback: () => void) => () => void;
   readonly close: () => Promise<void>;
 }

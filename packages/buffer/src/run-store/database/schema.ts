@@ -6,7 +6,9 @@ import { createTables } from './create-tables.js';
 import type { Tables } from './tables.js';
 import type { Kind } from './create-tables.js';
 
-/** Version of the tables. A change that older programs cannot work with increases it. */
+/**
+ * Version of the tables, which increases with every change that older programs cannot work with.
+ */
 const schemaVersion = 3;
 /** Oldest version that can be read. Reading does not need the additions of later versions. */
 const oldestReadable = 1;

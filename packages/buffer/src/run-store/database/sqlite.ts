@@ -19,8 +19,8 @@ export interface SqliteOptions extends Patience {
   /** True for read-only access, which creates and changes nothing. @default false */
   readonly isReader?: boolean;
   /**
-   * Returns milliseconds on a clock that all operating-system processes share. @default the
-   * system's monotonic clock
+   * Returns milliseconds on a clock that all operating-system processes share.
+   * @default the system's monotonic clock
    */
   readonly leaseClock?: () => number;
 }

@@ -41,7 +41,7 @@ interface RunRow {
   is_last: Generated<number>;
   /** Id of the last batch. */
   batches: Generated<number>;
-  /** Place of the last completed batch. */
+  /** Place of the last completed batch in the order of completion. */
   completed: Generated<number>;
   end_step: number | null;
   pruned_step: Generated<number>;
@@ -60,8 +60,8 @@ export interface MemberRow {
    */
   epoch: number;
   /**
-   * Random text of a join. It distinguishes a repeated call, whose first response was lost, from a
-   * join of another process.
+   * Random string that identifies a join. It distinguishes a retry, made because the first response
+   * was lost, from a join by another process.
    */
   token: string;
   host: string;

@@ -15,7 +15,8 @@ type PlannedTask = Pick<TaskTableRow, 'task' | 'taskset' | 'row_number'>;
 export const planColumns = ['id', 'name', 'step', 'is_eval', 'version', 'checksum'] as const;
 
 /**
- * Returns the checksum of all facts about a batch that never change. @param tasks tasks in order
+ * Returns the checksum of all facts about a batch that never change.
+ * @param tasks tasks in order
  */
 export const planChecksum = (batch: Plan, tasks: readonly PlannedTask[]): number =>
   textChecksum(
@@ -31,7 +32,7 @@ export function assertPlanned(
   batch: Plan & Pick<BatchRow, 'checksum'>,
   tasks: readonly PlannedTask[],
 ): void {
-  // An earlier version planned the batch, so there is no checksum.
+  // A batch that an earlier version planned has no checksum.
   if (batch.checksum === null) return;
   assertChecksum(batch.checksum, planChecksum(batch, tasks), `The plan of batch ${batch.name}`);
 }
@@ -44,8 +45,8 @@ interface Counts {
   readonly last_completed: number;
   readonly all_completed: number;
   /**
-   * Names of a batch with a wrong number of open tasks, and of a batch with a wrong completion.
-   * Null if there is none.
+   * Name of a batch with a wrong number of open tasks (`misplaced`: with a wrong completion); null
+   * if there is no such batch.
    */
   readonly miscounted: string | null;
   readonly misplaced: string | null;

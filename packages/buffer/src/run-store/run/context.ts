@@ -24,7 +24,7 @@ export type Connection = Kysely<Tables>;
 
 /**
  * Checks that a membership is still valid.
- * @throws BufferError if a newer membership of that name has begun, or if this one has ended
+ * @throws BufferError if a newer membership of that name has begun, or if this membership has ended
  */
 export async function assertMember(
   { database, run }: RunContext,
@@ -44,7 +44,7 @@ export async function assertMember(
 
 /**
  * Calls `work` in a transaction of `member`.
- * @param what completes "could not ..."
+ * @param what verb phrase that error messages contain, such as "lease tasks"
  * @throws BufferError as {@link assertMember}
  */
 export const writeAs = <T>(
@@ -104,7 +104,8 @@ export interface RunClaim {
   /** Returns true if `folder` on this machine contains the training run `id`. */
   readonly isAt: (folder: string, id: string) => boolean;
   /**
-   * True to rename an earlier training run of the same name. If false, the claim is then refused.
+   * True to rename an earlier training run of the same name. If false, such a training run makes
+   * the claim fail.
    * @default false
    */
   readonly startsOver?: boolean;

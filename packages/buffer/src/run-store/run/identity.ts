@@ -21,7 +21,7 @@ interface Row {
 /**
  * Checks a claim. A training run without an identity, or without planned steps and live members,
  * adopts the identity of the claim. If steps are planned, only a trainer's claim is adopted.
- * @throws ConfigError if the training run of this name is another one
+ * @throws ConfigError if the name belongs to another training run
  */
 export async function admit(
   context: RunContext,
@@ -57,8 +57,8 @@ export async function settingsOfRun(
 }
 
 /**
- * Records the folder and settings of a trainer. Records those of an explorer only if no trainer has
- * recorded any and no step is planned.
+ * Records the folder and settings of a trainer. Records the folder and settings of an explorer only
+ * if no trainer has recorded its own and no step is planned.
  */
 export async function confirm(
   context: RunContext,
@@ -101,7 +101,8 @@ async function write({ run }: RunContext, db: Connection, claim: RunClaim): Prom
 }
 
 /**
- * Returns the reason why the claim is for another training run, or undefined if it is for this one.
+ * Returns the reason why the claim is for another training run, or undefined if the claim is for
+ * this training run.
  */
 function mismatch(name: string, known: Identity, claim: RunClaim): string | undefined {
   const isHere = known.host === claim.host;

@@ -34,8 +34,8 @@ export function members(context: RunContext): Pick<RunStore, 'join' | 'heartbeat
             .execute();
           return asksFor(before) !== state.asksForNewerThan;
         },
-        // A heartbeat wakes other processes only if the member asks for newer weights. The rest of
-        // the state is only displayed.
+        // A heartbeat wakes other processes only if the member asks for newer weights. All other
+        // parts of the state are only displayed.
         { isDurable: false, notifies: (asksAnew) => asksAnew },
       );
     },

@@ -1,11 +1,10 @@
-/** Deletes rows that are no longer needed, and keeps their counts. */
 import { sql } from 'kysely';
 import { chunksOf, type Connection, type RunContext } from './context.js';
 import { countGone, type Gone } from './gone.js';
 
 /**
  * Deletes experiences of complete batches that train steps up to `trainStep` have fully used up,
- * and the records of these steps.
+ * and the records of these steps. Keeps the counts of the deleted experiences.
  */
 export async function prune(context: RunContext, db: Connection, trainStep: number): Promise<void> {
   const { run } = context;

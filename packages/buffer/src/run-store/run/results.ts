@@ -125,7 +125,7 @@ async function markDone(
 }
 
 /**
- * Returns the numbers of stored results per batch, negated. They are sorted by batch, so that two
+ * Returns the negated number of stored results of each batch. The batches are sorted, so that two
  * transactions do not deadlock.
  */
 function countsOf(stored: readonly Placed[]): readonly BatchCounts[] {

@@ -32,7 +32,7 @@ export interface RunStoreOptions {
 /**
  * Creates the run store. Creates the training run if the database does not contain it.
  * @param close called when the store is closed. @default the database stays open
- * @throws ConfigError if the training run of this name is not the claimed one
+ * @throws ConfigError if the name belongs to another training run than the claim expects
  */
 export async function runStore(
   database: RunDatabase,

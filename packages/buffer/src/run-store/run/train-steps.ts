@@ -13,7 +13,7 @@ export function trainSteps(
   return {
     recordTrainStep: (member, record) =>
       writeAs(context, member, 'record a train step', async (db) => {
-        // This locks the training run, because copies of the same call may arrive concurrently.
+        // Locks the training run, because copies of the same call may arrive concurrently.
         const last = await lastTrainStep(context, db);
         if (await isRecorded(context, db, record)) return;
         assertNext(record, last);

@@ -5,14 +5,17 @@ export type Sequence = readonly GrammarSymbol[];
 
 export interface GrammarBuilder {
   /**
-   * Adds a rule with these alternatives. Returns the number of the rule, by which sequences refer
-   * to it.
+   * Adds a rule with these alternatives. Returns the number that sequences use to refer to the
+   * rule.
    */
   rule(alternatives: readonly Sequence[]): number;
   /** Adds a rule that is defined later. Its definition can then refer to the rule itself. */
   declare(): number;
   define(rule: number, alternatives: readonly Sequence[]): void;
-  /** Rule that `make` adds for `key`. Calls `make` only once per key. */
+  /**
+   * Returns the rule that `make` added for `key`. Calls `make` only at the first call with this
+   * key.
+   */
   once(key: unknown, make: () => number): number;
   /**
    * Sequence for a text. Each control token in the text becomes one symbol, which no other token
@@ -75,7 +78,8 @@ export const oneOf = (...ranges: readonly string[]): GrammarSymbol =>
   ranges.flatMap((range) => [range.charCodeAt(0), range.charCodeAt(range.length - 1)]);
 
 /**
- * Maximum number of repetitions that are compiled to one rule each, because such rules parse faster.
+ * Maximum number of repetitions that are compiled to one rule each, because such rules parse
+ * faster.
  */
 const maxChain = 40;
 
@@ -130,8 +134,8 @@ export function textUpTo(grammar: GrammarBuilder, mark: string): number {
   const rules = Array.from(bytes, () => grammar.declare());
   rules.forEach((rule, matched) => {
     /**
-     * Number of matched bytes after a byte, by the byte. Contains the bytes that extend the current
-     * match or a shorter one.
+     * Number of matched bytes after the next byte, by that byte. Contains the bytes that extend the
+     * current match or a shorter match.
      */
     const forward = new Map<number, number>([[bytes[matched]!, matched + 1]]);
     for (const byte of new Set(bytes))

@@ -51,7 +51,7 @@ export const number = (grammar: GrammarBuilder): number =>
       [...literal('.'), digit, counted(grammar, [digit], 0, maxDigits - 1)],
     ]);
     const sign = grammar.rule([[], literal('-'), literal('+')]);
-    // Exponents up to 289: a number with sixteen digits before such an exponent is still finite.
+    // Up to 289: with sixteen digits before the exponent, the number is still finite.
     const power = grammar.rule([
       [digit],
       [digit, digit],
@@ -102,8 +102,8 @@ function bracketed(grammar: GrammarBuilder, open: string, close: string, item: S
 }
 
 /**
- * One character of a string: UTF-8 except quotes, backslashes and U+0000 to U+001F, or an escape.
- * Escapes of surrogates come in pairs, so that every repetition is one character.
+ * Rule for one character of a JSON string: UTF-8 except quotes, backslashes and U+0000 to U+001F,
+ * or an escape. Surrogates are escaped in pairs, so that each match is one character.
  * @see RFC 8259 section 7, RFC 3629 section 4
  */
 export function character(grammar: GrammarBuilder): number {

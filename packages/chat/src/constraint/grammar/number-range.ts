@@ -44,7 +44,7 @@ export function numberRule(grammar: GrammarBuilder, range: NumberRange): number 
       low: min < 0 ? undefined : bound(min, range.isMinExclusive),
       high: max < Infinity ? bound(max, range.isMaxExclusive) : undefined,
     });
-    // Integers are not written as -0.
+    // Excludes 0 for integers, because they are not written as -0.
     const below = magnitudes(grammar, {
       range,
       low:
@@ -60,7 +60,7 @@ export function numberRule(grammar: GrammarBuilder, range: NumberRange): number 
   });
 }
 
-/** A bound of absolute values, in decimal digits. */
+/** Bound of a number's absolute value, in decimal digits. */
 interface Bound {
   readonly whole: string;
   readonly fraction: string;
@@ -89,26 +89,28 @@ interface Limits {
 /** State of a partly written number. */
 interface Written {
   readonly whole: number;
-  /** Number of digits after the point; -1 before the point. */
+  /** Number of digits after the decimal point; -1 until the point is written. */
   readonly fraction: number;
-  /** True if the number has a leading zero, after which only the point may follow. */
+  /** True if the number begins with 0, after which only the decimal point may follow. */
   readonly isZero: boolean;
-  /** Comparison of the written digits with those of each bound: -1, 0 or 1. */
+  /** Comparison of the written digits with the digits of the lower and upper bound: -1, 0 or 1. */
   readonly low: number;
   readonly high: number;
   readonly remainder: number;
-  /** True if a digit after the point is not zero; always false without `isFraction`. */
+  /**
+   * True if a digit after the point is not zero; always false unless the range has `isFraction`.
+   */
   readonly hasFraction: boolean;
 }
 
 const allDigits = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 
-/** Rule for non-negative numbers. */
+/** Rule for numbers without sign that are within the limits. */
 function magnitudes(grammar: GrammarBuilder, limits: Limits): number {
   const { isInteger, multipleOf, isMinExclusive, isMaxExclusive } = limits.range;
   const isWhole = isInteger || multipleOf !== undefined;
-  // A number with more digits might be rounded to an exclusive bound, or to a number that is not a
-  // multiple.
+  // With 16 digits, a number might be rounded to an exclusive bound, or to a number that is not a
+  // multiple of `multipleOf`.
   const isSafe = isInteger && multipleOf === undefined && !isMinExclusive && !isMaxExclusive;
   const maxDigits = isSafe ? 16 : 15;
   const rules = new Map<string, number>();
@@ -169,9 +171,7 @@ function withDigit(state: Written, digit: number, { low, high, range }: Limits):
   };
 }
 
-/**
- * Returns the state after the decimal point. The comparisons of the whole digits are then final.
- */
+/** Returns the state after the decimal point. The comparisons of the whole part are final there. */
 function withPoint(state: Written, { low, high }: Limits): Written {
   return {
     ...state,

@@ -1,4 +1,4 @@
-/** The types of value that a conjunction allows. */
+/** Types of the values that a conjunction of schemas allows. */
 import { invalidRequest, quote } from '../../messages/invalid-request.js';
 import { hasKeywordsOf } from './keywords.js';
 import { typeOf, types, type Conjunction, type SchemaNode, type SchemaType } from './types.js';

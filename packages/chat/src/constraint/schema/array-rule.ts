@@ -1,4 +1,4 @@
-/** Rules for arrays: items by position, followed by further items. */
+/** Rules for arrays: items with a schema for their position, then items with a common schema. */
 import { counted, literal, type Sequence } from '../grammar/grammar.js';
 import { space } from '../grammar/json-value.js';
 import { unsupportedKeyword } from './keywords.js';

@@ -1,4 +1,4 @@
-/** The keywords of JSON Schema that are supported, and those that are refused. */
+/** The keywords of JSON Schema that are supported, and the keywords that are refused. */
 import { invalidRequest, quote } from '../../messages/invalid-request.js';
 import { isSchema, type JsonSchema, type SchemaNode } from './types.js';
 
@@ -87,7 +87,10 @@ export const unsupportedKeyword = (
 ): ReturnType<typeof invalidRequest> =>
   invalidRequest(path, 'is not supported while decoding', expected);
 
-/** Keywords by the type of value that they restrict. Values of other types always satisfy them. */
+/**
+ * Keywords by the type of value that they restrict. Values of other types always satisfy these
+ * keywords.
+ */
 const keywordTypes: Readonly<Record<string, readonly string[]>> = {
   object: [
     'properties',

@@ -11,7 +11,7 @@ import { isSchema, type Conjunction, type JsonSchema, type SchemaNode } from './
 
 type Alternatives = readonly Conjunction[];
 
-/** Maximum nesting of combinations for one value. */
+/** Maximum depth to which references and combinations of schemas are nested. */
 const maxNesting = 200;
 
 const always: Alternatives = [[]];
@@ -199,7 +199,7 @@ export function nodeOf(schema: unknown, path: string): SchemaNode | boolean {
   throw invalidRequest(path, `is ${quote(schema)}`, 'a schema');
 }
 
-/** Dependencies by property, from the keywords of all drafts. */
+/** Pairs of a property and what its presence requires, from the keywords of all drafts. */
 function dependencies(schema: JsonSchema): readonly (readonly [string, unknown])[] {
   return ['dependentRequired', 'dependentSchemas', 'dependencies'].flatMap((keyword) =>
     Object.entries((schema[keyword] as JsonSchema | undefined) ?? {}),

@@ -21,7 +21,7 @@ interface Property {
   readonly values: Values;
 }
 
-/** Properties that the schemas do not list; their names are the texts of a language. */
+/** Properties that the schemas do not list; their names are the strings of a language. */
 interface OtherProperties {
   readonly names: Language;
   readonly values: Values;
@@ -72,12 +72,12 @@ interface Members {
 }
 
 /**
- * Rule for the members and the closing bracket. Names from a language may repeat; equal names count
- * once.
+ * Rule for the members and the closing brace. Members whose names come from a language may have
+ * equal names, so that together they count as one towards `least`.
  */
 function membersRule({ grammar }: Compiler, { members, rests, least, most }: Members): number {
   const comma = [...literal(','), space(grammar)];
-  /** Count beyond which further members make no difference. */
+  /** Number of members beyond which more members make no difference. */
   const enough = Math.max(1, Number.isFinite(most) ? most : 0, least);
   const known = new Map<string, number>();
   /** @param written number of members so far, of which `repeatable` may have equal names */
@@ -109,7 +109,7 @@ function membersRule({ grammar }: Compiler, { members, rests, least, most }: Mem
   return ruleAt(0, 0, 0);
 }
 
-/** Keywords of one schema about properties. */
+/** The keywords of one schema that concern properties. */
 interface Part {
   readonly node: SchemaNode;
   readonly own: JsonSchema;

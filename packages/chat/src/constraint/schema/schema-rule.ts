@@ -39,11 +39,11 @@ import {
 } from './types.js';
 
 /**
- * Maximum number of steps for compiling one response format: rules, derivatives and combinations.
+ * Maximum number of steps (rules, derivatives and combinations) for compiling one response format.
  */
 const maxSteps = 100_000;
 
-/** Maximum number of states of the automaton of one string. */
+/** Maximum number of states of the automaton that matches one string. */
 const maxTextStates = 3000;
 
 /**
@@ -98,14 +98,14 @@ class SchemaCompiler implements Compiler {
   readonly #rules = new Map<string, number>();
   readonly #ids = new Map<JsonSchema, number>();
   /**
-   * Pending functions that define the declared rules. A list instead of recursion, because deeply
-   * nested values would overflow the call stack.
+   * Pending functions that define the declared rules. They are in a list, because recursion into
+   * deeply nested values would overflow the call stack.
    */
   readonly #open: (() => void)[] = [];
 
   /**
-   * @param isLoose true to accept too many texts rather than too few: ignores formats, and lengths
-   * that are too large
+   * @param isLoose true to accept too many strings rather than too few: ignores formats, and
+   * lengths that are too large
    */
   constructor(grammar: GrammarBuilder, languages: Languages, form: NormalForm, isLoose = false) {
     this.#isLoose = isLoose;
@@ -213,9 +213,9 @@ class SchemaCompiler implements Compiler {
   }
 
   /**
-   * Restricts the length of texts with a pattern. The maximum is lowered until the automaton, which
-   * combines the states of pattern and length, is small enough. If the compiler is loose, a length
-   * that makes the automaton too large is ignored.
+   * Restricts the length of strings with a pattern. The maximum is lowered until the automaton,
+   * which combines the states of pattern and length, is small enough. If the compiler is loose, a
+   * length that makes the automaton too large is ignored.
    */
   #withLength(language: Language, nodes: Conjunction): Language {
     const { languages } = this;

@@ -1,4 +1,3 @@
-/** Types of the schema compiler. */
 import type { GrammarBuilder } from '../grammar/grammar.js';
 import type { Language, Languages } from '../text/language.js';
 
@@ -11,7 +10,8 @@ export interface SchemaNode {
 }
 
 /**
- * Schemas that a value must satisfy together. References for the same value are already resolved.
+ * Schemas that a value must satisfy together. References are already resolved: the schema that
+ * `$ref` names is in the list.
  */
 export type Conjunction = readonly SchemaNode[];
 
@@ -26,21 +26,22 @@ export interface Compiler {
    * all schemas.
    */
   isPlainlyEmpty(nodes: readonly (SchemaNode | boolean)[]): boolean;
-  /** The texts that satisfy all of the schemas. */
+  /** The strings that satisfy all of the schemas. */
   texts(nodes: readonly (SchemaNode | boolean)[]): Language;
   /**
-   * Texts that satisfy all of the schemas, as a list; undefined if the schemas do not enumerate them.
+   * Texts that satisfy all of the schemas, as a list; undefined if the schemas do not enumerate
+   * them.
    */
   namedTexts(nodes: readonly (SchemaNode | boolean)[]): readonly string[] | undefined;
-  /** The texts in which a pattern matches. */
+  /** The strings in which a pattern matches. */
   pattern(source: string, path: string): Language;
 }
 
-/** Values that negations exclude. */
+/** Schema key for the values that a negation excludes. */
 export const excludedValues = Symbol('excluded values');
-/** True if negations exclude whole numbers. */
+/** Schema key that is true if a negation excludes whole numbers. */
 export const excludedIntegers = Symbol('excluded integers');
-/** A pattern that negations exclude. */
+/** Schema key for the pattern that a negation excludes. */
 export const excludedPattern = Symbol('excluded pattern');
 
 export const isSchema = (value: unknown): value is JsonSchema =>
@@ -65,10 +66,10 @@ export function typeOf(value: unknown): (typeof types)[number] {
   return typeof value as (typeof types)[number];
 }
 
-/** The largest value of a keyword; 0 if no schema has it. */
+/** The largest value of a keyword; 0 if no schema has the keyword. */
 export const highest = (nodes: Conjunction, keyword: string): number =>
   Math.max(0, ...nodes.map(({ schema }) => (schema[keyword] as number | undefined) ?? 0));
 
-/** The smallest value of a keyword; infinite if no schema has it. */
+/** The smallest value of a keyword; infinite if no schema has the keyword. */
 export const lowest = (nodes: Conjunction, keyword: string): number =>
   Math.min(...nodes.map(({ schema }) => (schema[keyword] as number | undefined) ?? Infinity));

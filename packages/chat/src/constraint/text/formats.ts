@@ -11,7 +11,7 @@ const octet = '(?:\\d|[1-9]\\d|1\\d\\d|2[0-4]\\d|25[0-5])';
 const label = '[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*';
 const shortLabel = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?';
 const group = `${hex}{1,4}`;
-/** IPv6 address: eight groups, of which one `::` may replace one or more. */
+/** IPv6 address: eight groups. One `::` may replace one or more of the groups. */
 const ipv6 = [
   `(?:${group}:){7}${group}`,
   `(?:${group}:){1,7}:`,

@@ -1,8 +1,8 @@
 /**
- * Regular languages with intersection and complement, read character by character. The derivative
- * of a language by a character is the language of the rest after that character. Most equal
- * languages are the same object, which keeps the number of derivatives small. @see Brzozowski,
- * Derivatives of Regular Expressions, 1964
+ * Regular languages with intersection and complement, matched character by character. The
+ * derivative of a language by a character is the language of the strings that may follow that
+ * character. Most equal languages are the same object, which keeps the number of derivatives small.
+ * @see Brzozowski, Derivatives of Regular Expressions, 1964
  */
 import {
   allChars,
@@ -34,7 +34,7 @@ export interface Transition {
   readonly next: Language;
 }
 
-/** All languages of one compilation. */
+/** Creates and caches the languages of one compiled schema. */
 export class Languages {
   readonly #known = new Map<string, Language>();
   readonly #transitions = new Map<number, readonly Transition[]>();
@@ -46,7 +46,7 @@ export class Languages {
   readonly none: Language;
   /** The language with only the empty text. */
   readonly empty: Language;
-  /** The language of all texts. */
+  /** The language of all strings. */
   readonly all: Language;
 
   constructor(spend: () => void) {
@@ -137,7 +137,7 @@ export class Languages {
     return found;
   }
 
-  /** Number of states of the automaton that reads the language, counted up to `limit`. */
+  /** Number of states of the automaton that recognises the language, counted up to `limit`. */
   size(language: Language, limit: number): number {
     const seen = new Set([language]);
     for (const each of seen) {
@@ -179,8 +179,8 @@ export class Languages {
   }
 
   /**
-   * Transitions of a language. Those of an intersection are computed from the cached transitions of
-   * its parts.
+   * Computes the transitions of a language. For an intersection, the cached transitions of its
+   * parts are combined.
    */
   #steps(language: Language): readonly Transition[] {
     if (language.kind !== 'and') return [...this.#segments(language)];
@@ -240,7 +240,7 @@ export class Languages {
   }
 }
 
-/** Sets on which the derivative by the first character depends. */
+/** Character sets on which the derivative of a language by a character depends. */
 function firstSets(language: Language, found: Set<CharSet>): ReadonlySet<CharSet> {
   const { kind, parts, set } = language;
   if (kind === 'chars') found.add(set);

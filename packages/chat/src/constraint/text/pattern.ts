@@ -4,11 +4,14 @@ import { LRUCache } from 'lru-cache';
 import { charSet, charsWhere, complement, rangesOf, type CharSet } from './char-set.js';
 import type { Language, Languages } from './language.js';
 
-/** A construct that no regular language can express, or that is not supported. */
+/**
+ * Error for wrong syntax, or for a construct that is not supported or that no regular language can
+ * express.
+ */
 export class PatternError extends Error {}
 
 /**
- * Language of the texts in which the expression matches at any place.
+ * Language of the strings in which the expression matches at any place.
  * @throws PatternError for a syntax error, or a construct that is not supported
  */
 export function patternLanguage(languages: Languages, source: string): Language {
@@ -37,8 +40,8 @@ function parsePattern(source: string): AST.Pattern {
 }
 
 /**
- * Converts an expression from its end to its beginning, so that the language of the rest is known at
- * each step.
+ * Converts an expression from its end to its beginning, so that the language of the text that
+ * follows is known at each step.
  */
 class PatternReader {
   readonly #languages: Languages;
@@ -146,7 +149,10 @@ const spaces: CharSet = charSet(
 );
 const lineBreaks: CharSet = [10, 10, 13, 13, 0x2028, 0x2029];
 
-/** Cache of character properties: testing every character takes tens of milliseconds. */
+/**
+ * Cache of the characters with a Unicode property, because testing every character takes tens of
+ * milliseconds.
+ */
 const properties = new LRUCache<string, CharSet>({ max: 64 });
 
 type CharacterElement = AST.Character | AST.CharacterSet | AST.CharacterClass;

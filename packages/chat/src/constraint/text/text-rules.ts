@@ -1,10 +1,12 @@
-/** Converts a language to rules for a JSON string, whose characters are UTF-8 or escapes. */
 import { literal, type GrammarBuilder, type Sequence } from '../grammar/grammar.js';
 import { character, string } from '../grammar/json-value.js';
 import { charSet, complement, intersect, rangesOf, type CharSet, type Range } from './char-set.js';
 import type { Language, Languages } from './language.js';
 
-/** Rule for a JSON string whose value is in the language. */
+/**
+ * Rule for a JSON string whose value is in the language. The string's characters are UTF-8 or
+ * escapes.
+ */
 export function textRule(
   grammar: GrammarBuilder,
   languages: Languages,
@@ -91,7 +93,10 @@ const hexDigits: Digits = {
     [digit.toString(16), digit.toString(16).toUpperCase()].map((char) => char.charCodeAt(0)),
 };
 
-/** Alternatives for all numbers in the ranges; equal endings share a rule. */
+/**
+ * Alternatives for the encodings of all numbers in the ranges. Encodings with equal endings share a
+ * rule.
+ */
 function digitRules(
   grammar: GrammarBuilder,
   ranges: readonly number[],
@@ -99,7 +104,7 @@ function digitRules(
   place = digits.count,
 ): readonly Sequence[] {
   const unit = 2 ** (digits.bits * (place - 1));
-  /** First bytes, grouped by the ranges of the bytes that may follow. */
+  /** First bytes, grouped by the ranges that the remaining digits may encode. */
   const byRest = new Map<string, { readonly rest: readonly number[]; bytes: number[] }>();
   for (const [digit, rest] of split(ranges, unit)) {
     const key = rest.join(' ');
@@ -116,7 +121,7 @@ function digitRules(
   });
 }
 
-/** For each first digit, the ranges of the remaining digits. */
+/** Returns, for each first digit, the ranges of the numbers that the remaining digits encode. */
 function split(ranges: readonly number[], unit: number): ReadonlyMap<number, number[]> {
   const parts = new Map<number, number[]>();
   for (const [from, to] of rangesOf(ranges)) {

@@ -13,7 +13,7 @@ export interface GgufTensor {
   readonly name: string;
   /** Row-major shape. */
   readonly shape: readonly number[];
-  /** The format as ggml names it: `Q4_K`. */
+  /** Name of the format in ggml, such as `Q4_K`. */
   readonly type: string;
   /** True if the tensor is stored as integers with scales. */
   readonly isQuantized: boolean;
@@ -29,7 +29,7 @@ export interface GgufFile {
    */
   read(name: string, into: Float32Array): void;
   /**
-   * Integers of a quantised tensor and their scales; undefined for a tensor of floating point numbers.
+   * Integers of a quantised tensor and their scales; undefined for a floating-point tensor.
    * @throws CheckpointError as {@link read}
    */
   readLevels(name: string): TensorLevels | undefined;
@@ -117,7 +117,9 @@ function place(path: string, entry: TensorEntry, dataStart: number, size: number
   return { name, shape, type: format.name, isQuantized, format, begin, end };
 }
 
-/** Checks that tensors do not overlap: a damaged offset would read the numbers of another tensor. */
+/**
+ * Checks that tensors do not overlap, because a damaged offset would read another tensor's numbers.
+ */
 function assertApart(path: string, tensors: readonly PlacedTensor[]): void {
   const sorted = tensors.toSorted((a, b) => a.begin - b.begin || a.end - b.end);
   for (const [i, { name, begin }] of sorted.entries()) {
@@ -127,7 +129,7 @@ function assertApart(path: string, tensors: readonly PlacedTensor[]): void {
   }
 }
 
-/** Place of a block: it begins at `bytes[from]`, and its first number is number `at` of its tensor. */
+/** Place of a block. It begins at `bytes[from]`; its first number is number `at` of the tensor. */
 interface BlockPlace {
   readonly bytes: Uint8Array;
   readonly from: number;

@@ -14,14 +14,14 @@ export interface TensorEntry {
   readonly shape: readonly number[];
   /** Number of the format in ggml. */
   readonly type: number;
-  /** Offset from the start of the data. */
+  /** Offset in bytes from the start of the tensor data. */
   readonly offset: number;
 }
 
 export interface Header {
   readonly metadata: Metadata;
   readonly tensors: readonly TensorEntry[];
-  /** Position of the data in the file. */
+  /** Position of the tensor data in the file, in bytes. */
   readonly dataStart: number;
 }
 
@@ -82,7 +82,9 @@ function readTensor(cursor: Cursor): TensorEntry {
 const stringType = 8;
 const arrayType = 9;
 
-/** Readers of plain values by the type numbers of the format, with their sizes in bytes. */
+/**
+ * Readers of values other than arrays, by type number, with the minimum size of a value in bytes.
+ */
 const readers: Readonly<Record<number, { bytes: number; read: (cursor: Cursor) => GgufValue }>> = {
   0: { bytes: 1, read: (cursor) => cursor.u8() },
   1: { bytes: 1, read: (cursor) => cursor.number(1, (at) => at.readInt8()) },
@@ -113,7 +115,7 @@ function readerOf(cursor: Cursor, type: number) {
   return reader;
 }
 
-/** Shortest decimal number that rounds to the same float32, such as 1e-5 instead of 9.99999974e-6. */
+/** Shortest decimal number that rounds to the same float32: 1e-5 instead of 9.99999974e-6. */
 function shortest(value: number): number {
   for (let digits = 6; digits < 9; digits++) {
     const decimal = Number(value.toPrecision(digits));

@@ -1,6 +1,9 @@
 /** Metadata values with their number type in the file, and their encoding. */
 
-/** Number types by name, with their number in the format and their encoders. */
+/**
+ * Types of fixed size by name, with their type number in GGUF, their size in bytes and their
+ * encoder.
+ */
 const scalars = {
   u32: { number: 4, bytes: 4, write: (to: Buffer, value: number) => to.writeUInt32LE(value) },
   i32: { number: 5, bytes: 4, write: (to: Buffer, value: number) => to.writeInt32LE(value) },
@@ -23,7 +26,7 @@ const arrayNumber = 9;
 
 type NumberType = Exclude<keyof typeof scalars, 'bool'>;
 
-/** A value of metadata. `list` names the type of the items of an array, which may be empty. */
+/** A value of metadata. `list` names the item type of an array, because the array may be empty. */
 export type TypedValue =
   | { readonly type: NumberType; readonly value: number }
   | { readonly type: 'bool'; readonly value: boolean }

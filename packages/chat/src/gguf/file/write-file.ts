@@ -13,7 +13,7 @@ export interface TensorToWrite {
   /** Row-major shape. */
   readonly shape: readonly number[];
   readonly type: EncodedType;
-  /** Numbers of the tensor in row-major order, in chunks of whole rows. Called once. */
+  /** Returns the numbers of the tensor in row-major order, in chunks of whole rows. Called once. */
   read(): AsyncIterable<Float32Array> | Iterable<Float32Array>;
 }
 
@@ -30,7 +30,7 @@ const alignment = 32;
 const chunkNumbers = 1 << 18;
 
 /**
- * Writes version 3 of the format, little-endian. Writes to a temporary file next to `path`, and
+ * Writes a little-endian file of GGUF version 3. Writes to a temporary file next to `path`, and
  * renames the file once it is on disk.
  * @returns the size of the file in bytes
  * @throws CheckpointError when a tensor's numbers do not match its shape, a number is too large for

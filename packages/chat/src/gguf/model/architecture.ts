@@ -1,4 +1,3 @@
-/** Architectures of GGUF files that can be read. */
 import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
 
@@ -16,7 +15,7 @@ export const ggufArchitectures = {
 
 export type GgufArchitecture = keyof typeof ggufArchitectures;
 
-/** Values of `model_type` that GGUF files can have. */
+/** Values of `model_type` in config.json for the supported architectures. */
 export const ggufFamilies = Object.values(ggufArchitectures).map(({ modelType }) => modelType);
 
 /** @throws CheckpointError that names an unsupported architecture */

@@ -1,4 +1,3 @@
-/** Makes the `config.json` that transformers would write for the model of a GGUF file. */
 import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
 import { architectureOf, ggufArchitectures } from './architecture.js';
@@ -7,7 +6,8 @@ import { ownKeys } from './own-keys.js';
 import { ropeScaling } from './rope.js';
 
 /**
- * Makes the content of `config.json` from the metadata.
+ * Makes the content of the `config.json` that transformers would write for the model of a GGUF
+ * file.
  * @throws CheckpointError that names the key that is missing or not supported
  */
 export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {

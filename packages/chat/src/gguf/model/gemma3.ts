@@ -10,7 +10,7 @@ import type { Described } from './keys.js';
 const layersOf27B = 62;
 const defaultPeriod = 6;
 
-/** Keys of config.json that only Gemma 3 has. */
+/** Keys of config.json that Gemma 3 adds to the common keys. */
 export function gemma3Keys({
   keys,
   heads,

@@ -4,7 +4,7 @@ import type { GgufFile } from '../file/gguf-file.js';
 import type { GgufValue } from '../file/header.js';
 
 export interface Keys {
-  /** Adds the prefix of the architecture to a name, such as `llama.`. */
+  /** Adds the prefix of the architecture, such as `llama.`, to a name. */
   readonly own: (name: string) => string;
   number(key: string): number | undefined;
   /** @throws CheckpointError when the key is missing */

@@ -1,4 +1,7 @@
-/** Names of tensors: GGUF names by Hugging Face names, without the layer and the kind. */
+/**
+ * Names of tensors: GGUF names by Hugging Face names, without the layer, and without `weight` or
+ * `bias`.
+ */
 
 /** GGUF names of parts by their Hugging Face names. */
 type Parts = Readonly<Record<string, string>>;
@@ -37,7 +40,8 @@ const feedForward: Parts = {
 };
 
 /**
- * Parts of models that compute queries, keys and values with one matrix, and gate and up with another.
+ * Parts of models that compute queries, keys and values with one matrix, and the gate and up
+ * projections with another.
  */
 const fused: Parts = {
   'self_attn.qkv_proj': 'attn_qkv',
@@ -92,7 +96,10 @@ export const layerParts = {
   granite: { ...before, ...attention, ...feedForward },
 } as const satisfies Readonly<Record<string, Parts>>;
 
-/** Parts of a Granite model that computes gate and up with one matrix, see {@link graniteDivided}. */
+/**
+ * Parts of a Granite model that computes the gate and up projections with one matrix, see
+ * {@link graniteDivided}.
+ */
 export const graniteShared: Parts = {
   ...before,
   ...attention,

@@ -26,7 +26,7 @@ function attentionKeys({ keys, heads }: Described): HfKeys {
   };
 }
 
-/** Keys for heads that are only partly rotated, and for a window that all layers share. */
+/** Keys for partial rotary embeddings, and for an attention window that all layers share. */
 const partKeys = ({ keys, headDim, rotated }: Described): HfKeys => ({
   partial_rotary_factor: rotated / headDim,
   sliding_window: keys.number(keys.own('attention.sliding_window')) || null,

@@ -4,14 +4,14 @@ import type { GgufFile } from '../file/gguf-file.js';
 import type { Keys } from './keys.js';
 
 /**
- * Tensor with the divisors of the rotary frequencies, which llama.cpp's converter computes for Llama
- * 3.1 and later.
+ * Tensor with the divisors of the rotary frequencies. llama.cpp's converter computes the divisors
+ * for Llama 3.1 and later.
  */
 export const ropeFactorsName = 'rope_freqs.weight';
 
 /**
- * Tensors with the divisors of longrope: for sequences of up to the original length, and for longer
- * ones.
+ * Tensors with the divisors of longrope: for sequences up to the original context length, and for
+ * longer sequences.
  */
 export const longRopeNames = {
   short_factor: 'rope_factors_short.weight',
@@ -49,7 +49,7 @@ export function ropeScaling(
   const common = { rope_type: type, factor, original_max_position_embeddings: context };
   if (type !== 'yarn') return common;
   const all = number('rope.scaling.yarn_log_multiplier');
-  // llama.cpp multiplies this factor by its own, see `save/rope.ts`.
+  // llama.cpp multiplies this factor by its own factor, see `save/rope.ts`.
   const attention = number('rope.scaling.attn_factor');
   return {
     ...common,
@@ -81,7 +81,9 @@ function longRope(
   };
 }
 
-/** Common settings of Llama 3.1 and 3.2, which only differ in the factor, the largest divisor. */
+/**
+ * Settings that Llama 3.1 and 3.2 share. The models differ only in `factor`: the largest divisor.
+ */
 const llama3 = { rope_type: 'llama3', low_freq_factor: 1, high_freq_factor: 4 } as const;
 const llama3Context = 8192;
 

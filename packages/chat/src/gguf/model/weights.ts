@@ -7,7 +7,7 @@ import { keysOf } from './keys.js';
 import { layerParts, wholeParts } from './names.js';
 import { ropeTensors } from './rope.js';
 
-/** A tensor by its Hugging Face name. */
+/** A tensor of a GGUF file in the layout of Hugging Face. */
 export interface WeightTensor {
   readonly shape: readonly number[];
   /**
@@ -21,7 +21,7 @@ export interface WeightTensor {
 const inverse = (names: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
   new Map(Object.entries(names).map(([hf, gguf]) => [gguf, hf]));
 
-/** Returns a function that converts GGUF names to Hugging Face names. Unknown names are unchanged. */
+/** Returns a function that converts GGUF names to Hugging Face names, and keeps unknown names. */
 function hfNames(file: GgufFile): (name: string) => string {
   const architecture = architectureOf(file);
   const whole = inverse(wholeParts(architecture));
@@ -37,8 +37,8 @@ function hfNames(file: GgufFile): (name: string) => string {
 }
 
 /**
- * Returns the shape that Hugging Face uses. A convolution has a dimension of size 1 there, for the
- * single input of a channel. GGUF omits that dimension.
+ * Returns the shape that Hugging Face uses. There, a convolution has a dimension of size 1, because
+ * each channel has a single input. GGUF omits that dimension.
  */
 const hfShape = (name: string, shape: readonly number[]): readonly number[] =>
   name.endsWith('.shortconv.conv.weight') ? [shape[0] ?? 0, 1, shape[1] ?? 0] : shape;
@@ -79,10 +79,15 @@ export function hfWeights(file: GgufFile): ReadonlyMap<string, WeightTensor> {
   );
 }
 
-/** Architectures whose rows of queries and keys llama.cpp reorders. */
+/**
+ * Architectures for which llama.cpp's converter reorders the rows of the query and key projections.
+ */
 const reordered: ReadonlySet<string> = new Set(['llama', 'granite', 'mistral3']);
 
-/** Returns a function that gives the number of heads of a matrix whose rows llama.cpp reorders. */
+/**
+ * Returns a function from a tensor's name to its number of heads; undefined if llama.cpp's
+ * converter does not reorder the tensor's rows.
+ */
 function rotatedHeads(file: GgufFile): (name: string) => number | undefined {
   if (!reordered.has(architectureOf(file))) return () => undefined;
   const keys = keysOf(file);
@@ -93,8 +98,8 @@ function rotatedHeads(file: GgufFile): (name: string) => number | undefined {
 }
 
 /**
- * Undoes the row order of llama.cpp's converter. llama.cpp rotates neighbouring rows of a head, (0, 1),
- * (2, 3) ...; Hugging Face rotates row i of the first half with row i of the second half.
+ * Undoes the row order of llama.cpp's converter. llama.cpp rotates pairs of adjacent rows of a
+ * head; Hugging Face rotates row i of the first half with row i of the second half.
  */
 function halvesApart<T extends Float32Array | Uint8Array>(from: T, heads: number, rows: number): T {
   const width = from.length / rows;

@@ -1,6 +1,7 @@
 /**
- * Formats with blocks of 256 numbers, whose scales s_k of 32 or 16 numbers are themselves quantised
- * with one scale d: x_i = d s_k q_i - e m_k, or x_i = d s_k q_i.
+ * Formats with blocks of 256 numbers in runs of 32 or 16. The scales s_k of the runs are themselves
+ * quantised with one scale d per block, and the offsets m_k with e: x_i = d s_k q_i, or x_i = d s_k
+ * q_i - e m_k.
  * @see ggml-quants.c, `dequantize_row_*`
  */
 import { encodeQ4K, encodeQ6K } from './encode-256.js';
@@ -11,8 +12,8 @@ const blockLength = 256;
 const run = 32;
 
 /**
- * Reads 4-bit numbers: the low halves of 32 bytes, then their high halves; four times, starting at
- * `skip`.
+ * Reads 256 4-bit numbers from the 128 bytes at `skip`: for each 32 bytes, first the low halves,
+ * then the high halves.
  */
 const fourBits =
   (skip: number): LevelsOfBlock['write'] =>
@@ -25,8 +26,9 @@ const fourBits =
   };
 
 /**
- * Scale d s_k. The first 4 scales are the low 6 bits of bytes 0 to 3. The other scales have their low 4
- * bits in bytes 8 to 11, and their high 2 bits above the first scales.
+ * Scale d s_k of run k. The first 4 scales are the low 6 bits of bytes 0 to 3. The last 4 scales
+ * have their low 4 bits in the low halves of bytes 8 to 11, and their high 2 bits in the high bits
+ * of bytes 0 to 3.
  */
 function scale(bytes: Uint8Array, from: number, k: number): number {
   const at = from + 4;
@@ -36,7 +38,8 @@ function scale(bytes: Uint8Array, from: number, k: number): number {
 }
 
 /**
- * Offset -e m_k, stored like {@link scale}: in bytes 4 to 7, and in the high halves of bytes 8 to 11.
+ * Offset -e m_k of run k, stored like {@link scale}: in bytes 4 to 7, and in the high halves of
+ * bytes 8 to 11.
  */
 function offset(bytes: Uint8Array, from: number, k: number): number {
   const at = from + 4;
@@ -55,8 +58,8 @@ export const q4k = levelsType({
 });
 
 /**
- * Q5_K: like Q4_K, with a fifth bit per number: byte i of 32 holds the fifth bits of the numbers i, i +
- * 32, i + 64 ...
+ * Q5_K: like Q4_K, with a fifth bit per number: byte i of 32 holds the fifth bits of the numbers i,
+ * i + 32, i + 64 and so on.
  */
 export const q5k = levelsType({
   name: 'Q5_K',
@@ -76,7 +79,9 @@ export const q5k = levelsType({
   },
 });
 
-/** Q6_K: 256 times the low 4 bits, 256 times the high 2, 16 scales of 8 bits, d (2 bytes); z = 32. */
+/**
+ * Q6_K: low 4 bits (128 bytes), high 2 bits (64 bytes), 16 scales of 8 bits, d (2 bytes); z = 32.
+ */
 export const q6k = levelsType({
   name: 'Q6_K',
   blockLength,

@@ -1,6 +1,6 @@
 /**
- * Formats with blocks of 32 numbers q_i and one scale d: x_i = d (q_i - z), or x_i = d q_i + m. In the
- * formats of 4 and 5 bits, byte i holds the low bits of q_i and of q_(i + 16).
+ * Formats with blocks of 32 numbers q_i and one scale d: x_i = d (q_i - z), or x_i = d q_i + m. In
+ * the formats of 4 and 5 bits, byte i holds the low bits of q_i and of q_(i + 16).
  * @see ggml-quants.c, `dequantize_row_*` and `quantize_row_*_ref`
  */
 import { halfAt, halfOfNumber, putHalf } from './half.js';
@@ -93,5 +93,7 @@ export const q51 = levelsType({
   levels: { run, centre: 16, scale, offset, write: fiveBits(8) },
 });
 
-/** Nearest whole number; halves round away from zero. The sum is exact in float64. */
+/**
+ * Nearest whole number; halves round away from zero. Adding 0.5 to a float32 is exact in float64.
+ */
 const roundAway = (value: number): number => Math.sign(value) * Math.floor(Math.abs(value) + 0.5);

@@ -1,6 +1,6 @@
 /**
- * Encoders of Q4_K and Q6_K without an importance matrix. They compute in float32 throughout and in the
- * order of llama.cpp, so that the bytes are identical.
+ * Encoders of Q4_K and Q6_K without an importance matrix. They compute in float32 throughout and in
+ * the order of llama.cpp, so that the bytes are identical.
  * @see ggml-quants.c, `quantize_row_q4_K_ref` and `quantize_row_q6_K_ref`
  */
 import { numberOfHalf } from '@trinity-rft/core/support';
@@ -46,7 +46,7 @@ export function encodeQ4K(values: Float32Array, from: number, bytes: Uint8Array,
       bytes[to + 16 + 32 * pair + i] = stored[64 * pair + i]! | (stored[64 * pair + 32 + i]! << 4);
 }
 
-/** Packs scales and offsets of 6 bits in the layout that `blocks-of-256.ts` reads. */
+/** Packs scale and offset of run k, of 6 bits each, in the layout that `blocks-of-256.ts` reads. */
 function packSixBits(
   bytes: Uint8Array,
   at: number,

@@ -1,4 +1,3 @@
-/** The formats that are written, by their names. */
 import { tensorTypes } from './table.js';
 import type { TensorType } from './types.js';
 
@@ -7,8 +6,9 @@ export const encodedTypes = ['F32', 'F16', 'BF16', 'Q8_0', 'Q4_K', 'Q6_K'] as co
 export type EncodedType = (typeof encodedTypes)[number];
 
 /**
- * Largest magnitude that each format stores as a finite number. Scales are float16 numbers, which end at 65,519; the
- * limits of Q4_K and Q6_K leave room for how scales and offsets are fitted.
+ * Largest magnitude that each format stores as a finite number. Scales are stored as float16, in
+ * which numbers from 65,520 on become infinite. The limits of Q4_K and Q6_K leave room for the fit
+ * of scales and offsets.
  */
 export const largestOf: Readonly<Record<EncodedType, number>> = {
   F32: 2 ** 128 - 2 ** 104,
@@ -19,7 +19,7 @@ export const largestOf: Readonly<Record<EncodedType, number>> = {
   Q6_K: 3072 * 65_519,
 };
 
-/** A format with its number in ggml. */
+/** A format that can be written, with its number in ggml. */
 export interface Encoder extends TensorType {
   readonly number: number;
   readonly encode: NonNullable<TensorType['encode']>;

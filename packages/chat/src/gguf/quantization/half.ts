@@ -22,7 +22,7 @@ export function halfOfNumber(value: number): number {
   if (size > 0x7f800000) return sign | 0x7e00;
   if (size >= 0x47800000) return sign | 0x7c00;
   if (size < 0x38800000) {
-    // Below 2^-14 the step is 2^-24, the same as that of a float32 above 0.5.
+    // Below 2^-14, the step of binary16 is 2^-24, which is the step of float32 from 0.5 to 1.
     float[0] = Math.abs(value) + 0.5;
     return sign | (bits[0]! - 0x3f000000);
   }

@@ -1,14 +1,17 @@
 /** Quantised tensors: integers with scales. */
 import type { TensorType } from './types.js';
 
-/** Rows in blocks: x = scale (q - 2^(bits - 1)), plus the offset of the block if the format has one. */
+/**
+ * Block-quantised tensor: x = scale (q - 2^(bits - 1)), plus the block's offset if the format has
+ * offsets.
+ */
 export interface TensorLevels {
   readonly bits: 4 | 8;
   /** Number of integers in a block. */
   readonly length: 16 | 32;
   /**
-   * Integers q as bytes. With 4 bits there are two in each byte: the first half of the block in the
-   * lower bits, the second half in the higher bits.
+   * Integers q as bytes. With 4 bits, each byte holds two integers: the first half of the block in
+   * the lower bits, the second half in the higher bits.
    */
   readonly integers: Uint8Array;
   /** Scale of each block. */
@@ -18,7 +21,7 @@ export interface TensorLevels {
 
 const bitsOf = ({ centre }: NonNullable<TensorType['levels']>): 4 | 8 => (centre === 8 ? 4 : 8);
 
-/** Empty tensor with this number of integers. */
+/** Tensor with room for `numbers` integers. */
 export function emptyLevels(
   levels: NonNullable<TensorType['levels']>,
   numbers: number,
@@ -36,7 +39,7 @@ export function emptyLevels(
 
 const scratch = new Uint8Array(256);
 
-/** Writes the block that begins at `bytes[from]`, whose first number is number `at` of the tensor. */
+/** Copies the block at `bytes[from]` into a tensor, starting at the tensor's number `at`. */
 export function putLevels(
   { blockLength, levels }: Required<Pick<TensorType, 'blockLength' | 'levels'>>,
   bytes: Uint8Array,

@@ -7,7 +7,7 @@
 const f = Math.fround;
 /** Number whose addition rounds a float32 to a whole number, halves to even. */
 const roundingTerm = 12_582_912;
-/** Numbers whose absolute value is below this count as 0. */
+/** Absolute value below which a number counts as 0. */
 const tiny = f(1e-15);
 
 export const nearest = (value: number): number => f(value + roundingTerm) - roundingTerm;
@@ -89,7 +89,10 @@ type Storing = Pick<ScaleAndOffset, 'inverse' | 'least'>;
 export const quantised = (x: number, { inverse, least }: Storing): number =>
   clamp(nearest(f(inverse * f(x - least))), 0, top);
 
-/** Weighted sum of squared differences; `offset` is added to the scaled integers. */
+/**
+ * Weighted sum of the squared differences between the numbers x and their stored values, scale q +
+ * offset.
+ */
 function squares(values: Float32Array, from: number, by: ScaleAndOffset): number {
   let error = 0;
   for (let i = 0; i < run; i++) {
@@ -132,7 +135,7 @@ const half = 32;
 /** Scale of 16 numbers. */
 export interface SignedScale {
   readonly scale: number;
-  /** Inverse of the scale for which the stored integers were computed, see {@link signedQuantised}. */
+  /** Inverse of the scale for which the integers were computed, see {@link signedQuantised}. */
   readonly inverse: number;
 }
 

@@ -1,4 +1,3 @@
-/** Formats that can be read, by their numbers in ggml. */
 import { q4k, q5k, q6k } from './blocks-of-256.js';
 import { q40, q41, q50, q51, q80 } from './blocks-of-32.js';
 import { bf16, f16, f32 } from './plain.js';
@@ -6,7 +5,7 @@ import type { TensorType } from './types.js';
 
 export type { TensorType } from './types.js';
 
-/** Types by their number in ggml. */
+/** Formats that can be read, by their number in ggml. */
 export const tensorTypes: ReadonlyMap<number, TensorType> = new Map([
   [0, f32],
   [1, f16],

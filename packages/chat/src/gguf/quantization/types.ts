@@ -1,7 +1,7 @@
 /** Types of the formats in which blocks of numbers are stored. */
 
 export interface TensorType {
-  /** ggml's name: `Q4_K`. */
+  /** Name in ggml, such as `Q4_K`. */
   readonly name: string;
   /** Numbers in a block. */
   readonly blockLength: number;
@@ -16,13 +16,13 @@ export interface TensorType {
 }
 
 /**
- * A block as runs of integers that share a scale s: x_i = s (q_i - centre), or x_i = s q_i + m if the
- * run has an offset m.
+ * A block as runs of integers q_i that share a scale s: x_i = s (q_i - centre), or x_i = s q_i + m
+ * if the run has an offset m.
  */
 export interface LevelsOfBlock {
   /** Length of a run. */
   readonly run: 16 | 32;
-  /** The integers q_i are in [0, 2 centre). */
+  /** Midpoint of the range of the integers: every q_i is in [0, 2 * centre). */
   readonly centre: 8 | 16 | 32 | 128;
   /** Writes all q_i of the block at `bytes[from]` to `into[to]` and after. */
   write(bytes: Uint8Array, from: number, into: Uint8Array, to: number): void;

@@ -7,7 +7,6 @@ import { refused } from '../file/failure.js';
 import { configDefaults, type FamilyName } from '../model/config-defaults.js';
 import { savedFamilies, type SavedFamily } from './families.js';
 
-/** Name of the file with the keys, for messages. */
 const configFile = 'config.json';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -63,7 +62,7 @@ export function readSavedConfig(config: Json): SavedConfig {
   return saved;
 }
 
-/** Fills in defaults. Null counts as a value: it means that there is no window or no cap. */
+/** Fills in defaults. Null is kept, because null means that there is no window or no cap. */
 const withDefaults = (config: Json): Json => ({
   ...defaultsOf(config),
   ...Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined)),

@@ -32,7 +32,7 @@ export interface SavedFamily {
    * most the biases of q, k and v.
    */
   readonly outputBias?: true;
-  /** True if llama.cpp rotates the first part of a head. */
+  /** True if llama.cpp can rotate only the first part of a head. */
   readonly partialRotary?: true;
   readonly mlpBias?: true;
   /** True if llama.cpp supports windows; otherwise a window must cover the whole context. */

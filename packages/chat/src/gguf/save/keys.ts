@@ -1,5 +1,5 @@
 /**
- * Metadata of a model: a description of the file, and the sizes from which llama.cpp builds its
+ * Metadata of a model: a description of the file, and the sizes that llama.cpp needs to build its
  * graph.
  */
 import { f32, text, u32, type TypedValue } from '../file/typed-value.js';
@@ -18,7 +18,7 @@ export interface BaseModel {
   readonly url?: string;
 }
 
-/** Texts that programs show for a file. */
+/** Description of a model that programs show for its GGUF file. */
 export interface ModelCard {
   readonly name?: string;
   /** SPDX identifier, such as `apache-2.0`. */
@@ -60,7 +60,7 @@ export function formatKeys(type: GgufFileType, numbers: number): readonly Key[] 
   ];
 }
 
-/** Size such as `135M` or `1.5B`, with at least two digits. */
+/** Number of parameters as text, such as `135M` or `1.5B`, with at least two digits. */
 function sizeLabel(numbers: number): string {
   const units = [
     [1e12, 'T'],
@@ -120,8 +120,8 @@ const convolutionKeys = ({ json }: SavedConfig): readonly Key[] => [
 ];
 
 /**
- * Keys of Gemma's window and caps. Gemma 2 without a window gets one that covers the whole context,
- * because llama.cpp assumes a window.
+ * Keys of Gemma's attention window and soft caps. Gemma 2 without a window gets a window of the
+ * whole context, because llama.cpp assumes a window.
  */
 function gemmaKeys({ json, context, family }: SavedConfig): readonly Key[] {
   const window = json['sliding_window'];

@@ -11,7 +11,7 @@ import { arranged, fileName, partsOf, reorderedHeads } from './tensors.js';
 export interface SaveGgufAdapterOptions extends ModelCard {
   /** Parsed `adapter_config.json`. */
   readonly adapter: Json;
-  /** Parsed `config.json` of the model to which the adapter belongs. */
+  /** Parsed `config.json` of the model that the adapter belongs to. */
   readonly config: Json;
   /** Tensors of `adapter_model.safetensors` by their names. */
   readonly weights: WeightSource;
@@ -61,7 +61,7 @@ const understood: Readonly<Record<string, readonly unknown[]>> = {
   use_qalora: [false, undefined, null],
   lora_bias: [false, undefined, null],
 };
-/** Keys that list per-layer exceptions; they must be empty. */
+/** Keys for exceptions, such as other ranks for some layers; their values must be empty. */
 const exceptions = [
   'rank_pattern',
   'alpha_pattern',
@@ -104,8 +104,8 @@ function alphaOf(adapter: Json): number {
 }
 
 /**
- * Tensors of one adapted matrix. If GGUF splits the layer into several tensors, each tensor gets A
- * and its own rows of B.
+ * GGUF tensors of one LoRA matrix. If GGUF splits the adapted layer into several tensors, each
+ * tensor gets the whole of A, or its own rows of B.
  */
 function matrices(
   config: SavedConfig,
@@ -135,8 +135,8 @@ function matrices(
 }
 
 /**
- * The parts of a layer to which a matrix belongs; empty for embeddings, tied heads and norms, for
- * which llama.cpp supports no adapters.
+ * GGUF names of the parts to which an adapted matrix belongs; empty for embeddings, tied heads and
+ * norms, for which llama.cpp supports no adapters.
  */
 function adaptedParts(config: SavedConfig, parsed: ParsedName): readonly string[] {
   const isAdapted = (part: string): boolean =>

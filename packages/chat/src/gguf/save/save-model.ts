@@ -41,8 +41,8 @@ export interface SavedGguf {
   /** Number of tensors by format. */
   readonly tensors: Readonly<Partial<Record<EncodedType, number>>>;
   /**
-   * Sentences for the user about tensors in another format, and about texts that may be tokenized
-   * differently.
+   * Sentences for the user about tensors that were not written in the requested format, and about
+   * texts that may be tokenized differently.
    */
   readonly notes: readonly string[];
 }
@@ -52,8 +52,8 @@ export interface SavedGguf {
  * writing fails, no partial file remains.
  *
  * @throws CheckpointError that names file, key and value of the first setting that llama.cpp does
- * not support or would compute differently: a window, an activation, a rotary scaling, a way of
- * splitting texts ...
+ * not support or would compute differently, such as a window, an activation, a rotary scaling or a
+ * pre-tokenizer
  * @see https://github.com/ggml-org/llama.cpp/blob/master/convert_hf_to_gguf.py
  */
 export async function saveGgufModel(options: SaveGgufModelOptions): Promise<SavedGguf> {

@@ -3,19 +3,21 @@ import { refused } from '../file/failure.js';
 import { layerParts, parseName, wholeParts, type ParsedName } from '../model/names.js';
 import { expertCount, isConvolution, type SavedConfig } from './config.js';
 
-/** A tensor of the file, before its type is chosen. */
+/** A tensor of the GGUF file, before its format is chosen. */
 export interface PlannedTensor {
   readonly name: string;
   /** Row-major shape. */
   readonly shape: readonly number[];
-  /** Hugging Face names of the sources; the experts of a layer become one tensor. */
+  /** Hugging Face names of the source tensors: one, or one per expert of a layer. */
   readonly sources: readonly string[];
   readonly layer?: number;
   /** Number of heads, if their rows are reordered. @default rows are not reordered */
   readonly heads?: number | undefined;
   /** Offset that is added to every value. @default 0 */
   readonly offset?: number;
-  /** Share of the source's rows, one of several equal shares. @default all rows */
+  /**
+   * Share of the source's rows, if the rows are divided among several tensors. @default all rows
+   */
   readonly share?: Share | undefined;
 }
 
@@ -77,7 +79,7 @@ function planOne(
   const { normOffset } = config.family;
   return {
     name: fileName(parsed, part),
-    // Drops the dimension for the single input of a channel that a convolution has.
+    // Drops the dimension of size 1 of a convolution. It is for the single input of a channel.
     shape: shape.length === 3 ? shape.filter((_, axis) => axis !== 1) : shape,
     sources: [name],
     ...(parsed.layer !== undefined && { layer: parsed.layer }),
@@ -95,7 +97,7 @@ export function reorderedHeads(
   return part === 'attn_q' ? heads : part === 'attn_k' ? kvHeads : undefined;
 }
 
-/** Values of a tensor in the order of the file, computed from the values of its source. */
+/** Values of a tensor in the row order of the GGUF file, computed from the values of its source. */
 export function arranged(
   { heads, share, shape }: Pick<PlannedTensor, 'heads' | 'share' | 'shape'>,
   source: Float32Array,
@@ -106,8 +108,8 @@ export function arranged(
 }
 
 /**
- * Returns the names of a weight in the file, without the layer and the kind. The list is empty for
- * an unknown weight, and has one name per share for a matrix that is divided.
+ * Returns the GGUF names of a weight, without the layer, and without `weight` or `bias`. The list
+ * is empty for an unknown weight, and has one name per share for a matrix that is divided.
  */
 export function partsOf({ family, layers }: SavedConfig, name: ParsedName): readonly string[] {
   const { architecture, parts = layerParts[architecture], divided = {} } = family;
@@ -171,7 +173,10 @@ const absent = (name: string) =>
     fix: 'Copy the folder of the model again, or merge the adapter first (`trinity convert`).',
   });
 
-/** Copy of the embeddings as output head, if the head is tied but llama.cpp requires a tensor. */
+/**
+ * Copy of the embeddings as output head, if the head is tied but llama.cpp requires a separate
+ * tensor.
+ */
 function headCopy(
   config: SavedConfig,
   planned: readonly PlannedTensor[],
@@ -197,7 +202,7 @@ function assertComplete(config: SavedConfig, planned: readonly PlannedTensor[]):
     });
 }
 
-/** Names of weights that every model of the family has. */
+/** GGUF names of the weights that every model of the family has. */
 function expectedNames(config: SavedConfig): readonly string[] {
   const { family, layers, tied } = config;
   const parts: readonly string[] = Object.values(layerParts[family.architecture]);
@@ -214,8 +219,8 @@ function expectedNames(config: SavedConfig): readonly string[] {
 }
 
 /**
- * Reorders rows: llama.cpp rotates neighbouring rows of a head, (0, 1), (2, 3) ...; Hugging Face
- * rotates row i of the first half with row i of the second half.
+ * Reorders rows: llama.cpp rotates pairs of adjacent rows of a head; Hugging Face rotates row i of
+ * the first half with row i of the second half.
  */
 function neighbours(from: Float32Array, heads: number, rows: number): Float32Array {
   const width = from.length / rows;

@@ -1,4 +1,3 @@
-/** Checks tokens that llama.cpp looks up by their text when it opens a model. */
 import { refused } from '../file/failure.js';
 import { addedEntries, vocabularyEntries, type TokenizerSource } from '../tokenizer/source.js';
 import type { SavedConfig } from './config.js';
@@ -6,8 +5,8 @@ import type { SavedConfig } from './config.js';
 const phi3Tokens = ['</s>', '<unk>', '<s>', '<|endoftext|>'] as const;
 
 /**
- * Checks the tokens that llama.cpp requires of Phi-3. llama.cpp recognises Phi-3 by architecture or
- * name.
+ * Checks that the tokenizer has the tokens that llama.cpp looks up when it opens a Phi-3 model.
+ * llama.cpp recognises Phi-3 by architecture or name.
  */
 export function assertTokens(
   { family }: SavedConfig,

@@ -22,8 +22,8 @@ export interface ChosenType {
 }
 
 /**
- * True for vectors, norms, routers and the taps of convolutions. They keep full precision, because
- * they are small and llama.cpp requires full precision.
+ * True for vectors, norms, routers and the kernels of convolutions. These tensors keep full
+ * precision, because they are small and llama.cpp requires full precision.
  */
 const isPlain = ({ name, shape }: PlannedTensor): boolean =>
   shape.length < 2 || /_norm\.|ffn_gate_inp|shortconv\.conv\./.test(name);
@@ -46,7 +46,7 @@ export function chooseType(
 }
 
 /**
- * Format of a tensor in Q4_K_M; uses 6 bits for tensors to which llama.cpp gives 5.
+ * Format of a tensor in a Q4_K_M file. Tensors to which llama.cpp gives 5 bits get 6 bits.
  * @see llama-quant.cpp, `llama_tensor_get_type`
  */
 function mixed({ name, layer = 0 }: PlannedTensor, layers: number, tied: boolean): EncodedType {
@@ -56,7 +56,7 @@ function mixed({ name, layer = 0 }: PlannedTensor, layers: number, tied: boolean
   return sensitive && hasMoreBits(layer, layers) ? 'Q6_K' : 'Q4_K';
 }
 
-/** True for the first and the last eighth of the layers, and every third of the others. */
+/** True for the first and the last eighth of the layers, and for every third layer between them. */
 function hasMoreBits(layer: number, layers: number): boolean {
   const eighth = Math.floor(layers / 8);
   return layer < eighth || layer >= Math.floor((7 * layers) / 8) || (layer - eighth) % 3 === 2;

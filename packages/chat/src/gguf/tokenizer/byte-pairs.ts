@@ -1,7 +1,3 @@
-/**
- * Makes `tokenizer.json` for GGUF's tokenizer model `gpt2`, which merges pairs of bytes in a stored
- * order.
- */
 import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
 import { keysOf } from '../model/keys.js';
@@ -9,8 +5,9 @@ import { preTokenizers } from './pre-tokenizers.js';
 import { tokensOf } from './tokens.js';
 
 /**
- * Makes the content of `tokenizer.json`.
- * @throws CheckpointError that names an unknown way of splitting text
+ * Makes the content of `tokenizer.json` for GGUF's tokenizer model `gpt2`, which merges pairs of
+ * bytes in a stored order.
+ * @throws CheckpointError that names an unknown pre-tokenizer
  */
 export function bytePairTokenizer(file: GgufFile): Readonly<Record<string, unknown>> {
   const keys = keysOf(file);

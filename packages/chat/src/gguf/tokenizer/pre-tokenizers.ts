@@ -56,7 +56,7 @@ const qwen2: PreTokenizer = {
   ignoreMerges: false,
 };
 
-/** Splits like Qwen 2, but combining marks count as letters. */
+/** Splits like Qwen 2, but combining marks are treated as letters. */
 const qwen35: PreTokenizer = {
   ...qwen2,
   preTokenizer: split(
@@ -73,8 +73,8 @@ const gpt4: PreTokenizer = { ...llama3, ignoreMerges: false };
 const olmo: PreTokenizer = { ...gpt2, normalizer: { type: 'NFC' } };
 
 /**
- * Patterns that begin a new word at a capital. `end` matches the end of a word, `digits` the digits
- * of one number.
+ * Pattern that begins a new word at a capital letter. `end` matches the end of a word, `digits` the
+ * digits that form one word.
  */
 const byCase = (end: string, digits: string): string =>
   [

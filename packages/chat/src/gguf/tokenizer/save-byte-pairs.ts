@@ -14,7 +14,7 @@ import { kindNumbers, listTokens, type ListedToken } from './token-list.js';
 
 /**
  * Makes the keys of a byte-pair tokenizer. `rows` is the number of embedding rows.
- * @throws CheckpointError that names a way of splitting text that llama.cpp does not support
+ * @throws CheckpointError that names a normalizer or pre-tokenizer that llama.cpp does not support
  */
 export function bytePairKeys(files: TokenizerSource, rows: number): TokenizerKeys {
   const found = findPreTokenizer(files);
@@ -114,8 +114,8 @@ function flat(step: unknown, list: 'normalizers' | 'pretokenizers'): readonly St
 function canonical(preTokenizer: unknown): string {
   const steps = flat(preTokenizer, 'pretokenizers').map((step) => {
     const { trim_offsets: _offsets, ...rest } = step;
-    // Removing everything that a pattern does not match is the same as isolating its matches, if the
-    // pattern matches everything.
+    // If a pattern matches everything, removing what it does not match is the same as isolating its
+    // matches.
     const isolates = rest['behavior'] === 'Removed' && rest['invert'] === true;
     const same = isolates ? { ...rest, behavior: 'Isolated', invert: false } : rest;
     return Object.entries(same).toSorted(([a], [b]) => (a < b ? -1 : 1));

@@ -1,4 +1,3 @@
-/** Makes keys of GGUF's tokenizer model `llama` from a tokenizer.json with byte fallback. */
 import { flag, text } from '../file/typed-value.js';
 import { mergesOf } from './save-byte-pairs.js';
 import { mergesByScore } from './sentence-pieces.js';
@@ -18,7 +17,8 @@ const space = '▁';
 const noScore = -1e9;
 
 /**
- * Makes the keys of a SentencePiece tokenizer. `rows` is the number of embedding rows.
+ * Makes the keys of GGUF's tokenizer model `llama` from a tokenizer.json with byte fallback. `rows`
+ * is the number of embedding rows.
  * @throws CheckpointError that names the part that has no counterpart in llama.cpp
  */
 export function sentencePieceKeys(files: TokenizerSource, rows: number): TokenizerKeys {
@@ -76,7 +76,7 @@ function assertBytes(vocabulary: ReadonlyMap<string, number>): void {
     );
 }
 
-/** Scores of tokens: the earlier a token is merged, the higher its score. */
+/** Returns the scores of tokens: the earlier a token is merged, the higher its score. */
 function scoresOf(tokens: readonly ListedToken[], merges: readonly string[]): readonly number[] {
   const ranks = new Map<string, number>();
   for (const merge of merges) {
@@ -90,8 +90,8 @@ function scoresOf(tokens: readonly ListedToken[], merges: readonly string[]): re
 }
 
 /**
- * Returns notes on texts whose ids differ. llama.cpp merges any two tokens that together make a
- * token, beginning with the pair of the best score.
+ * Returns a note if llama.cpp gives some texts other ids than tokenizer.json does. llama.cpp merges
+ * any two tokens that together make a token, beginning with the pair of the best score.
  */
 function orderNotes(
   tokens: readonly ListedToken[],
@@ -131,7 +131,7 @@ function spacePrefix(tokenizer: TokenizerSource['tokenizer']): SpacePrefix {
   );
   if (!known) throw noCounterpart('normalizer', normalizer, 'Prepend "▁" and Replace " " by "▁"');
   const metaspace = splits.find(({ type }) => type === 'Metaspace');
-  // After spaces are replaced, no space is left to split at.
+  // A split at spaces has no effect, because the normalizer has replaced all spaces.
   const other = splits.find(
     (step) => step['type'] !== 'Metaspace' && section(step, 'pattern')['String'] !== ' ',
   );

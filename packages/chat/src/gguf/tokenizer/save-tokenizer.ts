@@ -1,4 +1,3 @@
-/** Makes all keys of a tokenizer: rules for splitting text, special tokens, chat templates. */
 import { flag, text, u32, type TypedValue } from '../file/typed-value.js';
 import { bytePairKeys } from './save-byte-pairs.js';
 import { sentencePieceKeys } from './save-sentence-pieces.js';
@@ -24,7 +23,8 @@ export interface TokenizerOptions {
 }
 
 /**
- * Makes the keys of a tokenizer of any supported kind.
+ * Makes the GGUF keys of a tokenizer of any supported kind: rules for splitting text, special
+ * tokens and chat templates.
  * @throws CheckpointError that names the part of a file that has no counterpart in llama.cpp
  */
 export function tokenizerKeys(options: TokenizerOptions): TokenizerKeys {
@@ -40,7 +40,7 @@ export function tokenizerKeys(options: TokenizerOptions): TokenizerKeys {
 function splitKeys(files: TokenizerSource, rows: number): TokenizerKeys {
   const model = section(files.tokenizer, 'model');
   if (model['type'] === 'WordLevel') return wordKeys(files, rows);
-  // Files of older versions do not name the type of the model.
+  // Older tokenizer.json files do not name the type of the model.
   const isPairs = model['type'] === 'BPE' || (model['type'] === undefined && 'merges' in model);
   if (!isPairs)
     throw noCounterpart('model.type', model['type'], 'BPE, or WordLevel of characters and words');
@@ -102,8 +102,8 @@ const listOf = (value: unknown): readonly number[] =>
   [value].flat().filter((id): id is number => Number.isInteger(id) && Number(id) >= 0);
 
 /**
- * Keys for adding special tokens. Each key is written even if its value is false, because llama.cpp
- * has other defaults for some tokenizers.
+ * Keys for adding special tokens. Each key is written even if its value is false, because
+ * llama.cpp's default is true for some tokenizers.
  */
 function additions(files: TokenizerSource): readonly Key[] {
   const { tokenizerConfig: config } = files;

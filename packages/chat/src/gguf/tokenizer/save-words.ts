@@ -1,8 +1,3 @@
-/**
- * Makes keys for a tokenizer of characters and chosen words (`WordLevel`). llama.cpp does not
- * support this kind, so the keys describe a byte-pair tokenizer without merges. Its words are found
- * before the text is split.
- */
 import { byteLevelKeys } from './save-byte-pairs.js';
 import {
   addedEntries,
@@ -15,7 +10,10 @@ import {
 import { listTokens, type ListedToken } from './token-list.js';
 
 /**
- * Makes the keys of a word-level tokenizer. `rows` is the number of embedding rows.
+ * Makes the keys of a tokenizer of characters and chosen words (`WordLevel`). llama.cpp does not
+ * support this kind, so the keys describe a byte-pair tokenizer without merges, in which the words
+ * are user-defined tokens: they are found before the text is split. `rows` is the number of
+ * embedding rows.
  * @throws CheckpointError for a tokenizer that does not split texts into words and characters
  */
 export function wordKeys(files: TokenizerSource, rows: number): TokenizerKeys {

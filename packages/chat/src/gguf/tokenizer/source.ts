@@ -30,7 +30,7 @@ export interface AddedEntry {
   readonly id: number;
   readonly content: string;
   readonly special: boolean;
-  /** True if the token also matches the spaces around it, or only matches between words. */
+  /** True if the token also matches adjacent spaces, or only matches as a separate word. */
   readonly hasRules: boolean;
 }
 

@@ -55,8 +55,8 @@ const moreTemplates = (keys: Keys): readonly string[] =>
   keys.texts('tokenizer.chat_templates') ?? [];
 
 /**
- * Content of `chat_template.jinja`. Undefined if there is no template, or if there are several:
- * these are in `tokenizer_config.json`.
+ * Content of `chat_template.jinja`. Undefined if there is no template, or if there are several
+ * templates, which are then in `tokenizer_config.json`.
  */
 export function chatTemplate(file: GgufFile): string | undefined {
   const keys = keysOf(file);
@@ -75,7 +75,7 @@ function namedTemplates(keys: Keys): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Content of `generation_config.json`: the tokens that end an answer. */
+/** Content of `generation_config.json`: the tokens that end a response. */
 export function generationConfig(file: GgufFile): Readonly<Record<string, unknown>> {
   const keys = keysOf(file);
   const ends = ['eos', 'eot', 'eom'].flatMap(

@@ -55,8 +55,8 @@ export function deriveAlgorithm(
 type Table = Parameters<typeof derivePart>[2];
 
 /**
- * Returns the part that the file selects. Returns the part of the preset if the file names none or
- * an unknown one.
+ * Returns the part that the file selects. Returns the part of the preset if the file names no part
+ * or an unknown part.
  */
 function choosePart(context: StageContext, key: PartKey, table: Table, own: PartRef): PartConfig {
   const name = context.input.algorithm[key] ?? own.name;
@@ -163,7 +163,7 @@ function workflowsSelect({ input, workflows }: StageContext): boolean {
 
 /**
  * Derives the loss aggregation. `algorithm.loss_agg_mode` applies to all terms, and the argument
- * `loss_agg_mode` of the policy loss only to this term. Reports a contradiction.
+ * `loss_agg_mode` of the policy loss only to the policy loss. Reports a contradiction.
  */
 function deriveAggregation(
   context: StageContext,
@@ -188,7 +188,7 @@ function deriveAggregation(
   };
 }
 
-/** Replaces the KL loss `none` of dpo by the KL loss of the preset, as Trinity-RFT does. */
+/** Replaces the KL loss `none` of dpo with the KL loss of the preset, as Trinity-RFT does. */
 function keepReference(
   context: StageContext,
   preset: AlgorithmPreset,

@@ -1,5 +1,6 @@
 /**
- * Chooses the engine that trains and samples, and checks that it supports what the file asks for.
+ * Chooses the engine that trains and samples, and checks that the engine supports the settings of
+ * the file.
  */
 import { ConfigError } from '@trinity-rft/core';
 import type { EngineFacts } from '@trinity-rft/core/engine';
@@ -68,8 +69,8 @@ function chooseTinker(context: StageContext): string {
 }
 
 /**
- * Returns the engine of the critic. This is the engine of the stage if it has a value head, or else
- * the first engine with a value head.
+ * Returns the engine of the critic: the engine of the stage if that engine has a value head, or
+ * else the first engine with a value head.
  */
 export function deriveCriticEngine({ engines }: StageContext, engine: string): string {
   const hasValueHead = (name: string): boolean => engines[name]?.capabilities.valueHead ?? false;
@@ -78,7 +79,10 @@ export function deriveCriticEngine({ engines }: StageContext, engine: string): s
 
 type Checked = Pick<StageConfig, 'engine' | 'algorithm' | 'model' | 'sampler'>;
 
-/** Checks device and weights, and, unless the mode is bench, what the engine supports. */
+/**
+ * Checks device and weights. Unless the mode is bench, also checks that the engine supports the
+ * algorithm and the adapter.
+ */
 export function checkEngine(
   context: StageContext,
   { engine, algorithm, model, sampler }: Checked,

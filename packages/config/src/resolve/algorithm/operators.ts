@@ -1,6 +1,6 @@
 /**
- * Resolves the operators on experiences. These are the operators of the file, or else of the
- * algorithm. Mode train has none.
+ * Resolves the operators on experiences: the operators of the file, or else of the algorithm. Mode
+ * train has no operators.
  */
 import { didYouMean } from '@trinity-rft/core/support';
 import type { ModelConfig, PartConfig } from '../base/resolved.js';
@@ -31,7 +31,9 @@ export function deriveOperators(
   return [];
 }
 
-/** Inserts the maximum response length, to which arguments of a preset can refer by name. */
+/**
+ * Replaces the argument value `max_response_tokens` of a preset with the maximum response length.
+ */
 const withLength = ({ name, args }: PartConfig, maxResponseTokens: number): PartConfig => ({
   name,
   args: Object.fromEntries(
@@ -69,7 +71,7 @@ function chosenOperators(context: StageContext): readonly PartConfig[] {
   });
 }
 
-/** Reports an unknown name, unless a status already reports it as not supported. */
+/** Reports an unknown name, unless a status already reports the name as not supported. */
 function reportUnknown(context: StageContext, path: KeyPath, name: string): void {
   const { operators } = context.tables;
   if (missingNames(context.tables, 'operators').includes(name)) return;

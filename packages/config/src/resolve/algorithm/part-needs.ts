@@ -15,8 +15,8 @@ type Parts = Pick<
 const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 
 /**
- * Creates every part, to report problems at the key of the part, and then the algorithm. Returns no
- * needs if a part is invalid.
+ * Returns the needs of the algorithm. Creates every part before the algorithm, so that problems are
+ * reported at the key of the part. Returns no needs if a part is invalid.
  */
 export function needsOf(context: StageContext, parts: Parts): AlgorithmNeeds {
   if (!canBuildParts(context, parts) || !hasAdvantages(context, parts)) return noNeeds;

@@ -13,10 +13,7 @@ export interface UnmetNeed {
 interface Requirement {
   readonly isNeeded: (needs: AlgorithmNeeds) => boolean;
   readonly isMet: (capabilities: EngineCapabilities) => boolean;
-  /**
-   * Two parts of a sentence: the action of the algorithm, and the feature that the engine lacks for
-   * it.
-   */
+  /** Two parts of a sentence: what the algorithm does, and what the engine lacks for this. */
   readonly reason: readonly [algorithm: string, engine: string];
   readonly fix: string;
   readonly keys: readonly string[];

@@ -15,7 +15,7 @@ export interface Disk {
    * @throws CheckpointError if the file is not a GGUF file, or if its model is not supported
    */
   readonly ggufConfig: (path: string) => string;
-  /** Returns the size in bytes, or undefined for a missing file. */
+  /** Returns the size in bytes, or undefined if there is no file. */
   readonly size: (path: string) => number | undefined;
   /**
    * Returns true for a GGUF file with quantised weights. Returns false for other files, and for a

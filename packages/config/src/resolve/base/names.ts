@@ -32,7 +32,7 @@ export interface WorkflowFacts {
   };
   /** True if the workflow itself selects the experiences to train on. @default false */
   readonly selects?: boolean;
-  /** Generates rows. Absent, or returns undefined, if the workflow generates none. */
+  /** Generates rows. Absent, or returns undefined, if the workflow generates no rows. */
   readonly tasks?: (args: Args, range: TaskRange) => readonly unknown[] | undefined;
 }
 

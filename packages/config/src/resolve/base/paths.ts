@@ -30,7 +30,7 @@ export function locate(context: StageContext, path: KeyPath, value: string): Loc
 }
 
 /**
- * Locates a model, like {@link locate}. Its hub id may be `owner/name` or `owner/name/file.gguf`,
+ * Locates a model, like {@link locate}. The hub id may be `owner/name` or `owner/name/file.gguf`,
  * optionally with `@revision`.
  */
 export function locateModel(
@@ -118,8 +118,8 @@ export function sqlitePath(
 }
 
 /**
- * Returns the file of an SQLite address like {@link sqlitePath}, but returns undefined for other
- * databases instead of reporting them.
+ * Like {@link sqlitePath}, returns the file of an SQLite address, but returns undefined for other
+ * databases instead of reporting an error.
  */
 export function sqliteFile(disk: Disk, value: string): string | undefined {
   const scheme = schemeOf(value);

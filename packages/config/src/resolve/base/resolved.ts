@@ -70,8 +70,8 @@ export interface StageConfig {
   /** Index of the stage in the training run, from 0. */
   readonly stageIndex: number;
   /**
-   * Mode of the stage. It is also `both` if the operating-system process is only one part of mode
-   * `both`; see `part`.
+   * Mode of the stage; also `both` if the operating-system process is only one part of mode `both`;
+   * see `part`.
    */
   readonly mode: Mode;
   /**
@@ -120,10 +120,10 @@ export interface StageConfig {
 export interface ExternalModelConfig {
   /** Name of the model in the API. */
   readonly name: string;
-  /** Address of the API; undefined if the environment variable `baseUrlEnv` holds it. */
+  /** Address of the API; undefined if the environment variable `baseUrlEnv` holds the address. */
   readonly baseUrl: string | undefined;
   readonly baseUrlEnv: string;
-  /** Key of the API; undefined if the environment variable `apiKeyEnv` holds it. */
+  /** API key; undefined if the environment variable `apiKeyEnv` holds the key. */
   readonly apiKey: string | undefined;
   readonly apiKeyEnv: string;
 }
@@ -158,7 +158,7 @@ export interface PartConfig {
 export interface AlgorithmConfig extends Resolved<ReturnType<typeof algorithmSection>> {
   /** Kind of the rows to train on. */
   readonly schema: DataSchema;
-  /** Number of rollouts per task, which is the group size. 1 for supervised data. */
+  /** Number of rollouts per task: the group size. 1 for supervised data. */
   readonly repeatTimes: number;
   /** True if the algorithm learns from rollouts instead of supervised data. */
   readonly needsRollouts: boolean;
@@ -194,11 +194,11 @@ export interface ModelConfig extends Resolved<typeof model> {
   /** Hub id of the model, if the file names the model by its hub id. */
   readonly hubId: string | undefined;
   /**
-   * True to start from the last checkpoint of the stage before; `modelPath` then names the model of
-   * the latest stage that names one.
+   * True to start from the last checkpoint of the previous stage. `modelPath` then names the model
+   * of the latest earlier stage that names a model.
    */
   readonly fromPreviousStage: boolean;
-  /** Jinja template that replaces the one of the model folder. */
+  /** Jinja template that replaces the chat template of the model folder. */
   readonly chatTemplate: string | undefined;
   /** Maximum number of tokens of prompt and response together. */
   readonly maxModelLen: number;
@@ -214,30 +214,34 @@ export interface ModelConfig extends Resolved<typeof model> {
   readonly base: BaseWeights;
 }
 
-/** Kind of the weights with which a stage starts, which lie below its adapter if it has one. */
+/**
+ * Weights that a stage starts with. If the stage has an adapter, these are the adapter's base
+ * weights.
+ */
 export interface BaseWeights {
   /** Format of the integers; undefined for floating point numbers. */
   readonly quantization: Quantization | undefined;
   /**
-   * Adapter that the stage starts with and continues; undefined if the stage starts without one.
+   * Adapter that the stage starts with and continues; undefined if the stage starts without an
+   * adapter.
    */
   readonly continued: ContinuedAdapter | undefined;
   /** True if the engine of the stage can quantise. */
   readonly canQuantize: boolean;
 }
 
-/** An adapter on quantised weights, with which it cannot be merged. */
+/** An adapter that cannot be merged, because its base weights are quantised. */
 export interface ContinuedAdapter {
   readonly quantization: Quantization;
   /** Absolute path or hub id of the model below the adapter. */
   readonly modelPath: string;
-  /** Undefined if it is stored in a folder that cannot be read. */
+  /** Undefined if the folder of a stored adapter cannot be read. */
   readonly adapter: AdapterShape | undefined;
 }
 
 /** Size and layers of an adapter. */
 export interface AdapterShape extends Pick<NewAdapter, 'rank' | 'alpha'> {
-  /** Undefined if the folder of the adapter does not list them. */
+  /** Undefined if the folder of the adapter does not list its layers. */
   readonly targetModules: NewAdapter['targetModules'] | undefined;
 }
 
@@ -288,7 +292,7 @@ export interface TrainBatchConfig {
   readonly unit: BatchUnit;
   /**
    * Number of units (see `unit`) that an explore step makes if every rollout succeeds. Undefined if
-   * it depends on the number of model calls, or if nothing is explored.
+   * the number of model calls decides, or if nothing is explored.
    */
   readonly perExploreStep: number | undefined;
 }
@@ -312,7 +316,7 @@ export interface DatasetConfig extends Omit<Resolved<typeof rowsKeys>, 'format'>
   readonly format: DataFormat;
 }
 
-/** Keys of the columns of a row; for supervised data also the layout. */
+/** Names of the columns of a row; for supervised data also the layout. */
 export interface DataFormat extends Resolved<typeof rowFormat> {}
 
 /** The order of tasks. */
@@ -331,7 +335,7 @@ export interface TasksetConfig
    */
   readonly workflow: string | undefined;
   readonly rewardFn: string | undefined;
-  /** Sampling arguments, with the model's values for those that the file does not set. */
+  /** Sampling arguments, with the model's values for arguments that the file does not set. */
   readonly rolloutArgs: Required<RolloutArgs>;
   /** Number of rollouts per task. */
   readonly repeatTimes: number;
@@ -384,14 +388,14 @@ export interface ExplorerConfig extends Omit<
   /** Auxiliary models in the order of the file. Their names are unique. */
   readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
   /**
-   * Number of explore steps between evaluations; undefined for no evaluations. In the sync styles
-   * `fixed` and `explorer_driven`, a multiple of the explorer's sync interval.
+   * Number of explore steps between evaluations; undefined if there are no evaluations. In the sync
+   * styles `fixed` and `explorer_driven`, a multiple of the explorer's sync interval.
    */
   readonly evalInterval: number | undefined;
   readonly serve: ServeConfig;
 }
 
-/** Address of mode `serve`, and the interval at which it checks for a newer checkpoint. */
+/** Address of mode `serve`, and the interval at which the server checks for a newer checkpoint. */
 export interface ServeConfig extends Resolved<typeof serveKeys> {}
 
 /**
@@ -412,7 +416,7 @@ export interface AuxiliaryModelConfig extends Inherited<
   Resolved<ReturnType<typeof auxiliaryModelItem>>,
   ModelConfig
 > {
-  /** Name by which workflows refer to the model. */
+  /** Name that workflows use for the model. */
   readonly name: string;
   readonly source: AuxiliarySource;
 }
@@ -428,7 +432,10 @@ export type AuxiliarySource =
     }
   | {
       readonly kind: 'remote';
-      /** Address of the API, which usually ends in `/v1`. Paths of endpoints are appended to it. */
+      /**
+       * Address of the API, which usually ends in `/v1`. Paths of endpoints are appended to the
+       * address.
+       */
       readonly baseUrl: string;
       readonly apiKey: string;
       /** Name of the model on the server. */
@@ -477,7 +484,7 @@ export interface SynchronizerConfig extends Resolved<typeof synchronizer> {
   readonly trainerSyncInterval: number;
 }
 
-/** Arguments by the name of the monitor. Their keys are those of the YAML file. */
+/** Arguments by the name of the monitor, with the keys of the YAML file. */
 export type MonitorArgs = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 export interface MonitorConfig extends Resolved<typeof monitor> {

@@ -20,7 +20,7 @@ export interface StageTree {
   readonly tree: MapNode;
 }
 
-/** Maps the stages of a run in order, each with the result for the stage before. */
+/** Maps the stages of a run in order, each with the result for the previous stage. */
 export function mapStages<T, U>(
   [first, ...rest]: readonly [T, ...T[]],
   work: (stage: T, previous: U | undefined) => U,
@@ -54,7 +54,7 @@ export function stageTrees(file: MapNode): readonly [StageTree, ...StageTree[]] 
   return trees as [StageTree, ...StageTree[]];
 }
 
-/** Removes the sections and top-level keys of a stage that are null, so that it inherits them. */
+/** Removes the null sections and top-level keys of a stage, so that the stage inherits them. */
 function withoutNulls(stage: Node): Node {
   if (stage.kind !== 'map') return stage;
   return {

@@ -124,8 +124,8 @@ const rowsOf = (
 });
 
 /**
- * Resolves rows to imitate. If `storage_type` is not set, it means a file, as in Trinity-RFT's
- * documentation.
+ * Resolves rows to imitate. If `storage_type` is not set, the rows are in a file, as in
+ * Trinity-RFT's documentation.
  */
 function supervised(context: StageContext, model: ModelConfig): SupervisedBufferConfig {
   const { mode, algorithm, buffer } = context.input;

@@ -11,9 +11,7 @@ const strategyKey: KeyPath = ['algorithm', 'sample_strategy'];
 const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 const argKey = (name: string): KeyPath => ['algorithm', 'sample_strategy_args', name];
 
-/**
- * Warns of a strategy that has no effect, and checks the staleness limit.
- */
+/** Warns of a strategy that has no effect, and checks the staleness limit. */
 export function checkSampling(
   context: StageContext,
   { algorithmType, needsRollouts, sampleStrategy: { name, args } }: AlgorithmConfig,
@@ -86,7 +84,7 @@ const isReadable = (buffer: ExperienceBufferConfig): buffer is ExpertsConfig['bu
 /**
  * Reports a limit below the sync interval. Between two weight updates, the trainer makes several
  * steps on experiences of one version. In each of these steps, the experiences are staler than in
- * the previous one.
+ * the previous step.
  */
 function checkStaleness(context: StageContext, limit: unknown): void {
   const { synchronizer } = context.input;

@@ -22,7 +22,10 @@ const difficulty = {
 
 const table = { difficulty_based: { args: difficulty } };
 
-/** Resolves the order of the tasks of a task set. @param place path of the task set */
+/**
+ * Resolves the order of the tasks of a task set.
+ * @param place path of the task set
+ */
 export function deriveTaskSelector(
   context: StageContext,
   place: KeyPath,

@@ -1,4 +1,3 @@
-/** Decides which weights a stage starts with: floating point numbers or integers. */
 import { join } from 'node:path';
 import { tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
@@ -30,7 +29,7 @@ export function weightsOf(
   return { quantization, continued: undefined, canQuantize };
 }
 
-/** The adapter of the checkpoint with which a stage ends. */
+/** Returns the adapter of a stage's last checkpoint, or undefined if there is none. */
 function lastCheckpointOf(
   { base, lora, modelPath }: ModelConfig,
   disk: Disk,
@@ -46,7 +45,9 @@ function lastCheckpointOf(
 
 const recordSchema = z.object({ quantization: z.enum(['int8', 'int4', 'file']) });
 
-/** The adapter of a checkpoint of another run, if it belongs to quantised weights. */
+/**
+ * Returns the adapter of the checkpoint in a folder, if the adapter belongs to quantised weights.
+ */
 function checkpointIn(folder: string, disk: Disk): ContinuedAdapter | undefined {
   const place = join(folder, 'lora_adapter');
   const record = recordSchema.safeParse(tryJson(disk.readText(join(place, 'base_model.json'))));

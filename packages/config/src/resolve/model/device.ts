@@ -1,4 +1,3 @@
-/** Device of the embedded engine. */
 import type { KeyPath } from '../../source/node.js';
 import { defaultEngineName } from '../../schema/engines.js';
 import type { StageContext } from '../base/context.js';
@@ -6,7 +5,10 @@ import type { StageConfig } from '../base/resolved.js';
 
 const key: KeyPath = ['model', 'device'];
 
-/** Reports a device where another engine trains, which has none. */
+/**
+ * Reports a device other than `cpu` if another engine trains, because only the embedded engine has
+ * devices.
+ */
 export function checkDevice(
   context: StageContext,
   { model: { device } }: Pick<StageConfig, 'model'>,

@@ -9,7 +9,7 @@ export type InferenceInput = Omit<
   'model_path' | 'name' | 'api_key' | 'base_url'
 >;
 
-/** Returns the lengths that a section sets, completed with those of the trained model. */
+/** Returns the lengths that a section sets, completed with the lengths of the trained model. */
 export function ownLengths(input: InferenceInput, model: CompleteLengths): Lengths {
   const {
     max_model_len: whole,

@@ -75,11 +75,14 @@ function withoutPlaces(names: readonly string[]): readonly string[] {
 
 /** An adapter in a folder. */
 interface AdapterFolder extends AdapterShape {
-  /** Path of the model below the adapter, if the folder names it. */
+  /** Path of the adapter's base model, if the folder names the model. */
   readonly baseModel: string | undefined;
 }
 
-/** Reads `adapter_config.json` of a folder; undefined if it is missing or names no rank or alpha. */
+/**
+ * Reads `adapter_config.json` of a folder; undefined if the file is missing, or names no rank or no
+ * alpha.
+ */
 export function readAdapter(disk: Disk, folder: string): AdapterFolder | undefined {
   const text = disk.readText(join(folder, configFile));
   const { data } = adapterSchema.safeParse(tryJson(text));

@@ -46,7 +46,7 @@ interface DeltaSizes {
   readonly channels: number;
 }
 
-/** Number of layers with keys and values. */
+/** Number of layers with attention, which have keys and values. */
 export const attentionLayers = ({ layers, convolutions, delta }: ModelShape): number =>
   layers - convolutions - (delta?.layers ?? 0);
 
@@ -86,7 +86,10 @@ export type ModelFolder =
   /** The problem, as the rest of a sentence that begins with the folder. */
   | { readonly kind: 'problem'; readonly message: string };
 
-/** Reads the shape of a model. @param location a model folder, or a GGUF file */
+/**
+ * Reads the shape of a model.
+ * @param location a model folder, or a GGUF file
+ */
 export function readModelFolder(disk: Disk, location: string): ModelFolder {
   try {
     const text =

@@ -64,7 +64,7 @@ export function deriveModel(
   };
 }
 
-/** Location of a resolved model; undefined if it was not found. */
+/** Location of a resolved model; undefined if the model was not found. */
 const locationOf = ({ modelPath: path, isLocal, hubId }: ModelConfig): Location | undefined =>
   isLocal || hubId !== undefined ? { path, isLocal } : undefined;
 
@@ -82,13 +82,16 @@ function findModel(context: StageContext): Location | undefined {
 interface FoundModel {
   readonly folder: string;
   readonly engine: string;
-  /** True for the model of an earlier stage, where its problems are reported. */
+  /**
+   * True if the model comes from an earlier stage. Its problems are reported at that stage, not
+   * again here.
+   */
   readonly isInherited: boolean;
 }
 
 /**
- * Reads the shape of a model. Reports a multimodal one unless the embedded engine, which uses only
- * the text part, both trains and samples.
+ * Reads the shape of a model. Reports a multimodal model unless the embedded engine, which uses
+ * only the text part, both trains and samples.
  */
 function readShape(context: StageContext, found: FoundModel): ModelShape | undefined {
   const { folder, engine, isInherited } = found;

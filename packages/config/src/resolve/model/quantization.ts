@@ -1,4 +1,4 @@
-/** Checks that a stage can use the weights with which it starts. */
+/** Checks that a stage can use the weights that it starts with. */
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import type { Disk } from '../base/disk.js';
@@ -9,7 +9,7 @@ const key: KeyPath = ['model', 'quantization'];
 
 type Checked = Pick<StageConfig, 'mode' | 'engine' | 'model' | 'sampler'>;
 
-/** A problem, and other keys that lead to it. */
+/** A problem at a key, and other keys that cause the problem. */
 interface WeightsProblem {
   readonly key: KeyPath;
   readonly message: string;
@@ -21,7 +21,7 @@ export function checkWeights(context: StageContext, stage: Checked): void {
   if (problem) context.report(problem.key, problem.message, problem.uses);
 }
 
-/** The first reason why a stage cannot use its weights; undefined if it can. */
+/** The first reason why a stage cannot use its weights; undefined if there is none. */
 export function weightsProblem(stage: Checked, disk: Disk): WeightsProblem | undefined {
   const { continued } = stage.model.base;
   const problems = continued ? continuedProblems(stage, continued, disk) : ownProblems(stage, disk);
@@ -36,7 +36,7 @@ const otherProgram =
 const samplesElsewhere = ({ mode, sampler }: Checked): boolean =>
   sampler !== undefined && mode !== 'bench' && mode !== 'train';
 
-/** Problems of weights that the stage quantises itself, or takes as a GGUF file has them. */
+/** Problems of weights that the stage quantises itself, or reads from a quantised GGUF file. */
 function ownProblems(stage: Checked, disk: Disk): Problems {
   const { mode, model } = stage;
   const { quantization: given, lora, modelPath, isLocal, fromPreviousStage, base } = model;
@@ -48,7 +48,7 @@ function ownProblems(stage: Checked, disk: Disk): Problems {
     uses,
   });
   return [
-    // `auto` takes the CPU for them.
+    // With `device: auto`, models with quantised weights run on the CPU.
     isQuantized &&
       model.device === 'webgpu' && {
         key: ['model', 'device'],
@@ -86,7 +86,7 @@ function ownProblems(stage: Checked, disk: Disk): Problems {
   ];
 }
 
-/** Problems of a stage that starts with an adapter on quantised weights, and nothing else. */
+/** Problems of a stage that must continue an adapter on quantised weights. */
 function continuedProblems(
   stage: Checked,
   { quantization, adapter, modelPath }: ContinuedAdapter,
@@ -149,7 +149,9 @@ function continuedProblems(
 const adapterText = ({ rank, alpha, targetModules = [] }: AdapterShape): string =>
   [`rank ${rank}`, `alpha ${alpha}`, ...[targetModules].flat()].join(', ');
 
-/** Compares rank, alpha and layers. The model at `modelPath` has the layers of `all-linear`. */
+/**
+ * Compares rank, alpha and layers. The model at `modelPath` determines the layers of `all-linear`.
+ */
 function isSameAdapter(
   one: AdapterShape,
   other: AdapterShape,
@@ -161,7 +163,7 @@ function isSameAdapter(
   const read = readModelFolder(disk, modelPath);
   const shape = read.kind === 'shape' && !read.shape.experts ? read.shape : undefined;
   const isOpen = a === 'all-linear' || b === 'all-linear';
-  // The engine compares them when it opens the model.
+  // The engine compares the layers when it opens the model.
   if (isOpen && shape === undefined) return true;
   const [layers, others] = [a, b].map(
     (names) => new Set(names === 'all-linear' ? linearModulesOf(shape) : names),

@@ -34,7 +34,7 @@ export interface NodeOptions {
   readonly attributes?: Readonly<Record<string, Attribute>>;
   /** `com.microsoft` for contributed operators. @default "" */
   readonly domain?: string;
-  /** True if the operator demands all outputs, including those that nothing reads. */
+  /** True if the operator demands all outputs, even outputs that are not used. */
   readonly allOutputs?: true;
 }
 
@@ -138,7 +138,7 @@ export class Graph {
   }
 
   /**
-   * Returns the size of a symbol as int64 [1]. The graph reads it from an input that has this
+   * Returns the size of a symbol as int64 [1]. The graph reads the size from an input that has this
    * dimension.
    */
   size(symbol: string): Value {
@@ -215,16 +215,16 @@ export class Graph {
   }
 
   /**
-   * Like {@link encode}, but returns parts to be written one after another. The bytes of constants
-   * are not copied.
+   * Encodes as {@link encode} does, but returns parts to be written one after another. The bytes of
+   * constants are not copied.
    */
   encodeParts(): readonly Uint8Array[] {
     return encodeModel(this.record());
   }
 
   /**
-   * Returns the content that {@link encode} writes, as plain data. A graph in the body of a loop is
-   * passed on in this form.
+   * Returns the content that {@link encode} writes, as plain data. The body of a loop is passed to
+   * the loop's node in this form.
    */
   record(): ModelRecord {
     const outputs = new Map<string, Value>();

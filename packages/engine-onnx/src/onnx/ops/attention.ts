@@ -16,7 +16,7 @@ export const maskedScore = -1e9;
 export interface AttentionOptions {
   /** Factor by which q k^T is multiplied. @default 1 / sqrt(D) */
   readonly scale?: number;
-  /** See {@link softCap}. @default no cap */
+  /** Soft cap of scores, see {@link softCap}. @default no cap */
   readonly cap?: number;
   /**
    * Number of positions that a query sees, including its own.
@@ -24,8 +24,9 @@ export interface AttentionOptions {
    */
   readonly window?: number;
   /**
-   * Branch of each token, int32 [B, T]. Of the positions up to its own, a query sees those of its
-   * own branch and of branch 0. @default no branches
+   * Branch of each token, int32 [B, T]. A query sees the positions up to its own that are in its
+   * own branch or in branch 0.
+   * @default no branches
    */
   readonly branches?: Value;
 }
@@ -84,7 +85,7 @@ export function causalAttention(
 
 /**
  * Returns the mask that is added to scores, [T, T], or [B, 1, 1, T, T] with branches. It is 0 for
- * visible positions and at most {@link maskedScore} for others.
+ * visible positions and at most {@link maskedScore} for other positions.
  */
 function maskOf(
   graph: Graph,
@@ -109,8 +110,8 @@ function maskOf(
 }
 
 /**
- * Returns a mask [T, T] that is 0 for the positions up to a query's own within the window, and at
- * most {@link maskedScore} for others.
+ * Returns a mask [T, T] that is 0 for the positions that a query sees: those up to its own, within
+ * the window. It is at most {@link maskedScore} for other positions.
  */
 function causalMask(graph: Graph, time: Dim, window: number | undefined): Value {
   const shape = [time, time];

@@ -1,6 +1,6 @@
 /**
- * Matrices in blocks of integers along their rows: w = scale (q - 2^(bits - 1)). Some formats also
- * add an offset per block.
+ * Matrices that are block-quantised to integers along their rows: w = scale (q - 2^(bits - 1)).
+ * Some formats also add an offset per block.
  */
 import type { Dim } from '../graph/dims.js';
 import type { Graph, Value } from '../graph/graph.js';
@@ -20,10 +20,10 @@ export interface BlockFormat {
 export interface BlockMatrix extends BlockFormat {
   readonly shape: readonly [out: Dim, input: number];
   /**
-   * uint8 [out, blocks, length], or [out, blocks, length / 2] with 4 bits. With 4 bits, {@link
-   * blockProduct} expects two neighbours in each byte, the first one in the lower bits. {@link
-   * blockNumbers} expects the first half of a block in the lower bits and the second half in the
-   * higher bits.
+   * uint8 [out, blocks, length], or [out, blocks, length / 2] with 4 bits. With 4 bits,
+   * {@link blockProduct} expects two adjacent integers in each byte, the first in the lower bits.
+   * {@link blockNumbers} expects the first half of a block in the lower bits and the second half in
+   * the higher bits.
    */
   readonly integers: Value;
   /** float32 [out, blocks] */

@@ -85,8 +85,8 @@ function ownSlot(graph: Graph, positions: Value, shape: readonly [Dim, number, n
 }
 
 /**
- * Returns a mask that is 0 for slots before the row's position and within its window, and {@link
- * maskedScore} for others. [B, 1, 1, M]
+ * Returns a mask that is 0 for slots before the row's position and within its window, and
+ * {@link maskedScore} for other slots. [B, 1, 1, M]
  */
 function pastMask(
   graph: Graph,
@@ -113,7 +113,7 @@ function pastMask(
   });
 }
 
-/** Returns the numbers 0, 1, 2 ... as int32 [M]. */
+/** Returns the slot numbers from 0 on, as int32 [M]. */
 function slotNumbers(graph: Graph, capacity: Dim): Value {
   return graph.memo('slots', () => {
     const bound = cast(graph.size(String(capacity)), 'int32');

@@ -35,7 +35,7 @@ export function chunked({ graph, shape }: Value, size: number): Chunked {
   };
 }
 
-/** Pads of [B, S, d] that make S a multiple of `size`. int64 [6] */
+/** Returns the pads of [B, S, d] that make S a multiple of `size`. int64 [6] */
 function padding(graph: Graph, time: string, size: number): Value {
   return graph.memo(`padding of ${time} to ${size}`, () => {
     const int64 = { shape: [1], dtype: 'int64' } as const;

@@ -61,7 +61,8 @@ export function softplus(a: Value): Value {
 
 /**
  * Gated linear unit of SwiGLU: silu(gate) * up, with silu(x) = x s and s = sigmoid(x). Its gradient
- * reuses the product y: dL/dgate = g (y + s (up - y)), which saves one pass over the textbook form.
+ * reuses the product y: dL/dgate = g (y + s (up - y)), which takes one pass less than the textbook
+ * form.
  * @see Shazeer, arXiv:2002.05202
  */
 export function swiglu(gate: Value, up: Value): Value {

@@ -34,8 +34,8 @@ export interface DeltaInputs {
   /** Logarithm of the factor by which a position multiplies the state, at most 0. [B, S, H] */
   readonly decay: Value;
   /**
-   * Part of the difference between the new and the stored value that is written, from 0 to 1. [B,
-   * S, H]
+   * Share of the difference between the new and the stored value that is written to the state, from
+   * 0 to 1. [B, S, H]
    */
   readonly beta: Value;
 }
@@ -210,9 +210,10 @@ function decayGradient(size: number, { ratios, starts, ends, whole }: FactorGrad
 }
 
 /**
- * Returns (I + a)^-1 of a strictly lower triangular matrix. Inverts diagonal blocks of 1, 2, 4 ...
- * rows. When two blocks are joined, the corner below the diagonal is -T2 A21 T1. This is as exact
- * as substitution, whereas powers of `a` would overflow for similar keys. [.., C, C]
+ * Returns (I + a)^-1 of a strictly lower triangular matrix. Inverts diagonal blocks whose size
+ * doubles from 1 row on. When two blocks are joined, the corner below the diagonal is -T2 A21 T1.
+ * This is as exact as substitution, whereas powers of `a` would overflow for similar keys. [.., C,
+ * C]
  */
 function inverted(a: Value, size: number): Value {
   const { graph } = a;

@@ -14,7 +14,7 @@ export interface MatmulOptions {
 
 /**
  * Computes alpha op(a) op(b) over the last two dimensions. `b` has the leading dimensions of `a`,
- * or is one matrix for all of them.
+ * or is a single matrix that every matrix in `a` is multiplied by.
  */
 export function matmul(a: Value, b: Value, options: MatmulOptions = {}): Value {
   const { transposeA = false, transposeB = false, alpha = 1 } = options;
@@ -134,7 +134,7 @@ export function rowDot(a: Value, b: Value): Value {
 
 /**
  * Number of columns of the right operand that the kernel computes at a time. The kernel transposes
- * the left operand again for each such band.
+ * the left operand again for every such group of columns.
  */
 const bandWidth = 128;
 
@@ -145,9 +145,9 @@ const bandWidth = 128;
 const leastSaving = 0.75;
 
 /**
- * Computes dL/db of one matrix used by every row. One of the two orientations transposes its left
- * operand less often. That orientation is used if it saves much, because the result may then have
- * to be transposed. `a` [rows, K], `g` [rows, N] -> [K, N], or [N, K] with `turned`
+ * Computes dL/db of one matrix used by every row. Computes the transposed gradient, and then
+ * transposes it, if the kernel then transposes its left operand much less often. `a` [rows, K], `g`
+ * [rows, N] -> [K, N], or [N, K] with `turned`
  */
 function sharedGradient(a: Value, g: Value, turned: boolean, alpha: number): Value {
   const effort = (left: Value, right: Value) =>

@@ -12,9 +12,9 @@ interface Turn {
 
 /**
  * Applies `step` to each entry of `items` [n, ...] along the first dimension, from the last to the
- * first with `reverse`. Each iteration gets the state of the previous one. Returns each result of
- * all iterations, [n, ...]. `step` builds a separate graph, so it may only read its arguments. Has
- * no gradient.
+ * first with `reverse`. Each iteration gets the state of the previous iteration. Returns every
+ * result, collected over all iterations, [n, ...]. `step` builds a separate graph, so it may only
+ * read its arguments. Has no gradient.
  */
 export function scan(
   first: Value,

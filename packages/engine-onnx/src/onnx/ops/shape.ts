@@ -2,7 +2,7 @@
 import { sameShape, type Dim, type Shape } from '../graph/dims.js';
 import { dimAt, withPullback, type Value } from '../graph/graph.js';
 
-/** The value from which each reshaped value was made. */
+/** Values from which reshaped values were made, keyed by the reshaped value. */
 const originals = new WeakMap<Value, Value>();
 
 /**
@@ -99,7 +99,7 @@ export function gather(a: Value, ids: Value): Value {
 }
 
 /**
- * Returns the target shape for a reshape. In it, 0 keeps the dimension at the same index, and -1
+ * Returns the target shape for a reshape, in which 0 keeps the dimension at the same index, and -1
  * marks a single unknown size. With more unknown sizes, the graph computes the shape.
  */
 function reshapeTarget(a: Value, shape: Shape): Value {

@@ -135,7 +135,10 @@ class LazyAutomaton implements GrammarAutomaton {
     return found;
   }
 
-  /** Enters a rule, after which the text continues at `returns`. Returns its first places. */
+  /**
+   * Enters a rule, after which the text continues at `returns`. Returns the first places of the
+   * rule.
+   */
   #enter(rule: number, returns: ReadonlySet<number>): readonly number[] {
     const sorted = [...returns].toSorted((a, b) => a - b);
     const frame = this.#frames.number(`${rule}:${sorted.join(' ')}`, () => ({ returns: sorted }));

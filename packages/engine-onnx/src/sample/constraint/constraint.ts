@@ -9,7 +9,7 @@ interface AllowedTokens {
   /** 1 for each allowed token. [V] */
   readonly mask: Uint8Array;
   readonly count: number;
-  /** True if the answer is complete, so that a stop token may be drawn too. */
+  /** True if the answer is complete, so that a stop token may be sampled too. */
   readonly complete: boolean;
 }
 

@@ -4,7 +4,7 @@
  */
 import type { TokenBytes } from '../../model/token-bytes.js';
 
-/** Nodes by number; 0 is the root. */
+/** A trie whose nodes are numbers; 0 is the root. */
 export interface TokenTrie {
   /** First child of each node; 0 if there is none. */
   readonly child: Int32Array;

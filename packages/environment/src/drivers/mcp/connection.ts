@@ -15,9 +15,9 @@ export interface McpConnection {
     patience: Patience,
   ): Promise<{ readonly text: string; readonly refused: boolean }>;
   /**
-   * Waits for all pending answers, and checks that no answer came without a waiting call, because a
-   * call that arrived twice may have changed the server's state.
-   * @throws EnvironmentError, CancelledError
+   * Waits for all pending responses, and checks that each response belongs to one call. A call that
+   * arrived twice may have changed the server's state.
+   * @throws EnvironmentError if the ping fails or a response belongs to no call, and CancelledError
    */
   settle(patience: Patience): Promise<void>;
   close(): Promise<void>;
@@ -100,8 +100,8 @@ function openTransport(sdk: Sdk, server: McpServer, folder: string) {
 }
 
 /**
- * Counts the answers to requests that were never sent or were already answered. Returns a function
- * that returns the count.
+ * Counts the responses to requests that were never sent or already have a response. Returns a
+ * function that returns the count.
  */
 function countStrays(transport: Transport): () => number {
   const asked = new Set<string | number>();
@@ -111,7 +111,7 @@ function countStrays(transport: Transport): () => number {
     if ('method' in message && 'id' in message) asked.add(message.id);
     return send(message, options);
   };
-  // The client calls this handler in addition to its own.
+  // The client calls this handler in addition to the client's own handler.
   transport.onmessage = (message) => {
     if ('method' in message || message.id === undefined) return;
     if (!asked.delete(message.id)) strays++;
@@ -120,8 +120,8 @@ function countStrays(transport: Transport): () => number {
 }
 
 /**
- * Creates `settle`, which sends a ping. Answers over one connection come in order, so the answer to
- * the ping comes last.
+ * Creates `settle`, which sends a ping. Responses over one connection come in order, so the
+ * response to the ping comes last.
  */
 function settler(
   { McpError }: Sdk,
@@ -143,7 +143,7 @@ function settler(
 
 /**
  * JSON-RPC code "method not found". A server without ping answers with this code, which also proves
- * that all earlier answers have arrived.
+ * that all earlier responses have arrived.
  */
 const methodNotFound = -32_601;
 
@@ -178,7 +178,7 @@ function caller(
   };
 }
 
-/** Returns the texts of a tool result or, without texts, its structured data. */
+/** Returns the text of a tool result or, if there is none, its structured data. */
 function textOf({ content, structuredContent }: CallToolResult): string {
   const texts = content.map((part) => {
     if (part.type === 'text') return part.text;

@@ -1,12 +1,12 @@
 /**
- * Name under which the policy sees the episode's folder, so that all rollouts of a group see equal
- * texts and no path of this machine.
+ * Path that the policy sees instead of the episode's folder. All rollouts of a group therefore see
+ * the same text, and no path of this machine.
  */
 const shownName = '/workspace';
 
 export interface FolderNames {
   shown(text: string): string;
-  /** Replaces the shown name by the real folder in every text of the arguments. */
+  /** Replaces `/workspace` at the start of every string in the arguments with the real folder. */
   real<T>(value: T): T;
 }
 

@@ -60,8 +60,7 @@ export interface McpEnvironmentOptions<Args> extends Pick<
   /** See `EnvironmentOptions.args`. */
   readonly args?: ArgsSchema<Args>;
   /**
-   * Returns the server of an episode. It is a new operating-system process, or a new session at an
-   * address.
+   * Returns the server of an episode: a new operating-system process, or a new session at a URL.
    */
   readonly server: (start: McpStart, args: Args) => McpServer;
   /** Fills the folder before the server starts. @default no files */
@@ -144,11 +143,11 @@ interface Begun {
   readonly start: McpStart;
   readonly observation: string;
   readonly connection: McpConnection;
-  /** Frees a slot for another episode. */
+  /** Frees the slot of the episode. */
   readonly free: () => void;
 }
 
-/** Longest wait for a free slot, in ms. */
+/** Maximum wait for a free slot, in ms. */
 const waitMs = 600_000;
 
 const busy = (name: string, limit: number) =>

@@ -1,6 +1,6 @@
 /**
- * MCP environments that need no code. A row has the files before the rollout, and the files or the
- * answer that are expected after it.
+ * MCP environment that needs no code. A row has the files before the rollout, and the files or the
+ * answer that are expected after the rollout.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';

@@ -1,12 +1,15 @@
-/** Location of an MCP server. Separate from the connection, whose types need the optional SDK. */
-/** A program that speaks over its standard input and output, or an address. */
+/**
+ * Location of an MCP server. In a separate file, because the types of the connection need the
+ * optional SDK.
+ */
+/** A program that uses its standard input and output, or a server with a URL. */
 export type McpServer =
   | {
       readonly command: string;
       readonly args?: readonly string[];
       /** Environment variables, added to the few that the SDK passes on, such as PATH. */
       readonly env?: Readonly<Record<string, string>>;
-      /** @default the folder of the episode */
+      /** Working directory of the program. @default the folder of the episode */
       readonly cwd?: string;
     }
   | {

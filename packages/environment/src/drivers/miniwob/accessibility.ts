@@ -23,7 +23,7 @@ export interface NumberedTree {
   readonly elements: readonly number[];
 }
 
-/** Roles that carry no meaning by themselves. */
+/** Roles of elements that are not shown, because they have no meaning by themselves. */
 const silentRoles: ReadonlySet<unknown> = new Set([
   'none',
   'generic',
@@ -32,7 +32,7 @@ const silentRoles: ReadonlySet<unknown> = new Set([
   'RootWebArea',
   'MenuListPopup',
 ]);
-/** States that are shown when true. */
+/** States that are shown if they are true. */
 const shownStates = ['checked', 'selected', 'expanded', 'disabled', 'focused'];
 
 /**
@@ -64,8 +64,8 @@ const textOf = (held: AxNode['name']): string =>
   typeof held?.value === 'string' ? held.value.trim() : '';
 
 /**
- * Returns true if a node is shown. Hides a text that repeats the name of its parent, such as a
- * button.
+ * Returns true if a node is shown. Hides a text that repeats the name of its parent, such as the
+ * label of a button.
  */
 function isMeant({ role }: AxNode, name: string, said: string): boolean {
   if (role?.value === 'StaticText') return name !== '' && name !== said;

@@ -7,7 +7,10 @@ import type { Browser, Page } from 'playwright-core';
 import { broken } from '../../waiting/within.js';
 
 export interface BrowserHandle {
-  /** Opens a page without network access. @throws EnvironmentError, ConfigError */
+  /**
+   * Opens a page without network access.
+   * @throws EnvironmentError if the browser does not start, ConfigError if it is not installed
+   */
   page(): Promise<Page>;
   close(): Promise<void>;
 }
@@ -37,9 +40,7 @@ export function browserOf(named: string | undefined): BrowserHandle {
     }
   }
 
-  /**
-   * Returns the browser, which is started if necessary. Calls at the same time share one browser.
-   */
+  /** Returns the browser, and starts it if necessary. Concurrent calls share one browser. */
   function running(): Promise<Browser> {
     if (launched === undefined) {
       launched = launch();

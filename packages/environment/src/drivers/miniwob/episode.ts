@@ -1,4 +1,4 @@
-/** One task on one page. */
+/** Episode of one task on one page. */
 import type { CDPSession, Page } from 'playwright-core';
 import { z } from 'zod';
 import type { Action, Episode, StepResult } from '../../seam/types.js';
@@ -77,7 +77,10 @@ async function readTree({ session }: OpenPage): Promise<NumberedTree> {
   return numberTree(treeSchema.parse(await session.send('Accessibility.getFullAXTree')).nodes);
 }
 
-/** Reads a command. @returns the reason for the policy if the command is not valid */
+/**
+ * Reads a command.
+ * @returns the command, or the reason why it is invalid, as the policy sees it
+ */
 function toCommand(action: Action, { elements }: NumberedTree): Command | string {
   const command = action.type === 'text' ? readCommand(action.text) : undefined;
   if (command === undefined)
@@ -87,7 +90,10 @@ function toCommand(action: Action, { elements }: NumberedTree): Command | string
   return command;
 }
 
-/** Acts on the page. @returns the reason for the policy if the page refuses */
+/**
+ * Executes a command on the page.
+ * @returns the reason, as the policy sees it, if the page refuses the command
+ */
 async function act(
   open: OpenPage,
   command: Command,
@@ -164,7 +170,7 @@ const verdictSchema = z.object({ isDone: z.boolean(), reward: z.number() });
 /**
  * Reads the raw reward. The page's default reward is not used, because it decreases with the time
  * that the model takes.
- * @throws EnvironmentError
+ * @throws EnvironmentError if the reward is not a number
  */
 async function readVerdict({ page, task }: OpenPage): Promise<z.infer<typeof verdictSchema>> {
   const state: unknown = await page.evaluate(

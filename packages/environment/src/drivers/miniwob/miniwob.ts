@@ -86,7 +86,7 @@ function openMiniwob(args: MiniwobArgs): Environment {
   };
 }
 
-/** Converts errors of the browser to EnvironmentErrors. @throws TrinityError */
+/** Executes `work`, and converts errors of the browser to EnvironmentErrors. */
 async function failing<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -103,14 +103,13 @@ const tooLate = (what: string, ms: number): EnvironmentError =>
 interface Start {
   readonly row: RawTask;
   readonly seed: number;
-  /** Facts about the task, sent to the client so that it knows which task it got. */
+  /** Facts about the task, sent to the client so that the client knows which task was chosen. */
   readonly facts: Record<string, unknown>;
 }
 
 /**
- * Returns the row, seed and facts of a new episode. The row is the first that is available of the
- * request's `task`, the row at `index`, the row that the seed selects, and the next row of the
- * split.
+ * Returns the row, seed and facts of a new episode. The row is the request's `task`, or else the
+ * row at `index`, or else the row that `seed` selects, or else the next row of the split.
  * @throws TaskError for an unknown split or index
  */
 function startOf({ task, split, index, seed, episode_id: id }: Reset, tasks: Tasks): Start {

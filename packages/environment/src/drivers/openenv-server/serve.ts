@@ -25,12 +25,9 @@ import { createTasks, type Tasks } from './tasks.js';
 
 export interface EnvironmentServerOptions {
   readonly definition: EnvironmentDefinition;
-  /**
-   * Value of `environment_args`.
-   * @default {}
-   */
+  /** Arguments of the environment, as in `environment_args`. @default {} */
   readonly args?: Readonly<Record<string, unknown>>;
-  /** @default "127.0.0.1" */
+  /** Address to listen on. @default "127.0.0.1" */
   readonly host?: string;
   /**
    * Port to listen on. With 0, any free port is used.
@@ -57,7 +54,7 @@ export interface EnvironmentServerOptions {
    */
   readonly timeoutMs?: number;
   readonly limits?: Partial<HttpLimits>;
-  /** @default no log */
+  /** Receives log messages. @default no log */
   readonly logger?: Logger;
 }
 
@@ -70,18 +67,22 @@ export interface EnvironmentServer {
 
 /** Limit on the size of a message, and of all waiting messages of a connection, in bytes. */
 const maxPayload = 16 * 1024 * 1024;
-/** Limit on the waiting messages of a connection. Clients normally send one at a time. */
+/**
+ * Maximum number of waiting messages of a connection. Clients normally send one message at a time.
+ */
 const maxWaiting = 64;
-/** Largest request over HTTP, in bytes. */
+/** Maximum size of an HTTP request, in bytes. */
 const maxBody = 1 << 20;
-/** Time between two pings, in ms. A client that has not answered by the next ping is disconnected. */
+/**
+ * Time between two pings, in ms. A client that has not answered by the next ping is disconnected.
+ */
 const pingMs = 30_000;
 const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
 /**
  * Serves an environment over the OpenEnv protocol until the server is closed.
  * @throws ConfigError if the arguments are wrong, the port is in use, or a key is missing, and
- * EnvironmentError
+ * EnvironmentError if the environment does not open
  */
 export async function serveEnvironment(
   options: EnvironmentServerOptions,
@@ -179,7 +180,7 @@ interface Sockets {
   close(): Promise<void>;
 }
 
-/** State of an open connection, which is the queue of its messages. */
+/** Queue of the messages of an open connection. */
 interface Waiting {
   last: Promise<void>;
   messages: number;

@@ -11,8 +11,8 @@ export interface Tasks {
    */
   row(split: string, index: number): RawTask;
   /**
-   * Returns the index for a reset without an index. It comes from the seed of the reset, or is the
-   * next index if there is no seed.
+   * Returns the index of the row for a reset that names no index: the seed of the reset modulo the
+   * number of rows or, without a seed, the next index.
    */
   place(split: string, seed: number | undefined): number;
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { broken, type Patience, shorten, within } from '../../waiting/within.js';
 import type { OpenenvArgs } from './args.js';
 
-/** Format of an action. It is a tool call, or a text in one field. */
+/** Format of an action: a tool call, or a text in one field. */
 export type ActionForm =
   | { readonly type: 'tools' }
   | { readonly type: 'field'; readonly field: string; readonly valueType: string };
@@ -17,8 +17,8 @@ const schemaAnswer = z.object({
 
 /**
  * Reads the format of the server's actions.
- * @throws ConfigError if the action has several fields and `action_field` is not set, and
- * EnvironmentError
+ * @throws ConfigError if `action_field` is missing although the action does not have exactly one
+ * field, or names no field of the action; EnvironmentError if the server gives no schema
  */
 export async function readActionForm(args: OpenenvArgs, patience: Patience): Promise<ActionForm> {
   const address = `${args.url.replace(/^ws/, 'http').replace(/\/+$/, '')}/schema`;

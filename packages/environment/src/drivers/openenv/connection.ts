@@ -1,6 +1,6 @@
 /**
  * One connection to an OpenEnv server. Answers come in order and carry no id, so only one request
- * is sent at a time, and an answer without a waiting request means that answers no longer match
+ * is sent at a time. An answer without a pending request means that answers no longer match
  * requests.
  */
 import type { EnvironmentError } from '@trinity-rft/core';

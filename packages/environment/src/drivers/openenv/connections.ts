@@ -11,12 +11,19 @@ import type { Answer } from './messages.js';
 export interface Begun {
   readonly connection: Connection;
   readonly answer: Answer;
-  /** Ends the episode. Keeps the connection for another episode if `isInStep`. */
+  /**
+   * Ends the episode. Keeps the connection for another episode if `isInStep` is true, that is, if
+   * every request has its answer.
+   */
   end(isInStep: boolean): void;
 }
 
 export interface Connections {
-  /** Sends the first message of an episode. @throws EnvironmentError, CancelledError */
+  /**
+   * Sends the first message of an episode.
+   * @throws EnvironmentError if no connection is available in time or the server fails, and
+   * CancelledError
+   */
   begin(
     message: { readonly type: string; readonly data?: unknown },
     signal: AbortSignal,
@@ -29,7 +36,7 @@ export interface ConnectionsOptions {
   readonly limit: number;
   /** Timeout of an answer, in ms. */
   readonly timeoutMs: number;
-  /** Longest wait for a connection that the server accepts, in ms. */
+  /** Maximum wait for a connection that the server accepts, in ms. */
   readonly startMs: number;
 }
 

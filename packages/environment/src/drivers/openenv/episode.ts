@@ -112,7 +112,7 @@ function flagsOf({ metadata }: ObservationData['observation']) {
   return { refused: refused === true, truncated: truncated === true };
 }
 
-/** Errors that the policy did not cause. */
+/** Types of tool errors that the policy did not cause. */
 const serverErrors: ReadonlySet<string> = new Set(['transport_error', 'timeout']);
 
 function toolError(
@@ -128,8 +128,8 @@ function toolError(
 }
 
 /**
- * Returns a message for the policy that says why its value was not valid. Other problems, such as a
- * missing field, are not the policy's fault.
+ * Returns a message for the policy that says why the value in its action is not valid. Other
+ * problems, such as a missing field, are not the policy's fault.
  * @throws EnvironmentError for other problems
  */
 function refusalOf(problem: ProblemData, url: string, request: string): StepResult {

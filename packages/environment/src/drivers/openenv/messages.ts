@@ -1,4 +1,4 @@
-/** Answers of an OpenEnv server. */
+/** Schemas of the answers from an OpenEnv server. */
 import { z } from 'zod';
 
 const observation = z.object({

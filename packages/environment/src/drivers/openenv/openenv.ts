@@ -85,7 +85,7 @@ function readRow(row: RawTask): z.infer<typeof rowSchema> {
   );
 }
 
-/** Returns the data of the reset, which is equal for all rollouts of a task. */
+/** Returns the data of a reset request, which is equal for all rollouts of a task. */
 function resetData({ row, seed }: EpisodeStart, args: OpenenvArgs): Record<string, unknown> {
   const { reset, split, index } = readRow(row);
   return { seed, split, index, ...args.reset, ...reset };
@@ -105,7 +105,7 @@ function instructionsOf({ metadata }: ObservationData['observation']): string | 
 
 /**
  * Returns the first observation of an episode.
- * @throws EnvironmentError if the answer to the reset is not an observation
+ * @throws EnvironmentError if the answer to the reset is not an observation, or the episode is over
  */
 function firstObservation(url: string, { answer }: Begun): ObservationData {
   if (answer.type === 'error') throw serverError(url, 'reset', answer.data);

@@ -1,4 +1,4 @@
-/** Renders observations as texts for the policy, and tools as tool definitions for the model. */
+/** Renders observations as text for the policy, and tools as tool definitions for the model. */
 import type { ToolDefinition } from '@trinity-rft/core';
 import type { z } from 'zod';
 import type { ObservationData, toolSchema } from './messages.js';
@@ -31,7 +31,7 @@ interface ToolResult {
   readonly is_error?: unknown;
 }
 
-/** Returns the texts of a tool's result or, without texts, its data. */
+/** Returns the text of a tool's result or, if there is none, its data. */
 export function renderResult(result: unknown): string {
   if (typeof result !== 'object' || result === null) return renderValue(result ?? '');
   const { content, data } = result as ToolResult;

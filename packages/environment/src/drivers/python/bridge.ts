@@ -19,8 +19,8 @@ export interface Bridge {
   /**
    * Calls a method of the process and returns the result. A call cannot be aborted, because the
    * process holds other episodes.
-   * @throws EnvironmentError, and ConfigError if the program or a module is missing. A timeout, or
-   * an answer that is malformed or out of order, also ends the process.
+   * @throws ConfigError if the program or a module is missing; EnvironmentError for other failures.
+   * A timeout, or an answer that is malformed or out of order, also ends the process.
    */
   call(method: string, params: object, timeoutMs: number): Promise<unknown>;
   close(): void;
@@ -44,7 +44,8 @@ export function startBridge({ command, args }: BridgeOptions): Bridge {
   const name = [command, ...args].join(' ');
   const child = spawn(command, args, {
     stdio: 'pipe',
-    // A separate process group, because environments start other programs, such as Java.
+    // A separate process group, so that programs that environments start, such as Java, are killed
+    // too.
     detached: process.platform !== 'win32',
   });
   const { signal } = new AbortController();

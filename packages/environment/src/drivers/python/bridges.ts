@@ -1,14 +1,14 @@
 /**
- * The operating-system processes of an environment. Each is started when needed, and restarted after
- * it has ended.
+ * The operating-system processes of an environment. Each is started when needed, and restarted
+ * after it has ended.
  */
 import { InvariantError } from '@trinity-rft/core';
 import { startBridge, type Bridge, type BridgeOptions } from './bridge.js';
 
 export interface Bridges {
   /**
-   * Returns the process with the fewest calls.
-   * @throws EnvironmentError if it cannot be started
+   * Returns the process with the fewest calls. Starts the process if necessary.
+   * @throws EnvironmentError if the process cannot be started
    */
   some(): Promise<Bridge>;
   close(): void;
@@ -17,7 +17,7 @@ export interface Bridges {
 export interface BridgesOptions {
   readonly program: BridgeOptions;
   readonly processes: number;
-  /** Parameters of the first call. */
+  /** Parameters of the call `make`, the first call to each process. */
   readonly params: object;
   readonly startMs: number;
 }

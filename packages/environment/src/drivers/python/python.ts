@@ -40,7 +40,7 @@ export function script(): string {
  * Opens a Python environment. Starts the first process immediately, to report a missing package
  * early.
  * @param program command that speaks the protocol of python/bridge.py
- * @throws EnvironmentError, and ConfigError if the program or a module is missing
+ * @throws ConfigError if the program or a module is missing; EnvironmentError for other failures
  */
 export async function openBridged(args: PythonArgs, program: BridgeOptions): Promise<Environment> {
   const { kind, name = null, config, processes } = args;
@@ -74,8 +74,8 @@ export async function openBridged(args: PythonArgs, program: BridgeOptions): Pro
 }
 
 /**
- * Returns the seed of an episode. It is the row's `seed`, which generated rows have, otherwise the
- * seed of the task.
+ * Returns the seed of an episode: the row's `seed`, which generated rows have, or else the seed of
+ * the task.
  */
 function seedOf({ row, seed }: EpisodeStart): number {
   const own = row['seed'];
@@ -96,7 +96,7 @@ const stepSchema = z.object({
 });
 
 /**
- * Validates an answer of the Python process.
+ * Validates an answer from the Python process.
  * @throws EnvironmentError if the answer does not fit the schema
  */
 function readAs<T>(schema: z.ZodType<T>, answer: unknown, kind: string, method: string): T {
@@ -136,7 +136,8 @@ function bridgedEpisode(
 }
 
 /**
- * Frees the episode in the process. Ignores errors, because a process that has ended has freed it.
+ * Frees the episode in the process. Ignores errors, because a process that has ended holds no
+ * episodes.
  */
 function forget(bridge: Bridge, episode: string): void {
   bridge.call('close', { episode }, closeMs).catch(() => undefined);

@@ -9,7 +9,7 @@ import { broken } from '../../waiting/within.js';
 const remembered = 10_000;
 
 /**
- * Creates a check of starts.
+ * Creates a check of the starts of episodes.
  * @returns a function that throws if an equal start gave a different first observation before
  */
 export function createStartCheck(

@@ -3,7 +3,10 @@ import type { Measured } from './series.js';
 
 export const percent = (share: number): string => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
 
-/** Four significant digits, without an exponent if that is readable. */
+/**
+ * Text of a number with four significant digits. Only very large and very small numbers have an
+ * exponent.
+ */
 export const short = (value: number): string => String(Number(value.toPrecision(4)));
 
 const stepNames = { explorer: 'explore steps', trainer: 'train steps' } as const;

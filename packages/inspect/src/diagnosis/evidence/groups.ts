@@ -35,14 +35,17 @@ export interface Correlation {
   readonly value: number;
   /** Number of rollouts in groups with differing rewards. */
   readonly runs: number;
-  /** Mean deviation of the correlated value within groups, as a share of its mean. */
+  /**
+   * Standard deviation of the correlated value within groups, divided by the mean of its absolute
+   * values.
+   */
   readonly spread: number;
 }
 
 /**
  * Correlates the reward of rollouts with another value of the rollouts, within groups whose rewards
  * differ. Returns undefined if the reward or the value is constant within every group.
- * @param rewardOf @default the reward of the rollout
+ * @param rewardOf returns the reward to correlate. @default the reward of the rollout
  */
 export function correlationWithin(
   runs: readonly RecordedRun[],

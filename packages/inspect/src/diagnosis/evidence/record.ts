@@ -49,7 +49,7 @@ export interface RolloutFacts {
   readonly reasons: Readonly<Record<string, string>>;
 }
 
-/** Functions that look metrics up in lines of `metrics.jsonl`. */
+/** Returns functions that look up metrics in lines of `metrics.jsonl`. */
 export function metricsOf(lines: readonly MetricLine[]): Pick<RunRecord, 'points' | 'names'> {
   const tables = new Map<string, Map<string, Point[]>>();
   for (const { role, step, metrics, timing } of lines) {
@@ -67,10 +67,12 @@ export function metricsOf(lines: readonly MetricLine[]): Pick<RunRecord, 'points
   };
 }
 
-/** Matches what `describeChanges` logs, except for settings of complete stages. */
+/** Matches log lines of `describeChanges`, except for settings of complete stages. */
 const loggedChange = /^WARN +\S+ ((?:\S+ )?\S+: changed from (?!.*: takes no effect: ).*)$/;
 
-/** Changed setting in a line of `trinity.log`, for `changes` of a record; empty if there is none. */
+/**
+ * Changed setting in a line of `trinity.log`, for `changes` of a record; empty if there is none.
+ */
 export const changeIn = (line: string): readonly string[] =>
   loggedChange.exec(line)?.slice(1) ?? [];
 
@@ -83,7 +85,10 @@ export const newestRollouts = (
   most = defaultMost,
 ): readonly RolloutFacts[] => [...rolloutPages(source, most)].flat();
 
-/** Yields the rollouts of {@link newestRollouts} page by page, so that a server can do other work in between. */
+/**
+ * Yields the rollouts of {@link newestRollouts} page by page, so that a server can do other work in
+ * between.
+ */
 export function* rolloutPages(
   source: ExperienceRows,
   most = defaultMost,
@@ -111,7 +116,7 @@ function factsOf(id: number, experience: Experience): RolloutFacts {
     isTruncated: truncateStatus === 'response_truncated',
     promptKey: hash('sha1', experience.tokens.slice(0, experience.promptLength), 'base64'),
     hasPrompt: promptText === undefined || saysSomething(promptText),
-    // An answer that only calls tools has an empty text as well.
+    // Tokens are checked as well, because an answer that only calls tools has an empty text.
     hasAnswer:
       responseText === undefined || responseText.trim() !== '' || trainedTokens > endTokens,
     metrics,
@@ -125,7 +130,7 @@ export function reasonsIn({ reasons }: Experience['info']): Readonly<Record<stri
   return Object.fromEntries(Object.entries(reasons).map(([name, text]) => [name, String(text)]));
 }
 
-/** Tokens of an empty answer: the end, and a line break before it. */
+/** Maximum number of tokens of an empty answer: the end token, and a line break before it. */
 const endTokens = 2;
 
 const markers = /<[^<>\s]{1,40}>/g;

@@ -1,7 +1,7 @@
 /** Statistics of a metric over steps. */
 import type { Point, Role, RunRecord } from './record.js';
 
-/** A mean or share over steps. */
+/** A mean or share of metrics over steps. */
 export interface Measured {
   readonly role: Role;
   readonly metric: string;
@@ -156,7 +156,7 @@ export function isSolved(run: RunRecord): boolean {
   return highest > lowest && now >= lowest + solvedShare * (highest - lowest);
 }
 
-/** Minimum slope of a rising curve, in standard errors above 0. */
+/** Minimum slope of a rising curve, as a multiple of the slope's standard error. */
 export const flatRatio = 2;
 
 /** Slope of the least-squares line, and its standard error. */

@@ -5,7 +5,7 @@ import type { RolloutFilter, Rule } from '../evidence/rule.js';
 import { isSolved, recently, recentShare } from '../evidence/series.js';
 
 interface ThresholdRule extends Pick<Rule, 'name' | 'title' | 'when' | 'advice' | 'explains'> {
-  /** @default "explorer" */
+  /** Role that writes the metrics. @default "explorer" */
   readonly role?: Role;
   readonly counted: readonly string[];
   /**
@@ -15,10 +15,10 @@ interface ThresholdRule extends Pick<Rule, 'name' | 'title' | 'when' | 'advice' 
   readonly outOf?: readonly string[];
   readonly atLeast: number;
   /**
-   * Rest of the sentence after the share. The argument is a text such as `explore steps 20 to 40`.
+   * Part of the sentence after the share. The argument is a text such as `explore steps 20 to 40`.
    */
   readonly says: (steps: string) => string;
-  /** Filter for examples. @default no examples */
+  /** Filter for example rollouts. @default no examples */
   readonly rollouts?: RolloutFilter;
   /** True to skip runs that have learned almost everything. @default false */
   readonly unlessSolved?: boolean;

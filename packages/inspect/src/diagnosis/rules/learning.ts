@@ -19,7 +19,10 @@ import { shareRule } from './counts.js';
 const [entropyShare, clippedShare, klNats, driftNats] = [0.1, 0.3, 0.5, 5];
 const [ratioLow, ratioHigh] = [0.5, 2];
 const [spikeFactor, leastSpike] = [20, 10];
-/** Minimum effective sample size in a working setup; bfloat16 engines reach 0.998 or more. */
+/**
+ * Minimum effective sample size of a working setup, as a share of the tokens; bfloat16 engines
+ * reach 0.998 or more.
+ */
 const leastShare = 0.9;
 const [skippedShare, zeroShare, mismatchNats, criticSteps] = [0.2, 0.8, 0.03, 20];
 
@@ -61,7 +64,7 @@ const ratioExplodes: Rule = {
   },
 };
 
-/** The first metric whose recent mean is bad. */
+/** Recent mean of the first metric whose recent mean is bad. */
 const firstOf = (
   run: RunRecord,
   metrics: readonly string[],

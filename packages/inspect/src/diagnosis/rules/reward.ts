@@ -181,7 +181,7 @@ const lengthCorrelation = (
     rewardOf,
   );
 
-/** Sentences on the scorers that follow the length. */
+/** Sentences about the scorers that correlate with the length of answers. */
 function lengthParts(runs: readonly RecordedRun[]): string {
   const longest = runs.reduce((a, b) => (b.trainedTokens > a.trainedTokens ? b : a));
   return partNames(runs)

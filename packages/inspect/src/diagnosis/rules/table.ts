@@ -1,4 +1,3 @@
-/** The table of rules. */
 import type { Rule } from '../evidence/rule.js';
 import { answerRules } from './answers.js';
 import { dataRules } from './data.js';

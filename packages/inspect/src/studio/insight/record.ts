@@ -1,4 +1,6 @@
-/** Builds the record for rules and verdict from a run that may be very long and still in progress. */
+/**
+ * Builds the record for rules and verdict from a run that may be very long and still in progress.
+ */
 import { open, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';
@@ -16,7 +18,10 @@ import type { Column } from '../metrics/columns.js';
 import type { MetricFile } from '../metrics/metric-file.js';
 import type { Run } from '../runs/run.js';
 
-/** Repeats `work` until every metric that `work` requests has been read. Reads no other metrics. */
+/**
+ * Calls `work` with the record of a run, and repeats the call until all metrics that `work`
+ * requests have been read. Other metrics are not read.
+ */
 export async function withRecord<T>(
   { place, metrics }: Run,
   work: (record: RunRecord) => T,
@@ -106,8 +111,7 @@ async function read(
 }
 
 /**
- * Number of newest points, which are all used, and maximum number of points sampled from the older
- * ones.
+ * The newest `newest` points are all used. At most `before` points are sampled from the older ones.
  */
 const [newest, before] = [1000, 3000];
 

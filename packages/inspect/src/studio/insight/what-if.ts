@@ -22,7 +22,7 @@ export type WhatIfQuery = Readonly<
 >;
 
 /**
- * Compares the settings changed by the query with the recorded ones on the newest rollouts;
+ * Compares the settings changed by the query with the recorded settings on the newest rollouts;
  * undefined if no experiences are recorded.
  * @throws ConfigError for unknown names, and parts that need a model
  */

@@ -19,12 +19,12 @@ export interface Drawing extends Size {
   readonly series: readonly DrawnSeries[];
   readonly xTicks: readonly Tick[];
   readonly yTicks: readonly Tick[];
-  /** Ends of the plotted area. */
+  /** Edges of the plotted area, in pixels. */
   readonly area: { readonly left: number; readonly right: number; readonly bottom: number };
 }
 
 interface DrawnSeries {
-  /** `d` of a path, interrupted where a value is missing. */
+  /** Attribute `d` of an SVG path, interrupted where a value is missing. */
   readonly line: string;
   readonly points: readonly DrawnPoint[];
 }
@@ -46,7 +46,7 @@ interface Tick {
 const margin = { top: 10, right: 12, bottom: 22 };
 /** Width of a digit of a label, and the space between labels and chart, in pixels. */
 const [digitWidth, labelGap] = [6.5, 8];
-/** Minimum distance between two ticks, in pixels. */
+/** Minimum distances between two ticks of the x axis and of the y axis, in pixels. */
 const [xTickRoom, yTickRoom] = [70, 38];
 
 /** Minimum span of the y axis, as a share of the largest value. */
@@ -117,7 +117,7 @@ const scale =
   (value) =>
     to === from ? (start + end) / 2 : start + ((value - from) / (to - from)) * (end - start);
 
-/** About `wanted` round numbers around a range. */
+/** Returns about `wanted` round numbers that span a range. */
 function ticksOf(
   [low, high]: Range,
   wanted: number,
@@ -133,7 +133,9 @@ function ticksOf(
   return { ticks, step, range: [ticks[0] ?? low, ticks.at(-1) ?? high] };
 }
 
-/** Label of a tick, with as many digits as distinguish it from the next: `1.5`, `12.3k`, `1.2e+6`. */
+/**
+ * Label of a tick, with as many digits as distinguish it from the next: `1.5`, `12.3k`, `1.2e+6`.
+ */
 function tickText(value: number, step: number): string {
   const size = Math.abs(value);
   const decimalsIn = (unit: number): number =>

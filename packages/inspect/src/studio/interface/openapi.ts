@@ -1,4 +1,3 @@
-/** The interface as an OpenAPI document. */
 import { z } from 'zod';
 import { problem, type Action, type Actions, type Route, type Routes } from './route.js';
 

@@ -1,7 +1,7 @@
 /** Types and schemas for the tables of routes. */
 import { z } from 'zod';
 
-/** Route that reads: `GET`. */
+/** A route that only reads data, with the method `GET`. */
 export interface Route {
   readonly summary: string;
   /** Schemas of the query parameters. */
@@ -11,7 +11,7 @@ export interface Route {
   readonly type?: string;
 }
 
-/** Route that changes something: `POST` with a JSON body, below `/api/actions/`. */
+/** A route below `/api/actions/` that changes something: `POST` with a JSON body. */
 export interface Action {
   readonly summary: string;
   readonly body: z.ZodType;

@@ -4,7 +4,7 @@ export type BlockKind = 'text' | 'reasoning' | 'toolCall' | 'toolResult' | 'tool
 
 export interface TextBlock {
   readonly kind: BlockKind;
-  /** Role as the template writes it; undefined if the template names none. */
+  /** Role as the template writes it; undefined if the template names no role. */
   readonly role?: string;
   /** Index of the block's first character. */
   readonly start: number;
@@ -71,7 +71,7 @@ const notAsking: ReadonlySet<string | undefined> = new Set([
 
 /**
  * Returns the first or the last text of the user. If the user has no text, returns the last text of
- * the system. If the text has no marks, returns the whole text. Leaves out tool results.
+ * the system. If the text has no marks, returns the whole text. Ignores tool results.
  */
 export function askedText(text: string, which: 'first' | 'last'): string {
   const wordsOf = ({ start, end }: TextBlock): string => text.slice(start, end).trim();

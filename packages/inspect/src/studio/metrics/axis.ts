@@ -18,8 +18,8 @@ export async function positionsOf(
 }
 
 /**
- * Total time of a train step. Explore steps have no such metric, so the durations of their parts
- * are added.
+ * Metric of the total time of a train step. Explore steps have no such metric, so the durations of
+ * their parts are added.
  */
 const whole = 'time/step';
 const parts = ['time/wait_explore_step', 'time/sync_weight', 'time/eval'] as const;

@@ -8,9 +8,9 @@ const newline = 0x0a;
 export type OnLine = (block: Buffer, begin: number, end: number) => void;
 
 /**
- * Calls `onLine` with every whole line of `[from, to)`. After each block, `onBlock` gets the
- * position in the file at which its last whole line ends; the last such position is returned.
- * Between blocks, other tasks can run.
+ * Calls `onLine` with every whole line of `[from, to)`. After each block, calls `onBlock` with the
+ * position in the file at which the last whole line of the block ends. Returns the last such
+ * position. Between blocks, other tasks can run.
  */
 export async function readLines(
   file: FileHandle,
@@ -30,7 +30,7 @@ export async function readLines(
     offset += used;
     kept = filled - used;
     onBlock(offset);
-    // The line is longer than the block.
+    // Doubles the block, because the line is longer than the block.
     if (kept === block.length) block = Buffer.concat([block], block.length * 2);
   }
   return offset;

@@ -6,7 +6,7 @@ import { createColumn, type Column } from './columns.js';
 export interface RoleLines {
   readonly role: string;
   readonly steps: Column;
-  /** Positions in the file. */
+  /** Positions of the lines in the file. */
   readonly begins: Column;
 }
 
@@ -16,7 +16,10 @@ export type LineIndex = Map<string, RoleLines>;
 const usual = /^\{"role":"(\w+)","step":(\d+),/;
 const prefixLength = 80;
 
-/** Adds a line. Skips lines that are not records, so that the page shows the rest. */
+/**
+ * Adds a line to the index. Skips lines that are not records, so that the page shows the other
+ * lines.
+ */
 export function addToIndex(
   index: LineIndex,
   block: Buffer,

@@ -1,6 +1,7 @@
 /**
- * Reads `metrics.jsonl`. One pass finds its lines. The values of a metric are read on request, and
- * later only from appended lines. Memory use thus depends on the requested metrics only.
+ * Reads `metrics.jsonl`. One pass finds the lines of the file. The values of a metric are read when
+ * they are first requested; later requests only read appended lines. Memory use thus depends on the
+ * requested metrics only.
  */
 import { open, stat } from 'node:fs/promises';
 import { createQueue } from '../shared/queue.js';
@@ -123,7 +124,7 @@ async function fill(
   let line = from;
   let blockAt = begins.at(from);
   const take = (block: Buffer, begin: number, lineEnd: number): void => {
-    // The line belongs to another role.
+    // Skips lines of other roles.
     if (blockAt + begin !== begins.at(line)) return;
     for (const each of wanted)
       if (each.values.length() === line) addValue(each, block, begin, lineEnd);

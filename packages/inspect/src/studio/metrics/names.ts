@@ -3,7 +3,10 @@ import { tryJson } from '@trinity-rft/core/support';
 
 /** Number of latest values that are kept for the mean. */
 const recentLength = 20;
-/** Minimum number of values for an interval: with fewer values the interval is too wide to be useful. */
+/**
+ * Minimum number of values for an interval: with fewer values the interval is too wide to be
+ * useful.
+ */
 const leastForInterval = 5;
 
 export interface SeenMetric {
@@ -48,7 +51,7 @@ interface RecentMean {
   readonly mean: number;
   /**
    * Lower end of the 95 % interval of the mean, as if the values were independent; NaN for fewer
-   * than five.
+   * than five values.
    */
   readonly low: number;
   readonly high: number;

@@ -1,4 +1,4 @@
-/** Finds values of some metrics in lines of JSON, without parsing the rest of the lines. */
+/** Finds values of some metrics in lines of JSON, without parsing whole lines. */
 import type { Column } from './columns.js';
 
 /** One metric of a role, with the column for its values. */

@@ -33,7 +33,7 @@ function column(create: (length: number) => NumberArray, none: number): Column {
 
 export const integers = (none = 0): Column => column((length) => new Int32Array(length), none);
 export const floats = (): Column => column((length) => new Float32Array(length), Number.NaN);
-/** Numbers from 0 to 65,535; larger ones are stored as 65,535. */
+/** Creates a column of numbers from 0 to 65,535. Larger numbers are stored as 65,535. */
 export function smallIntegers(): Column {
   const inner = column((length) => new Uint16Array(length), 0);
   return { ...inner, set: (index, value) => inner.set(index, Math.min(value, 65_535)) };
@@ -43,7 +43,7 @@ export function smallIntegers(): Column {
 export interface TextColumn {
   readonly set: (index: number, text: string | undefined) => void;
   readonly at: (index: number) => string | undefined;
-  /** Code of the text of each row; 0 for no text. */
+  /** Code of the text of each row; 0 if there is no text. */
   readonly codes: Column;
   /** Code of a text; undefined if no row has the text. */
   readonly codeOf: (text: string) => number | undefined;

@@ -8,7 +8,10 @@ import { textOf } from './head.js';
 import { finishReasonOf, rolloutCalls, type ReadCall } from './rollout.js';
 import { advantagesOf, type RolloutStore, type UsedAdvantages } from './store.js';
 
-/** Conversation of the attempt of a row; undefined if there is no such row. */
+/**
+ * Returns the conversation of the attempt that row `id` of the store belongs to; undefined if there
+ * is no such row.
+ */
 export async function conversationOf(
   id: number,
   store: RolloutStore,
@@ -61,9 +64,9 @@ function recordedCall(
 const shareOfFork = 0.5;
 
 /**
- * Relation of a call to earlier ones. `spliced`: the prompt begins with all tokens of an earlier
- * call, prompt and response. `forked`: the recorder reported a fork, or the prompt repeats most of
- * an earlier prompt, which was then rendered again.
+ * Relation of a call to earlier calls. `spliced`: the prompt begins with all tokens of an earlier
+ * call, prompt and response. `forked`: the recorder reported a fork, or the prompt repeats at least
+ * half of an earlier prompt.
  */
 function beginningOf(
   { tokens, promptLength, info }: Experience,

@@ -1,5 +1,5 @@
 /**
- * Reads failed rollouts from the log. Of these, the store only has the ones that got the failure
+ * Reads failed rollouts from the log. The store only has the failed rollouts that got the failure
  * reward.
  */
 import { open } from 'node:fs/promises';

@@ -6,10 +6,13 @@ import { readCalls, rolloutOf, type RolloutCalls } from './rollout.js';
 import type { RolloutStore } from './store.js';
 import { askedIn, writtenBy } from './texts.js';
 
-/** Maximum length of the text that the model wrote in one call. */
+/** Maximum length of the text that the model wrote in one call, in characters. */
 const longestText = 4000;
 
-/** Group of the attempt of a row; undefined if there is no such row. */
+/**
+ * Returns the group of the attempt that row `id` of the store belongs to; undefined if there is no
+ * such row.
+ */
 export async function groupOf(id: number, store: RolloutStore): Promise<Group | undefined> {
   const { reader } = store;
   const chosen = reader.row(id);

@@ -43,7 +43,7 @@ export interface Call extends HeadFields {
   readonly responseTokens: number;
   readonly trainedTokens: number;
   readonly tools: readonly ToolCall[];
-  /** One entry per model call; undefined if they were not recorded. */
+  /** One entry per model call; undefined if the times were not recorded. */
   readonly times: readonly CallTime[] | undefined;
   readonly problem: string | undefined;
 }
@@ -94,7 +94,7 @@ export function problemOf({
 export const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : undefined;
 
-/** Name `batch/task/run`, as in logs. */
+/** Name of a rollout, `batch/task/run`, as in logs. */
 export const runNameOf = ({
   batch,
   task,

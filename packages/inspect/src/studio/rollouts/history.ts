@@ -13,7 +13,10 @@ const longestText = 4000;
 const most = 100;
 const waitMs = 1000;
 
-/** History of the task of a row; undefined if there is no such row. */
+/**
+ * Returns the history of the task that row `id` of the store belongs to; undefined if there is no
+ * such row.
+ */
 export async function historyOf(id: number, store: RolloutStore): Promise<TaskHistory | undefined> {
   const calls = await rolloutCalls(id, store);
   if (!calls) return undefined;

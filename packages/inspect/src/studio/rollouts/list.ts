@@ -13,8 +13,8 @@ export interface RolloutList {
 }
 
 /**
- * Time in ms that a request waits for names, for the other columns, and for a search, before it
- * returns partial results. The time applies to each of the three.
+ * Time in ms that a request waits for the names, for the other columns and for a search (each)
+ * before it returns partial results.
  */
 const waitMs = 250;
 /**
@@ -22,7 +22,10 @@ const waitMs = 250;
  * that new train steps are included. The second age applies while the index is being read.
  */
 const [freshMs, freshWhileReadingMs] = [10_000, 1500];
-/** Minimum age as a multiple of the time for making the list, to leave time for reading the index. */
+/**
+ * Minimum age of a list before it is made again, as a multiple of the time for making it, to leave
+ * time for reading the index.
+ */
 const pauses = 10;
 /** Maximum number of cached lists. */
 const most = 2;

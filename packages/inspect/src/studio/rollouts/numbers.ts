@@ -11,7 +11,7 @@ type Fold = (values: readonly number[]) => number;
 const last: Fold = (values) => values.at(-1) ?? Number.NaN;
 const known = (values: readonly number[]): readonly number[] =>
   values.filter((value) => !Number.isNaN(value));
-/** Replaces NaN by undefined. */
+/** Replaces NaN with undefined. */
 export const knownNumber = (value = Number.NaN): number | undefined =>
   Number.isNaN(value) ? undefined : value;
 
@@ -31,11 +31,13 @@ export const folds = {
   toolCalls: sum,
 } satisfies Readonly<Record<string, Fold>>;
 
-/** Time from the start of the first call to the end of the last one, in the unit of the arguments. */
+/**
+ * Time from the start of the first call to the end of the last one, in the unit of the arguments.
+ */
 export const durationOf = (starts: readonly number[], ends: readonly number[]): number =>
   most(ends) + most(starts.map((start) => -start));
 
-/** Reads a number of a rollout from the index; NaN if it has no such number. */
+/** Reads a number of a rollout from the index; NaN if the rollout has no such number. */
 export function numberReader(
   { columns, chains }: Pick<RowIndex, 'columns' | 'chains'>,
   key: NumberKey,

@@ -13,7 +13,7 @@ export interface ProblemFacts {
   /** Problems of the calls, in order, as recorded. */
   readonly recorded: readonly (string | undefined)[];
   readonly failure: RunFailure | undefined;
-  /** True if a train step did not train on one of the calls. */
+  /** True if a train step dropped one of the calls. */
   readonly isDropped: boolean;
 }
 

@@ -43,7 +43,10 @@ export interface TaskQuery extends PageQuery {
 
 export interface RolloutQuery extends RolloutFilter, PageQuery {
   readonly sort: SortKey;
-  /** Rollouts whose first row has a larger id are ignored, so that pages stay consistent while a run continues. */
+  /**
+   * Rollouts whose first row has a larger id are ignored, so that pages stay consistent while a run
+   * continues.
+   */
   readonly upTo: number;
 }
 

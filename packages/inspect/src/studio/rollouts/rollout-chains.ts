@@ -11,7 +11,7 @@ interface CallNames {
 export interface RolloutChains {
   /** Number of rollouts; they are numbered in the order in which their first rows were stored. */
   count(): number;
-  /** Adds the call at this position, whose name is set, to its rollout. */
+  /** Adds the call at this position to its rollout. The name of the call must already be set. */
   add(position: number): void;
   /** Position of the first call. */
   first(rollout: number): number;
@@ -28,7 +28,8 @@ export function createRolloutChains(names: CallNames): RolloutChains {
   const [firsts, next] = [integers(), integers()];
   let count = 0;
   /**
-   * Hash table with open addressing: rollout numbers plus one; 0 is a free slot. At most half of the slots are used.
+   * Hash table with open addressing: rollout numbers plus one; 0 is a free slot. At most half of
+   * the slots are used.
    */
   let slots = new Int32Array(1024);
 
@@ -61,7 +62,7 @@ export function createRolloutChains(names: CallNames): RolloutChains {
       slots[slotOf(firsts.at(rollout))] = rollout + 1;
   };
 
-  /** Inserts a call after those with smaller or equal steps. */
+  /** Inserts a call after the calls with smaller or equal steps. */
   const link = (rollout: number, position: number): void => {
     const step = names.step.at(position);
     let before = end;

@@ -17,7 +17,7 @@ export interface ReadCall {
   readonly uses: readonly ExperienceUse[];
 }
 
-/** Calls of a rollout in order; at least one. */
+/** The calls of a rollout in order; at least one. */
 export type RolloutCalls = readonly [ReadCall, ...ReadCall[]];
 
 /** Reads rows of a rollout; undefined if none of them exists. */
@@ -38,7 +38,10 @@ export async function readCalls(
   return first && [first, ...others];
 }
 
-/** Calls of the rollout of a row; undefined if there is no such row. */
+/**
+ * Returns the calls of the rollout that row `id` of the store belongs to; undefined if there is no
+ * such row.
+ */
 export async function rolloutCalls(
   id: number,
   store: RolloutStore,

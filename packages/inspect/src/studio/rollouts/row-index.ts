@@ -64,7 +64,10 @@ export interface RowIndex {
   close(): void;
 }
 
-/** Number of rows per read, which takes a few milliseconds; other requests run in between. */
+/**
+ * Numbers of rows per read. A read takes only a few milliseconds, so that other requests can run
+ * between reads.
+ */
 const [namesAtOnce, headsAtOnce, usesAtOnce] = [2000, 32, 512];
 
 export function createRowIndex(
@@ -166,8 +169,8 @@ const closedError = (): BufferError =>
   });
 
 /**
- * Stores the result of a train step, replacing that of an earlier step. Keeps the earlier advantage
- * if the step computed none.
+ * Stores the result of a train step, replacing the result of an earlier step. Keeps the earlier
+ * advantage if the step computed none.
  */
 function note(columns: CallColumns, position: number | undefined, use: ExperienceUse): void {
   if (position === undefined) return;

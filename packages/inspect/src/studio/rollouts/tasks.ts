@@ -10,12 +10,15 @@ import { askedIn } from './texts.js';
 
 /** Time in ms that a request waits for the index before it answers with partial results. */
 const waitMs = 250;
-/** Pause between two lists, as a multiple of the time for making one. */
+/**
+ * Minimum pause before the list is computed again, as a multiple of the time that computing it
+ * took.
+ */
 const pauses = 20;
 
 /** Row of a task set, with its first and its latest visit. */
 interface TaskCourse {
-  /** Rollout from which the question is read. */
+  /** Rollout that the question is read from. */
   readonly rollout: number;
   /** Number of explore steps with the task. */
   readonly times: number;
@@ -32,7 +35,7 @@ interface Known {
   readonly courses: readonly TaskCourse[];
   /** Number of rows in the index when the courses were computed. */
   readonly size: number;
-  /** Time until which later rows are not included. */
+  /** Time before which the courses are not computed again. */
   readonly until: number;
 }
 
@@ -107,7 +110,10 @@ const readers: Readonly<Record<TaskSortKey, (course: TaskCourse) => number>> = {
 const byReward = (a: TaskCourse, b: TaskCourse): number =>
   (knownNumber(a.latest) ?? Infinity) - (knownNumber(b.latest) ?? Infinity);
 
-/** Orders tasks. Tasks without the number come last; equal tasks are ordered by reward. */
+/**
+ * Returns a comparator of tasks. Tasks without a value for the sort key come last. Ties are broken
+ * by the latest mean reward, then by the rollout.
+ */
 function by(sort: TaskSortKey, descending: boolean): (a: TaskCourse, b: TaskCourse) => number {
   const read = readers[sort];
   const missing = descending ? -Infinity : Infinity;
@@ -126,7 +132,7 @@ function coursesOf(index: RowIndex): readonly TaskCourse[] {
     const first = chains.first(rollout);
     const row = columns.row.at(first);
     if (row < 0) continue;
-    // Rows fit into 31 bits.
+    // The key combines both numbers, because rows fit into 31 bits.
     const key = columns.taskset.codes.at(first) * 2 ** 31 + row;
     const before = rollouts.get(key);
     if (before) before.push(rollout);

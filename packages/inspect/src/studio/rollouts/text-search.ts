@@ -11,8 +11,8 @@ export interface TextSearch {
   readonly done: number;
   readonly of: number;
   /**
-   * Continues the search in the background as long as callers repeat this call; resolves when the search is done, or
-   * after `ms`.
+   * Continues the search in the background as long as callers repeat this call; resolves when the
+   * search is done, or after `ms`.
    */
   run(ms: number): Promise<void>;
 }

@@ -20,7 +20,7 @@ const searched = 64;
 const named =
   /<function=([^>\s]+)>|"name"\s*:\s*"([^"\\]+)"|^\s*([\w.-]+)\[ARGS\]|^\s*call:([\w.-]+)\{|^\s*\[([\w.-]+)\(/;
 
-/** Reader of tool calls. Without a tokenizer it finds none. */
+/** Reader of tool calls. Without a tokenizer, it finds no calls. */
 export function toolCallReader(tokenizer: Tokenizer | undefined): ToolCallReader {
   if (!tokenizer) return () => [];
   const textOf = (ids: ArrayLike<number>): string =>

@@ -5,10 +5,13 @@ import { finishReasonOf, rolloutCalls, rolloutOf, type ReadCall } from './rollou
 import type { RolloutStore } from './store.js';
 import { answerOf, askedIn, spokenBy } from './texts.js';
 
-/** Maximum lengths of the question and the answer, and of the text of a turn. */
+/** Maximum length of the question and the answer, and maximum length of a turn's text. */
 const [longestText, longestPreview] = [20_000, 200];
 
-/** Trace of the rollout of a row; undefined if there is no such row. */
+/**
+ * Returns the trace of the rollout that row `id` of the store belongs to; undefined if there is no
+ * such row.
+ */
 export async function traceOf(id: number, store: RolloutStore): Promise<Trace | undefined> {
   const calls = await rolloutCalls(id, store);
   if (!calls) return undefined;

@@ -27,7 +27,7 @@ const lookMs = 700;
  * rarely change.
  */
 const allEveryLooks = 5;
-/** Time in ms without a change after which a run without a process counts as ended. */
+/** Time in ms without a change after which a run without a process is considered ended. */
 const quietMs = 15_000;
 
 /** @param root a folder in which runs are searched, or the locations of known runs */
@@ -42,7 +42,7 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
   let isClosed = false;
   const oneAtATime = createQueue();
 
-  /** Calls must not overlap: an older list of folders would drop a run that a newer one has. */
+  /** Calls must not overlap: an older list of folders would drop a run that a newer list has. */
   const find = async (): Promise<void> => {
     const { places, left } =
       typeof root === 'string' ? await findRuns(root) : { places: root, left: 0 };

@@ -1,4 +1,3 @@
-/** Reason why a run failed. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { failureFile, messagesIn } from '@trinity-rft/launcher/files';

@@ -11,7 +11,7 @@ import type { RunPlace } from './place.js';
 
 interface Event {
   readonly kind: Mark['kind'];
-  /** Line number in the role of the shown curve. */
+  /** Line number among the lines of the curve's role. */
   readonly line: number;
   readonly text: string;
 }

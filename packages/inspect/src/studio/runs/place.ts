@@ -25,7 +25,7 @@ const skipped = /^(?:node_modules|\..*|global_step_.*|tensorboard)$/;
 export interface FoundRuns {
   /** Locations of the runs that changed last. */
   readonly places: readonly RunPlace[];
-  /** Number of further runs. */
+  /** Number of runs that are not in `places`. */
   readonly left: number;
 }
 
@@ -75,7 +75,7 @@ async function isServer(folder: string): Promise<boolean> {
 
 /**
  * Experience store of a run. Ignores `experiences.db` of `trinity debug`, unless its folder is the
- * served one.
+ * served folder.
  */
 async function databaseOf(root: string, folder: string): Promise<string | undefined> {
   const answers = path.join(folder, 'experiences.db');
@@ -95,7 +95,7 @@ const isThere = (file: string): Promise<boolean> =>
 const isAnyThere = async (files: readonly string[]): Promise<boolean> =>
   (await Promise.all(files.map(isThere))).includes(true);
 
-/** Model folder of the records: the given one, or the newest checkpoint with a tokenizer. */
+/** Model folder of the records: the given folder, or the newest checkpoint with a tokenizer. */
 export async function tokenizerFolder({
   folder,
   modelFolder,

@@ -26,7 +26,9 @@ export interface Run {
   close(): void;
 }
 
-/** Timeout of a summary in ms, so that a large file or a slow disk does not delay the list of runs. */
+/**
+ * Timeout of a summary in ms, so that a large file or a slow disk does not delay the list of runs.
+ */
 const summaryMs = 250;
 
 export function createRun(place: RunPlace): Run {

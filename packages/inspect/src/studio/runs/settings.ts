@@ -1,4 +1,4 @@
-/** Reads `settings.json`: the configuration with which a run was last started. */
+/** Reads `settings.json`: the configuration that a run was last started with. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { tryJson } from '@trinity-rft/core/support';

@@ -17,12 +17,12 @@ export interface RunState {
 }
 
 /**
- * Age in ms of the last write up to which a run on other machines counts as live. Its processes
+ * Age in ms of the last write up to which a run on other machines is considered live. Its processes
  * write at least this often while they work.
  */
 const recentMs = 15_000;
 
-/** @param files files that a working run writes */
+/** @param files paths of the files that a run writes while it works */
 export async function stateOf(folder: string, files: readonly string[]): Promise<RunState> {
   const times = await Promise.all(files.map(changedAt));
   // A run that failed early has only written its log.
@@ -46,7 +46,7 @@ const filesOfRun = ['stage_meta.json', 'settings.json', 'run.lock'] as const;
 
 /**
  * Folder of the run to which a folder of a stage belongs. If neither the folder nor its parent has
- * the files of a run, the folder counts as the run.
+ * the files of a run, the folder is considered the run.
  */
 export async function jobFolder(folder: string): Promise<string> {
   for (const place of [folder, path.dirname(folder)])

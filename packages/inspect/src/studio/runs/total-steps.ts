@@ -8,11 +8,11 @@ interface TotalSteps {
   readonly steps?: number;
   /** Role whose steps are counted. */
   readonly of: 'trainer' | 'explorer';
-  /** Reason why the number is unknown. */
+  /** Reason why `steps` is unknown. */
   readonly unknown?: RunSummary['noTotal'];
 }
 
-/** Completed passes of the trainer over a file, and their train steps. */
+/** Completed passes of the trainer over its data file, and the train steps that they took. */
 export interface Passes {
   readonly epochs: number;
   readonly steps: number;
@@ -20,7 +20,7 @@ export interface Passes {
 
 export type TotalReader = (settings: RunSettings, passes?: Passes) => Promise<TotalSteps>;
 
-/** @param job the folder of the run, to which paths in its settings are relative */
+/** @param job returns the folder of the run, to which paths in its settings are relative */
 export function totalReader(job: () => Promise<string>): TotalReader {
   const counts = new Map<string, () => Promise<number>>();
   const linesOf = (file: string): Promise<number> => {
@@ -55,8 +55,8 @@ function givenSteps(settings: RunSettings): TotalSteps | undefined {
 }
 
 /**
- * Number of tasks in all task sets, if each is a JSONL file on this machine or states how many it
- * generates.
+ * Returns the number of tasks in all task sets. Returns undefined if a set is neither a readable
+ * JSONL file nor states the number of tasks that it generates.
  */
 async function taskCount(
   settings: RunSettings,

@@ -1,4 +1,4 @@
-/** Registers routes of the interface. */
+/** Registers routes of the studio's HTTP API. */
 import { readJson } from '@trinity-rft/http-server';
 import type { Context, Hono } from 'hono';
 import type { z } from 'zod';
@@ -6,28 +6,26 @@ import type { Actions, Routes } from '../interface/route.js';
 import type { Catalogue } from '../runs/catalogue.js';
 import type { Run } from '../runs/run.js';
 
-/** Maximum size of an action's body, in bytes. */
+/** Maximum size of the body of an action request, in bytes. */
 const maxBytes = 1 << 20;
 
 type Answer = Response | Promise<Response>;
 
 export interface Api {
   readonly catalogue: Catalogue;
-  /** Adds a route that reads, below `/api/`. */
+  /** Adds a GET route below `/api/`. */
   get(path: string, answer: (context: Context) => Answer): void;
-  /** Adds a route that reads a run, below `/api/runs/ID/`. */
+  /** Adds a GET route for one run, below `/api/runs/ID/`. */
   ofRun(path: string, answer: (run: Run, context: Context) => Answer): void;
-  /**
-   * Adds a route that changes something, below `/api/actions/`; `answer` gets the validated body.
-   */
+  /** Adds a POST route below `/api/actions/`; `answer` gets the validated body. */
   act<T>(path: string, body: z.ZodType<T>, answer: (given: T, context: Context) => Answer): void;
-  /** Adds a route that changes a run, below `/api/actions/runs/ID/`. */
+  /** Adds a POST route for one run, below `/api/actions/runs/ID/`. */
   actOnRun<T>(path: string, body: z.ZodType<T>, answer: (run: Run, given: T) => Answer): void;
 }
 
 export type AddRoutes = (api: Api) => void;
 
-/** Further routes from another package, which may do more than read. */
+/** Additional routes from another package. They may do more than read files. */
 export interface StudioPart {
   /** Descriptions of the part's routes for the OpenAPI document. */
   readonly routes: Routes;
@@ -40,10 +38,10 @@ export interface StudioPart {
 export const notFound = { error: 'Not found.' };
 
 export function createApi(app: Hono, catalogue: Catalogue): Api {
-  /** The run in the path; its id may contain encoded slashes. */
+  /** Returns the run whose id is in the path. The id may contain encoded slashes. */
   const runOf = async (context: Context): Promise<Run | undefined> => {
     const id = context.req.param('run') ?? '';
-    // After a restart of the server, a page may request a run before any list.
+    // After a restart of the server, a page may request a run before it requests the list of runs.
     if (catalogue.run(id) === undefined) await catalogue.summaries();
     return catalogue.run(id);
   };

@@ -1,4 +1,4 @@
-/** Serves the page, which has no data, and the interface, which requires the key. */
+/** Serves the studio's page, which contains no data, and its HTTP API, which requires the key. */
 import { ConfigError, describeError, ModelError } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
 import { hasKey } from '@trinity-rft/http-server';
@@ -17,8 +17,8 @@ const parts: readonly AddRoutes[] = [addRuns, addMetrics, addRollouts, addInsigh
 
 /**
  * Content security policy. Scripts and styles come only from this server, connections go only to
- * this server, and no text becomes HTML. Texts of models and tools thus stay harmless even if the
- * page has a bug.
+ * this server, and scripts cannot insert text as HTML. Texts of models and tools thus stay harmless
+ * even if the page has a bug.
  */
 const contentPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
@@ -64,7 +64,7 @@ export function createApp(
   return app;
 }
 
-/** Response for an error. */
+/** Returns a JSON response with the error's message. */
 export function refuse(error: unknown): Response {
   const status =
     error instanceof ModelError ? error.status : error instanceof ConfigError ? 400 : 500;

@@ -1,4 +1,3 @@
-/** Adds the routes of metrics. */
 import type { Context } from 'hono';
 import { axes } from '../interface/metrics.js';
 import type { MetricList } from '../interface/types.js';
@@ -9,7 +8,9 @@ import { marksOf } from '../runs/marks.js';
 import type { Run } from '../runs/run.js';
 import { notFound, type AddRoutes } from './api.js';
 
-/** Time in ms after which a partial list of a large file is sent. */
+/**
+ * Time in ms after which the list is sent even if a large metrics file is not yet read completely.
+ */
 const listMs = 300;
 
 export const addMetrics: AddRoutes = (api) => {

@@ -1,4 +1,7 @@
-/** Reads the files of the built page once, so that paths of requests never reach the disk. */
+/**
+ * Reads the files of the built page once, so that paths in requests are never used to read from the
+ * disk.
+ */
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -18,7 +21,7 @@ const types: Readonly<Record<string, string>> = {
 /** Text shown instead of the page if the page was not built. */
 const notBuilt = 'The page is not built. Run "pnpm build", and start the command again.\n';
 
-/** Files of the page by their path in the URL, such as `/index.html`. */
+/** Returns the files of the page by their path in the URL, such as `/index.html`. */
 export async function readPage(folder: string): Promise<ReadonlyMap<string, PageFile>> {
   if (!existsSync(folder))
     return new Map([['/index.html', { bytes: Buffer.from(notBuilt), type: 'text/plain' }]]);

@@ -1,4 +1,4 @@
-/** Adds the routes of runs and of events about their changes. */
+/** Adds the routes of runs, and of the events that report changes of runs. */
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { runNotes } from '../interface/runs.js';
@@ -17,7 +17,7 @@ export const addRuns: AddRoutes = (api) => {
   });
 };
 
-/** Time in ms between comments that keep the connection alive. */
+/** Time in ms between the comments that keep an event stream open. */
 const aliveMs = 10_000;
 
 function streamEvents(context: Context, catalogue: Catalogue): Response {

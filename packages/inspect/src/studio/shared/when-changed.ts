@@ -1,10 +1,12 @@
-/** Repeats work on files only if they have changed. */
 import { stat } from 'node:fs/promises';
 
-/** Coarsest resolution of file times, in ms. */
+/** Coarsest resolution of modification times among common file systems, in ms. */
 const coarsestMs = 2000;
 
-/** Caches the result of `work` until one of the files is written, created or deleted. Errors are not cached. */
+/**
+ * Caches the result of `work` until one of the files is written, created or deleted. Errors are not
+ * cached.
+ */
 export function whenChanged<T>(
   files: readonly string[],
   work: () => T | Promise<T>,
@@ -16,7 +18,7 @@ export function whenChanged<T>(
     const marks = found.map(({ mark }) => mark).join();
     if (known?.marks === marks) return known.result;
     const result = await work();
-    // A later write may not change the time of a file that was written just before.
+    // If a file was written moments ago, another write may leave its modification time unchanged.
     const isSettled = found.every(({ writtenAt }) => writtenAt < begun - coarsestMs);
     known = isSettled ? { marks, result } : undefined;
     return result;

@@ -1,6 +1,6 @@
 /**
- * Resolves when the work is done, or after `ms`, in which case the work continues.
- * @returns true if the work is done
+ * Resolves when the work is done, or after `ms` milliseconds. The work continues after a timeout.
+ * @returns true if the work was done in time
  */
 export const within = (ms: number, work: Promise<void>): Promise<boolean> =>
   new Promise((resolve, reject) => {

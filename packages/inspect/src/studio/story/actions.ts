@@ -18,13 +18,13 @@ interface Situation {
   readonly hasRollouts: boolean;
   readonly hasEvaluationSets: boolean;
   readonly learningRate: number | undefined;
-  /** The first finding. */
+  /** First finding of the diagnosis; undefined if there is none. */
   readonly finding:
     | { readonly name: string; readonly title: string; readonly advice: string }
     | undefined;
 }
 
-/** Actions by verdict, the recommended one first. */
+/** Candidate actions for each verdict, the most recommended action first. */
 const plans: Readonly<Record<Situation['verdict'], readonly ActionName[]>> = {
   learned: ['chat', 'export', 'serve', 'doctor'],
   notEvaluated: ['evaluate', 'chat', 'export', 'doctor'],
@@ -40,7 +40,7 @@ const plans: Readonly<Record<Situation['verdict'], readonly ActionName[]>> = {
 const mostActions = 3;
 
 /**
- * At most three suggested actions, without those that need a missing checkpoint, configuration or
+ * Returns at most three actions, without those that need a missing checkpoint, configuration or
  * rollout.
  */
 export function actionsOf(situation: Situation): readonly Action[] {
@@ -100,7 +100,7 @@ const makers: Readonly<Record<ActionName, Maker>> = {
     why: 'Steps, and the warnings before the error.',
     command: `trinity log ${shellPath(folder)} --warnings`,
   }),
-  // A low learning rate is the most likely cause if no other rule applies.
+  // If no other rule of the diagnosis applies, a low learning rate is the most likely cause.
   raise: ({ finding, learningRate, configPath, folder }) =>
     finding?.name !== 'flat-reward' || learningRate === undefined
       ? undefined
@@ -112,7 +112,7 @@ const makers: Readonly<Record<ActionName, Maker>> = {
               ? `trinity doctor ${shellPath(folder)}`
               : `trinity run ${shellPath(configPath)}`,
         },
-  // The doctor would repeat the advice of `raise`.
+  // With a flat reward, the doctor would repeat the advice of `raise`.
   doctor: ({ folder, finding }) =>
     finding?.name === 'flat-reward'
       ? undefined
@@ -136,7 +136,10 @@ const makers: Readonly<Record<ActionName, Maker>> = {
   }),
 };
 
-/** Path for a command: absolute or relative to the working directory, whichever is shorter. */
+/**
+ * Quoted path for a shell command: absolute, or relative to the working directory if that is
+ * shorter.
+ */
 export function shellPath(place: string): string {
   const relative = path.relative('.', place);
   return shellText(relative !== '' && relative.length < place.length ? relative : place);

@@ -1,4 +1,4 @@
-/** Selects tasks of evaluations with their answers before and after training. */
+/** Selects evaluation tasks to show, with the answers before and after training. */
 import { gainOf, type Answered, type AnsweredSet } from '../../report/answers.js';
 import { askedText } from '../interface/text-blocks.js';
 import type { Story } from '../interface/types.js';
@@ -9,8 +9,8 @@ type Pair = Story['answers'][number];
 const mostText = 2000;
 
 /**
- * Tasks with both answers. The store lacks the answers of failed rollouts, and answers beyond its
- * limit.
+ * Tasks that were answered in both the first and the last evaluation. The store lacks the answers
+ * of failed rollouts, and answers beyond its limit.
  */
 const comparable = (sets: readonly AnsweredSet[]) =>
   sets
@@ -24,7 +24,10 @@ const comparable = (sets: readonly AnsweredSet[]) =>
       }),
     );
 
-/** The best gain, the worst loss, and the median of the other tasks with both answers. */
+/**
+ * Returns the task with the largest gain, the task with the largest loss, and the median of the
+ * other tasks.
+ */
 export function answerPairs(sets: readonly AnsweredSet[]): readonly Pair[] {
   const compared = comparable(sets).toSorted((a, b) => b.gain - a.gain);
   const [best, worst] = [compared.at(0), compared.at(-1)];
@@ -48,8 +51,8 @@ export function answerPairs(sets: readonly AnsweredSet[]): readonly Pair[] {
 }
 
 /**
- * Reason why no answers can be compared: none are recorded, only those of one evaluation, or those
- * of two that share no task; otherwise undefined.
+ * Returns the reason why no answers can be compared: none are recorded, they are those of one
+ * evaluation only, or the two evaluations share no task. Returns undefined if some can be compared.
  */
 export function noAnswersText(sets: readonly AnsweredSet[]): string | undefined {
   if (sets.length === 0)

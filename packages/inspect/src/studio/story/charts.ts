@@ -1,4 +1,4 @@
-/** Charts of a run's story. */
+/** Selects the charts that the story of a run shows. */
 import { evaluatedAfter } from '@trinity-rft/monitor';
 import type { EvaluationChange } from '../../diagnosis/index.js';
 import type { StoryChart } from '../interface/types.js';
@@ -10,8 +10,8 @@ interface ChartKind {
   readonly title: string;
   readonly about: string;
   /**
-   * Candidate metrics. The chart shows the first one that the run has. Except for the reward, the
-   * metric must also change during the run.
+   * Candidate metrics. The chart shows the first metric that the run has. Except for the reward,
+   * the metric must also change during the run.
    */
   readonly metrics: readonly (readonly [role: string, name: string])[];
 }
@@ -27,8 +27,8 @@ const rewardKind: ChartKind = {
 };
 
 /**
- * Kinds of charts in the order in which they are shown, after the evaluation. Of the kinds with the
- * same name, only the first one that the run has is shown.
+ * Kinds of charts in the order in which they are shown, after the evaluation. Of kinds with the
+ * same name, only the first whose metrics the run has is shown.
  */
 const kinds: readonly ChartKind[] = [
   {
@@ -125,7 +125,7 @@ export interface StoryCharts {
   readonly charts: StoryChart[];
 }
 
-/** @param evaluation evaluation set to show */
+/** @param evaluation evaluation to show as the first chart */
 export async function chartsOf(
   file: MetricFile,
   evaluation: EvaluationChange | undefined,
@@ -168,7 +168,7 @@ async function chartOf(file: MetricFile, role: string, metric: string): Promise<
 }
 
 /**
- * Chart of an evaluation, whose points lie at the explore steps (for `trinity eval`: train steps)
+ * Chart of an evaluation. The x values are the explore steps (for `trinity eval`: train steps)
  * after which the evaluations were made.
  */
 async function evaluationChart(

@@ -1,11 +1,11 @@
-/** Cost of a run: seconds, tokens, money, and the parts of its time. */
+/** Computes the cost of a run: seconds, tokens, dollars, and how each role spent its time. */
 import type { RunSettings, Story } from '../interface/types.js';
 import type { MetricFile } from '../metrics/metric-file.js';
 
 type Time = Story['time'][number];
 type TimePart = Time['parts'][number];
 
-/** Parts of the time of a role: working and waiting. */
+/** Parts of the time that a role spends working or waiting: name, title and metric. */
 const durations = {
   explorer: [
     ['sampling', 'sampling and scoring', 'time/wait_explore_step'],
@@ -25,7 +25,9 @@ const durations = {
 /** Share of a role's time below which a part is not shown. */
 const leastShare = 0.005;
 
-/** Time of each role, without negligible parts. Leaves out roles without recorded time. */
+/**
+ * Time that each role spent, by part. Leaves out negligible parts, and roles without recorded time.
+ */
 export async function timeOf(file: MetricFile): Promise<readonly Time[]> {
   const roles = Object.keys(durations) as readonly Time['role'][];
   const times = await Promise.all(
@@ -61,7 +63,9 @@ export async function costOf(
   };
 }
 
-/** Response tokens of explore steps, for engines that do not count what they sample. */
+/**
+ * Sum of the response tokens of all explore steps, for engines that do not count sampled tokens.
+ */
 async function exploredTokens(file: MetricFile): Promise<number | undefined> {
   const columns = await file.columns('explorer', [
     'rollout/response_tokens/mean',
@@ -90,7 +94,7 @@ function dollarsOf(
   return costs.length === 0 ? undefined : costs.reduce((sum, cost) => sum + cost, 0);
 }
 
-/** Sum of a metric over all lines; undefined if no line has it. */
+/** Sum of a metric over all lines; undefined if no line has the metric. */
 async function sumOf(file: MetricFile, role: string, metric: string): Promise<number | undefined> {
   const [column] = await file.columns(role, [metric]);
   if (column?.isSet() !== true) return undefined;

@@ -30,7 +30,7 @@ export async function storyOf(run: Run): Promise<Story> {
   }));
   const summary = await run.summary();
   const folder = await jobFolder(place.folder);
-  // The verdict already reports the failure.
+  // Leaves out the finding about a failure, which the verdict already reports.
   const shown = findings
     .filter(({ name }) => name !== 'run-failed')
     .map((each) => ({ ...each, advice: each.advice.replaceAll(/\bRUN\b/g, shellPath(folder)) }));
@@ -68,7 +68,8 @@ export async function storyOf(run: Run): Promise<Story> {
 }
 
 /**
- * Settings to show. `forTasks` limits a setting to runs that have tasks, or to runs that have none.
+ * Settings to show. If `forTasks` is true, only runs with tasks show the setting; if it is false,
+ * only runs without tasks.
  */
 const setup: readonly (readonly [name: string, key: string, forTasks?: boolean])[] = [
   ['model', 'model.model_path'],

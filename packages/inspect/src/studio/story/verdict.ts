@@ -31,8 +31,9 @@ function evidenceOf(verdict: Verdict | undefined): string {
 }
 
 /**
- * The change as text: `The difference is +0.092 (95 % interval +0.061 to +0.123, which excludes 0).`,
- * followed by the numbers of tasks whose reward rose, fell and stayed.
+ * The change as text:
+ * `The difference is +0.092 (95 % interval +0.061 to +0.123, which excludes 0).`, and then the
+ * numbers of tasks whose reward rose, fell and stayed the same.
  */
 function differenceText({ difference, interval, change, paired }: EvaluationChange): string {
   if (paired && paired.better + paired.worse === 0)

@@ -21,7 +21,7 @@ export interface RowFindings {
 
 const defaults = { promptKey: 'prompt', responseKey: 'response' } as const;
 
-/** Finds columns that the configuration names and rows lack, and rows that cannot be used. */
+/** Finds columns that the configuration names but the rows lack, and rows that cannot be used. */
 export function checkRowKeys(
   rows: readonly RawTask[],
   taskset: TasksetConfig,
@@ -43,7 +43,7 @@ export function checkRowKeys(
       warnings.push({ ...place, message });
     }
   }
-  // A missing key also makes the rows unusable, so nothing else is checked.
+  // A missing column makes every row unusable, so the single rows are not checked.
   if (problems.length > 0) return { problems, warnings };
   const misfits = rows.flatMap((rawTask, row) => misfit(taskOf(rawTask, row, taskset), parts));
   const [first] = misfits;

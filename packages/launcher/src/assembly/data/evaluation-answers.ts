@@ -5,7 +5,7 @@ import type { StageConfig } from '@trinity-rft/config';
 import type { Logger } from '@trinity-rft/core';
 import type { OnEvaluated } from '@trinity-rft/explorer';
 
-/** Name of the folder with evaluations in the folder of a stage. */
+/** Name of the folder for the results of evaluations, in the folder of a stage. */
 export const evaluationsName = 'evaluations';
 
 export const evaluationsFolder = (directory: string): string =>

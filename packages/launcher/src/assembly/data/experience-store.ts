@@ -49,8 +49,8 @@ export async function openExperienceWriter(
     throw new InvariantError('Only a database can be written by one process and read by another.', {
       code: 'STORE_KIND',
     });
-  // A server adds to an existing store, unless the store is known to belong to another training
-  // run.
+  // `hasBegun` is true, because a server may add to an existing store, unless the store is known to
+  // belong to another training run.
   const owner = await ownerOf(stage, config.path, true);
   return sqliteExperienceWriter({ path: config.path, owner });
 }
@@ -60,7 +60,7 @@ interface StoreOptions extends Pick<Extensions, 'openRows'> {
    * True if an earlier operating-system process has started the steps of the stage. @default false
    */
   readonly hasBegun?: boolean;
-  /** Path of the database, instead of the one in the configuration. */
+  /** Path of the database. @default the path in the configuration */
   readonly path?: string;
   readonly followWriter?: FollowOptions;
 }
@@ -77,10 +77,10 @@ export async function openExperienceStore(
       code: 'STORE_KIND',
     });
   // The fixed style already limits the number of waiting experiences. If the explorer also waited
-  // for room while the trainer waits for the explorer, neither would continue. In mode `serve`,
-  // clients must not wait for training either.
+  // for room in the store while the trainer waits for the explorer, neither would continue. In mode
+  // `serve`, clients must not wait for training either.
   const unbounded = mode === 'serve' || synchronizer.syncStyle === 'fixed';
-  // The configuration gives the capacity in explore steps, the store in experiences.
+  // The configuration states the capacity in explore steps; the store expects it in experiences.
   const capacity = unbounded
     ? Infinity
     : config.capacity * buffer.batchSize * algorithm.repeatTimes;

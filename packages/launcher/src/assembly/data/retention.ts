@@ -15,7 +15,7 @@ export function retention(
     const { policyVersion = step } = ((await store.explorerState()) ?? {}) as {
       readonly policyVersion?: number;
     };
-    // A resumed stage starts from the newest of these checkpoints, or from the one before if the
+    // A resumed stage starts from the newest of these checkpoints, or from the second newest if the
     // newest is damaged.
     const usable = (await listCheckpoints(jobDirectory)).filter(
       ({ manifest }) => manifest.step <= policyVersion,

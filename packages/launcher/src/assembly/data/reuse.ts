@@ -1,4 +1,3 @@
-/** Creates the rule by which the trainer of a stage reuses experiences. */
 import { epochs, priorityReplay, type Reuse } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
 import { stalenessBoundOf } from '@trinity-rft/config/internal';
@@ -22,8 +21,8 @@ export function reuseOf(
       ...replay,
       seed,
       capacity,
-      // With a staleness bound the trainer waits for the explorer. In the fixed style, its steps
-      // are then repeatable.
+      // With a staleness bound, the trainer waits for the explorer. In the fixed style, the train
+      // steps are then repeatable.
       needsNew: mode === 'both' && stalenessBoundOf(synchronizer) !== undefined,
       endsWithoutNew: mode !== 'train' || !isBounded,
       clock,

@@ -1,5 +1,5 @@
 /**
- * Reads and creates `run.id` in the folder of a training run. It identifies the training run in
+ * Reads and creates `run.id` in the folder of a training run. The id identifies the training run in
  * stores outside of the folder.
  */
 import { randomUUID } from 'node:crypto';

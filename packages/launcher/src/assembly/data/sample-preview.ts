@@ -50,8 +50,8 @@ export function withPreview(
 }
 
 /**
- * Returns the best and the worst rollout, and the first example or pair of supervised or expert
- * data.
+ * Returns the experiences with the highest and the lowest reward, and the first example or
+ * preference pair of supervised or expert data.
  */
 function pick(experiences: readonly Experience[]): readonly Experience[] {
   const given = experiences.filter(({ policyVersion }) => policyVersion < 0);
@@ -63,7 +63,7 @@ function pick(experiences: readonly Experience[]): readonly Experience[] {
   return [...new Set(picked)].filter((experience) => experience !== undefined);
 }
 
-/** Adds the text of the tokens if the experience has none. */
+/** Converts an experience to JSON. Texts that it lacks are decoded from the tokens. */
 function readable(experience: Experience, { tokenizer }: ChatFormat) {
   const { tokens, promptLength } = experience;
   return {

@@ -12,7 +12,8 @@ import type { Reading } from './tasks.js';
 export interface Sampling {
   readonly source: ExperienceSource;
   /**
-   * Returns the filter for the experiences of a train step, and the unit in which they are counted.
+   * Returns the filter for the experiences of a train step, with the unit in which experiences are
+   * counted.
    */
   readonly filter: (step: number) => TakeFilter;
   /** Closes everything except the experience buffer. */
@@ -44,7 +45,8 @@ const strategies: Readonly<Record<string, OpenStrategy>> = {
 
 /**
  * Opens the sample strategy that the configuration names.
- * @throws TaskError, BufferError when an expert buffer cannot be used
+ * @throws TaskError when a file of experts cannot be used; BufferError when a store of experts
+ * cannot be opened
  */
 export function openSampling(
   stage: StageConfig,
@@ -68,8 +70,9 @@ function stalenessFilter(stage: StageConfig): Sampling['filter'] {
 }
 
 /**
- * Returns the number of rows of an explore step, if every batch ends with an explore step. Dynamic
- * sampling instead fills each batch and keeps the remaining rows for the next batch.
+ * Returns the number of rows of an explore step, if every batch ends with an explore step. Returns
+ * undefined with dynamic sampling, which fills each batch and keeps the remaining rows for the next
+ * batch.
  */
 const endingBatch = ({ buffer: { trainBatch }, explorer }: StageConfig): number | undefined =>
   explorer.dynamicSampling.enable ? undefined : trainBatch.perExploreStep;

@@ -1,6 +1,6 @@
 /**
- * Finds the experience database of an earlier training run, and copies it, so that a new training run
- * can use it without changing the original.
+ * Finds the experience database of an earlier training run, and copies it, so that a new training
+ * run can use it without changing the original.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';

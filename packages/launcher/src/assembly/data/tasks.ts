@@ -12,10 +12,7 @@ import { checkRowKeys, type RowFindings } from './check-rows.js';
 export interface StageTasks extends AsyncDisposable {
   readonly feed: TaskFeed;
   readonly evalSets: readonly EvalSet[];
-  /**
-   * Number of explore steps until the tasks are used up. With dynamic sampling, the maximum of this
-   * number.
-   */
+  /** Number of explore steps until the tasks are used up. With dynamic sampling, an upper bound. */
   readonly exploreSteps: number;
   /** Returns true if no task is left to explore after `state`. */
   readonly areUsedUp: (state: ExplorerState) => boolean;
@@ -177,7 +174,7 @@ const evalSetOf = (taskset: TasksetConfig, rows: readonly RawTask[]): EvalSet =>
     ),
 });
 
-/** Every row of the first task set, in the order of its file. @throws TaskError */
+/** Returns the tasks of the first task set, in the order of its file. @throws TaskError */
 export async function readTasks(
   { buffer }: StageConfig,
   batchId: string,

@@ -21,8 +21,8 @@ export interface TrainingData
 }
 
 /**
- * Opens the data. If the rows are pairs, `train_batch_size` counts pairs. Both answers of a pair
- * are in the same batch, with the chosen answer first.
+ * Opens the training data of a stage. If the rows are preference pairs, `train_batch_size` counts
+ * pairs. Both answers of a pair are in the same batch, with the chosen answer first.
  */
 export async function openTrainingData(
   stage: StageConfig,

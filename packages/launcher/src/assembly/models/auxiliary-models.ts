@@ -72,8 +72,8 @@ export async function openAuxiliaryModels(
 }
 
 /**
- * Returns a function that creates models of a remote service. A call may take as long as a whole
- * attempt.
+ * Returns a function that creates models of a remote service. The timeout of a call is that of a
+ * whole attempt.
  */
 function remoteModel(
   { explorer: { maxTimeoutMs } }: StageConfig,
@@ -107,7 +107,7 @@ interface EmbeddedParts {
 }
 
 /**
- * Opens a model of a folder. The model samples from the weights with which the engine was opened.
+ * Opens the model in a folder. The model samples from the weights with which the engine was opened.
  * Its policy version is -1, because no weights are published to the engine. As for the trained
  * model, seeds are derived from (seed of the training run, stage, model, batch, task, rollout,
  * attempt, call).

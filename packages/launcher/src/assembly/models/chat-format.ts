@@ -8,7 +8,7 @@ import type { Runtime } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { explainFolderErrors, modelOfStage } from './model-folder.js';
 
-/** Input for opening the model of a stage, or for encoding rows for it. */
+/** Inputs for opening the model of a stage, or for encoding rows for that model. */
 export interface StageModel {
   /** Folder that the stage starts from. */
   readonly startModel: string;
@@ -20,9 +20,9 @@ export interface StageModel {
 }
 
 /**
- * Reads tokenizer and template from the newest checkpoint, because its weights were trained with
- * them and the model folder may have changed since. Reads them from the model folder if there is no
- * checkpoint, or if the checkpoint has no tokenizer.
+ * Reads the tokenizer and the chat template from the newest checkpoint, because its weights were
+ * trained with both, and the model folder may have changed since. Reads both from the model folder
+ * if there is no checkpoint, or if the checkpoint has no tokenizer.
  * @throws ConfigError when tokenizer or template cannot be used
  */
 export async function openChatFormat(stage: StageConfig, startModel: string): Promise<ChatFormat> {

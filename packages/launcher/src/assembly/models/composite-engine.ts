@@ -1,7 +1,7 @@
 /**
  * An engine that consists of two programs: one trains, the other samples. Weights are transferred
- * as folders. With each folder goes a text with the trainer's log-probabilities. The sampler must
- * compute the same log-probabilities, which proves that it uses the weights.
+ * as folders. Each folder is sent with a fixed text and the trainer's log-probabilities of this
+ * text. The sampler must compute the same log-probabilities, which proves that it uses the weights.
  */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -33,7 +33,7 @@ const keptFolders = 2;
 
 export async function compositeEngine(options: CompositeOptions): Promise<Engine> {
   const { engine, sampler, adapters, folder } = options;
-  // Removes leftovers of a killed process.
+  // Removes the weights that a killed process has left behind.
   await rm(folder, { recursive: true, force: true });
   const published: Published[] = [];
   let count = 0;
@@ -78,8 +78,8 @@ export async function compositeEngine(options: CompositeOptions): Promise<Engine
 }
 
 /**
- * Copies the trainer's methods. They remain bound to the trainer's object, on whose state they may
- * depend.
+ * Copies the trainer's methods. The copies call the trainer's object, on whose state the methods
+ * may depend.
  */
 const trainerOf = ({ trainer }: Engine): TrainEngine => ({
   forward: (batch, options) => trainer.forward(batch, options),

@@ -1,4 +1,4 @@
-/** Reads the settings that only one engine has from the configuration and the environment. */
+/** Reads engine-specific settings from the configuration and the environment. */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Environment } from '@trinity-rft/buffer/internal';
 import { tinkerEngine, type TinkerSettings } from '../../outer/outer.js';

@@ -28,7 +28,7 @@ export function engineTable(added: readonly EngineFactory[] = []): EngineTable {
 }
 
 /**
- * Returns the engine with a name.
+ * Returns the engine with this name.
  * @param name `engine` of a stage or an auxiliary model in the resolved configuration
  */
 export const engineNamed = (engines: EngineTable, name: string): EngineFactory =>

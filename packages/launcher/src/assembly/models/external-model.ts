@@ -1,7 +1,4 @@
-/**
- * Supports an external model behind an OpenAI-compatible API, which answers instead of the trained
- * model.
- */
+/** Lets an external model behind an OpenAI-compatible API answer instead of the trained model. */
 import type { ExternalModelConfig, StageConfig } from '@trinity-rft/config';
 import type { Environment } from '@trinity-rft/buffer/internal';
 import { ConfigError, InvariantError } from '@trinity-rft/core';
@@ -66,8 +63,8 @@ const unused = (): Promise<never> =>
   );
 
 /**
- * Returns the sampler of a stage without weights, in which an external model gives all answers. It
- * must not be called.
+ * Returns the placeholder sampler of a stage in which an external model gives all answers. Every
+ * call of the sampler rejects.
  */
 export function externalSampler({ model }: StageConfig): Sampler {
   return { maxModelLen: model.maxModelLen, policyVersion: 0, sample: unused, adopt: unused };

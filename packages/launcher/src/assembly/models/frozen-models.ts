@@ -115,7 +115,7 @@ interface TrainableModel {
   open(chosen: Partial<EngineOptions>): Promise<Engine>;
 }
 
-/** Returns the model of a stage, which a server opens when a client requests it. */
+/** Returns the model of a stage. A server opens this model when a client requests it. */
 export async function trainableModel({
   stage,
   startModel,
@@ -144,7 +144,8 @@ interface StartWeights {
 
 /**
  * Returns the weights of version 0 of the stage with this index. Downloads nothing.
- * @throws ConfigError, CheckpointError if they do not exist
+ * @throws ConfigError if the configured model is missing or incomplete; CheckpointError if the
+ * previous stage has no valid last checkpoint
  */
 export async function startWeights(
   { config: given, engines }: { readonly config: ResolvedConfig; readonly engines: EngineTable },

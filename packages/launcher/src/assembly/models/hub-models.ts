@@ -1,5 +1,5 @@
 /**
- * Finds and fetches models that a configuration names by hub id, and replaces the ids by paths in
+ * Finds and fetches models that a configuration names by hub id, and replaces the ids with paths in
  * the cache.
  */
 import path from 'node:path';
@@ -53,7 +53,7 @@ function modelsOf({ stageIndex, model, algorithm, explorer }: StageConfig): Name
 const isId = (model: string | undefined): model is string =>
   model !== undefined && !path.isAbsolute(model);
 
-/** Replaces hub ids by paths. The hub id remains the name of the model for clients. */
+/** Replaces hub ids with paths. The hub id remains the name of the model for clients. */
 function withModels<T extends ResolvedConfig>(config: T, paths: ReadonlyMap<string, string>): T {
   if (paths.size === 0) return config;
   const stages = mapStages<StageConfig, StageConfig>(config.stages, (stage, previous) =>
@@ -95,7 +95,7 @@ function stageWithModels(
   };
 }
 
-/** Returns the configuration with the paths of the models that are in the cache. */
+/** Replaces the hub ids of models that are in the cache with their paths. */
 export function withCachedModels<T extends ResolvedConfig>(config: T, env: Environment): T {
   const paths = new Map<string, string>();
   for (const { id } of hubModelsOf(config)) {

@@ -1,5 +1,5 @@
 /**
- * Finds the model folder that a stage starts from. Errors of such a folder name its configuration
+ * Finds the model folder that a stage starts from. Errors about the folder name its configuration
  * key.
  */
 import { stat } from 'node:fs/promises';
@@ -13,7 +13,8 @@ import { listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
 
 /**
  * Returns the folder with the weights of version 0 of the stage.
- * @throws ConfigError, CheckpointError if it does not exist
+ * @throws ConfigError if the configured model is missing or incomplete; CheckpointError if the
+ * previous stage has no valid last checkpoint
  */
 export async function startModelOf(config: ResolvedConfig, stage: StageConfig): Promise<string> {
   if (!stage.model.fromPreviousStage) return resolveModelFolder(stage);
@@ -54,8 +55,8 @@ export async function resolveModelFolder({ model }: StageConfig): Promise<string
 }
 
 /**
- * Quantisation of the weights below the adapter that the stage trains; undefined for none. Without
- * an adapter, the engine reads it from the checkpoint that it opens.
+ * Quantisation of the weights below the adapter that the stage trains; undefined without an adapter
+ * or quantisation. Without an adapter, the engine reads the quantisation from the checkpoint.
  */
 export const startQuantization = ({ model }: StageConfig): Quantization | undefined =>
   model.lora && model.base.quantization;
@@ -83,8 +84,9 @@ export const modelOfStage = ({ model }: StageConfig): GivenFolder | undefined =>
   model.fromPreviousStage ? undefined : { key: 'model.model_path', folder: model.modelPath };
 
 /**
- * Calls `work`, which reads a model folder. Converts errors of a folder from the configuration to a
- * `ConfigError` that names its key. Does not convert errors of the training run's own checkpoints.
+ * Calls `work`, which reads a model folder. If the configuration names the folder, converts its
+ * errors to a `ConfigError` that names the configuration key. Does not convert errors of the
+ * training run's own checkpoints.
  */
 export async function explainFolderErrors<T>(
   given: GivenFolder | undefined,

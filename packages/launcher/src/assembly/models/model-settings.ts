@@ -28,8 +28,8 @@ export function modelSettings({
 }
 
 /**
- * Returns `batch/task` of a task, for seeds. In an evaluation, the name of the task set replaces
- * the batch.
+ * Returns the part of a seed that identifies the task: `batch/task`. In an evaluation, the name of
+ * the task set replaces the batch.
  */
 export const seedKeyOf = ({ isEval, batchId, taskId, index }: Task, run: number): string =>
   taskKey({ batch: isEval ? index.taskset : batchId, task: taskId, run, step: 0, suffix: '' });

@@ -1,4 +1,4 @@
-/** Adapts a configuration to evaluate a model that it does not name. */
+/** Adapts a configuration so that another model than the one it names is evaluated. */
 import path from 'node:path';
 import type { ResolvedConfig } from '@trinity-rft/config';
 import { diskAt, weightsOf } from '@trinity-rft/config/internal';

@@ -1,4 +1,4 @@
-/** The text with which a sampler proves that it has the weights of the trainer. */
+/** Text that a sampler scores to prove that it has the weights of the trainer. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { TrainEngine } from '@trinity-rft/core/engine';
 import type { DeliveryProbe } from '@trinity-rft/core/store';
@@ -10,7 +10,9 @@ const mostTokens = 48;
 export const probeTokens = ({ tokenizer }: ChatFormat, maxModelLen: number): Int32Array =>
   Int32Array.from(tokenizer.encode(text).slice(0, Math.min(mostTokens, maxModelLen)));
 
-/** Returns the text with its log-probabilities under the trainer's current weights. */
+/**
+ * Returns the tokens of the text with their log-probabilities under the trainer's current weights.
+ */
 export async function scoreProbe(trainer: TrainEngine, tokens: Int32Array): Promise<DeliveryProbe> {
   const rows = [{ tokens, promptLength: 1, temperature: 1 }];
   const { logprobs } = await trainer.forward({ rows });

@@ -21,7 +21,7 @@ const samplers: Readonly<Record<SamplerConfig['name'], SamplerFactory>> = {
   sglang: sglangSampler,
 };
 
-/** Returns true if the stage samples in another program. */
+/** Returns true if the stage samples on separate servers instead of in its own engine. */
 export const usesSamplingServers = ({ sampler, mode, part }: StageConfig): boolean =>
   sampler !== undefined && mode !== 'train' && part !== 'train';
 
@@ -77,8 +77,8 @@ function openSampler(
     lora: adapters,
     maxModelLen: model.maxModelLen,
     vocabulary: vocabularySample(format.tokenizer),
-    // In other styles, no sequence is in flight during a weight sync, or sequences must finish with
-    // their weights.
+    // In the other sync styles, no sequence is in flight during a weight sync, or sequences must
+    // finish with the weights with which they started.
     inFlight: synchronizer.syncStyle === 'fully_async' ? 'continue' : 'finish',
     tolerance: sampler.tolerance,
     timeoutMs: explorer.maxTimeoutMs,

@@ -110,7 +110,10 @@ async function make(
     );
 }
 
-/** Logs every tenth of the progress, and at most every hundredth task. */
+/**
+ * Logs the progress after every tenth of the tasks, or every 100 tasks if a tenth is less, and at
+ * the end.
+ */
 const progressLog =
   (say: Making['say'], name: string) =>
   ({ operator, done, of, failed }: PipelineProgress): void => {

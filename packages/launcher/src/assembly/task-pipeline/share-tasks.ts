@@ -1,4 +1,4 @@
-/** Shares the tasks that the trainer's process has made with explorers, through the run store. */
+/** Shares tasks with explorers through the run store. The trainer's process makes the tasks. */
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';
@@ -17,11 +17,12 @@ const ofTheRun = 2 ** 31 - 1;
 const listPath = 'task_pipeline/list.json';
 const pathOf = (name: string): string => `task_pipeline/${name}.jsonl`;
 
-/** Digests by the name of the task set. */
+/** Digest of the tasks of each task set, by the name of the set. */
 type SharedTasks = Readonly<Record<string, string>>;
 
 /**
- * Writes the tasks to the store, and then their list. If the list is in the store, all tasks are.
+ * Writes the tasks to the store, and the list of their digests last. If the list is in the store,
+ * so are all tasks.
  */
 export async function shareTasks(
   stage: StageConfig,
@@ -38,7 +39,7 @@ export async function shareTasks(
   await store.putWeightFile(member, { version: ofTheRun, path: listPath, bytes });
 }
 
-/** Returns true if the tasks are in the store, so that explorers may have read them. */
+/** Returns true if the tasks are in the store. Explorers may then already have read the tasks. */
 export const areShared = async (store: RunStore): Promise<boolean> =>
   (await store.getWeightFile(ofTheRun, listPath)) !== undefined;
 
@@ -47,7 +48,7 @@ export interface FetchOptions {
   /** A folder that only this explorer uses. */
   readonly folder: string;
   readonly lookEveryMs: number;
-  /** Calls `work`, and reports that this operating-system process waits until `work` ends. */
+  /** Calls `work`. Until `work` ends, reports that this operating-system process is waiting. */
   readonly wait: <T>(work: () => Promise<T>) => Promise<T>;
   readonly signal: AbortSignal;
 }

@@ -1,4 +1,7 @@
-/** Finds the operators of a pipeline by the configuration, and reads their input rows. */
+/**
+ * Finds the operators that the configuration of a pipeline names, and reads the input rows of the
+ * pipeline.
+ */
 import type { PipelineResult, PipelineStep, TaskOperatorTable } from '@trinity-rft/buffer/internal';
 import { runTaskPipeline, scoreColumns } from '@trinity-rft/buffer/internal';
 import type { TaskPipelineConfig, TasksetConfig } from '@trinity-rft/config';

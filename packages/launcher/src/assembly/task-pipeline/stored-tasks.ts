@@ -44,7 +44,7 @@ export function settingsDigest(stage: StageConfig, taskset: TasksetConfig): stri
 export const digestOf = (text: string): string => hash('sha256', text, 'hex');
 
 /**
- * Reads the list of the tasks. Returns undefined if no tasks are stored yet.
+ * Reads `<name>.json`. Returns undefined if no tasks are stored yet.
  * @throws TaskError if the files were changed after they were written
  */
 export async function readTaskList(folder: string, name: string): Promise<TaskList | undefined> {
@@ -84,8 +84,8 @@ const linesOf = (items: readonly object[]): string =>
   items.map((item) => `${JSON.stringify(item)}\n`).join('');
 
 /**
- * Answers of models to questions of the pipeline. Each answer is stored when it arrives, so that a
- * resumed pipeline does not repeat questions.
+ * Answers from models to questions of the pipeline. Each answer is stored when it arrives, so that
+ * a resumed pipeline does not repeat questions.
  */
 export interface Answers {
   get(question: string): string | undefined;
@@ -113,7 +113,7 @@ function readAnswer(line: string): readonly (readonly [string, string])[] {
   return answer ? [answer] : [];
 }
 
-/** Returns the task set, with its rows read from `file`. */
+/** Returns the task set, with `file` as the source of its rows. */
 export const readingFrom = (taskset: TasksetConfig, file: string): TasksetConfig => ({
   ...taskset,
   storageType: 'file',
@@ -125,7 +125,7 @@ export const readingFrom = (taskset: TasksetConfig, file: string): TasksetConfig
   query: undefined,
 });
 
-/** Returns the stage with these task sets to explore, without its task pipeline. */
+/** Returns the stage without its task pipeline, and with `tasksets` as the task sets to explore. */
 export const withTasksets = (
   stage: StageConfig,
   tasksets: readonly TasksetConfig[],

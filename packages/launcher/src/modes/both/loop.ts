@@ -1,6 +1,6 @@
 /**
- * Creates the explorer, trainer and synchronizer of a stage, and sets them to the point where the
- * stage continues.
+ * Creates the explorer, trainer and synchronizer of a stage, at the point where the stage
+ * continues.
  */
 import type { StageConfig } from '@trinity-rft/config';
 import type { MetricSink, Runtime } from '@trinity-rft/core';
@@ -119,7 +119,7 @@ function totalTrainSteps(
 ): number | undefined {
   if (trainer.totalSteps !== undefined) return trainer.totalSteps;
   const { experienceBuffer } = buffer.trainerInput;
-  // The number of replays depends on time.
+  // With replay, the number of train steps depends on time.
   if (experienceBuffer.storageType !== 'file' && experienceBuffer.replay) return undefined;
   return trainStepsOf(buffer.trainBatch, tasks.exploreSteps);
 }

@@ -71,7 +71,7 @@ export interface LoopParts extends DataParts, Closable {
   readonly engineFailed: AbortSignal;
 }
 
-/** Opens the parts. Closing the parts leaves `data` open. */
+/** Opens the parts that explore and train. Closing the parts leaves `data` open. */
 export function openParts(
   context: StageContext,
   data: DataParts,

@@ -39,7 +39,7 @@ export async function readProgress(
 /**
  * Returns the result of a stage that was already completed. Returns undefined if the stage is not
  * completed, or has become longer since then.
- * @throws CheckpointError when the files of its checkpoint have changed
+ * @throws CheckpointError when the files of the stage's last checkpoint have changed
  */
 export async function earlierResult(
   stage: StageConfig,
@@ -58,7 +58,7 @@ function isUsedUp(
   { manifest }: Checkpoint,
   explorer: ExplorerState | undefined,
 ): boolean {
-  // The content of a buffer in memory is lost when its process ends.
+  // A buffer in memory is lost when its process ends, so a completed stage cannot become longer.
   if (buffer.trainerInput.experienceBuffer.path === undefined) return true;
   const allTrained = totalSteps !== undefined && manifest.step >= totalSteps;
   return allTrained || (explorer !== undefined && tasks.areUsedUp(explorer));

@@ -1,4 +1,4 @@
-/** Finds the point from which a stopped training run continues. */
+/** Finds the point where a stopped training run continues. */
 import type { SynchronizerConfig } from '@trinity-rft/config';
 import type { ExplorerState } from '@trinity-rft/explorer';
 import type { Checkpoint } from '@trinity-rft/trainer';
@@ -26,7 +26,7 @@ export interface ResumePoint {
   readonly explorerVersion: number;
   /** Explore step after which the next synchronization point follows, for the synchronizer. */
   readonly boundary: number;
-  /** True if the explorer must wait until the trainer has recreated its last weights. */
+  /** True if the explorer must wait until the trainer has recreated the explorer's last weights. */
   readonly catchUp: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface ResumePoint {
  *
  * In the other styles, the trainer starts from the newest checkpoint. It repeats later steps with
  * the same batches, and so gets the same weights. The explorer continues after the last stored
- * explore step. Its weights may differ from those of an uninterrupted training run.
+ * explore step. The explorer's weights may differ from those of an uninterrupted training run.
  */
 export function findResumePoint(input: ResumeInput): ResumePoint {
   const { checkpoints, explorer, settings } = input;

@@ -13,9 +13,9 @@ export interface Supervised extends Pick<
   'explorer' | 'trainer' | 'synchronizer' | 'point' | 'stop'
 > {
   readonly store: ExperienceStore;
-  /** State from which the explorer continues. */
+  /** State that the explorer continues from. */
   readonly state: ExplorerState | undefined;
-  /** The user's interrupt. */
+  /** Aborts when the user interrupts the training run. */
   readonly interrupt: AbortSignal;
   /** Aborts with an error once the engine can no longer sample. */
   readonly engineFailed: AbortSignal;
@@ -28,7 +28,8 @@ export interface Supervised extends Pick<
 export async function superviseBoth(parts: Supervised): Promise<TrainerResult> {
   const { engineFailed, interrupt } = parts;
   const failure = sharedFailure(parts);
-  // Otherwise, rollouts that fail because the engine is dead would count as results.
+  // Without this listener, rollouts that fail because the engine is dead would be considered
+  // results.
   const onEngineFailed = (): void => failure.report(engineFailed.reason);
   engineFailed.addEventListener('abort', onEngineFailed, { once: true });
   const [trained] = await Promise.allSettled([train(parts, failure), explore(parts, failure)]);

@@ -31,7 +31,10 @@ export async function agreementOf(stage: StageConfig): Promise<Agreement> {
   return Object.fromEntries((await Promise.all(entries)).flat());
 }
 
-/** Returns the text by which a setting is compared, or undefined if the setting is not compared. */
+/**
+ * Returns the text that represents a setting in comparisons, or undefined if the setting is not
+ * compared.
+ */
 async function textOf(key: string, value: unknown): Promise<string | undefined> {
   const isPath = key === 'model.model_path' || /^buffer\..+\.path$/.test(key);
   if (!isPath || typeof value !== 'string') return JSON.stringify(value);
@@ -52,9 +55,9 @@ const modelFiles = [
 const short = (digest: string): string => digest.slice(0, 16);
 
 /**
- * Returns the text by which models are compared. It covers the tokenizer and configuration files,
- * which explorers read from their own copy. It does not cover the weights, which explorers get from
- * the trainer.
+ * Returns the text that represents a model in comparisons. It covers the tokenizer and
+ * configuration files, which explorers read from their own copy. It does not cover the weights,
+ * which explorers get from the trainer.
  */
 async function modelText(folder: string): Promise<string> {
   const files = await Promise.all(

@@ -1,6 +1,6 @@
 /**
- * Lets an explorer without a trainer plan explore steps, in the same way as a trainer that joins
- * later.
+ * Lets an explorer plan the explore steps while there is no trainer. A trainer that joins later
+ * draws the same tasks.
  */
 import { ConfigError, WorkflowError, type Runtime } from '@trinity-rft/core';
 import type { Closable } from '@trinity-rft/core/support';
@@ -133,7 +133,7 @@ async function planAlone(options: ExploreAloneOptions, onBegin: () => void): Pro
   if (last) feed.restore(last.before);
   const plan = { before: feed.state(), isLast: false };
   const { overRollout } = stage.explorer;
-  // The explorer reports its own waits.
+  // Waits for results are not reported here, because the explorer reports its own waits.
   const own = { member: joined.member, waitFor: <T>(_: unknown, work: () => Promise<T>) => work() };
   const open = (): Promise<RemoteTasks> =>
     remoteTasks({
@@ -154,7 +154,7 @@ async function planAlone(options: ExploreAloneOptions, onBegin: () => void): Pro
     let outcomes = await remote.run(drawn, signal);
     for (let attempt = 2; outcomes.every(hasFailed); attempt++) {
       if (attempt > maxAttempts) throw allFailed(step, outcomes);
-      // A new reader makes failed batches again that were complete when it was opened.
+      // A new reader repeats failed batches that were already complete when the reader was opened.
       remote = await open();
       outcomes = await remote.run(drawn, signal);
     }

@@ -25,7 +25,7 @@ export interface ExploreLeasedOptions
    * process replaced it.
    */
   readonly lost: AbortSignal;
-  /** True if every explore step was explored without a trainer. @default never true */
+  /** Returns true if every explore step was explored without a trainer. @default never true */
   readonly isDone?: () => boolean;
 }
 
@@ -33,6 +33,7 @@ export interface ExploreLeasedOptions
  * Makes the rollouts of leased tasks. Resolves with the last train step of the training run, once
  * the trainer has ended it or nothing is left to explore without a trainer.
  * @throws CancelledError when stopped, SyncError when weights are refused, the reason of `lost`
+ * when that signal aborts
  */
 export async function exploreLeased(
   stage: StageConfig,

@@ -9,7 +9,7 @@ import type { ExploreTasksOptions } from '@trinity-rft/explorer/internal';
 import type { JoinedRun } from './join-run.js';
 
 export interface ExplorerView {
-  /** The store. While no task can be leased, it also reports what this explorer waits for. */
+  /** Run store that also reports what this explorer waits for while no task can be leased. */
   readonly store: ExploreTasksOptions['store'];
   /**
    * Returns the maximum number of tasks in progress in this explorer. The live explorers share the
@@ -28,11 +28,11 @@ interface ExplorerViewOptions {
   readonly joined: JoinedRun;
   readonly stage: Pick<StageConfig, 'explorer' | 'algorithm'>;
   readonly clock: Clock;
-  /** True if every explore step was explored without a trainer. @default never true */
+  /** Returns true if every explore step was explored without a trainer. @default never true */
   readonly isDone?: () => boolean;
 }
 
-/** Maximum age of a view, in ms. */
+/** Maximum age of a cached view, in ms. */
 const viewAgeMs = 1000;
 
 export function createExplorerView({
@@ -51,7 +51,10 @@ export function createExplorerView({
   };
   const { name } = joined.member;
   let idle: { readonly what: string; readonly end: () => void } | undefined;
-  /** Begins, continues or ends a wait. A wait may last for several reads of the store. */
+  /**
+   * Begins or continues the wait `wait`. Ends the current wait if `wait` is undefined. A wait may
+   * last for several reads of the store.
+   */
   const waitFor = (wait: Pick<Wait, 'what' | 'on'> | undefined): void => {
     if (idle?.what === wait?.what) return;
     idle?.end();

@@ -127,7 +127,10 @@ async function removeFetched({ scratch }: FollowOptions, kept: string | undefine
   }
 }
 
-/** Downloads the files. Ignores missing files, which the check after the download reports. */
+/**
+ * Downloads the files of the weights. Ignores missing files, which the check after the download
+ * reports.
+ */
 async function fetchFiles(
   { store, scratch }: FollowOptions,
   { version }: PublishedWeights,

@@ -5,7 +5,7 @@ import type { ExperienceStore, LateRewards, Membership, RunStore } from '@trinit
 export interface ForwardOptions {
   readonly store: Pick<RunStore, 'takeRewards'>;
   readonly member: Membership;
-  /** The last explore step whose experiences are stored or wait for rewards. */
+  /** Returns the last explore step whose experiences are stored or wait for rewards. */
   readonly exploreStep: () => number;
   readonly runtime: Runtime;
   readonly everyMs: number;

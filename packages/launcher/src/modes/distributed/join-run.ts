@@ -179,8 +179,8 @@ const asUserError = (error: unknown): unknown =>
     : error;
 
 /**
- * Returns true if the other process still exists. If it is on another machine, only missing
- * heartbeats show its end.
+ * Returns true if the other process still exists. If that process runs on another machine, only
+ * missing heartbeats show that it has ended.
  */
 async function isRunning(
   rival: string,

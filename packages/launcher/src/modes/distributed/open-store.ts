@@ -18,8 +18,8 @@ interface StoreOptions {
    */
   readonly hasBegun?: boolean;
   /**
-   * True to start over if the store has an earlier training run of this name, which is kept under
-   * another name.
+   * True to start over if the store has an earlier training run of this name. The earlier run is
+   * kept under another name.
    * @default false
    */
   readonly newRun?: boolean;
@@ -28,9 +28,9 @@ interface StoreOptions {
 }
 
 /**
- * Opens the store.
- * @throws BufferError when it cannot be opened, ConfigError when it holds another training run of
- * that name
+ * Opens the store of a stage.
+ * @throws BufferError when the store cannot be opened, ConfigError when the store holds another
+ * training run of the same name
  */
 export async function openStageStore(
   stage: Pick<StageConfig, 'runStore' | 'jobDirectory' | 'project' | 'group' | 'name'>,
@@ -43,7 +43,7 @@ export async function openStageStore(
   const isFile = !url.includes('://');
   if (isFile) await mkdir(path.dirname(url), { recursive: true });
   const onNotice = (text: string): void => runtime.logger.warn(text);
-  // A store inside the folder moves with the folder.
+  // A store inside the folder moves with the folder, so the two always belong together.
   const isInside = isFile && isWithin(jobDirectory, url);
   const claim: RunClaim = {
     role,

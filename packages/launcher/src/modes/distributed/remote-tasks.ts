@@ -122,8 +122,8 @@ async function runRemotely(
   await untilComplete(watch, batch, signal);
   const contents = await watch.store.readBatch(batch.batch);
   const outcomes = outcomesOf(tasks, contents);
-  // Every rollout failed before the process stopped. The batch is attempted again, because the user
-  // may have fixed the cause.
+  // Every rollout of the batch failed before this process was restarted. The batch is attempted
+  // again, because the user may have fixed the cause.
   if (watch.before.has(batch.batch) && outcomes.every(hasFailed))
     return runRemotely(watch, tasks, { signal, attempt: attempt + 1 });
   if (!batch.isEval) {
@@ -164,7 +164,7 @@ function plannedBatch(
   { batchId, taskId, isEval }: Task,
   { attempt, version }: { readonly attempt: number; readonly version: number | undefined },
 ): PlannedBatch {
-  // Tasks that were drawn later to fill the batch of the step need another name.
+  // A batch of tasks that were drawn later to fill the step needs another name.
   const drawn = Number(taskId) === 0 ? '' : `+${taskId}`;
   // The version is part of the name, because weights of several versions may be evaluated at the
   // same step.

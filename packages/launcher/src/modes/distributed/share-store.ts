@@ -27,8 +27,8 @@ interface Shared extends ShareOptions {
    */
   pending: Pending;
   /**
-   * Records of train steps that were made before the process stopped, by number. When these steps
-   * are repeated, they get the same records.
+   * The records of train steps that were made before the process stopped, by train step. When these
+   * steps are repeated, they get the same records.
    */
   records: ReadonlyMap<number, TrainRecord>;
 }
@@ -93,8 +93,8 @@ async function put(
 }
 
 /**
- * Returns the experiences of explorers that the pipeline did not store under their uids, with
- * reasons.
+ * Returns the collected experiences whose uids are not in the batch of the pipeline, each with the
+ * reason.
  */
 function leftOut(
   collected: readonly Collected[],
@@ -122,7 +122,9 @@ const withoutUids = (
   uids: ReadonlySet<string>,
 ): readonly Discarded[] => discarded.filter((each) => !uids.has(each.uid));
 
-/** Restores the pending facts of a stopped process, except those that have been recorded since. */
+/**
+ * Restores the pending facts of a stopped process, except the facts that have been recorded since.
+ */
 async function restore(shared: Shared): Promise<void> {
   const { inner, store, onStored } = shared;
   const state = (await inner.explorerState()) as State | undefined;

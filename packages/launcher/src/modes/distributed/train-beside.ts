@@ -23,8 +23,8 @@ export interface TrainBesideOptions extends Pick<MemberInfo, 'agreement'> {
 
 /**
  * Joins the training run and trains.
- * @throws BufferError `MEMBER_ALIVE` when the training run already has a trainer; the reason, when
- * another process has replaced this trainer
+ * @throws BufferError `MEMBER_ALIVE` when the training run already has a trainer, `MEMBER_FENCED`
+ * when another process has replaced this trainer
  */
 export async function trainBeside(
   stage: StageConfig,

@@ -40,7 +40,7 @@ export async function followCheckpoints(
       current = await adopt(newest, engine);
       logger.info(`Serves train step ${current.step}.`);
     } catch (error) {
-      // The trainer may have replaced the checkpoint in the meantime.
+      // Loading fails if the trainer has replaced the checkpoint in the meantime.
       logger.warn(
         `New weights could not be loaded: ${describeError(error)}. The old ones are used until the next check.`,
       );

@@ -20,7 +20,7 @@ export interface ServerParts {
   readonly engine: StageEngine;
   readonly handlers: ServeOptions['createHandler'];
   readonly commit: Commit;
-  /** More entries for `/metrics`. */
+  /** Additional entries for `/metrics`. */
   readonly extraMetrics?: ServeOptions['extraMetrics'];
   /**
    * Loads new weights until the signal aborts. May resolve earlier. A rejection ends the server.

@@ -14,11 +14,17 @@ interface Parts {
   readonly sampler: Sampler;
   readonly format: ChatFormat;
   readonly encoder: EncoderThread;
-  /** Number of times that the server was started. It makes the seeds of each process different. */
+  /**
+   * Number of times that the server was started. This number makes the seeds of each process
+   * different.
+   */
   readonly start: number;
 }
 
-/** Creates the handlers. Ids are random, so that they never equal those of an earlier process. */
+/**
+ * Returns the function that creates the handler of a session. Ids are random, so that they never
+ * equal the ids of an earlier process.
+ */
 export function sessionHandlers(
   stage: StageConfig,
   runtime: Runtime,

@@ -1,6 +1,6 @@
 /**
- * Trains in the operating-system process that serves. One engine trains and samples. Its sampler
- * changes weights between two calls.
+ * Trains in the operating-system process that serves. One engine trains and samples. The sampler
+ * switches to new weights between two calls.
  */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Logger, Runtime } from '@trinity-rft/core';
@@ -41,9 +41,9 @@ export async function resumeTraining(
 
 export interface TrainHere extends Omit<TrainerParts, 'totalSteps'> {
   readonly transport: StageTransport;
-  /** Train step of the checkpoint. */
+  /** Train step of the checkpoint that training continues from. */
   readonly from: number;
-  /** Stops the training after the current step, with a checkpoint. */
+  /** Signal that stops the training after the current step, with a checkpoint. */
   readonly signal: AbortSignal;
 }
 

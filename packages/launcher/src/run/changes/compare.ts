@@ -1,11 +1,11 @@
-/** Compares settings with those with which a training run was last started. */
+/** Compares settings with those that a training run was last started with. */
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Settings } from '../../assembly/settings.js';
 
 /**
- * Settings with the folder of their training run. The folder is needed so that moving a project
- * does not count as a change.
+ * Settings with the folder of their training run. The folder is needed so that moving a project is
+ * not considered a change.
  */
 export interface PlacedSettings {
   readonly jobDirectory: string;

@@ -7,8 +7,8 @@ import { onDevice } from '../../assembly/models/device.js';
 import { readRecord } from './record.js';
 
 /**
- * Replaces `auto` by the recorded device. Does not change the stages of explorers, which choose the
- * device of their own machine.
+ * Replaces `auto` with the recorded device. Does not change the stages of explorers, which choose
+ * the device of their own machine.
  */
 export function withRecordedDevices<T extends ResolvedConfig>(config: T): T {
   const { jobDirectory, stages } = config;

@@ -2,10 +2,11 @@
 import type { Mode } from '@trinity-rft/config';
 
 export interface Effect {
-  /** Completes the sentence "the setting ...". */
+  /** Consequence of the change, shown after the setting and its old and new value. */
   readonly text: string;
   /**
-   * True if the change is refused, because the continued training run would mix two different ones.
+   * True if the change is refused, because the training run would become a mix of two different
+   * training runs.
    */
   readonly refused: boolean;
 }

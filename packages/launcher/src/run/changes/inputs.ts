@@ -32,7 +32,7 @@ interface FileStat {
 export interface InputSources {
   /** Digests of rows, keyed by the setting that names the rows. */
   readonly rows: Readonly<Record<string, string>>;
-  /** Modules of plugins. */
+  /** Paths of the plugins' modules. */
   readonly plugins: readonly string[];
   /** Base of relative paths in arguments. */
   readonly cwd: string;
@@ -102,8 +102,8 @@ async function filesOfModel(key: string, place: string): Promise<readonly NamedF
 }
 
 /**
- * Maximum number of files in a folder (without subfolders) that counts as an input. A larger folder
- * is assumed to be a data set of which only parts are read.
+ * Maximum number of files of a folder (without subfolders) that are considered inputs. A larger
+ * folder is assumed to be a data set of which only parts are read.
  */
 const mostFiles = 200;
 
@@ -121,7 +121,7 @@ async function filesOfArgument(key: string, place: string): Promise<readonly Nam
 }
 
 const largeBytes = 64 * 2 ** 20;
-/** Coarsest resolution of file times, in ms. */
+/** Coarsest resolution of file timestamps among common file systems, in ms. */
 const coarseMs = 2000;
 
 async function digestOf(file: string, before: InputDigest | undefined): Promise<InputDigest> {

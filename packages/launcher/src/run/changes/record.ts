@@ -1,6 +1,6 @@
 /**
- * Reads and writes `settings.json`, the settings with which the stages of a training run were last
- * started.
+ * Reads and writes `settings.json`, the settings that the stages of a training run were last
+ * started with.
  */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ export function readRecord(jobDirectory: string): SettingsRecord | undefined {
     text = readFileSync(file, 'utf8');
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    // ENOTDIR: a parent of the folder is a file. The error of mkdir is reported later.
+    // ENOTDIR: a parent of the folder is a file. The failure of mkdir reports this later.
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw damaged(file, `cannot be read: ${describeError(cause)}`, cause);
   }

@@ -147,7 +147,7 @@ function changesOf(
 }
 
 interface Refusal {
-  /** Reason, as a part of a sentence. */
+  /** Reason, which follows "the run has begun, and" in the message. */
   readonly text: string;
   readonly problemAt: ProblemAt;
 }

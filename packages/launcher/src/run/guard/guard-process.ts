@@ -7,11 +7,11 @@ import { currentRun } from '@trinity-rft/explorer/internal';
 import { startWatchdog } from './watchdog.js';
 
 export interface GuardOptions {
-  /** File to which a report of an early end is written. */
+  /** File for the report of an early end. */
   readonly failureFile: string;
   /** The longest time that an attempt may take, in ms. */
   readonly maxTimeoutMs: number;
-  /** The user's interrupt. */
+  /** Aborts when the user interrupts the training run. */
   readonly signal: AbortSignal;
 }
 

@@ -1,13 +1,13 @@
 /**
- * The watchdog's thread. It detects that the event loop of the main thread is blocked, and reports
- * the code that blocks it. It imports only modules of Node, so that it starts quickly.
+ * The watchdog's thread. It detects a blocked event loop of the main thread, and reports the
+ * blocking code. It imports only modules of Node, so that it starts quickly.
  */
 import { writeSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import { workerData } from 'node:worker_threads';
 
 export interface WatchdogTask {
-  /** Counter that the main thread increments. */
+  /** Heartbeat counter. The main thread increments it while its event loop runs. */
   readonly beats: Int32Array;
   /** Time in ms that the main thread may be blocked before it is reported. */
   readonly reportAfterMs: number;
@@ -30,13 +30,13 @@ const pauseTimeoutMs = 1500;
 /** Result of {@link WatchdogTask.releaseExpression}. */
 export interface Place {
   readonly run: string | undefined;
-  /** `function (file:line:column)` */
+  /** Place in the code: `function (file:line:column)`. */
   readonly code: string;
 }
 
 let lastBeat = Atomics.load(beats, 0);
-// Counts ticks of this thread instead of the time, because sleep of the machine does not count as
-// blocked.
+// Counts ticks of this thread instead of elapsed time, so that the time during which the machine
+// sleeps is not considered blocked.
 let blockedTicks = 0;
 let reported = false;
 
@@ -84,7 +84,7 @@ function endProcess(): void {
 }
 
 interface Listener {
-  /** Called with the place; undefined if the main thread does not respond. */
+  /** Called with the place of the blocking code; undefined if the main thread does not respond. */
   readonly report: (place: Place | undefined) => void;
   /** Called with the place if the main thread responds only after `report` was called. */
   readonly returned: (place: Place) => void;
@@ -121,6 +121,6 @@ function say(text: string): void {
   try {
     writeSync(2, `\n${text}\n`);
   } catch {
-    // Nothing reads the output of the process.
+    // Ignored: nothing reads the output of the process.
   }
 }

@@ -56,7 +56,7 @@ export interface ChatCompletionRequest extends RequestedSampling, ConstraintRequ
   readonly topLogprobs: number;
   readonly stream: boolean;
   readonly includeUsage: boolean;
-  /** True if the answer includes prompt and response ids, an extension of vLLM. */
+  /** True if the answer includes the token ids of prompt and response, an extension of vLLM. */
   readonly returnTokenIds: boolean;
 }
 

@@ -18,8 +18,8 @@ export interface ResponseContext {
   readonly model: string;
   readonly tokenizer: Tokenizer;
   /**
-   * Fields of the request that answers need. Other fields are omitted, because answers are kept in
-   * memory for a while.
+   * Fields of the request that are needed to write answers. Other fields are omitted, because
+   * answers are kept in memory for a while.
    */
   readonly request: Pick<
     ChatCompletionRequest,

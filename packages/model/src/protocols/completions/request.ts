@@ -32,7 +32,7 @@ export interface TextCompletionRequest extends RequestedSampling {
   readonly logprobs?: number;
   readonly stream: boolean;
   readonly includeUsage: boolean;
-  /** True if the answer includes prompt and response ids, an extension of vLLM. */
+  /** True if the answer includes the token ids of prompt and response, an extension of vLLM. */
   readonly returnTokenIds: boolean;
 }
 
@@ -89,7 +89,9 @@ const unsupported: readonly UnsupportedField[] = [
   ],
 ];
 
-/** Reads one prompt: a text, a list of one text, token ids, or a list of one list of ids. */
+/**
+ * Reads one prompt: a string, a list of one string, token ids, or a list of one list of token ids.
+ */
 function readPrompt(value: unknown, vocabularySize: number): string | Int32Array {
   if (!isPresent(value)) throw invalidRequest('prompt', 'is missing', 'text or token ids');
   if (typeof value === 'string') return notEmpty(value);

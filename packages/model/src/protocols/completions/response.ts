@@ -18,8 +18,8 @@ export interface ResponseContext {
   readonly model: string;
   readonly tokenizer: Tokenizer;
   /**
-   * Fields of the request that answers need. Other fields are omitted, because answers are kept in
-   * memory for a while.
+   * Fields of the request that are needed to write answers. Other fields are omitted, because
+   * answers are kept in memory for a while.
    */
   readonly request: Pick<TextCompletionRequest, 'logprobs' | 'includeUsage' | 'returnTokenIds'>;
 }
@@ -112,9 +112,9 @@ function choices(generation: Generation, context: ResponseContext): Choice[] {
 }
 
 /**
- * Converts log-probabilities. Offsets are numbers of characters. The offsets of a stop token, and
- * of tokens after a stop string, are beyond the text. The alternatives of a token include the token
- * itself.
+ * Converts log-probabilities to the format of the API. Offsets are in UTF-16 code units. The
+ * offsets of a stop token, and of tokens after a stop string, are beyond the text. The alternatives
+ * of a token include the token itself.
  */
 function toLogprobs(
   {

@@ -51,7 +51,7 @@ export interface MessagesRequest extends RequestedSampling, ConstraintRequest {
 }
 
 /**
- * Reads a request.
+ * Reads a Messages request.
  * @throws ModelError 400 naming the field that is invalid or not supported
  */
 export function readRequest(body: unknown, policy: EndpointPolicy): MessagesRequest {

@@ -1,4 +1,4 @@
-/** Answers in Anthropic's format. */
+/** Writes answers in Anthropic's format. */
 import type { ToolCall } from '@trinity-rft/core';
 import type { Generation } from '../../rollout/generate.js';
 import { sealReasoning } from '../shared/sealed-reasoning.js';
@@ -48,7 +48,7 @@ export const newMessage = ({ id, model }: MessageHead): MessageBody => ({
 });
 
 /**
- * Converts a generation to a message. Its content is in the order in which models write: thinking,
+ * Converts a generation to a message. The content is in the order in which models write: thinking,
  * text, tool calls.
  */
 export function toMessage({ promptIds, choices }: Generation, head: MessageHead): MessageBody {

@@ -1,4 +1,4 @@
-/** Writes a response as the events of a stream. */
+/** Writes a response as the stream events of the Responses API. */
 import type { OpenAI } from 'openai';
 import type { EventWriter, ServerEvent } from '../shared/answer/encodings.js';
 import { errorBody } from '../shared/answer/error-response.js';
@@ -218,8 +218,8 @@ function callSteps(item: CallItem, place: Place): readonly Step[] {
 }
 
 /**
- * Returns the events for an error after the stream has begun. They have both formats that clients
- * read: fields at the top level, and the same fields under `error`.
+ * Returns the events for an error after the stream has begun. The events contain the error in both
+ * formats that clients read: fields at the top level, and the same fields under `error`.
  */
 export function failureEvents(error: unknown): readonly ServerEvent[] {
   const body = errorBody(error);

@@ -1,4 +1,3 @@
-/** Generates from items, in the same way as for chat completions. */
 import { withFieldNames } from '../shared/request/fields.js';
 import type { Generate, GenerateRequest } from '../../rollout/generate.js';
 import { withInstructions } from '../shared/request/prompt-instructions.js';

@@ -18,7 +18,7 @@ export interface Item {
 export type FindItem = (id: string) => Item | undefined;
 
 /**
- * Reads a string as one user message, and replaces references by the items that they refer to.
+ * Reads a string as one user message, and replaces references with the items that they refer to.
  * @throws ModelError 400 naming the item, for unsupported types of items or content and for unknown
  * ids
  */
@@ -166,7 +166,7 @@ function normalize(message: JsonObject, path: string, contentField = 'content'):
 
 /**
  * Rejects items that OpenAI's servers also reject: an output without an earlier call, and a
- * repeated call within one turn. A client causes the latter when it sends items of the previous
+ * repeated call within one turn. Calls are repeated if a client sends items of the previous
  * response again. Ids may be reused in later turns.
  * @throws ModelError 400 naming the item
  */

@@ -93,7 +93,7 @@ const usedFields: ReadonlySet<string> = new Set([
 const textFields: ReadonlySet<string> = new Set(['format']);
 
 /**
- * Reads a request.
+ * Reads a Responses request.
  * @throws ModelError 400 naming the field that is invalid or not supported
  */
 export function readRequest(body: unknown, policy: EndpointPolicy): ResponsesRequest {

@@ -1,4 +1,4 @@
-/** Settings by which the owner of an endpoint controls its clients. */
+/** Settings that the owner of an endpoint uses to control its clients. */
 import { invalidRequest } from '@trinity-rft/chat/internal';
 import type { HeartbeatOptions } from './answer/delivery.js';
 import type { BodyLimits } from './request/body.js';

@@ -44,8 +44,8 @@ export interface RequestDeduplication {
     generate: StartGeneration<T, Head>,
   ): PendingAnswer<T, Head>;
   /**
-   * Forgets delivered answers. Call it after a request was temporarily rejected. The next retry may
-   * be a retry of that request, and must not get an answer that was delivered before.
+   * Forgets delivered answers. Must be called after a request was temporarily rejected. The next
+   * retry may be a retry of that request, and must not get an answer that was delivered before.
    */
   forgetDelivered(): void;
 }
@@ -83,8 +83,8 @@ interface State {
 }
 
 /**
- * Maximum number of finished answers that are kept without clients. It is small, because retries
- * arrive soon.
+ * Maximum number of finished answers that are kept without clients. The number is small, because
+ * retries arrive soon.
  */
 const maxFinished = 16;
 
@@ -159,7 +159,7 @@ function startAnswer<Head>(
   return entry;
 }
 
-/** Moves the entry to the end, and forgets the oldest entries without clients. */
+/** Moves the entry to the end, and forgets the oldest finished entries without clients. */
 function keepFinished(entries: Map<string, Entry>, entry: Entry): void {
   if (!remove(entries, entry)) return;
   entries.set(entry.key, entry);
@@ -196,8 +196,8 @@ function attachClient(
   signal.addEventListener('abort', lost, { once: true });
   if (signal.aborted) lost();
   const result = Promise.race([entry.result, disconnected]);
-  // The caller that awaits the result handles its failure. If the body has ended, nothing awaits
-  // the result.
+  // Detaches the client on a failure, and prevents an unhandled rejection if nothing awaits
+  // `result`.
   result.catch(detach);
   return {
     result,

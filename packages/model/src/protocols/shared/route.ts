@@ -11,7 +11,7 @@ import type { EndpointPolicy } from './endpoint-policy.js';
 import type { RequestBody } from './request/body.js';
 import type { Deliveries, RecordedCall, RequestDeduplication } from './request-deduplication.js';
 
-/** Context of the endpoint of one rollout. */
+/** Parts of the endpoint of one rollout that its routes use. */
 export interface RouteContext extends EndpointPolicy {
   readonly generate: Generate;
   readonly countPrompt: CountPrompt;
@@ -19,7 +19,7 @@ export interface RouteContext extends EndpointPolicy {
   readonly deliveries: Deliveries;
   readonly counters: Counters;
   readonly modelPath: string;
-  /** Further fields of the model in the list of models. */
+  /** Additional fields of the model's entry in the list of models. */
   readonly modelEntry?: (() => Readonly<Record<string, string | number>>) | undefined;
   readonly tokenizer: Tokenizer;
   readonly clientSampling: 'override' | 'respect';
@@ -27,7 +27,7 @@ export interface RouteContext extends EndpointPolicy {
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;
   /** Messages that have already been logged. */
   readonly notices: Set<string>;
-  /** Callback for each answer, awaited before the client receives any part of it. */
+  /** Callback for each answer, awaited before the client receives any part of the answer. */
   readonly onAnswer: (id: string, generation: Generation) => void | Promise<void>;
 }
 

@@ -16,7 +16,9 @@ const downloadMs = 600_000;
 
 const files = ['adapter_config.json', 'adapter_model.safetensors'];
 
-/** Matches archive entries by base name, because SkyRL's archives put the files into a folder `/`. */
+/**
+ * Matches archive entries by base name, because SkyRL's archives put the files into a folder `/`.
+ */
 const isWanted = (entry: string): boolean => files.includes(path.posix.basename(entry));
 
 /**
@@ -54,8 +56,7 @@ export async function fetchAdapter(
 }
 
 /**
- * Copies the adapter from a local folder, because TuFT answers with `file:///.../adapter` instead
- * of bytes.
+ * Copies the adapter from a local folder, because TuFT answers with a `file:` URL instead of bytes.
  */
 async function copyAdapter(folder: string, directory: string): Promise<void> {
   const from = path.join(folder, 'adapter');
@@ -129,8 +130,8 @@ const header = z.record(
 );
 
 /**
- * Reads a safetensors file. It contains the length of the header in 8 bytes, the header as JSON,
- * and the values.
+ * Reads a safetensors file. The file contains the length of the header in 8 bytes, the header as
+ * JSON, and the values.
  * @throws CheckpointError if a value is not finite
  */
 async function readTensors(directory: string): Promise<Adapter> {
@@ -164,9 +165,7 @@ const decoders: Readonly<Record<string, (bytes: ArrayBufferLike) => Float32Array
   F16: (bytes) => Float32Array.from(new Uint16Array(bytes), numberOfHalf),
 };
 
-/**
- * Returns the values of a tensor. Tensors of other types than those of `decoders` count as empty.
- */
+/** Returns the values of a tensor. Returns none for a type that is not in `decoders`. */
 function numbersOf(bytes: Buffer, dtype: string): Float32Array {
   const { length, buffer, byteOffset } = bytes;
   return decoders[dtype]?.(buffer.slice(byteOffset, byteOffset + length)) ?? new Float32Array();

@@ -1,6 +1,6 @@
 /**
- * Checkpoints. A checkpoint consists of weights saved on the server, a folder that describes the
- * weights, and the downloaded adapter.
+ * Saves and loads checkpoints. A checkpoint consists of weights saved on the server, a folder that
+ * describes the weights, and the downloaded adapter.
  */
 import { CheckpointError, EngineError } from '@trinity-rft/core';
 import type { TrainEngine } from '@trinity-rft/core/engine';
@@ -22,7 +22,7 @@ export interface CheckpointOptions {
   readonly connection: Connection;
   readonly model: ModelOptions;
   readonly trained: Trained;
-  /** Model folder whose description (every file but the weights) is copied into checkpoints. */
+  /** Model folder whose configuration, tokenizer and chat template are copied into checkpoints. */
   readonly modelPath: string;
   /** True if the server deletes the saved weights of a model when the model is unloaded. */
   readonly forgets: boolean;
@@ -88,8 +88,8 @@ async function deliver(
 }
 
 /**
- * Downloads the adapter. If the server offers no archives, only logs a warning, because its checkpoints
- * work without the download.
+ * Downloads the adapter. If the server offers no archives, only logs a warning, because its
+ * checkpoints work without the download.
  */
 async function bringAdapterHome(
   { connection, context: { logger } }: CheckpointOptions,
@@ -106,7 +106,7 @@ async function bringAdapterHome(
 
 /**
  * Loads weights into a new model, because the server accepts a load only as the first request of a
- * model. Unloads the old model.
+ * model. Unloads the old model, unless that would delete its saved weights.
  */
 async function load(options: CheckpointOptions, directory: string): Promise<void> {
   const { context, model, trained, forgets } = options;
@@ -136,7 +136,7 @@ function assertSameModel(
 
 /**
  * Loads the weights of a checkpoint into a model.
- * @throws CheckpointError if the server does not know the weights
+ * @throws CheckpointError if the server refuses to load the weights
  */
 export async function loadInto(
   model: RemoteModel,

@@ -1,4 +1,7 @@
-/** Files of a model folder that describe the model. These are all files except the weights. */
+/**
+ * Matches files that describe a model, such as its configuration, tokenizer and chat template, but
+ * not weights and not files of training checkpoints.
+ */
 import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';

@@ -19,7 +19,7 @@ const schema = z.object({
   sampler: z.string().startsWith('tinker://'),
   /** Number of updates so far. */
   step: z.number().int().min(0),
-  /** True if the optimizer's moments may be loaded as well. */
+  /** True if the optimizer's moments are loaded with the weights. */
   optimizer: z.boolean(),
 });
 
@@ -32,7 +32,7 @@ export async function writeRecord(directory: string, record: CheckpointRecord): 
 /**
  * Reads the record of a checkpoint folder. Returns undefined if the folder is not a checkpoint of
  * this engine.
- * @throws CheckpointError if its record is damaged
+ * @throws CheckpointError if the record is damaged
  */
 export async function findRecord(directory: string): Promise<CheckpointRecord | undefined> {
   const target = path.join(directory, file);

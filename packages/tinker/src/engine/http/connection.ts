@@ -1,6 +1,6 @@
 /**
- * Requests to the server. Each request has a deadline and is retried while the server is busy or
- * down. On every other answer that is not a success, it fails with an EngineError.
+ * Sends requests to the server. Each request has a deadline, and is retried while the server is
+ * busy or down. Every other error status rejects with an EngineError.
  */
 import {
   describeError,
@@ -14,7 +14,7 @@ import { actionFor, errorDetail, type ErrorPlace } from '../../protocol/index.js
 import { answerError, unreachable, withoutSecrets } from './errors.js';
 
 export interface ConnectionOptions {
-  /** Address of the server, without a slash at its end. */
+  /** Address of the server, without a trailing slash. */
   readonly baseUrl: string;
   /** API key, sent as `x-api-key`. */
   readonly apiKey: string | undefined;
@@ -27,7 +27,7 @@ export interface ConnectionOptions {
   readonly logger: Pick<Logger, 'info' | 'warn'>;
   /** Aborts every request. */
   readonly signal?: AbortSignal;
-  /** Stops retries. A request then fails as soon as the server is found to be down. */
+  /** Stops retries: a request that fails after this is not repeated. */
   readonly stop?: AbortSignal;
 }
 
@@ -42,13 +42,13 @@ export interface Request {
   /** @default "submit" */
   readonly place?: ErrorPlace;
   /**
-   * Condition for repeating the request. With `always`, the server recognises a repeated request,
-   * or repeating it does no harm. With `unsent`, the request is repeated only if the server has not
-   * received it.
+   * Condition for retries after a connection error. `always` is for requests that the server
+   * recognises when repeated, or that may be executed twice. `unsent` repeats a request only if it
+   * did not reach the server.
    * @default "always"
    */
   readonly repeat?: 'always' | 'unsent';
-  /** Time for which the request is retried, in ms. @default that of the connection */
+  /** Time for which the request is retried, in ms. @default `patienceMs` of the connection */
   readonly patienceMs?: number;
   /** Timeout of one attempt, in ms. @default 60 s */
   readonly timeoutMs?: number;
@@ -73,7 +73,9 @@ export interface Connection {
   takeCounts(): { readonly requests: number; readonly retries: number };
 }
 
-/** Pause before the first retry. It doubles with each attempt, up to `longestPauseMs`. */
+/**
+ * Pause before the first retry, in ms. The pause doubles with each attempt, up to `longestPauseMs`.
+ */
 const firstPauseMs = 250;
 const longestPauseMs = 15_000;
 const defaultTimeoutMs = 60_000;

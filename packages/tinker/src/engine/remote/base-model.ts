@@ -12,9 +12,9 @@ export interface BaseModel {
 }
 
 /**
- * Returns the model of the name `wanted`. If the server has a single model, that model is used even
- * if its name differs, because SkyRL names models by a local path. The vocabulary is checked later.
- * @throws EngineError listing the models of the server
+ * Returns the model named `wanted`. If the server has a single model, that model is used even if
+ * its name differs, because SkyRL names models by a local path. The vocabulary is checked later.
+ * @throws EngineError if no model fits; the message lists the models of the server
  */
 export async function chooseBaseModel(
   calls: Calls,

@@ -32,7 +32,7 @@ export interface Calls {
   ): Promise<T>;
   /** Sends a request whose work continues after the answer. @returns the id of its future */
   submit<V extends JsonVerb>(verb: V, body: JsonRequest<V>, options: CallOptions): Promise<string>;
-  /** Sends a pass through the model. @returns the id of its future */
+  /** Sends a forward or forward-backward pass. @returns the id of its future */
   submitPass(body: Uint8Array, options: CallOptions): Promise<string>;
   /** Waits for the result of a future, as JSON. */
   result<T>(requestId: string, schema: ZodType<T>, options: CallOptions): Promise<T>;

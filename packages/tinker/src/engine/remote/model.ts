@@ -51,8 +51,8 @@ export interface ModelContext {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * Time to wait for a free model slot, in ms, for example while models of a killed training run
-   * occupy all of them.
+   * Maximum wait for a free model slot, in ms. Models of a killed training run may occupy all slots
+   * for minutes.
    */
   readonly placeMs: number;
   /** Ends the wait for a free slot. @default no signal */

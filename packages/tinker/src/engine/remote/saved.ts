@@ -1,4 +1,4 @@
-/** Weights saved on the server. */
+/** Looks up and deletes weights saved on the server. */
 import {
   formatTinkerPath,
   paths,

@@ -1,11 +1,11 @@
-/** Weights on the server that can be sampled, kept while requests use them. */
+/** Weights on the server to sample from, kept while requests use them. */
 import { describeError, type Logger } from '@trinity-rft/core';
 
 export interface SamplingHandle {
   readonly sessionId: string;
   /** Index of the next request of the session. */
   nextSequence(): number;
-  /** Calls `work`, and keeps the weights until it ends. */
+  /** Calls `work`, and keeps the weights until `work` ends. */
   use<T>(work: () => Promise<T>): Promise<T>;
   /** Frees the weights as soon as no request uses them. */
   retire(): void;

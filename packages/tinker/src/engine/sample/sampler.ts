@@ -12,9 +12,9 @@ export interface SamplerOptions {
   readonly calls: Calls;
   readonly limits: RowLimits;
   readonly tokenBytes: readonly Uint8Array[] | undefined;
-  /** Weights of a checkpoint folder, or the last published weights. */
+  /** Returns the weights of a checkpoint folder, or the most recently published weights. */
   readonly weightsOf: (source: Parameters<Sampler['adopt']>[0]) => Promise<SamplingHandle>;
-  /** Weights to sample from until other weights are adopted. */
+  /** Returns the weights to sample from until other weights are adopted. */
   readonly initialWeights: () => Promise<SamplingHandle>;
 }
 
@@ -23,7 +23,7 @@ interface AdoptedWeights {
   readonly version: number;
 }
 
-/** Limit on concurrent requests, because each holds a connection. */
+/** Maximum number of concurrent requests, each of which holds a connection. */
 const mostRequests = 256;
 
 export function createSampler(options: SamplerOptions): Sampler {

@@ -1,6 +1,6 @@
 /**
- * Cuts a sample at the first stop text, because servers take either stop ids or stop texts, not
- * both.
+ * Cuts a sample after the first stop string, because servers accept either stop ids or stop
+ * strings, not both.
  */
 import type { SampledSequence } from '@trinity-rft/core/engine';
 

@@ -27,10 +27,10 @@ interface SavedPaths {
 }
 
 export interface WeightDelivery {
-  /** The current weights of a model. */
+  /** Returns the current weights of a model. */
   ofModel(model: RemoteModel): Promise<SamplingHandle>;
   ofCheckpoint(saved: SavedPaths): Promise<SamplingHandle>;
-  /** Weights of the base model, without an adapter. */
+  /** Returns the weights of the base model, without an adapter. */
   ofBase(): Promise<SamplingHandle>;
 }
 

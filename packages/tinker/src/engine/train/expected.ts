@@ -19,7 +19,7 @@ export interface LossTraits {
   readonly losses: ReadonlySet<ServerLoss>;
 }
 
-/** Clipping bounds of the ratio, for losses that have them. */
+/** Returns the clipping bounds of the probability ratio; undefined for losses without bounds. */
 export const lossConfig = ({ name, low = 0, high }: Pick<ExpectedLoss, 'name' | 'low' | 'high'>) =>
   (name === 'ppo' || name === 'cispo') && high !== undefined
     ? { clip_low_threshold: low, clip_high_threshold: high }
@@ -35,8 +35,8 @@ export const canCompute = (
 ): boolean => (name === 'linear' ? normalisation === 'sum' : losses.has(name));
 
 /**
- * Creates the request that makes the server compute `loss`. It contains each row with its part of
- * the loss's inputs.
+ * Creates the request that makes the server compute `loss`. Each datum contains a row and its part
+ * of the loss's inputs.
  */
 export function expectedPass(
   rows: readonly TokenRow[],
@@ -71,11 +71,11 @@ export function expectedPass(
   return { lossFn, data, lossConfig: lossConfig(loss) };
 }
 
-/** dLoss/dlogprob of each token, as the server computes it. [N] */
+/** Returns dLoss/dlogprob of each token, as the server computes it. [N] */
 export const expectedGradient = (loss: ExpectedLoss, logprobs: Float32Array): Float32Array =>
   logprobs.map((logprob, t) => tokenLoss(loss, t, logprob).gradient);
 
-/** Loss of each token. [N] */
+/** Returns the loss of each token. [N] */
 export const expectedLosses = (loss: ExpectedLoss, logprobs: Float32Array): Float32Array =>
   logprobs.map((logprob, t) => tokenLoss(loss, t, logprob).loss);
 

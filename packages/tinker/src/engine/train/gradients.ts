@@ -8,9 +8,9 @@ import type { Datum } from '../../protocol/index.js';
 import { datumOf } from './rows.js';
 
 /**
- * Normalisation of token losses by a server. With `sum`, the server adds them. With
- * `mean-per-datum`, it divides the losses of a datum by their number, and the gradients of an
- * update by its number of data (SkyRL on JAX).
+ * Normalisation of token losses by a server. With `sum`, the server adds the losses. With
+ * `mean-per-datum`, it divides the losses of a datum by the number of its targets, and the
+ * gradients of an update by the number of its data (SkyRL on JAX).
  */
 export type Normalisation = 'sum' | 'mean-per-datum';
 
@@ -35,11 +35,17 @@ export interface Gathered {
 }
 
 export interface GradientSum {
-  /** Adds gradients that the update must apply. @throws EngineError if they do not fit the pass */
+  /**
+   * Adds gradients that the update must apply. @throws EngineError if their number is wrong or one
+   * is not finite
+   */
   add(pass: ForwardPass, gradients: Float32Array): void;
-  /** Records gradients that the server already has. {@link add} must get them as well. */
+  /**
+   * Records gradients that the server already has. The same gradients must also be passed to
+   * {@link add}.
+   */
   sent(pass: ForwardPass, gradients: Float32Array): void;
-  /** Rows gathered since the last call. */
+  /** Returns and clears the gradients gathered since the last call. */
   take(): Gathered;
 }
 
@@ -122,10 +128,10 @@ export interface GradientPass {
 /**
  * Builds the pass whose gradients at the current weights are those that the server still lacks.
  * - On a server that sums, cross-entropy -sum(w lp) has dL/dlp = -w, so w = -g.
- * - On a server that divides by the T tokens of a datum and the N data of the update, w = -g would be
- *   divided by its own sum. Importance sampling -exp(lp - logprobs) A has dL/dlp = -A / (T N) at
- *   logprobs = lp, so A = -g T N. Each datum of this pass increases N, and so reduces the share of the
- *   gradients that were sent before.
+ * - On a server that divides by the T tokens of a datum and the N data of the update, cross-entropy
+ *   would be divided by the sum of w. Importance sampling -exp(lp - logprobs) A has dL/dlp = -A /
+ *   (T N) at logprobs = lp, so A = -g T N. Each datum of this pass increases N, and so reduces the
+ *   share of the gradients that were sent before.
  */
 export function gradientPass(gathered: Gathered, normalisation: Normalisation): GradientPass {
   const { sentData } = gathered;
@@ -151,8 +157,8 @@ export function gradientPass(gathered: Gathered, normalisation: Normalisation): 
 }
 
 /**
- * Relative difference below which gradients count as equal. Two computations in float32 differ by
- * less.
+ * Relative difference below which gradients are considered equal. Two computations in float32
+ * differ by less.
  */
 const noise = 1e-5;
 
@@ -178,7 +184,7 @@ function lackingRows(
   return lacking.filter(([, { gradient }]) => all || gradient.some((value) => value !== 0));
 }
 
-/** Limits on the rows of one request, because servers limit the size of requests. */
+/** Maximum numbers of data and tokens in a request, because servers limit the size of requests. */
 const mostData = 128;
 const mostTokens = 1 << 19;
 

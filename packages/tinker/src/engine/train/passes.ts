@@ -4,7 +4,7 @@ import type { RemoteModel } from '../remote/model.js';
 import { chunksOf, type GradientPass } from './gradients.js';
 import { logprobsOf } from './rows.js';
 
-/** Log-probabilities of the targets of each datum. */
+/** Returns the log-probabilities of the targets of each datum. */
 export async function scoreData(
   model: Pick<RemoteModel, 'pass'>,
   data: readonly Datum[],

@@ -10,8 +10,8 @@ export interface RowLimits {
 }
 
 /**
- * Returns the targets of a row. They are all ids except the first, and the server predicts each
- * from the ids before it.
+ * Returns the targets of a row: all ids except the first. The server predicts each target from the
+ * ids before it.
  */
 const targetsOf = ({ tokens }: TokenRow): Int32Array => tokens.subarray(1);
 
@@ -21,8 +21,8 @@ export const datumOf = (row: TokenRow, inputs: Datum['inputs']): Datum => ({
 });
 
 /**
- * Returns the problem of a row, as the end of a sentence that begins with the row. Ids beyond the
- * vocabulary are checked here because a server may answer them with NaN.
+ * Returns the problem of a row, worded to follow "The row"; undefined if there is none. Ids beyond
+ * the vocabulary are checked here because a server may answer them with NaN.
  */
 export function faultOf(row: TokenRow, { vocabSize, maxModelLen }: RowLimits): string | undefined {
   const { tokens, promptLength, temperature } = row;

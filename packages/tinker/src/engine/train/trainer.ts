@@ -18,7 +18,7 @@ import { gradNormOf } from './gradient-norm.js';
 import { runPass, scoreData } from './passes.js';
 import { checkRows, datumOf, offsetsOf, type RowLimits } from './rows.js';
 
-/** The model in training. Loading a checkpoint replaces it. */
+/** The model in training. Loading a checkpoint replaces `model`. */
 export interface Trained {
   model: RemoteModel;
   /** Number of updates so far. */
@@ -87,7 +87,9 @@ async function forward(
   return passOf(batch, await scoreResponses(model, rows));
 }
 
-/** Computes the expected loss on the server, which then already holds its gradients. */
+/**
+ * Computes the expected loss on the server, which then already holds the gradients of this loss.
+ */
 async function forwardBackward(
   { trained, limits, traits: { normalisation } }: TrainerOptions,
   gradients: GradientSum,
@@ -156,7 +158,10 @@ export function adamOf({
   };
 }
 
-/** Returns the statistics of a step. The gradient norm is NaN if the server does not report it. */
+/**
+ * Returns the statistics of a step. If the server reports no gradient norm, it is NaN, or 0 for a
+ * step without rows.
+ */
 function statsOf(step: number, metrics: Metrics, rows: number): StepStats {
   const gradNorm = gradNormOf(metrics) ?? (rows === 0 ? 0 : Number.NaN);
   return { step, gradNorm, skipped: false };

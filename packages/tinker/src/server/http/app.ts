@@ -1,4 +1,4 @@
-/** The routes of the protocol behind the API key. */
+/** HTTP app with the routes of the protocol. Requests need the API key or a signed URL. */
 import { describeError, ModelError, type Logger } from '@trinity-rft/core';
 import { hasKey } from '@trinity-rft/http-server';
 import { Hono } from 'hono';

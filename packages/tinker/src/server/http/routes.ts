@@ -1,4 +1,4 @@
-/** Functions of the protocol's routes that read requests and create answers. */
+/** Functions that read requests and create answers, for the routes of the protocol. */
 import type { Context, Hono } from 'hono';
 import { paths, protobufType } from '../../protocol/index.js';
 import { z } from 'zod';
@@ -6,10 +6,10 @@ import { parseJson, readBytes } from '@trinity-rft/http-server';
 import { Refusal } from '../refusals/refusal.js';
 import type { FutureResult } from '../service/futures.js';
 
-/** Largest JSON request in bytes. It is enough for a prompt of a million tokens. */
+/** Maximum size of a JSON request, in bytes: enough for a prompt of a million tokens. */
 const maxBytes = 16 * 2 ** 20;
 
-/** Lifetime of saved weights. It is at most ten years, and null keeps them forever. */
+/** Lifetime of saved weights in seconds, at most ten years. Null keeps the weights forever. */
 export const ttlSeconds = z.int().min(1).max(315_360_000).nullish();
 
 /** Adds a route with a JSON body. The answer is JSON. */
@@ -28,7 +28,8 @@ export function jsonRoute<T>(
 /**
  * Reads and validates the body of a request.
  * @returns the body with its raw text
- * @throws ModelError 4xx, Refusal 422 naming the first wrong fields
+ * @throws ModelError 4xx if the body cannot be read, and Refusal 422 that names the first wrong
+ * fields
  */
 export async function readRequest<T>(
   request: Request,

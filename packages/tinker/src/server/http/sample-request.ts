@@ -32,7 +32,7 @@ const stop = z.custom<Stop>((value) => {
 
 const topCount = z.int().min(0).max(20).nullish();
 
-/** Every key that this server supports. Some accept only the value that has no effect. */
+/** Every key that this server supports. Some keys accept only the value that has no effect. */
 export const sampleRequest = z.strictObject({
   ...shape,
   prompt: z.strictObject({

@@ -108,7 +108,7 @@ interface SamplePlace {
   readonly signal: AbortSignal;
 }
 
-/** Returns the weights to sample. They are those of a sampler, or those that the request names. */
+/** Returns the weights to sample from: those of the sampler, or those that the request names. */
 async function placeOf(service: Service, body: SampleRequest): Promise<SamplePlace> {
   if (!body.sampling_session_id)
     return { ...(await weightsOf(service, body)), signal: new AbortController().signal };

@@ -5,7 +5,7 @@ import { jsonRoute, readRequest, resultResponse } from './routes.js';
 import type { Service } from '../service/service.js';
 
 /**
- * Maximum time for which a request for a result is held open, in ms. Afterwards the client has to ask
+ * Maximum time for which a request for a result is held open, in ms. Afterwards the client must ask
  * again.
  */
 const pollMs = 30_000;

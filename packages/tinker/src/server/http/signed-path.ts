@@ -1,6 +1,6 @@
 /**
- * Signed URLs that work for a limited time without the API key, because clients that download do not
- * send the key.
+ * Signed URLs that work for a limited time without the API key, because clients do not send the key
+ * when they download.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
@@ -10,7 +10,7 @@ export interface SignedPaths {
   isValid(address: URL, now: number): boolean;
 }
 
-/** Signatures become invalid when the operating-system process ends. */
+/** Creates a signer whose signatures become invalid when the operating-system process ends. */
 export function signedPaths(): SignedPaths {
   const secret = randomBytes(32);
   const signatureOf = (path: string, expires: string): Buffer =>

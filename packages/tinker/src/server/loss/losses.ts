@@ -53,9 +53,9 @@ export const lossFunctions: Readonly<Record<string, LossFunction>> = {
       clippedLoss(Math.exp(p - q), a, settings),
   },
   /**
-   * -min(s A, clip(s) A), with s = exp(mean of p - q over the marked tokens) for all tokens of a
-   * datum. Each token gets the gradient of the p of that token. This is GSPO-token with its clip
-   * bounds, arXiv:2507.18071.
+   * -min(s A, clip(s) A), with s = exp(mean of p - q over the tokens in `sequence_ratio_mask`) for
+   * all tokens of a datum. The loss of each token is differentiated by its own p. This is
+   * GSPO-token with its clip bounds, arXiv:2507.18071.
    */
   gspo: {
     inputs: [...sampled, 'sequence_ratio_mask'],

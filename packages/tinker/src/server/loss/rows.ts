@@ -14,7 +14,7 @@ export interface LossRow {
 
 /**
  * Converts the data of a request to rows.
- * @throws Refusal 422 naming the loss, or the datum, tensor and position
+ * @throws Refusal 422 if there are no data, or a datum does not fit the loss
  */
 export function lossRows(
   data: readonly Datum[],
@@ -81,7 +81,7 @@ function assertLength(values: { readonly length: number }, tokens: Int32Array, n
   );
 }
 
-/** Targets must be the next tokens, because the embedded engine scores text. */
+/** Checks that the trained targets are the next tokens, because the engine cannot score others. */
 function assertNextTokens(
   tokens: Int32Array,
   targets: Int32Array,

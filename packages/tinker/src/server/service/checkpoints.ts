@@ -17,13 +17,13 @@ export const checkpointKinds: Readonly<Record<WeightsKind, string>> = {
 
 type Place = Pick<CheckpointInfo, 'runId' | 'kind' | 'name'>;
 
-/** Facts about saved weights that are known without reading them. */
+/** Properties of saved weights that never change. */
 interface CheckpointInfo {
   readonly runId: string;
   readonly kind: WeightsKind;
   readonly name: string;
   readonly baseModel: string;
-  /** Rank of the adapters. With 0, all weights were trained. */
+  /** LoRA rank; 0 if all weights were trained. */
   readonly rank: number;
   readonly alpha: number;
   readonly targetModules: 'all-linear' | readonly string[];
@@ -36,8 +36,8 @@ export interface Standing {
   /** Lifetime in seconds from now. With null, the weights are kept forever. @default unchanged */
   readonly ttlSeconds?: number | null;
   /**
-   * Flag that lists show. It has no effect, because the key of this server gives access to all
-   * weights.
+   * Flag that lists show. The flag has no other effect, because the API key of this server gives
+   * access to all weights.
    * @default unchanged
    */
   readonly isPublic?: boolean;
@@ -47,7 +47,7 @@ export interface Checkpoint extends CheckpointInfo {
   readonly isPublic: boolean;
   /** Time of expiry, in ISO 8601. Undefined if the weights are kept forever. */
   readonly expiresAt: string | undefined;
-  /** The address: `tinker://...` */
+  /** Address of the weights: `tinker://RUN/KIND/NAME` */
   readonly uri: string;
   /** A folder that can be loaded as a model. */
   readonly directory: string;
@@ -84,8 +84,8 @@ const infoSchema = z.object({
 });
 
 /**
- * Returns the file with the properties that can be changed. It is next to the checkpoint's folder,
- * whose files never change.
+ * Returns the file with the properties that can be changed. The file is next to the checkpoint's
+ * folder, whose files never change.
  */
 const standingFile = (directory: string): string => `${directory}.standing.json`;
 const standingSchema = z.object({

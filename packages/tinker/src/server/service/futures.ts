@@ -14,8 +14,8 @@ export interface Futures {
   /** Tracks `work` until it ends. @returns the request id */
   add(work: Promise<FutureResult>): string;
   /**
-   * Waits for the result of the request. Returns `pending` after `timeoutMs`. A failure is also a
-   * result. The client gets the error, and does not retry.
+   * Waits for the result of the request. Returns `pending` after `timeoutMs`. If the work has
+   * failed, the result is its error, and the client does not retry.
    * @throws Refusal 404 if the request is unknown, or its result has expired
    */
   result(requestId: string, timeoutMs: number): Promise<FutureState>;

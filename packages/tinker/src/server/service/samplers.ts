@@ -1,4 +1,3 @@
-/** Samplers, which are the weights that clients sample from. */
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,13 +8,13 @@ import { folderOf } from './checkpoints.js';
 import type { Session, Sessions } from './sessions.js';
 import type { TrainingRun } from './training-run.js';
 
-/** A sampler, of saved weights or of the base model. */
+/** Weights that clients sample from: saved weights or the base model. */
 export interface SamplerFacts {
   readonly id: string;
   readonly sessionId: string;
   /**
-   * Address of the weights, `tinker://...`. Undefined for the base model and for weights without an
-   * address.
+   * Address of the weights, `tinker://RUN/KIND/NAME`. Undefined for the base model and for weights
+   * without an address.
    */
   readonly uri: string | undefined;
   /** Folder of the weights. Undefined for the base model. */
@@ -25,11 +24,12 @@ export interface SamplerFacts {
 export interface Samplers {
   create(sampler: Omit<SamplerFacts, 'id'>, seqId: number): SamplerFacts;
   /**
-   * Saves the weights of a training run without an address. The {@link keptSnapshots} newest
-   * snapshots of each training run are kept until its model is unloaded or its session ends.
+   * Creates a sampler of the current weights of a training run, which get no address. The
+   * {@link keptSnapshots} newest snapshots of each training run are kept until its model is
+   * unloaded or its session ends.
    */
   snapshot(run: TrainingRun, engine: Engine, seqId: number): Promise<SamplerFacts>;
-  /** @throws Refusal 404 */
+  /** @throws Refusal 404 if the sampler is unknown */
   find(id: string): SamplerFacts;
   endOf(session: Session): void;
   /** Deletes the weights of a training run that have no address. */
@@ -38,8 +38,8 @@ export interface Samplers {
 }
 
 /**
- * Number of snapshots kept per training run. It is two, because a client samples from the newest
- * snapshot while its earlier requests finish with the previous one.
+ * Number of snapshots kept per training run. Two snapshots are kept, because a client samples from
+ * the newest snapshot while its earlier requests finish with the previous one.
  */
 const keptSnapshots = 2;
 

@@ -11,12 +11,12 @@ import type { TopTokens } from '../../protocol/index.js';
 import { Refusal } from '../refusals/refusal.js';
 
 export interface SampleWork {
-  /** Model folder. Undefined for the base model. */
+  /** Folder of the weights to sample from. Undefined for the base model. */
   readonly weights: string | undefined;
   readonly prompt: Int32Array;
   /** Sampling options. If `maxTokens` is undefined, as many tokens are sampled as fit. */
   readonly options: Omit<SamplingOptions, 'maxTokens'> & { readonly maxTokens: number | undefined };
-  /** True if the prompt is scored as well. */
+  /** True to return the log-probabilities of the prompt's tokens. */
   readonly promptLogprobs: boolean;
   /** Number of most likely tokens to return per position of the prompt. */
   readonly topPromptLogprobs: number;
@@ -24,9 +24,9 @@ export interface SampleWork {
 
 export interface Samples {
   readonly sequences: readonly SampledSequence[];
-  /** Log-probability of each prompt token. NaN for the first. */
+  /** Log-probability of each prompt token. NaN for the first token. */
   readonly promptLogprobs: Float32Array | undefined;
-  /** One entry per prompt token. It is undefined for the first. */
+  /** One entry per prompt token; undefined for the first token. */
   readonly topPromptLogprobs: readonly (TopTokens | undefined)[] | undefined;
 }
 
@@ -42,8 +42,7 @@ export interface Sampling {
 export function createSampling(open: () => Promise<Engine>): Sampling {
   let opened: Promise<Engine> | undefined;
   /**
-   * Folder of the weights that the engine uses. It is undefined for the base model, and `null` if
-   * unknown.
+   * Folder of the weights that the engine uses; undefined for the base model, `null` if unknown.
    */
   let current: string | undefined | null = null;
   let version = 0;
@@ -62,8 +61,8 @@ export function createSampling(open: () => Promise<Engine>): Sampling {
     sample: async (work, signal) => {
       const { weights, prompt, options } = work;
       signal.throwIfAborted();
-      // The sample starts within its turn, so that the weights are right. The next turn does not
-      // wait for its end.
+      // Sampling starts within the turn of the request, so that it uses the adopted weights. The
+      // next turn does not wait for the end of sampling.
       const begun = turn.then(async () => {
         const { sampler, capabilities } = await adopt(weights);
         assertPossible(work, capabilities);
@@ -134,7 +133,7 @@ async function scorePrompt(
 
 /**
  * Returns the alternatives at each position, which are taken from a one-token sample that continues
- * the tokens before it.
+ * the tokens before the position.
  */
 async function topOfPrompt(
   sampler: Engine['sampler'],

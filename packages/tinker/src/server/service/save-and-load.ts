@@ -14,7 +14,7 @@ export interface SaveOptions {
   readonly kind: WeightsKind;
   readonly name: string;
   readonly overwrite: boolean;
-  /** Lifetime in seconds. @default kept for ever */
+  /** Lifetime in seconds. @default the weights are kept forever */
   readonly ttlSeconds?: number | null;
 }
 

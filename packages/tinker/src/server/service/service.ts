@@ -1,4 +1,4 @@
-/** State of the server, with sessions, models in training, samplers, results and saved weights. */
+/** State of the server: sessions, models in training, samplers, results and saved weights. */
 import type { Runtime } from '@trinity-rft/core';
 import type { AdapterOptions, Engine } from '@trinity-rft/core/engine';
 import { notFound, Refusal } from '../refusals/refusal.js';
@@ -18,7 +18,7 @@ export interface TinkerModel {
     readonly lora: AdapterOptions | undefined;
     readonly seed: number;
   }) => Promise<Engine>;
-  /** Limit on the tokens of prompt and answer together. */
+  /** Maximum number of tokens of prompt and answer together. */
   readonly maxModelLen: number | undefined;
 }
 
@@ -42,15 +42,15 @@ export interface Service extends Pick<ServiceOptions, 'model' | 'runtime'> {
   readonly checkpoints: Checkpoints;
   readonly samplers: Samplers;
   /**
-   * Creates a model, or returns the existing model of the same session and number, from which
-   * clients derive the model's id.
+   * Creates model `seqId` of a session, or returns the existing one. Clients derive the model's id
+   * from the session and this number.
    * @throws Refusal 404 if the session is unknown, 400 if too many models are in training
    */
   createRun(facts: Omit<RunFacts, 'id'>, seqId: number): TrainingRun;
   /** @throws Refusal 404 if the model is unknown */
   run(id: string): TrainingRun;
   runs(): readonly TrainingRun[];
-  /** Frees the engine after its requests are done. */
+  /** Frees the engine of a model after the request in progress. */
   unload(id: string): Promise<void>;
   sample(work: SampleWork, signal: AbortSignal): Promise<Samples>;
   close(): Promise<void>;

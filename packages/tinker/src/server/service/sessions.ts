@@ -40,7 +40,9 @@ interface OpenSession extends Session {
   heardAt: number;
 }
 
-/** Clients send a heartbeat every 10 s. Three missed heartbeats end the session. */
+/**
+ * Clients send a heartbeat every 10 s. `finishSilent` ends a session after three missed heartbeats.
+ */
 const missedBeatsMs = 35_000;
 
 export function createSessions({ clock, timeoutMs, onEnd }: SessionsOptions): Sessions {

@@ -7,10 +7,10 @@ import type { FutureResult, Futures } from './futures.js';
 export interface RunFacts {
   readonly id: string;
   readonly sessionId: string;
-  /** LoRA rank. With 0, all weights are trained. */
+  /** LoRA rank; 0 if all weights are trained. */
   readonly rank: number;
   readonly alpha: number;
-  /** Suffixes of module names, or every linear layer except the output. */
+  /** Suffixes of the names of modules with adapters, or all linear layers except the output. */
   readonly targetModules: 'all-linear' | readonly string[];
   readonly seed: number;
   readonly userMetadata: Readonly<Record<string, unknown>>;
@@ -43,7 +43,7 @@ export interface TrainingRunOptions {
   /** Loads the model. */
   readonly open: () => Promise<Engine>;
   readonly futures: Futures;
-  /** Milliseconds since 1970. */
+  /** Returns the time, in milliseconds since 1970. */
   readonly now: () => number;
 }
 

@@ -24,8 +24,8 @@ const scale = { min: 1, max: 10 };
 
 /**
  * Lets a judge rate each answer. The reward is rating / 10, or 0 if there is no rating. The metric
- * `judge_success` is 0 if there is no rating. The `rubric` of a row is a list of `{ description,
- * weight }`.
+ * `judge_success` is 1 if there is a rating, else 0. The `rubric` of a row is a list of `{
+ * description, weight }`.
  */
 export class RubricJudgeWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {
@@ -68,7 +68,7 @@ export const openaiJudgeArgs = ownJudgeArgs.extend({
 /**
  * `rubric_judge_openai_workflow`: the judge is the model `judge_model_name` of an OpenAI-compatible
  * service. `judge_api_base_url_env` (OPENAI_BASE_URL) and `judge_api_key_env` (OPENAI_API_KEY) name
- * the environment variables with its address and its key.
+ * the environment variables with the service's address and key.
  */
 export class RubricJudgeOpenaiWorkflow extends RubricJudgeWorkflow {
   protected override judge(): AgentModel {

@@ -1,7 +1,6 @@
-/** Creates the prompt of RULER's judge. */
 import type { ChatMessage, ChatResponse } from '@trinity-rft/core';
 
-/** Creates messages that ask for one list with a score for each answer. */
+/** Creates the prompt of RULER's judge, which asks for one list with a score for each answer. */
 export function rulerPrompt(
   question: string,
   responses: readonly ChatResponse[],

@@ -34,7 +34,7 @@ export class RulerWorkflow extends SimpleWorkflow {
     );
   }
 
-  /** Returns further metrics of an answer, which do not change its reward. */
+  /** Returns additional metrics of an answer, which do not affect the reward. */
   protected ownMetrics(_response: ChatResponse): Metrics | Promise<Metrics> {
     return {};
   }

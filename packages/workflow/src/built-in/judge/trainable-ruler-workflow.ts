@@ -23,11 +23,11 @@ export const trainableRulerArgs = z.strictObject({
 const goldRange = { min: -0.1, width: 1.2 };
 
 /**
- * For a share of the tasks (`workflow_args.ground_truth_ratio`, 0.2), the reward function
- * (`math_reward`) scores the answers. For these tasks, as many verdicts as answers are sampled. The
- * verdicts are trained on as a separate group, whose task id ends in `-ruler`. The reward of a
- * verdict is 1 - mean(|score - gold|), or 0 for an invalid list. For the other tasks, the model
- * gives one verdict, whose scores are the rewards of the answers.
+ * For a share of the tasks (`workflow_args.ground_truth_ratio`, default 0.2), the reward function
+ * (default `math_reward`) scores the answers. For these tasks, as many verdicts as answers are
+ * sampled. The verdicts are trained on as a separate group, whose task id ends in `-ruler`. The
+ * reward of a verdict is 1 - mean(|score - gold|), or 0 for an invalid list. For the other tasks,
+ * the model gives one verdict, whose scores are the rewards of the answers.
  */
 export class MathTrainableRulerWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {

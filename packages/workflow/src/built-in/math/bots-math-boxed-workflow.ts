@@ -8,7 +8,10 @@ const messagesSchema = z.array(
   z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }),
 );
 
-/** Sends a list of messages unchanged. Sends a text like `math_boxed_workflow`. */
+/**
+ * Sends a prompt that is a list of messages unchanged, and a text prompt like
+ * `math_boxed_workflow`.
+ */
 export class BotsMathBoxedWorkflow extends MathBoxedWorkflow {
   protected override messages(): readonly ChatMessage[] {
     const { rawTask, formatArgs, index } = this.task;

@@ -45,8 +45,8 @@ export class MathBoxedWorkflow extends SimpleWorkflow {
   }
 
   /**
-   * Samples completions of a plain text. Its layout is that of Trinity-RFT's `math_boxed_workflow`
-   * with `use_base`.
+   * Samples completions of a plain text. The layout of the text is that of Trinity-RFT's
+   * `math_boxed_workflow` with `use_base`.
    */
   async #continueText(): Promise<readonly ChatResponse[]> {
     const system = this.systemPrompt();

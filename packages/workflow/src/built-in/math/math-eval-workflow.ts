@@ -42,7 +42,7 @@ export class MathEvalWorkflow extends SimpleWorkflow {
 
 /**
  * Checks the row of a task.
- * @throws TaskError when the row has no problem
+ * @throws TaskError if the row contains no math problem
  */
 export function checkMathEvalRow(task: Task): void {
   if (typeof task.rawTask['question'] !== 'string') requirePrompt(task);

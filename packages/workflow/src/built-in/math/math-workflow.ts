@@ -1,4 +1,7 @@
-/** `math_workflow`: the simple workflow, with a reasoning prompt and the math checker by default. */
+/**
+ * `math_workflow`: the simple workflow with a default prompt for reasoning and a default math
+ * reward.
+ */
 import type { RewardFn } from '@trinity-rft/core';
 import { createRewardFn } from '../../reward/index.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
@@ -9,8 +12,8 @@ Write the reasoning inside <think> and </think> and the final answer inside <ans
 <answer> final answer </answer>`;
 
 /**
- * Solves math problems. The default reward function is `math_reward`. If no other one is
- * configured, the default system prompt asks for the format that `math_reward` rewards.
+ * Solves math problems. The default reward function is `math_reward`. If no other reward function
+ * is configured, the default system prompt asks for the format that `math_reward` rewards.
  */
 export class MathWorkflow extends SimpleWorkflow {
   #reward: RewardFn | undefined;

@@ -51,7 +51,9 @@ export abstract class MultiTurnWorkflow extends Workflow {
     return response;
   }
 
-  /** Clears the conversation. Call it before the next rollout of a group or the next task. */
+  /**
+   * Clears the conversation. Call this method before the next rollout of a group or the next task.
+   */
   protected forget(): void {
     this.#messages = [];
   }

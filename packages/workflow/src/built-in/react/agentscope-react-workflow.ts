@@ -1,6 +1,6 @@
 /**
- * `agentscope_react_workflow` and its variants: the ReAct agent of this package. It answers by
- * calling a tool, like AgentScope's agent, or with text, like the agent of AgentScope 0.
+ * `agentscope_react_workflow` and its variants: the ReAct agent of this package. The agent answers
+ * by calling a tool, like AgentScope's agent, or with text, like the agent of AgentScope 0.
  */
 import { WorkflowError } from '@trinity-rft/core';
 import { z } from 'zod';

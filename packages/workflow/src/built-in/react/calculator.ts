@@ -7,7 +7,7 @@ const maxLength = 500;
 
 /**
  * Evaluates an arithmetic expression.
- * @throws WorkflowError that describes the problem of the expression
+ * @throws WorkflowError if the expression cannot be evaluated
  */
 export function calculate(expression: string): number {
   if (expression.length > maxLength)

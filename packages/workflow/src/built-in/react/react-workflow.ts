@@ -47,7 +47,7 @@ export interface ReactDefaults {
 
 /**
  * Executes the agent on a task, and scores its answer.
- * @throws TaskError when the row has no prompt; RewardError
+ * @throws TaskError if the row has no prompt; RewardError if the answer cannot be scored
  */
 export async function answerTask(
   { task, model, rewardFn, signal }: WorkflowContext,

@@ -15,7 +15,7 @@ export interface ToolOutcome {
 
 /**
  * Calls the tool `name` with the JSON that a model wrote. Unknown tools, invalid JSON and
- * exceptions result in texts for the model.
+ * exceptions are reported to the model as text.
  */
 export const callTool = (
   tools: readonly Tool[],

@@ -1,6 +1,6 @@
 /**
  * `openai_grader_workflow`: uses rows in the format of OpenAI's reinforcement fine-tuning, and
- * scores answers with its graders.
+ * scores answers with OpenAI's graders.
  */
 import {
   RewardError,

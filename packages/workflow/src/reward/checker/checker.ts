@@ -21,7 +21,7 @@ export function createMathChecker(options: MathCheckerOptions = {}): MathChecker
 }
 
 /**
- * The math checker that reward functions share, unless they are given another one. It has one
+ * The math checker that reward functions share, unless they are given another checker. It has one
  * thread per operating-system process, which is started when it is first needed. The checker need
  * not be closed.
  */

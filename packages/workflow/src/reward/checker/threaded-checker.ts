@@ -43,8 +43,8 @@ export class ThreadedChecker implements MathChecker {
   #ready = false;
   #timer: NodeJS.Timeout | undefined;
   /**
-   * Comparison that was in progress at the last check; undefined while the thread starts. `#age` is
-   * the number of checks since it began.
+   * Comparison that was in progress at the last tick; undefined while the thread starts. `#age` is
+   * the number of ticks since this comparison, or the start of the thread, was first seen.
    */
   #watched: Comparison | undefined;
   #age = 0;
@@ -147,7 +147,7 @@ export class ThreadedChecker implements MathChecker {
     this.#watched = this.#inProgress();
     this.#age = 0;
     this.#timer ??= setInterval(() => {
-      // Replies that have arrived are handled first, so that they do not count as late if this
+      // Replies that have arrived are handled first, so that they are not considered late if this
       // thread was busy.
       this.#thread?.drain();
       setImmediate(() => this.#checkAge());

@@ -8,8 +8,8 @@ import type { MathPair } from './rules.js';
 export type GiveUpReason = 'deadline' | 'failed';
 
 /**
- * Verdict of a comparison. An answer that could not be compared counts as not equal, with a reason,
- * because an answer of a model must not end a training run.
+ * Verdict of a comparison. An answer that could not be compared is considered unequal, with a
+ * reason, because an answer from a model must not end a training run.
  */
 export interface MathVerdict {
   readonly equal: boolean;
@@ -17,7 +17,7 @@ export interface MathVerdict {
   readonly reason?: GiveUpReason;
 }
 
-/** A comparison that was given up. Excludes its texts, because they may be private. */
+/** A comparison that was given up. Excludes the texts, because they may be private. */
 export interface GivenUp {
   readonly reason: GiveUpReason;
   readonly deadlineMs: number;
@@ -32,7 +32,10 @@ export interface MathCheckerOptions {
    * @default 2_000
    */
   readonly deadlineMs?: number;
-  /** Maximum characters of an answer; longer answers are compared as plain text. @default 1_000 */
+  /**
+   * Maximum number of characters of an answer; longer answers are compared as plain text.
+   * @default 1_000
+   */
   readonly maxAnswerLength?: number;
 }
 
@@ -44,7 +47,10 @@ export interface MathChecker {
    * RewardError if the checker was closed before, or if the thread does not start
    */
   check(pair: MathPair, signal?: AbortSignal): Promise<MathVerdict>;
-  /** Calls `listener` for every comparison that is given up. @returns function that removes the listener */
+  /**
+   * Calls `listener` for every comparison that is given up.
+   * @returns function that removes the listener
+   */
   onGivenUp(listener: (givenUp: GivenUp) => void): () => void;
   /**
    * Ends the thread, and cancels open comparisons. A checker that is not closed keeps the

@@ -37,7 +37,7 @@ export interface GraderInput extends Namespaces {
 export interface GraderResult {
   /** Score of the answer. Undefined if the grader failed, because a failure is not a score of 0. */
   readonly reward: number | undefined;
-  /** Scores of the parts of `multi` that did not fail. */
+  /** The scores of the parts of `multi` that did not fail. */
   readonly subRewards: Readonly<Record<string, number>>;
   readonly errors: GraderErrors;
   /** Text that describes the failures. @default no failures */

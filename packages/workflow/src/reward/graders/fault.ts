@@ -36,8 +36,9 @@ const textFields: Partial<Record<Flag, keyof GraderErrors>> = {
 const code = 'GRADER_FAILED';
 
 /**
- * Creates the error for the failure of a grader for one answer. @param text value of the flag's
- * text field. @default message
+ * Creates the error for a grader that failed for one answer.
+ * @param text value of the flag's text field.
+ * @default message
  */
 export const graderFault = (flag: Flag, message: string, text = message): RewardError =>
   new RewardError(message, { code, details: { flag, text } });

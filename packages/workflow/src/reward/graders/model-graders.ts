@@ -36,7 +36,7 @@ export interface GraderUsage {
   readonly total_tokens: number;
 }
 
-/** Answer of a model to {@link GraderModelRequest}. */
+/** Answer from a model to {@link GraderModelRequest}. */
 export interface GraderModelAnswer {
   readonly text: string;
   /** @default unknown */
@@ -46,8 +46,8 @@ export interface GraderModelAnswer {
 }
 
 /**
- * Calls the model of this name. Its errors count as failures of the grader, except a ConfigError,
- * which is rethrown.
+ * Calls the model named `model`. Errors of this function are considered failures of the grader,
+ * except a ConfigError, which is rethrown.
  */
 export type CompleteFn = (
   model: string,
@@ -76,8 +76,8 @@ export function scoreModelGrader(spec: ScoreModel, complete: CompleteFn): Ask {
 }
 
 /**
- * Creates a grader that returns 1 for a passing label, and 0 for the other labels. The grader rejects
- * if the model answers with an unknown label.
+ * Creates a grader that returns 1 for a passing label, and 0 for any other label. The grader
+ * rejects if the model answers with an unknown label.
  */
 export function labelModelGrader(spec: LabelModel, complete: CompleteFn): Ask {
   const ask = questionOf(spec, { type: 'string', enum: spec.labels }, complete);
@@ -125,7 +125,7 @@ function questionOf(spec: ScoreModel | LabelModel, result: object, complete: Com
 
 type Content = ScoreModel['input'][number]['content'];
 
-/** Joins parts with line breaks. */
+/** Joins the text parts of a message with line breaks. */
 function textOf(content: Content): Template {
   const list = Array.isArray(content) ? content : [content];
   const texts = list.map((one) => parseTemplate(typeof one === 'string' ? one : one.text));

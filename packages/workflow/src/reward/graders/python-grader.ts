@@ -15,7 +15,10 @@ export interface PythonLimits {
   readonly program?: string;
   /** @default 120000 */
   readonly timeoutMs?: number;
-  /** Address space in MiB. Not enforced on Windows and macOS, which have no such limit. @default 2048 */
+  /**
+   * Address space in MiB. Not enforced on Windows and macOS, which have no such limit.
+   * @default 2048
+   */
   readonly memoryMiB?: number;
 }
 
@@ -72,7 +75,7 @@ export async function gradeInPython(
     cwd: tmpdir(),
     // Excludes API keys and addresses in the environment of this process.
     env: { PATH: process.env['PATH'], SystemRoot: process.env['SystemRoot'] },
-    // A separate process group, so that the grader's child processes end with it.
+    // A separate process group, so that the grader's child processes end with the grader.
     detached: process.platform !== 'win32',
   });
   const { promise, resolve, reject } = Promise.withResolvers<number | string>();
@@ -113,7 +116,8 @@ const inputOf = ({ source }: Script, { sample, item }: Namespaces, memoryMiB: nu
   });
 
 /**
- * Collects standard output and standard error. @returns function that returns the collected output
+ * Collects standard output and standard error.
+ * @returns function that returns the collected output
  */
 function readOutput(child: ChildProcess, onTooMuch: () => void) {
   const chunks = { stdout: [] as Buffer[], stderr: [] as Buffer[] };

@@ -1,11 +1,11 @@
-/** Converts an answer of the model to the format that graders read. */
+/** Converts an answer from the model to the format that graders read. */
 import type { ToolCall } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 
 /** The namespace `sample` of templates, and the argument `sample` of Python graders. */
 export interface GraderSample {
   readonly output_text: string;
-  /** The value of the text as JSON. @default the text is not JSON */
+  /** Value of `output_text`, parsed as JSON. @default the text is not JSON */
   readonly output_json?: unknown;
   readonly output_tools: readonly ToolCall[];
   /** Choices of a chat completion. @default not available */

@@ -176,7 +176,7 @@ export const graderSchema = z.discriminatedUnion(
 );
 
 export type GraderSpec = z.output<typeof graderSchema>;
-/** A grader that can be used alone or within `multi`. */
+/** A grader other than `multi`, which may be a part of `multi`. */
 export type PartSpec = z.output<typeof part>;
 
 /** Returns the grader itself, or the parts of `multi`. */

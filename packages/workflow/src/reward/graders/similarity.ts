@@ -12,13 +12,13 @@ type Sequence = readonly string[];
  * seconds.
  */
 const longest = 50_000;
-/** Longest sequence, in tokens, that BLEU and GLEU count. */
+/** Maximum n of the n-grams that BLEU and GLEU count. */
 const mostTokens = 4;
 
 const similarities = {
   /**
-   * `fuzz.ratio` of RapidFuzz, divided by 100: twice the length of the longest common subsequence of
-   * characters, divided by the sum of both lengths (normalized InDel distance).
+   * `fuzz.ratio` of RapidFuzz, divided by 100: twice the length of the longest common subsequence
+   * of characters, divided by the sum of both lengths (normalized InDel distance).
    */
   fuzzy_match: (input, reference) => commonShare([...input], [...reference]),
   bleu: (input, reference) => bleu(tokens(input), tokens(reference)),
@@ -90,8 +90,8 @@ const gramCount = ({ length }: Sequence, n: number): number => Math.max(0, lengt
 const isSame = (a: Sequence, b: Sequence): boolean => a.join('\n') === b.join('\n');
 
 /**
- * Creates the F1 score of sequences of `n` words. For lists that are too short, it is 1 if they are
- * equal, else 0.
+ * Creates ROUGE-n: the F1 score of the n-grams of words. If both texts have fewer than `n` words,
+ * the score is 1 for equal words, else 0.
  * @see Lin 2004, section 2
  */
 function rouge(n: number): Similarity {

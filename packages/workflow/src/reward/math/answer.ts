@@ -9,8 +9,8 @@ import { readQuantity, type Quantity } from './quantity.js';
 export type Answer = Quantity | Group | Equation | Inequality | PlainText;
 
 /**
- * Shape of a group. A `list` has no brackets. Other shapes have the name of their brackets: `(,)`,
- * `[,)` and so on.
+ * Shape of a group. A `list` has no brackets. Shapes such as `(,)` and `[,)` are the brackets
+ * around the items.
  */
 type GroupShape = 'list' | 'set' | 'union' | 'ratio' | 'matrix' | 'row' | `${string},${string}`;
 
@@ -101,7 +101,7 @@ function readNamedSet(tokens: readonly Token[]): Answer | undefined {
     : undefined;
 }
 
-/** Reads `1, 2 and 3`. */
+/** Reads a list such as `1, 2 and 3`. */
 function readList(tokens: readonly Token[]): Answer | undefined {
   const isSeparator = ({ kind, text }: Token): boolean =>
     kind === 'mark' ? text === ',' || text === ';' : kind === 'word' && /^(?:and|or)$/i.test(text);
@@ -122,7 +122,7 @@ function readBothSigns(tokens: readonly Token[]): Answer | undefined {
   return group('list', [read(choose('+', '-')), read(choose('-', '+'))]);
 }
 
-/** Reads `(-\infty, 1) \cup (2, 3]`. */
+/** Reads a union such as `(-\infty, 1) \cup (2, 3]`. */
 function readUnion(tokens: readonly Token[]): Answer | undefined {
   const parts = splitAt(tokens, ({ text }) => text === '\\cup');
   return parts.length > 1 && parts.every((part) => part.length > 0)
@@ -130,7 +130,7 @@ function readUnion(tokens: readonly Token[]): Answer | undefined {
     : undefined;
 }
 
-/** Reads `3 : 4`. */
+/** Reads a ratio such as `3 : 4`. */
 function readRatio(tokens: readonly Token[]): Answer | undefined {
   const parts = splitAt(tokens, ({ text }) => text === ':');
   return parts.length > 1 && parts.every((part) => part.length > 0)
@@ -151,7 +151,10 @@ function readMatrix(tokens: readonly Token[]): Answer | undefined {
   );
 }
 
-/** Reads `(1, 2)`, `[1, 2)`, `\{1, 2\}`. Drops brackets around a single item, except those of a set. */
+/**
+ * Reads items in brackets, such as `(1, 2)`, `[1, 2)` and `\{1, 2\}`. Drops brackets around a
+ * single item, except those of a set.
+ */
 function readBracketed(tokens: readonly Token[]): Answer | undefined {
   const open = tokens[0]?.text ?? '';
   if (!['(', '[', '{', '\\{'].includes(open) || closing(tokens) !== tokens.length - 1)
@@ -224,8 +227,8 @@ const mirrored: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads an inequality. Reverses it if needed, so that values increase. Returns an interval if
- * numbers bound one variable.
+ * Reads an inequality. Reverses the inequality if needed, so that values increase. Returns an
+ * interval if numbers bound one variable.
  */
 function readInequality(
   givenSigns: readonly string[],
@@ -271,7 +274,7 @@ function intervalOf(signs: readonly string[], sides: readonly Answer[]): Group |
 const infinity = (sign: string): Answer => readAnswer(`${sign}\\infty`)[0];
 
 /**
- * Creates a group. Merges lists that are inside a list or set. Replaces a list of one item by the
+ * Creates a group. Merges lists that are inside a list or set. Replaces a list of one item with the
  * item.
  */
 function group(shape: GroupShape, items: readonly Answer[]): Answer {

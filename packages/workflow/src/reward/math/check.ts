@@ -19,7 +19,7 @@ import { functionNames, numberWords } from './vocabulary.js';
 export const maxAnswerLength = 1_000;
 
 /**
- * Returns true if the final answer of `response`, wherever it is, equals the answer of `truth`.
+ * Returns true if the final answer of `response`, wherever it is, equals the answer in `truth`.
  * With the default `limit`, does not throw, and takes linear time in the lengths of both texts.
  */
 export function checkMathAnswer(response: string, truth: string, limit = maxAnswerLength): boolean {
@@ -51,8 +51,8 @@ export function extractAnswer(response: string): string | undefined {
 }
 
 /**
- * Returns the reference answer in `truth`. It may be marked as in a response, like the `#### 72` of
- * GSM8K. Otherwise the whole text is the answer.
+ * Returns the reference answer in `truth`. The answer may be marked as in a response, like the
+ * `#### 72` of GSM8K. Otherwise the whole text is the answer.
  */
 export function extractTruth(truth: string): string {
   return markedAnswer(truth) || truth.trim();
@@ -119,7 +119,7 @@ function beginsAsProse(text: string): boolean {
 
 /**
  * Returns true if two answers, without the text around them, mean the same. Answers longer than
- * `limit` characters are compared as texts. With a limit of at most `maxAnswerLength`, does not
+ * `limit` characters are compared as text. With a limit of at most `maxAnswerLength`, does not
  * throw. With a higher limit, the call may take long or overflow the stack. Make such calls in a
  * thread with a deadline, as `createMathChecker` does.
  */
@@ -128,15 +128,15 @@ export function sameMath(a: string, b: string, limit = maxAnswerLength): boolean
   if (a.length > limit || b.length > limit) return false;
   const [left, right] = [keyOf(a), keyOf(b)];
   if (left === right) return true;
-  // Two words must be equal as texts. As products of variables, `on` would equal `no`.
+  // Two words must be equal as text. As products of variables, `on` would equal `no`.
   if (isWord(left) && isWord(right)) return false;
   const readings = readAnswer(b);
   return readAnswer(a).some((answer) => readings.some((reading) => sameAnswer(answer, reading)));
 }
 
 /**
- * Normalizes the spelling, but not the value, of an answer. The result is its tokens, separated by
- * spaces. Idempotent.
+ * Normalizes the spelling, but not the value, of an answer. The result consists of the tokens,
+ * separated by spaces. Idempotent.
  */
 export function normalizeAnswer(text: string): string {
   return tokenize(text)

@@ -53,8 +53,8 @@ const operators = {
 } satisfies Record<string, (a: MaybeNum, b: MaybeNum) => MaybeNum>;
 
 /**
- * Converts a function of numbers to one of floats with errors. The error of the result is the error
- * of the argument times the slope.
+ * Converts a function of numbers to a function of floats with error bounds. The error of the result
+ * is the error of the argument times the slope.
  */
 function onFloat(
   value: (x: number) => number,
@@ -138,9 +138,9 @@ const divisors = [991n, 1777n, -9973n, 1n] as const;
 
 /**
  * Returns the points at which expressions are compared. At each point, all variables have different
- * values. Returns none for more than 16 variables. Polynomials of moderate degree that agree at all
- * points are equal. This is the idea of Schwartz (1980) and Zippel (1979), with fixed points that
- * no answer anticipates.
+ * values. Returns no points for more than 16 variables. Polynomials of moderate degree that agree
+ * at all points are equal. This is the idea of Schwartz (1980) and Zippel (1979), with fixed points
+ * that no answer anticipates.
  */
 export function testPoints(variables: ReadonlySet<string>): readonly Assignment[] {
   if (variables.size === 0) return [new Map()];

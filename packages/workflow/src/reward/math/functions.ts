@@ -28,8 +28,8 @@ const negateOf = (a: MaybeNum): MaybeNum => a && negate(a);
 const largestFactorial = 500n;
 
 /**
- * Computes the factorial. It is exact for integers up to 500, and the gamma function of a + 1 for
- * other numbers above -1.
+ * Computes the factorial. The result is exact for integers up to 500, and the gamma function of a +
+ * 1 for other numbers above -1.
  */
 export function factorial(a: MaybeNum): MaybeNum {
   if (a?.kind === 'exact' && a.numerator % a.denominator === 0n) {

@@ -20,8 +20,8 @@ export interface Token {
   readonly kind: 'number' | 'symbol' | 'word' | 'command' | 'mark';
   readonly text: string;
   /**
-   * True after white space or inside of \text{..}. `5 m` is five metres, but `5m` may be five times
-   * m.
+   * True if the token follows white space or is inside \text{..}. `5 m` is five metres, but `5m`
+   * may be five times m.
    */
   readonly apart: boolean;
 }
@@ -29,8 +29,8 @@ export interface Token {
 /**
  * Returns the tokens of an answer. Drops dollars, spacing, fonts, sizes, thousands separators, and
  * marks around the whole answer.
- * @param grouping true if a comma before three digits separates thousands. Between brackets, it
- * does so only if it cannot separate items
+ * @param grouping true if a comma before three digits separates thousands. Between brackets, such a
+ * comma does so only if it cannot separate items
  */
 export function tokenize(text: string, grouping = true): readonly Token[] {
   const scanner = new Scanner(foldCharacters(text), grouping);
@@ -44,8 +44,8 @@ type Rule = (scanner: Scanner) => boolean;
 class Scanner {
   readonly tokens: Token[] = [];
   /**
-   * For each open brace, true if the brace belongs to a wrapper such as \text. Its closing brace is
-   * then dropped too.
+   * For each open brace, true if the brace belongs to a wrapper such as \text. The closing brace is
+   * then dropped as well.
    */
   readonly braces: boolean[] = [];
   readonly grouping: boolean;
@@ -219,7 +219,7 @@ const unraised = (character: string): string =>
   '0123456789-+'.charAt(superscripts.indexOf(character));
 
 /**
- * Replaces all spellings of a character by one spelling. Unicode compatibility forms (full width,
+ * Replaces all spellings of a character with one spelling. Unicode compatibility forms (full width,
  * styled letters) become plain characters.
  */
 function foldCharacters(text: string): string {
@@ -231,7 +231,7 @@ function foldCharacters(text: string): string {
 
 function foldCompatible(character: string): string {
   const folded = character.normalize('NFKC');
-  // A few characters are replaced by whole phrases, which would make the text much longer.
+  // NFKC replaces a few characters with whole phrases, which would make the text much longer.
   if (folded.length > 4) return character;
   // A fraction in one character is a separate number: 2⅙ is not 21/6.
   return folded.includes('\u2044') ? ` ${folded.replace('\u2044', '/')}` : folded;

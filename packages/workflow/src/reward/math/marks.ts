@@ -1,13 +1,13 @@
 /**
- * Finds answers in texts of models and data sets. Every search takes linear time in the length of
+ * Finds answers in text from models and data sets. Every search takes linear time in the length of
  * the text.
  */
 
 /** A box and its position in the text. */
 interface Box {
-  /** Index of its backslash. */
+  /** Index of the backslash of the box's command. */
   readonly start: number;
-  /** Index after its closing brace. */
+  /** Index after the end of the box. */
   readonly end: number;
   readonly content: string;
 }

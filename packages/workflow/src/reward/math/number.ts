@@ -1,8 +1,8 @@
 /** Numbers of known precision: exact fractions, and floats with an error bound. */
 
 /**
- * A fraction `numerator / denominator` with denominator > 0. It is not reduced, because comparisons
- * multiply crosswise and do not need the gcd.
+ * A fraction `numerator / denominator` with denominator > 0. The fraction is not reduced, because
+ * comparisons multiply crosswise and do not need the gcd.
  */
 export interface Exact {
   readonly kind: 'exact';
@@ -33,7 +33,7 @@ export type MaybeNum = Num | undefined;
  * one operation.
  */
 const maxBits = 4096;
-/** Largest magnitude that a fraction of `maxBits` can have, in decimal digits. */
+/** Number of decimal digits that fit `maxBits` bits. */
 const maxDigits = 1233;
 const limit = 1n << BigInt(maxBits);
 /** Maximum relative error of two roundings of a float. */
@@ -45,7 +45,9 @@ export const exact = (numerator: bigint, denominator = 1n): Exact => ({
   denominator,
 });
 
-/** Creates a float with its error bound. Returns undefined if either is not finite. */
+/**
+ * Creates a float with its error bound. Returns undefined if the value or the bound is not finite.
+ */
 export function approximate(value: number, error: number): MaybeNum {
   const total = error + Math.abs(value) * epsilon;
   return Number.isFinite(value) && Number.isFinite(total)
@@ -222,7 +224,7 @@ function exactRoot({ numerator, denominator }: Exact): Exact | undefined {
   return root * root === square ? exact(root, denominator) : undefined;
 }
 
-/** Returns the number as a float, if it is an integer that a float can represent. */
+/** Returns the number as a float, if the number is a safe integer. */
 function asInteger({ numerator, denominator }: Exact): number | undefined {
   if (numerator % denominator !== 0n) return undefined;
   const whole = Number(numerator / denominator);

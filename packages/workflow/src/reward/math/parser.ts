@@ -29,7 +29,7 @@ const closers: Readonly<Record<string, string>> = {
   '\\{': '\\}',
   '|': '|',
 };
-/** Brackets that denote functions. */
+/** Brackets that denote functions, each with the closing bracket and the function. */
 const roundings: Readonly<Record<string, readonly [close: string, operator: Operator]>> = {
   '\\lfloor': ['\\rfloor', 'floor'],
   '\\lceil': ['\\rceil', 'ceil'],
@@ -47,7 +47,7 @@ class Parser {
   readonly #tokens: Token[];
   #at = 0;
   #depth = 0;
-  /** Number of open absolute values. Within an absolute value, a bar closes it. */
+  /** Number of open absolute values in the current brackets. A bar closes the innermost of them. */
   #bars = 0;
   /**
    * Number of functions around the current position. Within a function, degrees measure an angle.

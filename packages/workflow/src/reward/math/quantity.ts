@@ -59,8 +59,8 @@ function readMeasured(amount: readonly Token[], suffix: readonly Token[]): Quant
 }
 
 /**
- * Returns true if a unit or word can start at this token. It must follow a number, and must not be
- * a product of variables.
+ * Returns true if a unit or word can start at this token. The unit or word must follow a number,
+ * and must not be a product of variables.
  */
 function isUnitStart({ kind, text, apart }: Token, previous: Token | undefined): boolean {
   if (
@@ -126,7 +126,7 @@ function unitOf(tokens: readonly Token[]): string | undefined {
 
 const unitMark = (text: string): string => (text === '°' ? 'degree' : text);
 
-/** Replaces leading number words by digits, as in `twenty-two apples` or `five`. */
+/** Replaces leading number words with digits, as in `twenty-two apples` or `five`. */
 function withNumerals(tokens: readonly Token[]): readonly Token[] {
   const [first, second, third] = tokens;
   const value = wordValue(first);

@@ -152,8 +152,8 @@ function vectorOf(group: Group): Group | undefined {
 }
 
 /**
- * Compares quantities. Units must be the same if both are known. If only one side has a percent
- * sign, it means a factor of 1 or 1/100.
+ * Compares quantities. If both units are known, they must be the same or convertible. If only one
+ * side has a percent sign, the sign means a factor of 1 or 1/100.
  */
 function sameQuantity(a: Quantity, b: Quantity): boolean {
   if (a.unit !== undefined && b.unit !== undefined && a.unit !== b.unit) {

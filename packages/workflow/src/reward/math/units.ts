@@ -1,5 +1,3 @@
-/** Converts units. */
-
 /**
  * For each dimension, the sizes of its units relative to the smallest unit, keyed by the names of
  * `unitNames`.

@@ -98,7 +98,8 @@ export const characterTexts: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Spellings of units. Each line lists all spellings of one unit. The first spelling is its name.
+ * Spellings of units. Each line lists all spellings of one unit. The first spelling is the name of
+ * the unit.
  */
 const unitRows = `
 mm millimeter millimeters millimetre millimetres
@@ -152,7 +153,7 @@ export const unitNames: ReadonlyMap<string, string> = new Map(
     .flatMap((row) => row.map((spelling) => [spelling, row[0] ?? spelling] as const)),
 );
 
-/** Factors of words, as in `2 million`. */
+/** Factors that words denote, as in `2 million`. */
 export const scaleWords: ReadonlyMap<string, bigint> = new Map([
   ['hundred', 100n],
   ['thousand', 1_000n],

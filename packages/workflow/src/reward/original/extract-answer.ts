@@ -3,10 +3,10 @@ import { balancedEnd } from './boxed.js';
 import { stripString } from './strip-string.js';
 
 /**
- * Extracts the answer. This is the content of the last "boxed", or else the line after "the answer
- * is" or 答案是. Both are normalized by {@link stripString}. If there is neither, the answer is the
- * last number, without its commas. Returns null if there is no answer, if the answer is empty, or
- * if the response is not a string. Takes linear time.
+ * Returns the answer in a response. The answer is the content of the last "boxed", or else the line
+ * after "the answer is" or 答案是. Both are normalized by {@link stripString}. If there is neither,
+ * the answer is the last number, without its commas. Returns null if there is no answer, if the
+ * answer is empty, or if the response is not a string. Takes linear time.
  */
 export function extractAnswer(response: unknown): string | null {
   if (typeof response !== 'string') return null;

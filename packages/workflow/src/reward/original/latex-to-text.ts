@@ -10,7 +10,7 @@ const maxDepth = 50;
 
 /**
  * Converts LaTeX to text. `\frac{a}{b}` becomes `a/b`, `\sqrt{a}` becomes `sqrt(a)`, and a matrix
- * becomes `[ 1 2; 3 4 ]`. Commands of signs are replaced by the signs. Braces, fonts and
+ * becomes `[ 1 2; 3 4 ]`. Commands of signs are replaced with the signs. Braces, fonts and
  * surrounding white space are dropped.
  */
 export function latexToText(latex: string): string {

@@ -5,7 +5,7 @@ import { extractAnswer } from './extract-answer.js';
 import { isClose, pythonFloat } from './python.js';
 import { symbolicEqual } from './sympify.js';
 
-/** Maximum number of characters of an answer. Longer answers are only compared as texts. */
+/** Maximum number of characters of an answer. Longer answers are only compared as text. */
 const maxLength = 1_000;
 
 /**

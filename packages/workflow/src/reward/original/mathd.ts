@@ -5,8 +5,8 @@
 import { fixFractions } from './strip-string.js';
 
 /**
- * Normalizes an answer of MATH, so that equal answers usually become equal texts. Returns text with
- * LaTeX that cannot be parsed unchanged.
+ * Normalizes an answer from MATH, so that equal answers usually become equal strings. Text with
+ * LaTeX that cannot be parsed is returned unchanged.
  */
 export function mathdNormalize(answer: string): string {
   const trimmed = answer.trim();

@@ -9,7 +9,7 @@ import { mathdNormalize } from './mathd.js';
 import { pythonFloat, wholeDigits } from './python.js';
 
 /**
- * Maximum number of characters of an answer. Longer answers are only compared as texts. No real
+ * Maximum number of characters of an answer. Longer answers are only compared as text. No real
  * answer is that long, and the limit bounds the time.
  */
 const maxLength = 1_000;
@@ -107,7 +107,7 @@ function gradeSpelling(answer: string, truth: string): boolean {
   if (given.length === 0 || given.length !== expected.length) return false;
   if (expected.length > 1 && (answer[0] !== truth[0] || answer.at(-1) !== truth.at(-1)))
     return false;
-  // Fractions must be equal as texts. Trinity-RFT's symbolic comparison is not implemented.
+  // Fractions must be equal as text. Trinity-RFT's symbolic comparison is not implemented.
   return given.every((item, index) => item === expected[index] && isFraction(item));
 }
 

@@ -1,4 +1,4 @@
-/** Parses and formats numbers as Python does, for functions that must reproduce scores of Trinity-RFT. */
+/** Parses and formats numbers as Python does, to reproduce scores of Trinity-RFT. */
 
 const decimal =
   /^[+-]?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+(?:_\d+)*)?$/i;

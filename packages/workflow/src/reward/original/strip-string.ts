@@ -1,6 +1,6 @@
 /**
  * `strip_string`: converts answers to the spelling in which Trinity-RFT (after Qwen2.5-Math)
- * compares them as texts.
+ * compares them as text.
  */
 import { trimEnd } from './python.js';
 import { eraseUnits } from './units.js';
@@ -52,7 +52,7 @@ const numberRules: readonly (readonly [string | RegExp, string])[] = [
 /**
  * Normalizes an answer. Returns null for null and for texts that become empty. Removes single
  * letters as if they were units, and removes outer brackets. If the text has number words, replaces
- * the whole text by the number that the words form.
+ * the whole text with the number that the words form.
  */
 export function stripString(text: string | null): string | null {
   if (text === null) return null;
@@ -68,7 +68,7 @@ export function stripString(text: string | null): string | null {
 }
 
 function rewrite(text: string, rules: readonly (readonly [string | RegExp, string])[]): string {
-  // The replacement is a function, so that a dollar sign in it is not special.
+  // The replacement is a function, so that a dollar sign in `to` is not special.
   return rules.reduce(
     (current, [from, to]) =>
       typeof from === 'string' ? current.replaceAll(from, () => to) : current.replace(from, to),

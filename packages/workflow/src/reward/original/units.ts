@@ -15,16 +15,16 @@ const units =
 /** Pattern for a unit and its neighbouring characters, which are kept. */
 interface UnitPattern {
   /**
-   * Literal text of the unit. Texts without it need no search. Undefined for units with a dot,
-   * which matches any character.
+   * Literal text of the unit. Texts without this literal need no search. Undefined for units with a
+   * dot, which matches any character.
    */
   readonly literal: string | undefined;
   readonly pattern: RegExp;
 }
 
 /**
- * Patterns of all units, followed by those of all plurals. The order is Trinity-RFT's, because
- * removing one unit may reveal another.
+ * Returns the patterns of all units, followed by those of all plurals. The order is Trinity-RFT's,
+ * because removing one unit may reveal another.
  */
 function unitPatterns(): readonly UnitPattern[] {
   return [...units, ...units.map((unit) => `${unit}s`)].map((unit) => ({

@@ -17,7 +17,7 @@ const scales: ReadonlyMap<string, number> = new Map([
 /**
  * Returns the number that the number words of a text form. Ignores other words ("about twenty two
  * apples" is 22). Returns undefined if there are no number words, or if a scale word is repeated or
- * follows a smaller one. A text of digits gives its number.
+ * follows a smaller scale word. A text of digits is returned without leading zeros.
  */
 export function wordNumber(text: string): string | undefined {
   if (/^\d+$/.test(text)) return BigInt(text).toString();

@@ -4,7 +4,7 @@ import { rewardKind } from './shared/reward-kind.js';
 import { requireTruth } from './shared/inputs.js';
 import { accuracyCoef } from './shared/arguments.js';
 
-/** Compares texts. Ignores white space around the texts. */
+/** Compares the response with the reference answer as text, without surrounding white space. */
 export const exactMatchReward = rewardKind('exact_match_reward', {
   summary: 'Is the whole response, as text, the expected answer?',
   parts: { accuracy: '1 when it is, else 0' },

@@ -6,8 +6,8 @@ import { hasLooseLayout, hasStrictLayout } from './shared/layout.js';
 import { formatScoreCoef, signed } from './shared/arguments.js';
 
 /**
- * Uses {@link hasStrictLayout} or {@link hasLooseLayout}. Needs no reference answer. Source:
- * `format_reward` of Trinity-RFT 0.5.2.
+ * Checks the layout with {@link hasStrictLayout} or {@link hasLooseLayout}. Needs no reference
+ * answer. Source: `format_reward` of Trinity-RFT 0.5.2.
  */
 export const formatReward = rewardKind('format_reward', {
   summary: 'Does the response keep to the layout of thought and answer?',

@@ -3,7 +3,7 @@ import { rewardKind } from './shared/reward-kind.js';
 import { accuracyCoef, checkerArg } from './shared/arguments.js';
 
 /**
- * Rewards by the rule `answer` of the checker. With `checker: trinity`, rewards by the rule
+ * Computes the reward with the rule `answer` of the checker; with `checker: trinity`, with the rule
  * `trinity_eval` (after Qwen2.5-Math).
  */
 export const mathEvalReward = rewardKind('math_eval_reward', {

@@ -11,7 +11,10 @@ const refusal =
   'model behind an HTTP address write a reward function that fetches its score: ' +
   'defineReward({ name, score }) in a module of --plugin-dir.';
 
-/** Rewards by the rule `answer` of the checker, like `math_verify_reward` of RM-Gallery. */
+/**
+ * Computes the reward with the rule `answer` of the checker, like `math_verify_reward` of
+ * RM-Gallery.
+ */
 export const rmGalleryReward = rewardKind(name, {
   summary:
     'The name of a reward of RM-Gallery; math_verify_reward: is the answer the expected one?',

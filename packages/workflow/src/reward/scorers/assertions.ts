@@ -12,9 +12,9 @@ export interface Assertion {
    * assertion.
    */
   readonly type: string;
-  /** Expected value. `{{column}}` is replaced by the value of this column of the task. */
+  /** Expected value. `{{column}}` is replaced with the value of this column of the task. */
   readonly value?: unknown;
-  /** Largest edit distance of `levenshtein`. @default 5 */
+  /** Largest edit distance that `levenshtein` accepts. @default 5 */
   readonly threshold?: number;
   /** @default 1 */
   readonly weight?: number;
@@ -122,7 +122,7 @@ const negatedIf =
   (...args) =>
     holds(...args) !== isNot;
 
-/** Replaces each `{{column}}` by the value of this column of the task. */
+/** Replaces each `{{column}}` with the value of this column of the task. */
 function filled(value: unknown, row: Readonly<Record<string, unknown>>): unknown {
   if (Array.isArray(value)) return value.map((item) => filled(item, row));
   if (typeof value !== 'string') return value;

@@ -25,7 +25,8 @@ export type Scorer =
 
 export interface FromScorerOptions {
   /**
-   * Name of the metric for scores that have no name. @default the scorer's own name, else `score`
+   * Name of the metric for scores that have no name.
+   * @default the scorer's own name, else `score`
    */
   readonly name?: string;
   /**
@@ -60,9 +61,9 @@ export function scorerArguments({ prompt, response, truth, rawTask }: RewardInpu
  * Creates a reward function that calls the scorer. Each score becomes a part of the reward under
  * its name. True counts as 1, and false as 0. Explanations are stored as reasons. The reward is the
  * sum of all scores.
- * @throws RewardError (when it is called) if the scorer throws, reports an error, or returns
- * neither a number nor a boolean, or two scores with the same name. The rollout then fails instead
- * of getting a reward of 0
+ * @throws RewardError (when the function is called) if the scorer throws, reports an error, or
+ * returns neither a number nor a boolean, or two scores with the same name. The rollout then fails
+ * instead of getting a reward of 0
  */
 export function fromScorer(scorer: Scorer, options: FromScorerOptions = {}): RewardFn {
   const { call, name } = callable(scorer);

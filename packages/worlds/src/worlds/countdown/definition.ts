@@ -20,7 +20,10 @@ const levels = [
 
 const rowSchema = z.object({ numbers: z.array(z.number()).min(1), target: z.number() });
 
-/** Environment that asks for an expression with given numbers and a given value, after Reasoning Gym's `countdown`. */
+/**
+ * Environment that asks for an expression with given numbers and a given value, after Reasoning
+ * Gym's `countdown`.
+ */
 export const countdown = defineEnvironment({
   name: 'countdown',
   description: 'Reach a target by arithmetic over given numbers, in one answer.',

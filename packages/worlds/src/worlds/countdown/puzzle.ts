@@ -13,7 +13,10 @@ export interface PuzzleOptions {
   readonly maxTarget: number;
 }
 
-/** Joins numbers by random operators until the result is a whole number in range. */
+/**
+ * Draws numbers and joins them by random operators, until the result is an integer from 1 to
+ * `maxTarget`.
+ */
 export function drawPuzzle({ count, maxValue, maxTarget }: PuzzleOptions, seed: number): Puzzle {
   const random = createRandom(seed);
   for (;;) {

@@ -24,7 +24,7 @@ const argsSchema = z.strictObject({
   scoring: z.enum(['strict', 'rubric']).default('strict'),
   /** Turn limit that the rubric's bonus for speed refers to. */
   max_turns: z.int().min(1).default(10),
-  /** Longest observation in characters; the rest is cut. */
+  /** Maximum length of an observation, in characters. Longer observations are cut. */
   observation_limit: z.int().min(1).default(2000),
 });
 type Args = z.infer<typeof argsSchema>;

@@ -17,8 +17,8 @@ interface Email {
 export interface Mailbox {
   readonly emails: readonly Email[];
   /**
-   * Searches messages with all of the words, sent no later than `until`. Returns at most ten,
-   * newest first.
+   * Searches messages that contain all words and were sent on or before `until`, a date as
+   * `YYYY-MM-DD`. Returns at most ten messages, newest first.
    */
   search(words: readonly string[], until: string): readonly Email[];
   find(messageId: string): Email | undefined;

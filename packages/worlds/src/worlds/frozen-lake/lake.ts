@@ -1,7 +1,10 @@
-/** Lakes. A lake is a square of ice and holes with a start and a goal. */
+/**
+ * Draws and reads lakes, and finds paths. A lake is a square of ice and holes with a start and a
+ * goal.
+ */
 import { type Random, createRandom } from '@trinity-rft/core';
 
-/** A lake. Cells are numbered row by row, and the start is ice. */
+/** Cells are numbered row by row, from 0. The start is ice. */
 export interface Lake {
   readonly size: number;
   readonly holes: ReadonlySet<number>;
@@ -15,14 +18,14 @@ export interface LakeOptions {
   /** Probability that a cell is ice rather than a hole. */
   readonly p: number;
   readonly seed: number;
-  /** Upper bound on the shortest path to the goal. */
+  /** Maximum length of the shortest path to the goal. */
   readonly envMaxSteps: number;
 }
 
 export const directions = ['left', 'down', 'right', 'up'] as const;
 export type Direction = (typeof directions)[number];
 
-/** Draws lakes until one has a path to the goal within the limit. */
+/** Draws lakes until one has a path to the goal of at most `envMaxSteps` steps. */
 export function drawLake(options: LakeOptions): Lake {
   const random = createRandom(options.seed);
   for (;;) {
@@ -42,7 +45,9 @@ function anyLake({ size, p }: LakeOptions, random: Random): Lake {
   return { size, holes, start, goal };
 }
 
-/** Reads rows of `S`, `F`, `H` and `G`. @returns undefined if they are not a lake */
+/**
+ * Reads a lake from rows of `S`, `F`, `H` and `G`. @returns undefined if the rows are not a lake
+ */
 export function readLake(rows: readonly string[]): Lake | undefined {
   const cells = rows.join('');
   const size = rows.length;

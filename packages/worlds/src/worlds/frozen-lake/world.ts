@@ -50,7 +50,9 @@ function readStep(action: Action): Direction | undefined {
   return directions.find((name, index) => name === word || String(index + 1) === word);
 }
 
-/** Returns the wanted direction or one of its two neighbours, each with a probability of a third. */
+/**
+ * Returns the wanted direction or one of its two neighbours, each with a probability of a third.
+ */
 function slipped(wanted: Direction, third: number): Direction {
   const index = (directions.indexOf(wanted) + third + 3) % 4;
   return directions[index] ?? wanted;

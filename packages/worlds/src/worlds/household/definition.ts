@@ -17,7 +17,10 @@ import { experts, planOf } from './solver.js';
 const argsSchema = z.strictObject({
   /** Difficulty. 1: few things, and only tasks of type 1; 2: some things; 3: many. */
   level: z.int().min(1).max(3).default(2),
-  /** Task types by ALFWorld's numbers: 1 place, 2 look under a lamp, 3 clean, 4 heat, 5 cool, 6 two objects. */
+  /**
+   * Task types by ALFWorld's numbers: 1 place, 2 look under a lamp, 3 clean, 4 heat, 5 cool, 6 two
+   * objects.
+   */
   task_types: z.array(z.int().min(1).max(6)).min(1).optional(),
   /** Reward of an episode that does not reach its goal. */
   unfinished_reward: z.number().default(0),
@@ -32,7 +35,10 @@ const rowSchema = z.object({
   task_type: z.int().min(1).max(6).default(1),
 });
 
-/** A household after ALFWorld (arXiv:2010.03768): its task types and commands in generated rooms. */
+/**
+ * A household after ALFWorld (arXiv:2010.03768), with its task types and commands, in generated
+ * rooms.
+ */
 export const household = defineEnvironment({
   name: 'household',
   description: 'Find things in a house, clean, heat or cool them, and put them where they belong.',

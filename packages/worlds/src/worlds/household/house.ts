@@ -112,8 +112,8 @@ function placed(
 }
 
 /**
- * Returns the receptacles that cannot be closed, for the lamp. Returns all of them if each can be
- * closed.
+ * Returns the receptacles that cannot be closed, for the lamp. Returns all receptacles if each can
+ * be closed.
  */
 const surfaces = (receptacles: readonly string[]): readonly string[] => {
   const open = receptacles.filter((name) => !openable.has(kindOf(name)));

@@ -4,7 +4,7 @@ import { type House, kindOf } from './house.js';
 import { openable, type Treatment, treatments } from './rooms.js';
 
 export interface Household {
-  /** Executes a command. Returns the observation after it, or undefined if it has no effect. */
+  /** Executes a command. Returns the observation, or undefined if the command has no effect. */
   act(command: Command): string | undefined;
   isDone(): boolean;
   /** Returns the key of the house's state, which is equal for equal states. */

@@ -41,8 +41,8 @@ export function planOf(house: House, expert: (typeof experts)[number]): readonly
 type Visit = (place: string) => readonly string[];
 
 /**
- * Wraps `visit` so that it visits the places in the room's order up to the wanted one, each of them
- * once. Omits places of the target's kind, where the wanted objects never are.
+ * Wraps `visit`, so that all unseen places before the wanted place are visited first, in the room's
+ * order. Omits places of the target's kind, where the wanted objects never are.
  */
 function searching({ receptacles, goal }: House, visit: Visit): Visit {
   const unseen = receptacles.filter((name) => kindOf(name) !== goal.target);

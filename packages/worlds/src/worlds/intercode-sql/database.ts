@@ -7,7 +7,7 @@ import { pick } from '../shared/pick.js';
 
 export interface ReadOnlyDatabase {
   /**
-   * Runs a query.
+   * Runs a query. Returns at most 200 rows.
    * @throws Error with SQLite's message, or the reason for which the query is refused
    */
   query(sql: string): readonly Readonly<Record<string, unknown>>[];
@@ -78,7 +78,7 @@ const mostRows = 200;
 
 /**
  * Returns the reason to refuse a query that might never end, because node:sqlite cannot interrupt
- * it.
+ * queries.
  */
 function refusalOf(sql: string): string | undefined {
   const tables =

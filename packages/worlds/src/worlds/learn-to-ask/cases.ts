@@ -9,7 +9,7 @@ interface Topic {
   readonly name: string;
   readonly ask: string;
   readonly answers: readonly string[];
-  /** Words by which a question about the topic is recognised. */
+  /** Words that identify a question about the topic. */
   readonly words: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** Asks a judge how good the question of a consultation is. */
+/** Asks a judge to rate the question asked in a consultation. */
 import type { JudgeQuestion } from '@trinity-rft/environment';
 import { judgeQuestion } from '../shared/judge-question.js';
 

@@ -1,4 +1,4 @@
-/** Cases. A case is a customer's wish and the state in which the shop should end. */
+/** Draws cases. A case is a customer's wish and the state in which the shop should end. */
 import { type Random, createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
 import {

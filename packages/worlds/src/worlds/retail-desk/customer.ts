@@ -13,7 +13,7 @@ export interface Reply {
 
 const stay = (text: string): Reply => ({ text, isEnd: false });
 
-/** Answers by keywords in the clerk's message. Equal messages get equal answers. */
+/** Returns an answer to keywords in the clerk's message. Equal messages get equal answers. */
 export function reply(words: string, given: RetailCase, isGranted: boolean): Reply {
   const { customer, wish } = given;
   const said = words.toLowerCase();

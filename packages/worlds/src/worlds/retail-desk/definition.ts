@@ -23,7 +23,7 @@ import { reply } from './customer.js';
 import { copyOf, type Order } from './shop.js';
 
 const argsSchema = z.strictObject({
-  /** Difficulty. 1: cancellations; 2: also returns and moves; 3: also wishes that must be denied. */
+  /** Difficulty. 1: cancellations; 2: also returns and moves; 3: also wishes to be denied. */
   level: z.int().min(1).max(3).default(2),
 });
 

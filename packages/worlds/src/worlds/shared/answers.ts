@@ -1,5 +1,3 @@
-/** Compares an answer with the expected one by its words. */
-
 /**
  * Returns true if the words and numbers of `expected` occur in `text` in this order without gaps.
  */

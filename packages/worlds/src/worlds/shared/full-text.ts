@@ -8,7 +8,10 @@ export interface Document {
 }
 
 export interface FullText {
-  /** Searches documents that contain all words, or any of them. Returns ids, best match first. */
+  /**
+   * Searches documents that contain all words, or any of them. Returns at most `most` ids, best
+   * match first.
+   */
   search(words: readonly string[], mode: 'all' | 'any', most: number): readonly string[];
   close(): void;
 }

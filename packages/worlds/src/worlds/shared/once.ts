@@ -1,4 +1,6 @@
-/** Calls `work` at the first call only, for close functions that must be safe to call twice. */
+/**
+ * Wraps `work`, so that only the first call executes it. Makes close functions safe to call twice.
+ */
 export function once(work: () => void): () => void {
   let isDone = false;
   return () => {

@@ -1,4 +1,7 @@
-/** Caches the result for the latest arguments, because a solver and its task request the same result many times. */
+/**
+ * Caches the result for the latest arguments, because a solver and its task request the same result
+ * many times.
+ */
 export function rememberLast<Args extends readonly (string | number)[], T>(
   make: (...args: Args) => T,
 ): (...args: Args) => T {

@@ -1,9 +1,8 @@
-/** Reads and validates rows of task sets. */
 import { type RawTask, TaskError } from '@trinity-rft/core';
 import { z } from 'zod';
 
 /**
- * Validates a row.
+ * Validates a row of a task set.
  * @param world name of the environment, for the error message
  * @throws TaskError if the row does not fit the schema
  */

@@ -15,11 +15,11 @@ export interface ToolOptions<Args> {
   readonly name: string;
   readonly description: string;
   readonly args: z.ZodType<Args>;
-  /** Executes the tool. A string that it returns becomes an observation without reward. */
+  /** Executes the tool. A returned string becomes an observation without reward. */
   readonly run: (args: Args) => string | Result;
 }
 
-/** Creates a tool. It refuses arguments that do not fit the schema, with the reason. */
+/** Creates a tool, which refuses arguments that do not fit the schema, with the reason. */
 export function tool<Args>({ name, description, args: schema, run }: ToolOptions<Args>): WorldTool {
   const { $schema: _, ...parameters } = z.toJSONSchema(schema);
   return {

@@ -67,8 +67,8 @@ export const sudoku = defineEnvironment({
 });
 
 /**
- * Returns the puzzle of a row. Rows of Trinity-RFT contain the solution. For other rows it is
- * computed.
+ * Returns the puzzle of a row. Rows of Trinity-RFT contain the solution. For other rows, the
+ * solution is computed.
  */
 function puzzleOf(row: RawTask): Puzzle {
   const { puzzle, solution } = readRow(rowSchema, row, 'sudoku');

@@ -10,7 +10,7 @@ interface Move {
 
 /**
  * Creates the world of one puzzle. A move that cannot be read or breaks a rule ends the episode
- * with -1. The solution ends it with 1.
+ * with reward -1. A solved board ends the episode with reward 1.
  */
 export function movesWorld({ puzzle, solution }: Puzzle, maxMoves: number): World {
   let board: Board = puzzle;

@@ -1,4 +1,3 @@
-/** Scores a board as Reasoning Gym does. */
 import { type Board, boardText } from './board.js';
 
 /**

@@ -109,7 +109,7 @@ const isOf = (value: unknown, kind: Kind): boolean =>
 
 /**
  * Returns true if a value has the described type, or the type of the first expected value, which
- * differs from the described type if it is the name of a variable.
+ * differs from the described type if that value is the name of a variable.
  */
 function hasType(
   value: unknown,

@@ -13,7 +13,10 @@ export interface ToolCallRow {
 
 let parsed: readonly ToolCallRow[] | undefined;
 
-/** Rows of a level: 1 one function, 2 one of several functions, 3 several calls. */
+/**
+ * Returns the rows of a level: 1 for one function, 2 for one of several functions, 3 for several
+ * calls.
+ */
 export function rowsOfLevel(level: number): readonly ToolCallRow[] {
   parsed ??= readRows();
   const prefix = ['simple_', 'multiple_', 'parallel_'][level - 1] ?? 'multiple_';

@@ -1,11 +1,10 @@
-/** Reads the text files of a folder as pages. */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import type { Page } from './corpus.js';
 
 /**
- * Reads `*.txt` and `*.md` files, including files in subfolders.
+ * Reads the `*.txt` and `*.md` files of a folder and its subfolders as pages.
  * @throws ConfigError if the folder cannot be read or has no such files
  */
 export async function readFolder(folder: string): Promise<readonly Page[]> {

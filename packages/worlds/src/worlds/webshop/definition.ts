@@ -43,8 +43,8 @@ const goalSchema = z.object({
 });
 
 /**
- * Rows contain a goal, or a session number as in Trinity-RFT, which selects a goal of the files or
- * the seed of a generated one.
+ * Rows contain a goal or, as in Trinity-RFT, a session number: the index of a goal in WebShop's
+ * files, or the seed of a generated goal.
  */
 const rowSchema = z.union([goalSchema, z.object({ session: z.coerce.number().int().min(0) })]);
 

@@ -1,4 +1,4 @@
-/** Opens the shop behind the pages, which is read from WebShop's files or generated. */
+/** Opens a shop, which is read from WebShop's files or generated. */
 import { catalogueNouns } from './catalogue/vocabulary.js';
 import { generateProducts } from './catalogue/products.js';
 import { likelyNouns } from './files/nouns.js';

@@ -16,7 +16,7 @@ export interface WebShopOptions {
   readonly humanGoals?: boolean;
 }
 
-/** WebShop's `WebAgentTextEnv` with the same methods. One visit at a time. */
+/** WebShop's `WebAgentTextEnv` with the same methods. Holds one visit at a time. */
 export interface WebShop {
   /** Text of the current page. */
   readonly observation: string;
@@ -40,8 +40,8 @@ export interface WebShopStep {
 }
 
 /**
- * Loads the shop, which takes a moment. Create it once per workflow, and call `reset` for each
- * task.
+ * Loads the shop, which takes a moment. Create the shop once per workflow, and call `reset` for
+ * each task.
  */
 export async function createWebShop(options: WebShopOptions = {}): Promise<WebShop> {
   const { numProducts = 1000, dataPath, humanGoals = true } = options;

@@ -1,4 +1,4 @@
-/** Result of a handler: a Response, or a complete answer that does not need one. */
+/** Result of a handler: a Response, or a complete answer without a Response object. */
 import type { RequestBody } from '../request/body.js';
 import { allPieces, bodyStream, type DeliveryListener } from './body-stream.js';
 

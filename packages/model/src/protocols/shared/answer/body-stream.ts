@@ -18,7 +18,7 @@ interface Pieces {
 /** Returns a promise of the next pieces of the answer, or of undefined when a heartbeat is due. */
 export type NextPieces = (stopped: AbortSignal) => Promise<Pieces | undefined>;
 
-/** Returns all pieces at once. */
+/** Creates a function that returns all pieces at once. */
 export const allPieces =
   (pieces: readonly string[]): NextPieces =>
   () =>
@@ -26,8 +26,8 @@ export const allPieces =
 
 /**
  * Creates the body of a response. Calls `next` until it returns the last pieces, and sends a
- * heartbeat each time `next` returns none. Produces nothing before the client reads. The answer
- * counts as delivered when the client has read the last piece. If the stream is cancelled, the
+ * heartbeat each time `next` returns none. Produces nothing before the client reads. The answer is
+ * considered delivered when the client has read the last piece. If the stream is cancelled, the
  * client has disconnected.
  */
 export function bodyStream(

@@ -5,9 +5,9 @@ import { allPieces, bodyStream, type DeliveryListener, type NextPieces } from '.
 import type { AnswerEncoding, LiveWriter } from './encodings.js';
 import type { LiveAnswer } from './live-answer.js';
 
-/** One client's share of an answer that is being generated or is ready. */
+/** One client's view of an answer that is being generated or is ready. */
 export interface PendingAnswer<T, Head = never> extends DeliveryListener {
-  /** The part of the answer that is already certain. */
+  /** The part of the answer that can no longer change. */
   readonly live: LiveAnswer<Head>;
   /**
    * Promise of the finished answer. Rejects with a CancelledError as soon as the client has
@@ -144,7 +144,10 @@ function livePieces<T, Head>(
   };
 }
 
-/** Resolves to the news, or to `late` if `news` takes longer than `ms` or `stopped` aborts. */
+/**
+ * Resolves to the value of `news`, or to `late` if `news` takes longer than `ms` or `stopped`
+ * aborts.
+ */
 async function withinTime<T>(
   news: Promise<T>,
   ms: number,

@@ -95,8 +95,8 @@ export function sseEncoding<T, Head>({
 }
 
 /**
- * Separates the last event from the rest. A client that has read the last event has received the
- * whole stream.
+ * Separates the last event from the preceding events. A client that has read the last event has
+ * received the whole stream.
  */
 function splitLast(events: readonly string[]): readonly string[] {
   return events.length > 1 ? [events.slice(0, -1).join(''), ...events.slice(-1)] : events;

@@ -57,7 +57,7 @@ const typeOfStatus: Readonly<Record<number, string>> = {
 
 /**
  * Returns the status and type of an error. Only faults of the server have a status of 5xx, because
- * clients retry after 5xx. 499 appears only in logs.
+ * clients retry after 5xx. The status 499 appears only in logs.
  */
 function classify(error: unknown): ErrorClass {
   if (error instanceof ModelError) {

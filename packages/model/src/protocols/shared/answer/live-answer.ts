@@ -8,7 +8,9 @@ import type { TurnSoFar } from '../../../rollout/generate.js';
 export interface LiveAnswer<Head> {
   /** Facts that are known before the first token; undefined until the generation has begun. */
   readonly head: Head | undefined;
-  /** The part of each choice's turn that is certain. Later values only add to this part. */
+  /**
+   * The part of each choice's turn that can no longer change. Later values only add to this part.
+   */
   readonly turns: readonly (TurnSoFar | undefined)[];
   /** Number of times the turns have changed. */
   readonly changes: number;

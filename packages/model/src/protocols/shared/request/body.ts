@@ -40,7 +40,7 @@ export interface ReadBodyOptions extends BodyLimits {
   readonly parseLongBody?: (body: BodyText) => Promise<ParsedBody>;
 }
 
-/** Size in bytes of a body that takes two or three milliseconds to parse. */
+/** Maximum size in bytes of a body that is parsed in this thread, in two or three milliseconds. */
 const longBody = 262_144;
 
 /**

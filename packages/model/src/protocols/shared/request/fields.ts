@@ -1,6 +1,6 @@
 /**
- * Reads fields of a client's JSON by type. Null counts as absent. All functions throw a ModelError
- * 400 that names the field.
+ * Reads fields of a client's JSON by type. Null is treated as absent. All functions throw a
+ * ModelError 400 that names the field.
  */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { ModelError } from '@trinity-rft/core';
@@ -67,8 +67,8 @@ export function object(body: JsonObject, field: string): JsonObject {
 }
 
 /**
- * Maximum number and length of stop strings. The limits are needed because each string is searched
- * for after every token.
+ * Maximum number of stop strings, and maximum length of each. The limits are needed because each
+ * string is searched for after every token.
  */
 const [maxStops, maxStopLength] = [128, 1000];
 
@@ -115,8 +115,8 @@ export const outputIsNotText = (modalities: unknown): boolean =>
   Array.isArray(modalities) && modalities.some((kind) => kind !== 'text');
 
 /**
- * Renames the field in a request error to its name in this API.
- * @param names names in this API, keyed by the names in this package
+ * Replaces the field name in a request error with the name that the protocol's API uses.
+ * @param names API names, keyed by this package's names
  */
 export function withFieldNames(error: unknown, names: Readonly<Record<string, string>>): unknown {
   if (!(error instanceof ModelError)) return error;

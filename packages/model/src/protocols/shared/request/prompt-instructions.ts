@@ -1,4 +1,4 @@
-/** Adds instructions of the endpoint for the model to the prompt. */
+/** Adds the endpoint's instructions for the model to the prompt. */
 import { isObject } from './fields.js';
 
 /**

@@ -17,7 +17,7 @@ export interface ResponseFormat {
 
 /**
  * Reads the format of chat completions (`{ type, json_schema: { name, schema } }`) and of responses
- * (`{ type, name, schema }`). Returns undefined for an absent format and for `text`.
+ * (`{ type, name, schema }`). Returns undefined if there is no format, or if the format is `text`.
  * @param param path of the field, for errors
  * @throws ModelError 400
  */

@@ -12,8 +12,8 @@ export interface FunctionTool {
 export type ToolChoice = 'none' | 'auto' | 'required' | { readonly name: string };
 
 /**
- * Reads the format of chat completions (`{ type, function: { name } }`) and of responses (`{ type,
- * name }`).
+ * Reads a choice in the format of chat completions (`{ type, function: { name } }`) and of
+ * responses (`{ type, name }`).
  * @param param path of the field, for errors
  * @param sent value as the client sent it, for errors
  * @throws ModelError 400

@@ -1,6 +1,6 @@
 /**
  * Checks that tool messages answer tool calls. OpenAI's servers also reject tool messages without a
- * call, so agents that work with those servers do not send them.
+ * call, so agents that work with OpenAI's servers never send these messages.
  */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent } from './fields.js';

@@ -1,4 +1,7 @@
-/** Extracts JSON texts of tool schemas, because parsing changes the spelling of their numbers. */
+/**
+ * Extracts the JSON texts of tool schemas, because a parsed schema no longer shows how its numbers
+ * were written.
+ */
 import { itemSpans, memberSpans, skipSpace } from '@trinity-rft/chat/internal';
 import { keepSource } from '../../../rollout/tool-definitions.js';
 import { isObject } from './fields.js';
@@ -14,8 +17,8 @@ export interface ToolSource {
 }
 
 /**
- * Returns the schemas of all tools of a body, if JavaScript may write one of them differently.
- * Otherwise returns none.
+ * Returns the JSON texts of the schemas of all tools of a body, if JavaScript may write one of
+ * these texts differently. Otherwise returns an empty list.
  */
 export function toolSources(body: unknown, text: string): readonly ToolSource[] {
   const tools: unknown = isObject(body) ? body['tools'] : undefined;

@@ -27,5 +27,5 @@ export const overlongArgs = {
   penalty_factor: numberArg(1, { min: 0 }, 'f: size of the whole penalty.'),
 };
 
-/** Returns `coef` or -`coef`, but never a negative zero. */
+/** Returns `coef` if `isPositive`, else -`coef`, but never a negative zero. */
 export const signed = (isPositive: boolean, coef: number): number => (isPositive ? coef : 0 - coef);

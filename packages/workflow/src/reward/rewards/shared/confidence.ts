@@ -14,10 +14,10 @@ const chain = [
 const tagPattern = /<\/?(?:think|answer|analysis|confidence)>/g;
 
 /**
- * Returns the answer and the confidence of a response that ends with the four parts in order. Only
- * white space may be between and after these parts. Other parts may precede them. No part may
- * contain another. Returns undefined if the layout differs, or if the confidence is not a number in
- * [0, 1].
+ * Returns the answer and the confidence of a response that ends with the four tagged parts, in
+ * order. Only white space may appear between and after them. Other parts may precede them. No part
+ * may contain another. Returns undefined if the layout differs, or if the confidence is not a
+ * number in [0, 1].
  */
 export function readRlcrLayout(
   response: string,
@@ -46,7 +46,7 @@ const areClosed = (tags: readonly string[]): boolean =>
 
 /**
  * Returns the confidence between the last `<confidence>` and the last `</confidence>`, regardless
- * of the rest of the layout. Returns undefined if it is not a number in [0, 1].
+ * of the rest of the layout. Returns undefined if the text between them is not a number in [0, 1].
  */
 export function readConfidence(response: string): number | undefined {
   const open = response.lastIndexOf('<confidence>');

@@ -7,7 +7,7 @@ import { type RewardInput, RewardError } from '@trinity-rft/core';
  * and not in the response
  */
 export function requireTruth(owner: string, { truth, rawTask }: RewardInput): string {
-  // Programs that call reward functions directly may pass numbers and objects instead of texts.
+  // Programs that call reward functions directly may pass numbers and objects instead of strings.
   const given: unknown = truth;
   if (typeof given === 'string') return given;
   if (typeof given === 'bigint') return String(given);
@@ -22,7 +22,7 @@ export function requireTruth(owner: string, { truth, rawTask }: RewardInput): st
 
 /**
  * Returns the number of tokens of the response.
- * @throws RewardError if the workflow does not report the number of tokens of the response
+ * @throws RewardError if the workflow does not report this number
  */
 export function requireTokens(owner: string, { responseTokens }: RewardInput): number {
   if (responseTokens !== undefined) return responseTokens;
@@ -34,7 +34,9 @@ export function requireTokens(owner: string, { responseTokens }: RewardInput): n
   );
 }
 
-/** Returns the response, including reasoning that a reasoning parser has removed from it. */
+/**
+ * Returns the response, including reasoning that a reasoning parser has removed from the response.
+ */
 export function wholeResponse({
   response,
   reasoning,

@@ -3,12 +3,8 @@
 /**
  * Returns true if `<think>`, `</think>`, `<answer>` and `</answer>` each occur once, on separate
  * lines, and the response begins with `<think>`. Further lines may follow. Stricter than
- * Trinity-RFT's default pattern of format_reward, `^<think>
- * .*?
- * </think>
- * <answer>
- * .*?
- * </answer>$`, which also accepts repeated layouts.
+ * Trinity-RFT's default pattern of format_reward,
+ * `^<think>\n.*?\n</think>\n<answer>\n.*?\n</answer>$`, which also accepts repeated layouts.
  */
 export function hasStrictLayout(response: string): boolean {
   const open = '<think>\n';
@@ -21,8 +17,8 @@ export function hasStrictLayout(response: string): boolean {
 }
 
 /**
- * Returns true for one thought, white space and one answer, in this order. Any text may precede
- * them, and further lines may follow. Stricter than Trinity-RFT's pattern of math_reward,
+ * Returns true for one thought, white space and one answer, in this order. Any text may precede the
+ * thought, and further lines may follow. Stricter than Trinity-RFT's pattern of math_reward,
  * `.*?<think>.*?</think>\s*<answer>.*?</answer>\s*$`, which also accepts repeated layouts.
  */
 export function hasLooseLayout(response: string): boolean {

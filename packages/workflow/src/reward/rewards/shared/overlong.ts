@@ -11,8 +11,9 @@ export interface OverlongOptions {
 }
 
 /**
- * Computes the soft overlong punishment. It is 0 up to L - c tokens, decreases linearly to -f at L
- * tokens, and is -f beyond. Source: DAPO, arXiv:2503.14476, equation 13.
+ * Computes the soft overlong punishment. With L = maxResponseLength, c = cacheLength and f =
+ * penaltyFactor, it is 0 up to L - c tokens, decreases linearly to -f at L tokens, and is -f
+ * beyond. Source: DAPO, arXiv:2503.14476, equation 13.
  */
 export function overlongPenalty(
   tokens: number,
@@ -33,7 +34,8 @@ interface GivenLengths {
 
 /**
  * Reads the options from the arguments of a reward function.
- * @throws ConfigError if a length is missing, or if the penalty would start before the first token
+ * @throws ConfigError if an argument is missing, or if `cache_length` is not below
+ * `max_response_length`
  */
 export function readOverlong(owner: string, given: GivenLengths): OverlongOptions {
   const {

@@ -32,7 +32,7 @@ export interface RewardKind {
 /**
  * Returns true if the answer in the response equals the reference answer. An answer that cannot be
  * compared in time is wrong.
- * @throws RewardError as {@link requireTruth}
+ * @throws RewardError if the task has no reference answer
  */
 type IsRight = (rule: MathRule, input: RewardInput) => Promise<boolean>;
 

@@ -1,4 +1,4 @@
-/** Parses tool calls in JSON from a text, and compares lists of them. */
+/** Parses tool calls in JSON from a text, and compares lists of calls. */
 import { parseJsonExactly } from '@trinity-rft/core/support';
 
 export interface Call {
@@ -12,7 +12,8 @@ const close = '</tool_call>';
 
 /**
  * Returns the calls of all `<tool_call>..</tool_call>` after the thought, in order. Returns
- * undefined if there is no such tag, or if a tag is not closed or its content cannot be parsed.
+ * undefined if there is no such tag, if a tag is not closed, or if the content of a tag cannot be
+ * parsed.
  */
 export function callsIn(response: string): readonly Call[] | undefined {
   const thought = response.indexOf('</think>');
@@ -43,7 +44,7 @@ function closeAfter(text: string, from: number): number | undefined {
 }
 
 /**
- * Parses a list of calls, or one call. Either may also be JSON within a JSON string. Returns
+ * Parses a list of calls, or one call. The JSON may also be the value of a JSON string. Returns
  * undefined for anything else.
  */
 export function readCalls(json: string): readonly Call[] | undefined {
@@ -73,8 +74,8 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Parses JSON. Keeps long integers exact, so that almost equal ids remain different. Converts them
- * to objects, so that a number differs from a string of the same digits.
+ * Parses JSON. Keeps long integers exact, so that almost equal ids remain different. Converts these
+ * integers to objects, so that a number differs from a string of the same digits.
  */
 const parseJson = (text: string): unknown =>
   parseJsonExactly(text.trim(), (digits) => ({ digits }));

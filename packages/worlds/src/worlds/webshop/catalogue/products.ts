@@ -1,4 +1,4 @@
-/** A shop that is generated from a seed. */
+/** Generates the products of a shop from a seed. */
 import { type Random, createRandom, deriveSeed } from '@trinity-rft/core';
 import type { Product } from '../shop/product.js';
 import { brands, type Department, departments } from './vocabulary.js';

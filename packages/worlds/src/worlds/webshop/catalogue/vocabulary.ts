@@ -163,7 +163,7 @@ const notNouns = new Set(
   ),
 );
 
-/** Nouns of a title in the generated catalogue. */
+/** Returns the nouns of a title in the generated catalogue. */
 export const catalogueNouns = (title: string): readonly string[] => {
   const nouns = new Set(departments.flatMap(({ items }) => wordsOf(items.join(' '))));
   return wordsOf(title).filter((word) => nouns.has(word) && !notNouns.has(word));

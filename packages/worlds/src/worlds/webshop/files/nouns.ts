@@ -1,6 +1,6 @@
 /**
- * Guesses the nouns of titles that people wrote. All words count as nouns, except a list of other
- * words.
+ * Guesses the nouns of titles that people wrote. All words are considered nouns, except a list of
+ * other words.
  */
 
 const others = new Set(

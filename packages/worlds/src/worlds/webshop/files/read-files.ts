@@ -161,8 +161,8 @@ function optionsOf({ customization_options: given }: RawProduct): Product['optio
 }
 
 /**
- * Returns the price of a product. For a price range, it is a price in the range that depends only
- * on the product.
+ * Returns the price of a product. For a price range, the result is a price in the range that
+ * depends only on the product.
  */
 function priceOf({ asin, pricing }: RawProduct): Pick<Product, 'price' | 'priceTag'> {
   const [least = 100, most] = (pricing ?? '')

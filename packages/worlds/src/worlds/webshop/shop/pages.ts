@@ -121,7 +121,7 @@ function richLine(part: Part): string {
 export const plainText = (parts: readonly Part[]): string =>
   parts.map((part) => part.text).join(' [SEP] ');
 
-/** Returns the arguments that `click[...]` accepts on the page, in lower case. */
+/** Returns the arguments that the action `click` accepts on the page, in lower case. */
 export const clickablesOf = (parts: readonly Part[]): readonly string[] => [
   ...new Set(
     [

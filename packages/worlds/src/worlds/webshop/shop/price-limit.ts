@@ -5,7 +5,8 @@ const noLimit = 1_000_000;
 
 /**
  * Draws the price limit of a goal. Draws two of the next four multiples of ten above the price (up
- * to 990) and returns the larger one. Returns {@link noLimit} if there are fewer than two.
+ * to 990) and returns the larger one. Returns {@link noLimit} if there are fewer than two such
+ * multiples.
  */
 export function priceLimit(price: number, random: Random): number {
   const next = Array.from({ length: 99 }, (_, index) => 10 * (index + 1)).filter((p) => p > price);

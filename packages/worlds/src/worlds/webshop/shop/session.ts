@@ -69,7 +69,7 @@ export const isPossible = (visit: Visit, { name, argument }: ShopAction): boolea
 export function visitShop({ products, index, nouns }: Shop, goal: Goal): Visit {
   let place: Place = { at: 'start' };
   const seen = new Set<string>();
-  /** Current page. It is built when first needed. */
+  /** Current page; undefined until it is needed. */
   let shown: readonly Part[] | undefined;
 
   const pageParts = (): readonly Part[] => {
