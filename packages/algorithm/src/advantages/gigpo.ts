@@ -1,7 +1,4 @@
-/**
- * Group-in-group advantages. Compares rollouts with rollouts, and steps with steps that began in
- * the same state of the environment.
- */
+/** Group-in-group advantages: compares rollouts, and steps that began in the same state. */
 import {
   choiceArg,
   numberArg,

@@ -1,7 +1,4 @@
-/**
- * Group-relative advantage: compares the reward of a rollout with those of its task's other
- * rollouts.
- */
+/** Group-relative advantage: compares the rewards of the rollouts of one task. */
 import {
   booleanArg,
   choiceArg,
@@ -91,10 +88,7 @@ export const grpo = defineAdvantagePart({
   },
 });
 
-/**
- * Compares the rollouts of each group. `byGroup` cannot do this, because `grpo` drops and
- * duplicates groups, and reads log-probabilities for the rank penalty.
- */
+/** Compares the rollouts of each group. `byGroup` can neither drop nor duplicate groups. */
 function compare(
   experiences: readonly Experience[],
   options: Options,

@@ -10,7 +10,7 @@ export interface JsonMistake {
   readonly problem: string;
 }
 
-/** What the text should have contained, by the parser's error code. */
+/** Text that the parser expected, by its error code. */
 const expectedBy: Readonly<Record<string, string>> = {
   InvalidSymbol: 'a JSON value or a key in double quotes',
   InvalidNumberFormat: 'a number',

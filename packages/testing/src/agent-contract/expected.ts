@@ -17,7 +17,7 @@ export interface Expected {
 
 /** Known deviation of a framework from the expected results, which the tests assert as well. */
 export interface Deviation {
-  /** Name of the conversation, which is a key of {@link conversations}. */
+  /** Name of the conversation, which is a key of `conversations`. */
   readonly conversation: ConversationName;
   /** Mode in which the framework deviates. @default both modes */
   readonly mode?: AgentMode;
