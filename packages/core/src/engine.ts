@@ -524,8 +524,8 @@ export interface EngineOptions extends CriticEngineOptions {
   /** @default no log output */
   readonly logger?: Logger;
   /**
-   * Signal that aborts when the training run stops. Opening the engine then rejects, and a wait for
-   * a server that does not answer ends. Work in progress continues.
+   * Signal that aborts when the training run stops. Opening the engine then rejects, and the
+   * engine stops waiting for unresponsive servers. Work in progress continues.
    * @default no signal
    */
   readonly signal?: AbortSignal;

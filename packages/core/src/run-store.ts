@@ -20,7 +20,7 @@ export interface MemberInfo {
   readonly agreement?: Agreement;
 }
 
-/** Values of settings as strings, keyed by the name of the setting. */
+/** Settings on which all workers must agree: values as strings, keyed by name. */
 export type Agreement = Readonly<Record<string, string>>;
 
 /** Reason and duration of one wait of a member. */

@@ -46,7 +46,7 @@ export async function loadCheckpoint(directory: string, config: ModelConfig): Pr
   return { weights, optimizer };
 }
 
-/** Loads the weights of a folder that must hold a model of the same architecture. */
+/** Loads the weights in a folder, which must hold a model of the architecture in `config`. */
 export async function loadWeightsOf(directory: string, config: ModelConfig): Promise<Float32Array> {
   await assertSameModel(directory, config);
   return loadWeights(directory, config);

@@ -306,8 +306,8 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Reads moments and step counter as checkpoints store them; zeros while {@link optimizer} is
-   * undefined.
+   * Reads the moments and the step counter in the format of checkpoints; zeros while
+   * {@link optimizer} is undefined.
    */
   async readOptimizer(): Promise<OptimizerState> {
     return this.#optimizer

@@ -21,7 +21,7 @@ import { readAnswer } from '../wire/read.js';
 /** Differences between the kinds of servers. */
 export interface Dialect {
   readonly name: string;
-  /** Command-line option that sets the length of the longest sequence. */
+  /** Command-line option that sets the maximum sequence length. */
   readonly lengthOption: string;
   /** Number of tokens by which the server's limit must exceed the longest sequence. */
   readonly spareTokens: number;

@@ -1,5 +1,5 @@
 /**
- * Measures the loss of precision when an adapter is merged with quantised weights and the result is
+ * Measures the loss of precision when an adapter is merged into quantised weights and the result is
  * quantised again.
  */
 import type { ChatFormat } from '@trinity-rft/chat';

@@ -37,8 +37,8 @@ export interface JobRecord {
   /** Digest of the request, used to recognise a repeated request. */
   readonly request: string;
   /**
-   * Method of the job. The check of the files replaces hyperparameters that are `auto` with
-   * numbers.
+   * Method of the job. When the files are checked, numbers replace hyperparameters that are set to
+   * `auto`.
    */
   readonly method: JobMethod;
   readonly status: JobStatus;

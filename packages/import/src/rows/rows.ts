@@ -46,7 +46,7 @@ export function dpoRow({ prompt, chosen, rejected, ...rest }: Preference): Json 
  * text. If the messages are a single question, the row also has `question` (and `system`), for
  * workflows whose input is a text.
  * @param hasReferences true if the conversation's last answer is the reference
- * @throws TaskError of `fault`
+ * @throws the TaskError that `fault` creates, if the conversation cannot become a row
  */
 export function taskRow(item: Conversation | Preference, hasReferences: boolean): Json {
   const whole = 'chosen' in item ? item.prompt : item.messages;

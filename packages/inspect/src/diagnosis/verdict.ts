@@ -55,7 +55,8 @@ interface Scored extends Point {
 }
 
 /**
- * Compares the answers of two evaluations task by task; undefined if the answers are not recorded.
+ * Compares, task by task, the answers of the two evaluations whose change `evaluation` describes.
+ * Returns undefined if the answers are not recorded.
  */
 export type PairedOf = (evaluation: {
   readonly set: string;

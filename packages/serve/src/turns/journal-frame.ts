@@ -9,9 +9,9 @@ export interface Frame {
 }
 
 /**
- * Size of a frame's prefix in bytes. Layout of a frame: size of the rest (uint32), CRC-32 of the
- * rest (uint32), order (float64), size of the head (uint32), the head as JSON, the experiences.
- * Little-endian.
+ * Size of a frame's prefix in bytes. Layout of a frame, little-endian: size of the checked part
+ * (uint32), its CRC-32 (uint32), then the checked part: order (float64), size of the head (uint32),
+ * the head as JSON, the experiences. The prefix is everything before the head.
  */
 const prefixSize = 20;
 

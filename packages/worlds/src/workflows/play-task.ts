@@ -66,7 +66,7 @@ function ownTime({ runtime: { clock }, timeLimitMs }: WorkflowContext) {
 }
 
 /**
- * Returns the start of the episode, which is equal for all rollouts of a task. In evaluations the
+ * Returns the start of the episode, which is the same for all rollouts of a task. In evaluations the
  * seed does not depend on the batch, so that evaluations stay comparable.
  */
 function startOf({ task, runtime }: WorkflowContext): { row: RawTask; seed: number } {

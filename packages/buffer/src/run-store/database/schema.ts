@@ -65,7 +65,7 @@ export async function assertSchema(
 
 /**
  * Reads the version of the tables.
- * @throws BufferError if a newer program created the tables
+ * @throws BufferError if a newer version of this program created the tables
  */
 async function versionOf(database: Kysely<Tables>, place: string): Promise<number> {
   const { rows } = await sql<{ version: number }>`SELECT version FROM schema_version`.execute(

@@ -102,8 +102,8 @@ export function counted(grammar: GrammarBuilder, item: Sequence, min: number, ma
       return [[exactly(count / 2), exactly(count / 2)]];
     });
   /**
-   * Rule for up to `count` items. There are either fewer than half of the items, or half of them
-   * followed by up to the other half. The two cases do not overlap.
+   * Rule for up to `count` items. A large `count` has two cases, which do not overlap: fewer than
+   * `count / 2` items, or `count / 2` items followed by up to as many as remain.
    */
   const upTo = (count: number): number =>
     once(upToRules, count, () => {

@@ -1,4 +1,4 @@
-/** Types of the names that a file can use, and of the facts about these names that checks need. */
+/** Types for the names that a configuration can use, and for what the checks know about them. */
 import type { ArgProblem, ArgSpec, TaskRange } from '@trinity-rft/core';
 
 /** Values by name, such as the registries of workflows and reward functions. */

@@ -76,9 +76,9 @@ export function concat(values: readonly Value[], axis: number, size: Shape[numbe
 
 /**
  * Takes rows of a matrix: y[r] = a[rows[r]]. `a` is [N, d]; the entries of `rows` [R] differ,
- * except for padding. The gradient is also gathered and never scattered, so that its order of
- * summation is fixed. For every row of `a`, `spread` [N] gives the row of the result that was taken
- * from it, or a row whose gradient is 0.
+ * except for padding. `spread` [N] gives, for every row of `a`, the row of the result that was taken
+ * from it, or a row whose gradient is 0. With `spread`, the gradient is gathered too, never
+ * scattered, so that its order of summation is fixed.
  */
 export function takeRows(a: Value, rows: Value, spread?: Value): Value {
   const y = gather(a, rows);

@@ -94,8 +94,8 @@ class LazyAutomaton implements GrammarAutomaton {
   }
 
   /**
-   * Returns the state of all places whose next symbol is a byte and that can be reached from
-   * `starts` without reading a byte.
+   * Returns the state that consists of all places whose next symbol is a byte and that can be
+   * reached from `starts` without reading a byte.
    */
   #stateOf(starts: readonly number[]): number {
     const reached = this.#reach(starts);

@@ -95,7 +95,7 @@ function commonLength(a: Int32Array, b: Int32Array): number {
   return length;
 }
 
-/** Segments from token `from` on, split at changes of the mask, the call and the version. */
+/** Segments from token `from` on, split wherever the mask, the call or the version changes. */
 function segmentsOf(
   experience: Experience,
   from: number,

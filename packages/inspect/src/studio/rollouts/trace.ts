@@ -30,7 +30,7 @@ export async function traceOf(id: number, store: RolloutStore): Promise<Trace | 
   };
 }
 
-/** One turn per model call in a row. */
+/** Returns one turn for each model call that a stored row contains. */
 function turnsOf(
   { row: { id, experience }, call }: ReadCall,
   startedAt: number | undefined,

@@ -1,6 +1,6 @@
 /**
- * Keeps the device of a training run with `model.device: auto`, because results differ between
- * devices.
+ * Lets a training run with `model.device: auto` resume on the device on which it started, because
+ * results differ between devices.
  */
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { onDevice } from '../../assembly/models/device.js';

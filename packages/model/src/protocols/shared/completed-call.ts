@@ -10,8 +10,8 @@ import {
 } from './answer/encodings.js';
 
 /**
- * A generation and the facts that its response body needs, for the two completion routes.
- * @typeParam Context facts that an answer contains in addition to the generation
+ * A generation with what the two completion routes need to write the response body.
+ * @typeParam Context what the body contains in addition to the generation
  */
 export interface CompletedCall<Context> {
   readonly callIndex: number;

@@ -43,7 +43,7 @@ export interface Request {
   readonly place?: ErrorPlace;
   /**
    * Condition for retries after a connection error. `always` is for requests that the server
-   * recognises when repeated, or that may be executed twice. `unsent` repeats a request only if it
+   * recognises when repeated, or that are safe to execute twice. `unsent` repeats a request only if it
    * did not reach the server.
    * @default "always"
    */
