@@ -48,7 +48,7 @@ interface Rejected {
   readonly metrics: Metrics;
 }
 
-/** Removes the tokens that any option rejects from the action mask. */
+/** Removes from the action mask every token that at least one option rejects. */
 export function rejectOutliers(
   rows: readonly Row[],
   actionMask: Uint8Array,

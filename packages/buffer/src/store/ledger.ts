@@ -18,8 +18,9 @@ export interface Ledger {
   readonly dropped: number;
   /** The largest id ever assigned. */
   readonly lastId: number;
-  /** Numbers of deleted rows that were trained on or dropped. @default 0 */
+  /** Number of deleted rows that were trained on. @default 0 */
   readonly prunedTrained?: number;
+  /** Number of deleted rows that were dropped. @default 0 */
   readonly prunedDropped?: number;
   /** The last train step whose rows have been deleted. @default 0 */
   readonly prunedUpTo?: number;

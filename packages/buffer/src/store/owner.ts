@@ -1,4 +1,4 @@
-/** Checks which training run owns a store that is outside of the training run's folder. */
+/** Checks which training run owns a store that lies outside its owner's folder. */
 import { ConfigError } from '@trinity-rft/core';
 import type { StateTable } from './state-table.js';
 

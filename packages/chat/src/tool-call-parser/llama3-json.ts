@@ -9,8 +9,8 @@ import type { ToolCallParser } from './types.js';
 const tag = '<|python_tag|>';
 
 /**
- * Parser that leaves JSON objects without name or arguments in the text. An object that begins with
- * a name, or follows the tag, is considered a malformed call.
+ * Parser that leaves a JSON object in the text if its name or its arguments are missing. If such an
+ * object begins with a name or follows the tag, it is a malformed call instead.
  */
 export const llama3Json: ToolCallParser = {
   markers: [tag],

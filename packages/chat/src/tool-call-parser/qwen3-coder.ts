@@ -156,8 +156,8 @@ function jsonEnd(text: string, at: number, types: readonly string[]): number | '
 }
 
 /**
- * Index after the tags that end a call at `at`; `cut` if the text ends within the tags; undefined
- * if other text is there.
+ * Returns the index after a call's closing tags, which are expected at `at`; `cut` if the text ends
+ * within them; undefined if other text is there.
  */
 function callEnd(
   text: string,

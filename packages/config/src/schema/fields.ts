@@ -172,7 +172,7 @@ export const filledInText = 'Filled in by the run.';
 /** Creates a key that Trinity sets itself. */
 export const filledIn = () => field(z.unknown(), null, filledInText, unused);
 
-/** Creates a group of keys. Every key has a default, so an absent section is complete. */
+/** Creates a group of keys. Every key has a default, so the group may be left out. */
 export const section = <Shape extends z.ZodRawShape, const E extends readonly Effect[] = []>(
   shape: Shape,
   description: string,

@@ -61,7 +61,7 @@ export interface LayerGraphOptions {
    * @default none
    */
   readonly formats?: BlockFormats | undefined;
-  /** See `training-graphs.ts`. */
+  /** True if rows can share a prompt; see the inputs of `training-graphs.ts`. */
   readonly branching: boolean;
 }
 

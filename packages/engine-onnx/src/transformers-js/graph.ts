@@ -190,7 +190,7 @@ function visible(graph: Graph, mask: Value, window: number | undefined): Value {
   });
 }
 
-/** Returns the last `count` positions, or all positions if `count` is 0. `x` [B, S, d] */
+/** Returns the last `count` positions of `x` [B, S, d], or all positions if `count` is 0. */
 function lastRows(x: Value, count: Value): Value {
   const { graph } = x;
   const start = graph.node('Neg', [reshape(count, [1])], { shape: [1] });

@@ -50,7 +50,7 @@ export interface JobOptions extends PrepareContext {
 }
 
 const pollMs = 500;
-/** Milliseconds after which a process that does not end is killed. Its last checkpoint stays. */
+/** Milliseconds for which a stopped process may continue before it is killed. */
 const graceMs = 60_000;
 
 interface RunningJob {

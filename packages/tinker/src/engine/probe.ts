@@ -94,8 +94,8 @@ async function probeModel(
 type ProbeRow = ReturnType<typeof probeRow>;
 
 /**
- * Creates a row that ends with the last id of the vocabulary, which a server with a smaller model
- * rejects.
+ * Creates a row that ends with the last id of the vocabulary. A server whose model has a smaller
+ * vocabulary rejects the row.
  */
 function probeRow({ vocabSize }: RowLimits) {
   const ids = [0, 1, 2, 3, 4, 5, 6].map((i) => Math.floor((i * (vocabSize - 1)) / 7));

@@ -57,9 +57,9 @@ export function outputMetrics(
 }
 
 /**
- * Returns mean and maximum of |sampler - trainer|, both for log-probabilities and for
- * probabilities. Covers trained tokens that were sampled and whose log-probabilities the trainer
- * computed.
+ * Returns the mean and the maximum of |sampler - trainer|, of log-probabilities and of
+ * probabilities. Covers the trained tokens that were sampled and whose log-probabilities the
+ * trainer computed.
  */
 function mismatchMetrics(
   { currentLogprobs: logprobs, computed }: ModelOutputs,

@@ -91,10 +91,10 @@ function lazily<T>(make: () => Promise<T>): () => Promise<T> {
 const checkMs = 60_000;
 
 /**
- * Returns the configuration that the run was started with. Only this file is checked, because a
- * check loads plugins.
- * @throws ConfigError if the run recorded no configuration, or if the file is not below `root` or
- * now writes to another folder
+ * Returns the path of the configuration with which the run was started. A client cannot name another
+ * file, because checking a configuration loads its plugins, which are code.
+ * @throws ConfigError if the run recorded no configuration, if the file is not below `root`, or if
+ * the file has been changed and names another output folder
  */
 async function configurationOf(
   job: string,

@@ -67,11 +67,11 @@ const tooLarge = (path: string): Error =>
 
 /**
  * Adds the rule of a schema. Properties come in the order of the schema. If the schema has
- * `properties`, other properties need `additionalProperties`, `patternProperties` or
- * `propertyNames`.
+ * `properties`, other properties are allowed only if it also has `additionalProperties`,
+ * `patternProperties` or `propertyNames`.
  * @param path path of the schema, for error messages
- * @throws ModelError 400 naming a keyword that is wrong or not supported, or a schema that is too
- * large
+ * @throws ModelError 400 if the schema is too large, or has a wrong or unsupported keyword, which
+ * the message names
  */
 export function schemaRule(
   grammar: GrammarBuilder,

@@ -28,8 +28,8 @@ export function partNames(runs: readonly RecordedRun[]): readonly string[] {
 const mostReason = 160;
 
 /**
- * Returns a sentence that quotes the reason of a part for this rollout. Returns an empty text if
- * the part gave no reason.
+ * Returns a sentence that quotes the reason that a part of the reward gave for this rollout, or an
+ * empty string if it gave none.
  */
 export function reasonFor(name: string, { last }: RecordedRun): string {
   const reason = last.reasons[name]?.replaceAll(/\s+/g, ' ').trim() ?? '';

@@ -55,8 +55,8 @@ function givenSteps(settings: RunSettings): TotalSteps | undefined {
 }
 
 /**
- * Returns the number of tasks in all task sets. Returns undefined if a set is neither a readable
- * JSONL file nor states the number of tasks that it generates.
+ * Returns the number of tasks in all task sets. Returns undefined if a set is not a readable JSONL
+ * file and does not state how many tasks it generates.
  */
 async function taskCount(
   settings: RunSettings,

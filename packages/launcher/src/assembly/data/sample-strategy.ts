@@ -132,7 +132,10 @@ async function openMix(
   };
 }
 
-/** Reads the expert data of a stage. @throws TaskError when it cannot be used */
+/**
+ * Reads and checks the expert data of a stage; undefined if there is none in files.
+ * @throws TaskError if the data cannot be used
+ */
 export async function checkExperts(
   { buffer }: StageConfig,
   reading: Reading,

@@ -76,9 +76,9 @@ interface Sent {
 
 /**
  * Creates a writer of chunks. For each choice it writes the role with the reasoning and text so
- * far, more of both as they grow, one chunk per tool call, and then the finish reason.
- * Log-probabilities and ids are only known when the answer is finished, and are sent with the rest
- * of the text. Each tool call has a separate chunk, because some frameworks lose calls that share a
+ * far, more of both as they grow, then the tool calls, and then the finish reason.
+ * Log-probabilities and token ids are only known when the answer is finished, and are sent with the
+ * rest of the text. Each tool call has a separate chunk, because some frameworks lose calls that share a
  * chunk or arrive in pieces.
  */
 export function chunkWriter(context: ResponseContext): ChunkWriter {

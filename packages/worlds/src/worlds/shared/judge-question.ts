@@ -10,8 +10,8 @@ interface QuestionOptions<T> {
 }
 
 /**
- * Puts the material into tags apart from the rules, so that the judge does not follow text of the
- * policy.
+ * Puts the material into tags, separate from the rules, so that the judge does not obey instructions
+ * that the trained model wrote.
  */
 export function judgeQuestion<T>(options: QuestionOptions<T>): JudgeQuestion<T> {
   const { rules, material, parse, expected } = options;
