@@ -167,6 +167,7 @@ function toolchain({ pnpm } = { pnpm: true }) {
     ...process.env,
     TURBO_TELEMETRY_DISABLED: '1',
     DO_NOT_TRACK: '1',
+    ORT_DISABLE_TELEMETRY: '1',
   };
   if (nodeFits(process.versions.node) && (!pnpm || pnpmVersion(env) === pins.pnpm)) return env;
   return { ...env, PATH: fetchTools() + delimiter + env.PATH };

@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createModelFolder } from '../src/index.js';
 
 const directory = mkdtempSync(path.join(tmpdir(), 'trinity-exit-'));
-const script = fileURLToPath(new URL('support/exit-inside.ts', import.meta.url));
 const sources = new URL('../../../tools/register-source.mjs', import.meta.url).href;
 beforeAll(() =>
   createModelFolder({
@@ -27,13 +26,28 @@ beforeAll(() =>
 );
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-it('lets a process that ends while a graph runs end with its own exit code', async () => {
+/** Runs a script of `support` on the model folder. Returns exit code, signal and standard error. */
+function runScript(name: string, env = process.env): Promise<readonly unknown[]> {
+  const script = fileURLToPath(new URL(`support/${name}.ts`, import.meta.url));
   const args = ['--conditions=@trinity-rft/source', `--import=${sources}`, script, directory];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
   let stderr = '';
   child.stderr.on('data', (text) => (stderr += String(text)));
-  const ended = await new Promise((resolve) =>
+  return new Promise((resolve) =>
     child.once('close', (exitCode, signal) => resolve([exitCode, signal, stderr])),
   );
-  expect(ended).toEqual([130, null, '']);
+}
+
+it('lets a process that ends while a graph runs end with its own exit code', async () => {
+  expect(await runScript('exit-inside')).toEqual([130, null, '']);
+});
+
+it('leaves no trace of ONNX Runtime’s telemetry in the home of the user', async () => {
+  const home = mkdtempSync(path.join(tmpdir(), 'trinity-home-'));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  // With some of these variables, ONNX Runtime sends nothing by itself.
+  const { CI, ORT_DISABLE_TELEMETRY, ORT_RUNNING_UNIT_TESTS, ...env } = process.env;
+  const ended = await runScript('sample-once', { ...env, HOME: home, XDG_CACHE_HOME: '' });
+  expect(ended).toEqual([0, null, '']);
+  expect(readdirSync(home)).toEqual([]);
 });

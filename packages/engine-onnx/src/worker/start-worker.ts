@@ -18,6 +18,7 @@ import {
   leaveGate,
   type GateState,
 } from '../runtime/native-gate.js';
+import { turnOffTelemetry } from '../runtime/telemetry.js';
 import type { GatedTask, WorkerTask } from './worker.js';
 
 /**
@@ -25,6 +26,7 @@ import type { GatedTask, WorkerTask } from './worker.js';
  * until the link is closed.
  */
 export function startWorker<M extends MethodTable<keyof M>>(task: WorkerTask): Link<M> {
+  turnOffTelemetry();
   // `worker.js` is next to this file in the sources, and next to the bundle in the package.
   const gate = createGateState();
   const stopWatching = closeGateAtExit(gate);
