@@ -114,6 +114,15 @@ describe('checkStructure', () => {
     },
   );
 
+  it('reports hooks of modules that test files share', () => {
+    const hook = 'afterAll(() => undefined);\n';
+    write('packages/core/test/shared.ts', hook);
+    write('packages/core/test/own.test.ts', hook);
+    expect(checkStructure(root)).toEqual([
+      'packages/core/test/shared.ts: a hook of a shared module; use afterFile of test-support',
+    ]);
+  });
+
   it('reports folders that import each other', () => {
     write('packages/core/src/a/x.ts', `import { y } from '../b/y.js';\n`);
     write('packages/core/src/b/y.ts', `import { x } from '../a/x.js';\n`);

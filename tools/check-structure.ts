@@ -26,6 +26,7 @@ export function checkStructure(root: string): readonly string[] {
     ...checkFolders(root),
     ...checkRings(root),
     ...checkProse(root),
+    ...packages.flatMap(({ path }) => sharedHooks(root, path)),
   ];
 }
 
@@ -54,6 +55,23 @@ function longFiles(root: string, folder: string): readonly string[] {
       ? [`${folder}/${file}: ${lines} lines; a strategy has at most ${mostLines}`]
       : [];
   });
+}
+
+/**
+ * Finds hooks of Vitest in modules that test files share. Vitest loads such a module once per
+ * process, so that its hooks apply to the first test file only.
+ */
+function sharedHooks(root: string, path: string): readonly string[] {
+  const folder = join(root, path, 'test');
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /(?<!\.test|\.d)\.ts$/.test(file))
+    .filter((file) =>
+      /^(?:before|after)(?:All|Each)\(/m.test(readFileSync(join(folder, file), 'utf8')),
+    )
+    .map(
+      (file) => `${path}/test/${file}: a hook of a shared module; use afterFile of test-support`,
+    );
 }
 
 function checkPackage(

@@ -1,4 +1,5 @@
 import { afterAll, expect, vi } from 'vitest';
+import { endFile } from '../tests/support/src/after-file.js';
 
 // Our libraries must not print, because the terminal belongs to the program that uses them: they log
 // through their `Runtime`, and report errors and metrics. A test that checks printing replaces the
@@ -20,3 +21,5 @@ afterAll(() => {
   for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
   Object.assign(process.env, before);
 });
+
+afterAll(endFile);

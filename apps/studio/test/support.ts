@@ -12,7 +12,7 @@ import {
 import { createExperience, type Experience, type ExperienceInit } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import { openStudio, type Studio } from '@trinity-rft/inspect/studio';
-import { afterAll } from 'vitest';
+import { afterFile } from '@trinity-rft/test-support';
 import { buildPageInto } from './build-page.js';
 
 const files = buildCharTokenizer({
@@ -23,14 +23,9 @@ const files = buildCharTokenizer({
 });
 export const tokenizer = createTokenizer(files);
 
-const undo: (() => Promise<void> | void)[] = [];
-afterAll(async () => {
-  for (const step of undo.toReversed()) await step();
-});
-
 function temporaryFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'trinity-studio-'));
-  undo.push(() => rmSync(folder, { recursive: true, force: true }));
+  afterFile(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -63,10 +58,10 @@ export async function openWorkbench(
   const metricsFile = path.join(folder, 'monitor', 'metrics.jsonl');
   writeFileSync(metricsFile, metrics);
   const store = sqliteExperienceStore({ path: path.join(folder, 'buffer', 'store.db') });
-  undo.push(() => store.close());
+  afterFile(() => store.close());
   await store.put(rows);
   const studio = await openStudio({ runs: root, page });
-  undo.push(() => studio.close());
+  afterFile(() => studio.close());
   return { root, store, studio, metricsFile };
 }
 

@@ -1,13 +1,14 @@
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 
 /** Messages of `loadPeer` for packages of a project, in a separate Node process. */
 async function messageFor(packages: Readonly<Record<string, string>>): Promise<string> {
   const project = await mkdtemp(path.join(tmpdir(), 'trinity-peer-'));
+  onTestFinished(() => rm(project, { recursive: true }));
   for (const [name, source] of Object.entries(packages)) {
     const folder = path.join(project, 'node_modules', name);
     await mkdir(folder, { recursive: true });

@@ -6,20 +6,15 @@ import { silentLogger, systemClock } from '@trinity-rft/core';
 import type { RemoteSampler, SamplerOptions } from '@trinity-rft/core/engine';
 import { fakeEngine, openFakeEngine } from '@trinity-rft/testing';
 import { vllmStandIn, type VllmStandIn, type VllmStandInOptions } from '@trinity-rft/test-support';
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { openVllmSampler } from '../src/index.js';
 
 export const vocabSize = 16;
 export const prompt = Int32Array.of(3, 1, 2);
 
-const open: (() => Promise<unknown> | void)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close();
-});
-
 export function temporaryFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'engine-vllm-'));
-  open.push(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -36,7 +31,7 @@ export async function startServer(options: Partial<VllmStandInOptions> = {}): Pr
     vocabSize,
     ...options,
   });
-  open.push(() => server.close());
+  onTestFinished(() => server.close());
   return server;
 }
 
@@ -54,6 +49,6 @@ export async function openSampler(
     logger: silentLogger,
     ...options,
   });
-  open.push(() => sampler.close());
+  onTestFinished(() => sampler.close());
   return sampler;
 }

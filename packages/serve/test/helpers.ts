@@ -5,7 +5,7 @@ import path from 'node:path';
 import { createExperience, type Experience } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import { testRuntime } from '@trinity-rft/testing';
-import { afterAll } from 'vitest';
+import { afterFile } from '@trinity-rft/test-support';
 import {
   createCommit,
   createServe,
@@ -16,14 +16,9 @@ import {
   type TurnStore,
 } from '../src/index.js';
 
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
-
 export function databasePath(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'trinity-serve-'));
-  folders.push(folder);
+  afterFile(() => rmSync(folder, { recursive: true, force: true }));
   return path.join(folder, 'serve', 'calls.db');
 }
 

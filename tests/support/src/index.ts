@@ -1,3 +1,4 @@
+export { afterFile } from './after-file.js';
 export { findChromium } from './browser/chromium.js';
 export { noSwiftShader, swiftShaderEnvironment, useSwiftShader } from './gpu/swiftshader.js';
 export { freePort } from './network/free-port.js';

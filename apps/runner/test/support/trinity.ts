@@ -1,7 +1,7 @@
 /** The `trinity` command as a child process, run from the sources. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
+import { afterFile } from '@trinity-rft/test-support';
 
 export interface Trinity {
   readonly child: ChildProcess;
@@ -48,12 +48,6 @@ const sources = [
   `--import=${new URL('tools/register-source.mjs', root).href}`,
 ];
 
-const children: ChildProcess[] = [];
-// A failed test may leave a process running.
-afterAll(() => {
-  for (const child of children) child.kill('SIGKILL');
-});
-
 /** Starts `trinity` with these arguments in `cwd`. */
 export function startTrinity(
   cwd: string,
@@ -66,7 +60,8 @@ export function startTrinity(
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   child.stdin.end(input);
-  children.push(child);
+  // A failed test may leave a process running.
+  afterFile(() => child.kill('SIGKILL'));
   const texts = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const)
     child[stream].setEncoding('utf8').on('data', (text: string) => (texts[stream] += text));

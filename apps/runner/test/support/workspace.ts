@@ -9,7 +9,7 @@ import {
   writeTokenizerFiles,
 } from '@trinity-rft/chat';
 import { createModelFolder } from '@trinity-rft/engine-onnx';
-import { afterAll } from 'vitest';
+import { afterFile } from '@trinity-rft/test-support';
 import { plugins } from './agents.js';
 
 export interface Workspace {
@@ -26,19 +26,13 @@ export interface Workspace {
 
 export type Tree = { readonly [key: string]: unknown };
 
-const roots: string[] = [];
-// Registered when the module is loaded, because Vitest accepts hooks only while it collects tests.
-afterAll(() => {
-  for (const root of roots) rmSync(root, { recursive: true, force: true, maxRetries: 3 });
-});
-
 /**
  * Creates a temporary folder with model, plugins and tasks. It is removed after the tests of the
  * file.
  */
 export async function createWorkspace(): Promise<Workspace> {
   const root = mkdtempSync(path.join(tmpdir(), 'trinity-run-'));
-  roots.push(root);
+  afterFile(() => rmSync(root, { recursive: true, force: true, maxRetries: 3 }));
   const at = (file: string): string => path.resolve(root, file);
   const write = (file: string, text: string): string => {
     mkdirSync(path.dirname(at(file)), { recursive: true });

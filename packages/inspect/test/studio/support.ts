@@ -11,7 +11,7 @@ import {
 } from '@trinity-rft/chat';
 import { createExperience, type Experience, type ExperienceInit } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
-import { afterAll } from 'vitest';
+import { afterFile } from '@trinity-rft/test-support';
 import { openStudio, type Studio } from '../../src/studio/index.js';
 
 const files = buildCharTokenizer({
@@ -33,27 +33,21 @@ export interface Workbench {
   api(path: string): Promise<{ readonly status: number; readonly body: unknown }>;
 }
 
-const undo: (() => Promise<void> | void)[] = [];
-// The hook is registered here, because the test runner accepts hooks only while it loads the file.
-afterAll(async () => {
-  for (const step of undo.toReversed()) await step();
-});
-
 /** Opens an experience store in the folder of a run, and a studio over the folder. */
 export async function openWorkbench(
   rows: readonly Experience[],
   withTokenizer = true,
 ): Promise<Workbench> {
   const root = mkdtempSync(path.join(tmpdir(), 'trinity-studio-'));
-  undo.push(() => rmSync(root, { recursive: true, force: true }));
+  afterFile(() => rmSync(root, { recursive: true, force: true }));
   const folder = path.join(root, runId);
   mkdirSync(path.join(folder, 'buffer'), { recursive: true });
   if (withTokenizer) await writeTokenizerFiles(path.join(folder, 'global_step_1'), files);
   const store = sqliteExperienceStore({ path: path.join(folder, 'buffer', 'store.db') });
-  undo.push(() => store.close());
+  afterFile(() => store.close());
   await store.put(rows);
   const studio = await openStudio({ runs: root });
-  undo.push(() => studio.close());
+  afterFile(() => studio.close());
   const { origin } = new URL(studio.url);
   const api: Workbench['api'] = async (name) => {
     const response = await fetch(`${origin}/api/${name}`, {

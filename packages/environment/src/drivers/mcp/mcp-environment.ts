@@ -200,8 +200,11 @@ function mcpEpisode<Args>(
 }
 
 async function end(connection?: McpConnection, folder?: string): Promise<void> {
-  await connection?.close();
-  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  try {
+    await connection?.close();
+  } finally {
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  }
 }
 
 function promptOf<Args>(options: McpEnvironmentOptions<Args>, args: Args, start: McpStart): string {
