@@ -275,6 +275,7 @@ function createRollouts(runtime: Runtime, parts: Parts, signal: AbortSignal): Ro
     newId: (prefix: string) => `${prefix}_${randomBytes(12).toString('base64url')}`,
   };
   let calls = 0;
+  let drawnSeeds = 0;
   const create = (): RecordingModel =>
     createRolloutModel({
       sampler: runtime.sampler,
@@ -286,7 +287,7 @@ function createRollouts(runtime: Runtime, parts: Parts, signal: AbortSignal): Ro
       streamText: 'sampled',
       constrainedDecoding: runtime.enforcesFormats,
       recordHistory: false,
-      seedFor: () => runtimeOfCalls.seedFor('local', calls),
+      seedFor: () => runtimeOfCalls.seedFor('local', ++drawnSeeds),
       signal,
       runtime: runtimeOfCalls,
     });
