@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Sampler, SamplingOptions } from '@trinity-rft/core/engine';
 import { expect, it } from 'vitest';
 import { findModel } from '../place/find-model.js';
+import type { ChatPart } from './answers.js';
 import { modelOver, type LocalModel } from './load-model.js';
 
 const practice = fileURLToPath(
@@ -24,13 +25,13 @@ async function recordedModel(): Promise<Recorded> {
     adopt: () => Promise.resolve(),
     sample: (_prompt, options) => {
       sampled.push(options);
-      const one = {
-        tokens: Int32Array.of(5, 6),
+      const choices = Array.from({ length: options.n ?? 1 }, (_, choice) => ({
+        tokens: Int32Array.of(5 + choice, 6 + choice),
         logprobs: new Float32Array(2),
         stopReason: 'length' as const,
         policyVersion: 0,
-      };
-      return Promise.resolve(Array.from({ length: options.n ?? 1 }, () => one));
+      }));
+      return Promise.resolve(choices);
     },
   };
   const model = await modelOver(sampler, await findModel(practice), { name: 'm', seed: 7 });
@@ -44,4 +45,13 @@ it('samples concurrent calls with the seeds of consecutive calls', async () => {
   const seeds = ({ sampled }: Recorded): number[] => sampled.map(({ seed }) => seed);
   expect(new Set(seeds(concurrent)).size).toBe(8);
   expect(seeds(concurrent)).toEqual(seeds(consecutive));
+});
+
+it('streams the first of several choices, which chat returns', async () => {
+  const { model } = await recordedModel();
+  const whole = await model.chat(question, { n: 2 });
+  const parts: ChatPart[] = [];
+  for await (const part of model.stream(question, { n: 2 })) parts.push(part);
+  expect(parts.map((part) => (part.type === 'text' ? part.text : '')).join('')).toBe(whole.text);
+  expect(parts.at(-1)).toMatchObject({ finishReason: whole.finishReason, usage: whole.usage });
 });

@@ -81,7 +81,7 @@ export interface LocalModel {
   /** Limit on prompt and answer together, in tokens. */
   readonly maxModelLen: number;
   /**
-   * Samples an answer.
+   * Samples an answer. With `n` above 1, returns the first choice.
    * @throws errors of the openai package, as over HTTP: 400 for an invalid field, which the error
    * names, or for a prompt that is too long
    */
