@@ -14,6 +14,7 @@ import {
   type Tokenizer,
   type TurnReader,
 } from '@trinity-rft/chat';
+import { textBeforeStop } from '@trinity-rft/chat/internal';
 import {
   ModelError,
   TrinityError,
@@ -334,9 +335,8 @@ function listenerFor(
 
 /** Returns the whole text of an answer, up to the stop string. */
 function plainTurn({ tokens, stopString }: SampledSequence, tokenizer: Tokenizer): ParsedTurn {
-  const whole = tokenizer.decode(tokens, { skip: tokenizer.specialTokenIds });
-  const end = stopString === undefined ? -1 : whole.lastIndexOf(stopString);
-  return { text: end < 0 ? whole : whole.slice(0, end), toolCalls: [], malformedToolCalls: 0 };
+  const text = textBeforeStop(tokenizer, tokens, { skip: tokenizer.specialTokenIds, stopString });
+  return { text, toolCalls: [], malformedToolCalls: 0 };
 }
 
 function record(
