@@ -55,3 +55,14 @@ it('streams the first of several choices, which chat returns', async () => {
   expect(parts.map((part) => (part.type === 'text' ? part.text : '')).join('')).toBe(whole.text);
   expect(parts.at(-1)).toMatchObject({ finishReason: whole.finishReason, usage: whole.usage });
 });
+
+it('continues the response of the call before, however many calls there were', async () => {
+  const { model } = await recordedModel();
+  const { responses } = model.openai();
+  const base = { model: 'm', input: '1', max_output_tokens: 2 };
+  for (let pair = 0; pair < 505; pair++) {
+    const { id } = await responses.create(base);
+    const next = await responses.create({ ...base, previous_response_id: id });
+    expect(next.previous_response_id).toBe(id);
+  }
+});

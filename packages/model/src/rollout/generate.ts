@@ -59,6 +59,12 @@ export interface GenerateOptions {
    * @default "as-sent"
    */
   readonly reasoning?: 'as-sent' | 'restore';
+  /**
+   * Number of latest calls whose turns and stored responses are certainly kept, for models that
+   * never end. What twice as many earlier calls left is forgotten.
+   * @default no limit
+   */
+  readonly keptCalls?: number;
   /** True if the model may think before it answers. @default the chat template decides */
   readonly enableThinking?: boolean;
   /**
@@ -148,7 +154,8 @@ export function createCalls(options: GenerateOptions, history: History, counters
     runtime: { clock },
   } = options;
   const texts = createLongTexts(options);
-  const ledger = createLedger(texts.format, { reasoning: options.reasoning ?? 'as-sent' });
+  const { reasoning, keptCalls: keptPrompts } = options;
+  const ledger = createLedger(texts.format, { reasoning, keptPrompts });
   const rollout = { options, ledger, texts, history, counters };
   let calls = 0;
   const countPrompt: CountPrompt = async (request) => {
