@@ -224,7 +224,7 @@ export interface SampledSequence {
    */
   readonly logprobs: Float32Array;
   readonly stopReason: SampleStop;
-  /** Stop string that ended the response, if any. */
+  /** Stop string that ended the response, if any: the first that the last token completes. */
   readonly stopString?: string;
   readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
   /**

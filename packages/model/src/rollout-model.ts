@@ -49,7 +49,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
         id,
         experiences: recorded.map((choice) => toExperience(choice, choice.callIndex)),
       }),
-    responses: createResponseStore(),
+    responses: createResponseStore(options.keptCalls),
   });
   const answer: AnswerHandler = (request, body) =>
     inRequestContext(request.headers, home, () => handle(request, body));

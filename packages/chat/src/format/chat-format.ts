@@ -19,6 +19,7 @@ import { toolCallParsers } from '../tool-call-parser/table.js';
 import type { ParsedToolCall, ToolCallParser } from '../tool-call-parser/types.js';
 import { detectReasoningParser, detectToolCallParser } from './detect-parsers.js';
 import { marker, promptKey, renderPrompt, type PromptInput } from './prompt.js';
+import { textBeforeStop } from './text-before-stop.js';
 import { createTurnReader, type TurnReader } from './turn-reader.js';
 
 export interface ChatFormatOptions {
@@ -62,7 +63,7 @@ export interface ReadTurnOptions {
   readonly tools: boolean | readonly ToolDefinition[];
   /** Prompt of the turn, at whose end a think block may begin. */
   readonly promptIds?: Int32Array;
-  /** Stop string; the text ends before its last occurrence. */
+  /** Stop string that the last token completes; the text ends before it. */
   readonly stopString?: string;
 }
 
@@ -197,7 +198,7 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
     renderWhole: (input) => templateFor(input).render({ ...input, addGenerationPrompt: false }),
     encode: (text) => ids.memo(text),
     readTurn: (tokens, { tools, stopString, promptIds }) => {
-      const text = beforeStop(tokenizer.decode(tokens, { skip: hiddenIds }), stopString);
+      const text = textBeforeStop(tokenizer, tokens, { skip: hiddenIds, stopString });
       return parseTurn(text, forTurn(parsers, endOf(promptIds), tools));
     },
     beginTurn: (promptIds, { tools, stops, isPlain = false }) => {
@@ -314,11 +315,6 @@ function parseTurn(whole: string, parsers: Parsers): ParsedTurn {
     toolCalls: parsed?.toolCalls ?? [],
     malformedToolCalls: parsed?.malformed ?? 0,
   };
-}
-
-function beforeStop(text: string, stopString: string | undefined): string {
-  const at = stopString === undefined ? -1 : text.lastIndexOf(stopString);
-  return at < 0 ? text : text.slice(0, at);
 }
 
 /**

@@ -43,7 +43,7 @@ export interface LedgerPrompt {
   readonly entry?: PromptRecord;
 }
 
-/** Keeps every turn of one rollout until the rollout ends. */
+/** Keeps the turns of one rollout, all of them by default, until the rollout ends. */
 export interface Ledger {
   /**
    * Returns the ids for a conversation.
@@ -66,6 +66,12 @@ export interface LedgerOptions {
    * @default "as-sent"
    */
   readonly reasoning?: 'as-sent' | 'restore';
+  /**
+   * Number of latest prompts whose turns are certainly kept, for models that never end. Turns of
+   * twice as many earlier prompts are forgotten.
+   * @default no limit
+   */
+  readonly keptPrompts?: number;
 }
 
 /**
@@ -77,9 +83,9 @@ export interface LedgerOptions {
  */
 export function createLedger(
   format: ChatFormat,
-  { reasoning = 'as-sent' }: LedgerOptions = {},
+  { reasoning = 'as-sent', keptPrompts }: LedgerOptions = {},
 ): Ledger {
-  const turns = createTurnStore();
+  const turns = createTurnStore(keptPrompts);
   /**
    * Most recent options key. Equal keys share one string to save memory, because every turn keeps
    * its key.

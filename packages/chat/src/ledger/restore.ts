@@ -2,7 +2,7 @@
 import { isPrefill } from '../format/prompt.js';
 import type { NormalMessage } from '../messages/messages.js';
 import { messageKey, messageSteps } from './message-key.js';
-import { placeAfter, type Turn, type TurnStore } from './turn.js';
+import { placesAfter, turnsAt, type Turn, type TurnStore } from './turn.js';
 
 export interface Restored {
   readonly messages: readonly NormalMessage[];
@@ -17,13 +17,13 @@ export interface Restored {
  */
 export function restoreReasoning(messages: readonly NormalMessage[], turns: TurnStore): Restored {
   const end = isPrefill(messages.at(-1)) ? messages.length - 1 : messages.length;
-  let place = turns.root;
+  let places = turns.roots();
   let count = 0;
   const restored = messages.map((message, index) => {
-    const reasoning = index < end ? recordedReasoning(message, place.turns) : undefined;
+    const reasoning = index < end ? recordedReasoning(message, turnsAt(places)) : undefined;
     if (reasoning !== undefined) count++;
     const whole = reasoning === undefined ? message : { ...message, reasoning_content: reasoning };
-    place = messageSteps(whole).reduce(placeAfter, place);
+    places = placesAfter(places, messageSteps(whole));
     return whole;
   });
   return { messages: restored, count };

@@ -56,11 +56,11 @@ export interface Path {
   readonly points: readonly Point[];
 }
 
-/** All turns of one rollout. */
+/** The turns of one rollout. */
 export interface TurnStore {
   add(turn: Turn): void;
-  /** The place before the first message. */
-  readonly root: Place;
+  /** The places before the first message, one per generation, older turns first. */
+  roots(): readonly Place[];
   /**
    * Follows a conversation. The points of the path are the finished assistant messages; a prefill
    * is not finished.
@@ -70,37 +70,64 @@ export interface TurnStore {
   knows(point: Point): boolean;
 }
 
-export function createTurnStore(): TurnStore {
-  const root = newPlace();
-  const known = new Set<string>();
+/** The turns of successive prompts. */
+interface Generation {
+  readonly root: Place;
+  readonly known: Set<string>;
+}
+
+/**
+ * Creates a store. It forgets a whole generation of turns at once, so that places without turns,
+ * which failed calls leave behind, are forgotten too.
+ * @param keptPrompts number of latest prompts whose turns are certainly kept; turns of twice as
+ * many earlier prompts are forgotten
+ */
+export function createTurnStore(keptPrompts = Infinity): TurnStore {
+  let generations: readonly Generation[] = [newGeneration()];
+  let prompts = 0;
+  const roots = (): readonly Place[] => generations.map(({ root }) => root);
   return {
-    root,
+    roots,
     add: (turn) => {
       turn.prompt.place.turns.push(turn);
-      known.add(turn.messageKey).add(callIds(turn.message));
+      generations.at(-1)?.known.add(turn.messageKey).add(callIds(turn.message));
     },
     walk: (messages) => {
+      if (++prompts % keptPrompts === 0) generations = [...generations.slice(-1), newGeneration()];
       const end = isPrefill(messages.at(-1)) ? messages.length - 1 : messages.length;
       const points: Point[] = [];
-      let place = root;
+      let places = roots();
       messages.forEach((message, index) => {
         const steps = messageSteps(message);
         if (message.role === 'assistant' && index < end)
-          points.push({ index, message, messageKey: steps[0]!, candidates: place.turns });
-        place = steps.reduce(placeAfter, place);
+          points.push({ index, message, messageKey: steps[0]!, candidates: turnsAt(places) });
+        places = placesAfter(places, steps);
       });
-      return { place, points };
+      return { place: places.at(-1)!, points };
     },
-    knows: (point) =>
-      known.has(point.messageKey) ||
-      (point.message.tool_calls !== undefined && known.has(callIds(point.message))),
+    knows: ({ messageKey, message }) =>
+      generations.some(
+        ({ known }) =>
+          known.has(messageKey) ||
+          (message.tool_calls !== undefined && known.has(callIds(message))),
+      ),
   };
 }
 
+const newGeneration = (): Generation => ({ root: newPlace(), known: new Set() });
+
 const newPlace = (): Place => ({ next: undefined, turns: [] });
 
+/** Turns that were sampled at the places, older turns first. */
+export const turnsAt = (places: readonly Place[]): readonly Turn[] =>
+  places.flatMap(({ turns }) => turns);
+
+/** Positions after a message with these {@link messageSteps}. */
+export const placesAfter = (places: readonly Place[], steps: readonly string[]): readonly Place[] =>
+  places.map((place) => steps.reduce(placeAfter, place));
+
 /** Next position, which is created if it does not exist. */
-export function placeAfter(before: Place, key: string): Place {
+function placeAfter(before: Place, key: string): Place {
   const known = before.next?.get(key);
   if (known) return known;
   const place = newPlace();

@@ -50,6 +50,7 @@ export async function serveDebugModel(options: DebugModelOptions): Promise<Serve
       modelPath: rolloutModel.name ?? stage.model.modelPath,
       clientSampling: 'respect',
       recordHistory: false,
+      keptCalls: 500,
       seedFor: (call) => runtime.seedFor('debug', call),
       mounted,
       runtime,

@@ -43,7 +43,7 @@ const usageOf = (usage: OpenAI.CompletionUsage | null | undefined): Usage => ({
 });
 
 /**
- * Converts chunks of a stream to parts. Tool calls are complete, because the endpoint sends each
+ * Converts chunks of a stream to parts of the first choice. Tool calls are complete, because the endpoint sends each
  * call in a single chunk.
  */
 export async function* toParts(
@@ -53,7 +53,7 @@ export async function* toParts(
   let usage = usageOf(undefined);
   for await (const chunk of chunks) {
     if (chunk.usage) usage = usageOf(chunk.usage);
-    const [choice] = chunk.choices;
+    const choice = chunk.choices.find(({ index }) => index === 0);
     if (!choice) continue;
     finishReason = choice.finish_reason ?? finishReason;
     const { content, tool_calls: calls = [] } = choice.delta;

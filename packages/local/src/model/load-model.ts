@@ -81,7 +81,7 @@ export interface LocalModel {
   /** Limit on prompt and answer together, in tokens. */
   readonly maxModelLen: number;
   /**
-   * Samples an answer.
+   * Samples an answer. With `n` above 1, returns the first choice.
    * @throws errors of the openai package, as over HTTP: 400 for an invalid field, which the error
    * names, or for a prompt that is too long
    */
@@ -200,18 +200,18 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
   const { kind, name, place, format } = parts;
   const { sampler } = runtime;
   const closed = new AbortController();
-  const rollouts = createRollouts(runtime, parts, closed.signal);
+  const model = createModel(runtime, parts, closed.signal);
   const fetch: typeof globalThis.fetch = async (input, init) => {
     // A request without `init` is used unchanged: `new Request` cannot copy the Request objects of
     // some HTTP servers.
     const request =
       input instanceof Request && init === undefined ? input : new Request(input, init);
-    const response = await rollouts.current().handler(request);
+    const response = await model.handler(request);
     request.signal.throwIfAborted();
     return response;
   };
   let client: OpenAI | undefined;
-  const openai = (): OpenAI => (client ??= rollouts.clientOver(fetch));
+  const openai = (): OpenAI => (client ??= model.openaiClient().withOptions({ fetch, baseURL }));
   return {
     name,
     place,
@@ -254,48 +254,29 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
 }
 
 /**
- * Number of calls after which a new rollout model replaces the current one, because a rollout model
- * stores the tokens of its calls.
+ * Creates the rollout model that answers all calls. It continues conversations token by token, as
+ * in training.
  */
-const remembered = 500;
-
-interface Rollouts {
-  /**
-   * Counts a call, and returns the rollout model that answers it. The rollout model continues
-   * conversations token by token, as in training.
-   */
-  current(): RecordingModel;
-  clientOver(fetch: typeof globalThis.fetch): OpenAI;
-}
-
-function createRollouts(runtime: Runtime, parts: Parts, signal: AbortSignal): Rollouts {
+function createModel(runtime: Runtime, parts: Parts, signal: AbortSignal): RecordingModel {
   const { name, format, chat, seed = randomInt(2 ** 31) } = parts;
   const runtimeOfCalls = {
     ...createRuntime({ seed }),
     newId: (prefix: string) => `${prefix}_${randomBytes(12).toString('base64url')}`,
   };
-  let calls = 0;
-  const create = (): RecordingModel =>
-    createRolloutModel({
-      sampler: runtime.sampler,
-      format,
-      modelPath: name,
-      enableThinking: chat.enable_thinking,
-      clientSampling: 'respect',
-      strictFields: true,
-      streamText: 'sampled',
-      constrainedDecoding: runtime.enforcesFormats,
-      recordHistory: false,
-      seedFor: () => runtimeOfCalls.seedFor('local', calls),
-      signal,
-      runtime: runtimeOfCalls,
-    });
-  let rollout = create();
-  return {
-    current: () => {
-      if (++calls % remembered === 0) rollout = create();
-      return rollout;
-    },
-    clientOver: (fetch) => rollout.openaiClient().withOptions({ fetch, baseURL }),
-  };
+  let drawnSeeds = 0;
+  return createRolloutModel({
+    sampler: runtime.sampler,
+    format,
+    modelPath: name,
+    enableThinking: chat.enable_thinking,
+    clientSampling: 'respect',
+    strictFields: true,
+    streamText: 'sampled',
+    constrainedDecoding: runtime.enforcesFormats,
+    recordHistory: false,
+    keptCalls: 500,
+    seedFor: () => runtimeOfCalls.seedFor('local', ++drawnSeeds),
+    signal,
+    runtime: runtimeOfCalls,
+  });
 }

@@ -1,5 +1,9 @@
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Worker } from 'node:worker_threads';
+import { writeManifest } from '@trinity-rft/core/engine';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { openServedModels, type ServedModels } from './served-models.js';
 
@@ -26,6 +30,15 @@ const ask = (name: string): Promise<readonly string[]> =>
     ended();
     return inMemory;
   });
+
+/** Returns the list of the threads that the rest of the test starts; each load starts one. */
+function startedWorkers(): readonly Worker[] {
+  const workers: Worker[] = [];
+  const onWorker = (worker: Worker): unknown => workers.push(worker);
+  process.on('worker', onWorker);
+  onTestFinished(() => void process.off('worker', onWorker));
+  return workers;
+}
 
 it('keeps two models in memory, whatever is asked at once', async () => {
   const asked = [...names, ...names, ...names];
@@ -76,13 +89,35 @@ it('counts requests to weights that have been replaced or removed', async () => 
 });
 
 it('leaves no model in memory where one of them cannot be loaded', async () => {
-  const workers: Worker[] = [];
-  const onWorker = (worker: Worker): unknown => workers.push(worker);
-  process.on('worker', onWorker);
-  onTestFinished(() => void process.off('worker', onWorker));
+  const workers = startedWorkers();
   const models = { a: practice, b: '/nowhere' };
   const opened = openServedModels({ models, onEvent: () => undefined });
   await expect(opened).rejects.toThrow('/nowhere');
   // An ended thread has no id.
   expect(new Set(workers.map(({ threadId }) => threadId))).toEqual(new Set([-1]));
+});
+
+it('loads a new checkpoint once, and misses none that is written during a reload', async () => {
+  const run = await mkdtemp(path.join(tmpdir(), 'trinity-served-'));
+  const write = async (step: number): Promise<void> => {
+    const folder = path.join(run, 'grpo', `global_step_${step}`);
+    await cp(practice, folder, { recursive: true });
+    await writeManifest(folder, { step, final: false });
+  };
+  await write(1);
+  await writeFile(path.join(run, 'settings.json'), '{"stages":[{"stage_name":"grpo"}]}');
+  const models = await openServedModels({ models: { run }, onEvent: () => undefined });
+  onTestFinished(async () => {
+    await models.close();
+    await rm(run, { recursive: true });
+  });
+  await write(2);
+  const workers = startedWorkers();
+  const reloads = Array.from({ length: 4 }, () => models.reload());
+  await vi.waitUntil(() => workers.length > 0, { timeout: 20_000 });
+  await write(3);
+  await Promise.all([...reloads, models.reload()]);
+  expect(workers).toHaveLength(2);
+  expect(models.current('run')?.place.run?.step).toBe(3);
+  expect(models.failures.size).toBe(0);
 });

@@ -24,8 +24,8 @@ export interface ServedModels {
    */
   use<T>(name: string, work: (model: LocalModel, ended: () => void) => Promise<T>): Promise<T>;
   /**
-   * Checks the loaded models once for better or newer checkpoints. If a checkpoint cannot be
-   * loaded, the failure is recorded and the old weights stay.
+   * Checks the loaded models once for better or newer checkpoints, after a check in progress has
+   * ended. If a checkpoint cannot be loaded, the failure is recorded and the old weights stay.
    */
   reload(): Promise<void>;
   /**
@@ -159,7 +159,7 @@ async function openModels(
         throw error;
       }
     },
-    reload: async () => {
+    reload: oneAtATime(async () => {
       for (const [name, entry] of [...served])
         await reloadOne(name, entry).catch((error: unknown) => {
           const why = describeError(error);
@@ -167,7 +167,7 @@ async function openModels(
             onEvent(`${name}: newer weights cannot be loaded, the old ones stay: ${why}`);
           entry.failure = why;
         });
-    },
+    }),
     inFlight: load.inFlight,
     get failures() {
       return new Map(
@@ -178,6 +178,24 @@ async function openModels(
       served.clear();
       return load.close();
     },
+  };
+}
+
+/**
+ * Wraps `work` so that it runs once at a time. All calls during a run share one later run, because
+ * the current run may have passed the place of a change that the caller has made.
+ */
+function oneAtATime(work: () => Promise<void>): () => Promise<void> {
+  let last: Promise<unknown> = Promise.resolve();
+  let waiting: Promise<void> | undefined;
+  const run = (): Promise<void> => {
+    waiting = undefined;
+    return work();
+  };
+  return () => {
+    waiting ??= last.then(run, run);
+    last = waiting;
+    return waiting;
   };
 }
 

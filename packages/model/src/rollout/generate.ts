@@ -14,6 +14,7 @@ import {
   type Tokenizer,
   type TurnReader,
 } from '@trinity-rft/chat';
+import { textBeforeStop } from '@trinity-rft/chat/internal';
 import {
   ModelError,
   TrinityError,
@@ -58,6 +59,12 @@ export interface GenerateOptions {
    * @default "as-sent"
    */
   readonly reasoning?: 'as-sent' | 'restore';
+  /**
+   * Number of latest calls whose turns and stored responses are certainly kept, for models that
+   * never end. What twice as many earlier calls left is forgotten.
+   * @default no limit
+   */
+  readonly keptCalls?: number;
   /** True if the model may think before it answers. @default the chat template decides */
   readonly enableThinking?: boolean;
   /**
@@ -147,7 +154,8 @@ export function createCalls(options: GenerateOptions, history: History, counters
     runtime: { clock },
   } = options;
   const texts = createLongTexts(options);
-  const ledger = createLedger(texts.format, { reasoning: options.reasoning ?? 'as-sent' });
+  const { reasoning, keptCalls: keptPrompts } = options;
+  const ledger = createLedger(texts.format, { reasoning, keptPrompts });
   const rollout = { options, ledger, texts, history, counters };
   let calls = 0;
   const countPrompt: CountPrompt = async (request) => {
@@ -334,9 +342,8 @@ function listenerFor(
 
 /** Returns the whole text of an answer, up to the stop string. */
 function plainTurn({ tokens, stopString }: SampledSequence, tokenizer: Tokenizer): ParsedTurn {
-  const whole = tokenizer.decode(tokens, { skip: tokenizer.specialTokenIds });
-  const end = stopString === undefined ? -1 : whole.lastIndexOf(stopString);
-  return { text: end < 0 ? whole : whole.slice(0, end), toolCalls: [], malformedToolCalls: 0 };
+  const text = textBeforeStop(tokenizer, tokens, { skip: tokenizer.specialTokenIds, stopString });
+  return { text, toolCalls: [], malformedToolCalls: 0 };
 }
 
 function record(

@@ -64,7 +64,9 @@ export function createHistory(enabled: boolean): History {
       if (enabled) recorded.push(...choices);
     },
     forks: () => forks,
-    markUndelivered: (callIndex) => void undelivered.add(callIndex),
+    markUndelivered: (callIndex) => {
+      if (enabled) undelivered.add(callIndex);
+    },
     markDelivered: (callIndex) => void undelivered.delete(callIndex),
     extract: (clear) => {
       if (!enabled) throw historyOff();

@@ -14,7 +14,7 @@ export interface StoredResponse {
   readonly output: readonly Item[];
 }
 
-/** Stored responses of one rollout, kept until the rollout ends. */
+/** Stored responses of one rollout, all of them by default, kept until the rollout ends. */
 export interface ResponseStore {
   add(response: StoredResponse): void;
   get(id: string): StoredResponse | undefined;
@@ -30,13 +30,24 @@ export interface ResponsesContext extends RouteContext {
   readonly responses: ResponseStore;
 }
 
-export function createResponseStore(): ResponseStore {
-  const responses = new Map<string, StoredResponse>();
-  const items = new Map<string, Item>();
-  const idOf = ({ wire }: Item): string | undefined =>
-    typeof wire['id'] === 'string' ? wire['id'] : undefined;
+/** Successive responses and their items, by id. */
+interface Generation {
+  readonly responses: Map<string, StoredResponse>;
+  readonly items: Map<string, Item>;
+}
+
+/**
+ * Creates a store.
+ * @param kept number of latest responses that are certainly kept; twice as many earlier responses
+ * are forgotten
+ */
+export function createResponseStore(kept = Infinity): ResponseStore {
+  let generations: readonly Generation[] = [newGeneration()];
+  let added = 0;
   return {
     add: (response) => {
+      if (++added % kept === 0) generations = [...generations.slice(-1), newGeneration()];
+      const { responses, items } = generations.at(-1)!;
       responses.set(response.body.id, response);
       // An input item may have an id that another process has created. Ids of this endpoint's
       // output take precedence.
@@ -49,11 +60,28 @@ export function createResponseStore(): ResponseStore {
         if (id !== undefined) items.set(id, item);
       }
     },
-    get: (id) => responses.get(id),
-    item: (id) => items.get(id),
-    delete: (id) => responses.delete(id),
+    get: (id) => inFirst(generations, ({ responses }) => responses.get(id)),
+    item: (id) => inFirst(generations, ({ items }) => items.get(id)),
+    delete: (id) => generations.some(({ responses }) => responses.delete(id)),
   };
 }
+
+const newGeneration = (): Generation => ({ responses: new Map(), items: new Map() });
+
+/** Finds the entry of the oldest generation that has one, because an output precedes its copies. */
+function inFirst<T>(
+  generations: readonly Generation[],
+  find: (generation: Generation) => T | undefined,
+): T | undefined {
+  for (const generation of generations) {
+    const found = find(generation);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const idOf = ({ wire }: Item): string | undefined =>
+  typeof wire['id'] === 'string' ? wire['id'] : undefined;
 
 /** Returns all items up to and including those of `response`, oldest first. */
 export function conversationOf(response: StoredResponse | undefined): readonly Item[] {

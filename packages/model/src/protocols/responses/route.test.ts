@@ -39,6 +39,19 @@ describe('stored responses', () => {
     expect(model.metrics()).toMatchObject({ 'model/spliced': 2 });
   });
 
+  it('are kept for keptCalls later calls at least, and forgotten after twice as many', async () => {
+    const { model } = scripted(Array<string>(7).fill('a<|im_end|>'), { keptCalls: 3 });
+    const { responses } = model.openaiClient();
+    const ids: string[] = [];
+    for (let call = 0; call < 7; call++) {
+      const { id } = await responses.create({ ...base, previous_response_id: ids.at(-1) });
+      ids.push(id);
+      for (const kept of ids.slice(-3)) expect((await responses.retrieve(kept)).id).toBe(kept);
+    }
+    await expect(responses.retrieve(ids[0]!)).rejects.toBeInstanceOf(NotFoundError);
+    expect(model.metrics()).toMatchObject({ 'model/spliced': 6 });
+  });
+
   it('are those that were not made with store: false', async () => {
     const { model } = scripted(['<think>hm</think>a<|im_end|>', 'b<|im_end|>']);
     const { responses } = model.openaiClient();

@@ -18,3 +18,11 @@ it('ends a sample with the token that completes a stop text', () => {
   expect(cutAtStop(sample(0, 1), ['END'], bytes)).toEqual(sample(0, 1));
   expect(cutAtStop(sample(0, 2), [], bytes)).toEqual(sample(0, 2));
 });
+
+it('names the stop text that ends first, in whatever order they are given', () => {
+  for (const stops of [
+    ['ND!', 'END'],
+    ['END', 'ND!'],
+  ])
+    expect(cutAtStop(sample(0, 3, 4), stops, bytes).stopString).toBe('END');
+});

@@ -1,11 +1,9 @@
-/**
- * Cuts a sample after the first stop string, because servers accept either stop ids or stop
- * strings, not both.
- */
+/** Cuts samples at stop strings, because servers accept either stop ids or stop strings, not both. */
 import type { SampledSequence } from '@trinity-rft/core/engine';
 
 type Cut = Pick<SampledSequence, 'tokens' | 'logprobs' | 'stopReason' | 'stopString'>;
 
+/** Cuts a sample after the token that completes a stop string, and names the one that ends first. */
 export function cutAtStop(
   sample: Cut,
   stops: readonly string[],
@@ -16,7 +14,9 @@ export function cutAtStop(
   let text = Buffer.alloc(0);
   for (const [i, id] of sample.tokens.entries()) {
     text = Buffer.concat([text, tokenBytes[id] ?? new Uint8Array()]);
-    const found = encoded.find(({ bytes }) => text.includes(bytes));
+    const [found] = encoded
+      .filter(({ bytes }) => text.includes(bytes))
+      .toSorted((a, b) => endIn(text, a.bytes) - endIn(text, b.bytes));
     if (found === undefined) continue;
     return {
       tokens: sample.tokens.slice(0, i + 1),
@@ -27,3 +27,5 @@ export function cutAtStop(
   }
   return sample;
 }
+
+const endIn = (text: Buffer, bytes: Buffer): number => text.indexOf(bytes) + bytes.length;

@@ -1,0 +1,26 @@
+/** Decodes a sampled text up to the stop string that ended it. */
+import type { DecodeOptions, Tokenizer } from '../tokenizer/types.js';
+
+export interface TextBeforeStopOptions extends DecodeOptions {
+  /** Stop string that ended the text. @default none, the whole text */
+  readonly stopString?: string | undefined;
+}
+
+/**
+ * Returns the text before the stop string. Samplers stop at the token that completes the stop
+ * string first, so the text ends before the first occurrence that ends inside the last token. If a
+ * sampler has added tokens after the stop string, the text ends before the last occurrence.
+ */
+export function textBeforeStop(
+  tokenizer: Pick<Tokenizer, 'decode'>,
+  tokens: Int32Array,
+  { stopString, ...options }: TextBeforeStopOptions,
+): string {
+  const text = tokenizer.decode(tokens, options);
+  if (stopString === undefined) return text;
+  // U+FFFD stands for each byte of a character that the last token completes.
+  const before = tokenizer.decode(tokens.subarray(0, -1), options).replace(/\uFFFD{1,3}$/, '');
+  const completed = text.indexOf(stopString, before.length - stopString.length + 1);
+  const at = completed < 0 ? text.lastIndexOf(stopString) : completed;
+  return at < 0 ? text : text.slice(0, at);
+}
