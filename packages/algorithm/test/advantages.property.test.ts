@@ -2,7 +2,7 @@ import { createExperience, runKey, type Experience, uid, withFields } from '@tri
 import type { AdvantageInput } from '@trinity-rft/core/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { builtInTables, type AdvantageStrategy } from '../src/index.js';
+import { builtInTables, onExperiences, type AdvantageStrategy } from '../src/index.js';
 
 const runs = { numRuns: 60 };
 const make = (name: string, args: object = {}, seed = 0): AdvantageStrategy =>
@@ -138,6 +138,51 @@ describe.each(comparing.filter((name) => !name.startsWith('asymre')))('%s', (nam
     expect(
       [...scores(make(name), toExperiences([[0.1, 0.1, 0.1]])).values()].map((value) => value + 0),
     ).toEqual([0, 0, 0]);
+  });
+});
+
+/** Arguments by which an advantage function divides by `epsilon` plus a deviation. */
+const divided: Readonly<Record<string, object>> = {
+  gigpo: { fnorm: 'std' },
+  rec: { stdNormalize: true },
+};
+const divides = Object.entries(builtInTables.advantageFns)
+  .filter(([, { args }]) => 'epsilon' in args)
+  .flatMap(([name, { args }]) => [
+    [name, divided[name] ?? {}] as const,
+    ...('stdCalLevel' in args ? [[name, { stdCalLevel: 'batch' }] as const] : []),
+  ]);
+
+/** Scores on explore steps and on train batches, as far as the function has both. */
+function allScores(
+  { advantage, batchAdvantage }: AdvantageStrategy,
+  experiences: readonly Experience[],
+): readonly number[] {
+  const onBatches = onExperiences((input) => {
+    const zeros = new Float32Array(input.actionMask.length);
+    return batchAdvantage!({ ...input, entropy: zeros, necs: zeros });
+  });
+  return [advantage, batchAdvantage && onBatches].flatMap(
+    (fn) => fn?.(experiences).experiences.flatMap(({ advantages }) => [...advantages!]) ?? [],
+  );
+}
+
+describe.each(divides)('%s %j', (name, args) => {
+  const equal = [0.1, 0.1, 0.1];
+  const strategy = make(name, { ...args, epsilon: 0 });
+
+  it('with an epsilon of 0 gives 0 to equal rewards', () => {
+    const given = allScores(strategy, toExperiences([equal]));
+    expect(given.map((score) => score + 0)).toEqual(given.map(() => 0));
+  });
+
+  it('with an epsilon of 0 gives finite numbers', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(equal, [1, 0], [0.1])), (rewards) => {
+        expect(allScores(strategy, toExperiences(rewards)).every(Number.isFinite)).toBe(true);
+      }),
+      runs,
+    );
   });
 });
 

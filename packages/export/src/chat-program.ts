@@ -31,11 +31,14 @@ export function chatProgram(
   return programs[format];
 }
 
+/** Returns the text as a literal of the program. */
+const quoted = (text: string): string => JSON.stringify(text);
+
 const local = (model: string, install: string): string => `// ${install}
 import { fileURLToPath } from 'node:url';
 import { loadModel } from '@trinity-rft/local';
 
-const model = await loadModel(fileURLToPath(new URL('${model}', import.meta.url)));
+const model = await loadModel(fileURLToPath(new URL(${quoted(model)}, import.meta.url)));
 const question = process.argv[2] ?? 'Hello';
 // Tools: chat(messages, { tools }); the calls are in answer.toolCalls.
 const messages = [{ role: 'user', content: question }];
@@ -45,7 +48,7 @@ await model.close();
 `;
 
 const parserOf = (parser: string | undefined): string =>
-  parser === undefined ? '' : `, toolCallParser: '${parser}'`;
+  parser === undefined ? '' : `, toolCallParser: ${quoted(parser)}`;
 
 const ollama = (
   file: string,
@@ -55,12 +58,12 @@ const ollama = (
 import { fileURLToPath } from 'node:url';
 import { createChatFormat, loadTokenizer } from '@trinity-rft/chat';
 
-const tokenizer = await loadTokenizer(fileURLToPath(new URL('${file}', import.meta.url)));
+const tokenizer = await loadTokenizer(fileURLToPath(new URL(${quoted(file)}, import.meta.url)));
 const format = createChatFormat({ tokenizer${parserOf(parser)} });
 const messages = [{ role: 'user', content: process.argv[2] ?? 'Hello' }] as const;
 // Tools: render({ messages, tools }) and readTurn(..., { tools }), whose result has toolCalls.
 const prompt = format.render({ messages });
-const body = JSON.stringify({ model: '${name}', prompt, raw: true, stream: false });
+const body = JSON.stringify({ model: ${quoted(name)}, prompt, raw: true, stream: false });
 const reply = await fetch('http://127.0.0.1:11434/api/generate', { method: 'POST', body });
 const { response } = (await reply.json()) as { response: string };
 console.log(format.readTurn(format.encode(response), { tools: false }).text);
@@ -76,7 +79,7 @@ import { createChatFormat, loadTokenizer } from '@trinity-rft/chat';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
 const tokenizer = await AutoTokenizer.from_pretrained(folder);
-const model = await AutoModelForCausalLM.from_pretrained(folder, { dtype: '${dtype}' });
+const model = await AutoModelForCausalLM.from_pretrained(folder, { dtype: ${quoted(dtype)} });
 const messages = [{ role: 'user', content: process.argv[2] ?? 'Hello' }];
 // Tools: apply_chat_template(messages, { tools, ... }) and readTurn(ids, { tools }), whose result has toolCalls.
 const inputs = tokenizer.apply_chat_template(messages, { add_generation_prompt: true, return_dict: true });

@@ -35,6 +35,7 @@ import { openExported } from './check/open-exported.js';
 import { chooseNumbers, type FormatName } from './format/formats.js';
 import { writeGguf, writeOllama } from './targets/gguf.js';
 import { writeHuggingFace } from './targets/hugging-face.js';
+import { modelName } from './targets/model-name.js';
 import type { TargetInput, Written } from './targets/target.js';
 import { writeTransformersJs } from './targets/transformers-js.js';
 import { assertRoom } from './room.js';
@@ -56,7 +57,11 @@ export interface ExportOptions {
   readonly adapterOnly?: boolean;
   /** Folder to write, which must be new or empty. */
   readonly directory: string;
-  /** Name of the model. @default project and name of the run, otherwise the name of the folder */
+  /**
+   * Name of the model, on one line. File names have it with other characters than letters, digits,
+   * `_`, `.` and `-` replaced.
+   * @default project and name of the run, otherwise the name of the folder
+   */
   readonly name?: string;
   /** Compares checkpoint and export by playing prompts on both. @default no check */
   readonly check?: CheckOptions;
@@ -147,7 +152,7 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
   const input: Omit<TargetInput, 'folder'> = {
     from,
     adapter,
-    name: options.name ?? nameOf(from, facts),
+    name: modelName(options.name, from, facts),
     numbers,
     format: chatFormatOf(await loadTokenizer(from), chat),
     chatTemplate: chat.chat_template,
@@ -288,17 +293,6 @@ async function weightsIn(
   } finally {
     await weights.close();
   }
-}
-
-/**
- * Returns the file name of the export. The name has only characters that every file system and
- * registry allows.
- */
-function nameOf(from: string, facts: RunFacts | undefined): string {
-  const folder = path.resolve(facts?.jobDirectory ?? from);
-  // The folder of a training run is PROJECT/NAME.
-  const project = facts ? `${path.basename(path.dirname(folder))}-` : '';
-  return `${project}${path.basename(folder)}`.replaceAll(/[^\w.-]+/g, '-').toLowerCase();
 }
 
 const sourceOf = (from: string, facts: RunFacts | undefined): ExportReport['source'] => ({

@@ -1,5 +1,6 @@
 /** Exports of the practice model in every format, played by their runtimes. */
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -161,6 +162,27 @@ PARAMETER repeat_penalty 1
     expect(report.notes.join('\n')).toContain('send them with raw: true');
   });
 
+  it.each([
+    ['me/practice', 'me-practice'],
+    ['../../escaped', 'escaped'],
+    [`it's "x"\\`, 'it-s-x-'],
+    ['日本', 'model'],
+  ])('named %s has files of its own folder, and a program that can be read', async (name, own) => {
+    const to = folder(`named-${own}`);
+    const before = await readdir(scratch);
+    for (const format of ['ollama', 'gguf'] as const) {
+      const directory = path.join(to, format);
+      const report = await exported('', { format, name, directory, check: undefined });
+      expect(report).toMatchObject({ name, file: `${own}-Q8_0.gguf` });
+      expect(await readdir(directory)).toContain(report.file);
+      const program = await readFile(path.join(directory, 'chat.ts'), 'utf8');
+      expect(stripTypeScriptTypes(program)).toContain(`"${report.file}"`);
+      if (format === 'ollama') expect(program).toContain(`model: ${JSON.stringify(name)}`);
+    }
+    const added = (await readdir(scratch)).filter((each) => !before.includes(each));
+    expect(added).toEqual([path.basename(to)]);
+  });
+
   it('has the template of training where that is not the one of the folder', async () => {
     const place = await findModel(model);
     const template = '{% for m in messages %}{{ m.content }}={% endfor %}';
@@ -194,6 +216,8 @@ describe('an export that cannot be made leaves nothing behind', () => {
       /config\.json is a file/,
       { format: 'hf', directory: path.join(practice, 'config.json') },
     ],
+    ['a blank name', /--name is " "\. Expected a name of one line/, { format: 'hf', name: ' ' }],
+    ['a name of two lines', /--name is "a\\nb"/, { format: 'ollama', name: 'a\nb' }],
     [
       'an adapter that is not there',
       /has no lora_adapter: all weights were trained/,

@@ -9,7 +9,7 @@ import {
   mean,
 } from '@trinity-rft/core';
 import { sampleStd } from '@trinity-rft/core/internal';
-import { groupStats, withScore } from './shared/groups.js';
+import { groupStats, relativeScores, withScore } from './shared/groups.js';
 import { byRun, byTask } from './shared/runs.js';
 import { byState, toSteps, type Step } from './shared/step-rewards.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
@@ -112,7 +112,9 @@ function centred<Item>(
   valueOf: (item: Item) => number,
   { fnorm, epsilon }: Options,
 ): readonly (readonly [Item, number])[] {
-  const stats = groupStats(items.map(valueOf));
+  const values = items.map(valueOf);
+  const stats = groupStats(values);
   const divisor = (fnorm === 'std' ? stats.std : 1) + epsilon;
-  return items.map((item) => [item, (valueOf(item) - stats.mean) / divisor]);
+  const scores = relativeScores(values, stats, divisor);
+  return items.map((item, i) => [item, scores[i]!]);
 }

@@ -5,7 +5,7 @@
 import { booleanArg, choiceArg, numberArg, createRandom, deriveSeed } from '@trinity-rft/core';
 import { populationStd } from '@trinity-rft/core/internal';
 import { byGroup, type ScoreGroup } from './shared/group-scores.js';
-import { allEqual, groupMean } from './shared/groups.js';
+import { allEqual, groupMean, relativeScores } from './shared/groups.js';
 import { compareArg } from './shared/runs.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
@@ -54,7 +54,9 @@ export const rec = defineAdvantagePart({
         : [groupMean(kept), allEqual(kept) ? 0 : populationStd(kept)];
       const divisor = stdNormalize ? std + epsilon : 1;
       return {
-        scores: rewards.map((reward, i) => (dropped.has(i) ? 0 : (reward - average) / divisor)),
+        scores: relativeScores(rewards, { mean: average }, divisor).map((score, i) =>
+          dropped.has(i) ? 0 : score,
+        ),
         metrics: {
           drop_balance: dropped.size / rewards.length,
           reward_mean: average,

@@ -13,6 +13,7 @@ import {
   groupMetrics,
   groupStats,
   isDropped,
+  relativeScores,
   rewardOf,
   stdCalLevels,
   stdOf,
@@ -89,8 +90,9 @@ function compare(experiences: readonly Experience[], options: Options): ReturnTy
   const all = batchStd(groups.flatMap(({ rewards }) => rewards));
   const scored = kept.flatMap(({ runs, rewards, stats }) => {
     const divisor = stdOf(options.stdCalLevel, stats, all, options.epsilon);
+    const scores = relativeScores(rewards, stats, divisor);
     return runs.flatMap((run, k) => {
-      const score = (rewards[k]! - stats.mean) / divisor;
+      const score = scores[k]!;
       return run.map((experience) =>
         withScore(experience, options.enableStepNorm ? score / run.length : score),
       );

@@ -136,6 +136,29 @@ describe('drawToken', () => {
     ).toBeCloseTo(Math.log(0.5), 6);
   });
 
+  it.each([
+    ['allowed', { allowed: Uint8Array.of(0, 1, 1, 0) }],
+    ['not forbidden', { forbidden: new Set([0, 3]) }],
+  ])('draws among ids that are %s, however improbable all of them are', (_, restriction) => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 1e30 }),
+        uniforms,
+        fc.constantFrom({}, { greedy: true }, { topK: 1 }, { topP: 0.5 }),
+        (far, u, cut) => {
+          const logprobs = Float32Array.of(-1, -far, -far, -2);
+          const options = { ...plain, ...restriction, ...cut, topLogprobs: 4 };
+          const { token, logprob, top } = drawToken(logprobs, u, options);
+          expect([1, 2]).toContain(token);
+          expect(logprob).toBeCloseTo(top!.length === 1 ? 0 : Math.log(0.5), 10);
+        },
+      ),
+    );
+    expect(
+      drawToken(Float32Array.of(0, -1200, -800, 0), 0.5, { ...plain, ...restriction }),
+    ).toEqual({ token: 2, logprob: 0 });
+  });
+
   it('takes the most probable token when greedy, whatever the number drawn', () => {
     expect(
       [0, 0.5, 0.999].map(

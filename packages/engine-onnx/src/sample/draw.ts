@@ -45,24 +45,51 @@ export interface Draw {
  * @param uniform in [0, 1)
  */
 export function drawToken(logprobs: Float32Array, uniform: number, options: DrawOptions): Draw {
-  const weights = Float64Array.from(logprobs, Math.exp);
-  for (const id of options.forbidden ?? []) weights[id] = 0;
-  const { allowed } = options;
-  if (allowed) for (let id = 0; id < weights.length; id++) if (allowed[id] === 0) weights[id] = 0;
+  const permitted = permittedOf(logprobs, options);
+  const isRestricted = permitted !== logprobs;
+  const shift = isRestricted ? shiftOf(permitted) : 0;
+  const weights = Float64Array.from(permitted, (logprob) => Math.exp(logprob - shift));
   const all = sum(weights);
   const kept = keepNucleus(keepTopK(weights, options.topK), weights, options.topP, all);
   if (kept !== undefined) dropOthers(weights, kept);
   const total = kept === undefined ? all : sum(weights);
   // A complete distribution keeps the graph's log-probabilities, which equal those of the trainer
   // to the last bit.
-  const logTotal = kept === undefined && !options.forbidden?.size && !allowed ? 0 : Math.log(total);
+  const logTotal = kept === undefined && !isRestricted ? 0 : Math.log(total);
   const token = options.greedy ? argMax(weights) : firstAbove(weights, uniform * total);
-  const logprob = (id: number): number => logprobs[id]! - logTotal;
+  const logprob = (id: number): number => logprobs[id]! - shift - logTotal;
   const drawn = { token, logprob: Number.isNaN(total) ? NaN : logprob(token) };
   if (options.topLogprobs === 0) return drawn;
   const best = keepTopK(weights, options.topLogprobs) ?? Int32Array.from(weights, (_, id) => id);
   const ranked = sortByWeight(best, weights).filter((id) => weights[id]! > 0);
   return { ...drawn, top: Array.from(ranked, (id) => ({ token: id, logprob: logprob(id) })) };
+}
+
+/**
+ * Returns the log-probabilities with -Infinity for ids that must not be drawn; the array itself if
+ * all ids may be drawn.
+ */
+function permittedOf(
+  logprobs: Float32Array,
+  { forbidden, allowed }: Pick<DrawOptions, 'forbidden' | 'allowed'>,
+): Float32Array {
+  if (!forbidden?.size && !allowed) return logprobs;
+  const permitted = logprobs.map((logprob, id) => (allowed?.[id] === 0 ? -Infinity : logprob));
+  for (const id of forbidden ?? []) permitted[id] = -Infinity;
+  return permitted;
+}
+
+/** Best log-probability below which weights come near to the smallest normal float64, exp(-708). */
+const smallestLogprob = -600;
+
+/**
+ * Returns the number that is subtracted from permitted log-probabilities, so that the weight of the
+ * best one does not underflow. It is 0, and leaves all bits as they are, unless the model gives
+ * almost all of its probability to ids that must not be drawn.
+ */
+function shiftOf(permitted: Float32Array): number {
+  const best = permitted.reduce((most, logprob) => Math.max(most, logprob), -Infinity);
+  return best < smallestLogprob ? best : 0;
 }
 
 function sum(weights: Float64Array): number {

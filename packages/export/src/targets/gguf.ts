@@ -11,12 +11,13 @@ import {
 import { openMergedWeights, openWeights } from '@trinity-rft/engine-onnx';
 import { licenseOf } from './license.js';
 import { modelfileOf } from '../ollama/modelfile.js';
+import { fileNameOf } from './model-name.js';
 import { roundedNotes } from './rounded.js';
 import type { TargetInput, Written } from './target.js';
 
 export async function writeGguf(input: TargetInput): Promise<Written> {
   const { adapter, folder, name, numbers } = input;
-  const file = adapter === undefined ? `${name}-${numbers.name}.gguf` : `${name}-lora.gguf`;
+  const file = `${fileNameOf(name)}-${adapter === undefined ? numbers.name : 'lora'}.gguf`;
   const target = path.join(folder, file);
   const { notes } = await (adapter === undefined
     ? saveModel(input, target)

@@ -10,6 +10,7 @@ export interface TargetInput {
   readonly adapter: string | undefined;
   /** Empty folder to write into. */
   readonly folder: string;
+  /** Name that users see; `fileNameOf` makes file names of it. */
   readonly name: string;
   readonly numbers: ChosenNumbers;
   /** Chat template of the checkpoint, with the parsers that the training run used. */

@@ -95,12 +95,15 @@ export function stdOf(
   return level === 'none' ? 1 : (level === 'batch' ? batch : group.std) + epsilon;
 }
 
-/** Returns (R_i - mean(R)) / divisor for each reward. */
+/**
+ * Returns (R_i - mean(R)) / divisor for each reward. A divisor of 0, which only an epsilon of 0
+ * makes possible, says that no rewards differ: all scores are then 0.
+ */
 export const relativeScores = (
   rewards: readonly number[],
-  { mean: center }: GroupStats,
+  { mean: center }: Pick<GroupStats, 'mean'>,
   divisor: number,
-): readonly number[] => rewards.map((reward) => (reward - center) / divisor);
+): readonly number[] => rewards.map((reward) => (divisor === 0 ? 0 : (reward - center) / divisor));
 
 /**
  * Returns true if a threshold is set and the group has no signal, because it has a single rollout

@@ -1,0 +1,35 @@
+/** Names of an exported model: the name that users see, and the name in file names. */
+import path from 'node:path';
+import { ConfigError } from '@trinity-rft/core';
+import type { RunFacts } from '@trinity-rft/local';
+
+/**
+ * Returns the name that users see: the given one, otherwise that of the run or folder, in lower
+ * case and with only the characters of {@link fileNameOf}.
+ * @throws ConfigError if the given name is blank or has several lines
+ */
+export function modelName(
+  given: string | undefined,
+  from: string,
+  facts: RunFacts | undefined,
+): string {
+  if (given === undefined) return fileNameOf(folderName(from, facts)).toLowerCase();
+  if (given.trim() !== '' && !/[\p{Cc}\u2028\u2029]/u.test(given)) return given;
+  throw new ConfigError(`--name is ${JSON.stringify(given)}. Expected a name of one line.`, {
+    code: 'ARGUMENT_INVALID',
+  });
+}
+
+/**
+ * Returns a name for files with only characters that every file system and registry allows. It
+ * begins neither with a dot nor with a hyphen.
+ */
+export const fileNameOf = (name: string): string =>
+  name.replaceAll(/[^\w.-]+/g, '-').replace(/^[.-]+/, '') || 'model';
+
+function folderName(from: string, facts: RunFacts | undefined): string {
+  const folder = path.resolve(facts?.jobDirectory ?? from);
+  // The folder of a training run is PROJECT/NAME.
+  const project = facts ? `${path.basename(path.dirname(folder))}-` : '';
+  return `${project}${path.basename(folder)}`;
+}
