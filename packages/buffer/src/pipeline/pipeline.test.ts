@@ -197,12 +197,12 @@ describe('runTaskPipeline', () => {
       auxiliaryModel: 'judge',
       create:
         () =>
-        async ({ text }, context) => {
+        async ({ text }: RawTask, context: { ask: (messages: never[]) => Promise<string> }) => {
           if (text === 1) throw new Error('oh');
           await context.ask([]);
           return undefined;
         },
-    } as TaskOperatorDefinition);
+    } as never);
     const slow = async (): Promise<string> => {
       calls++;
       await new Promise((resolve) => setTimeout(resolve, 5));
