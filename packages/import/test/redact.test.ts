@@ -1,4 +1,5 @@
 /** Personal data in texts, arguments and numbers. */
+import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { redactValue } from '../src/redact/redact.js';
 import { importLines } from './support.js';
@@ -14,6 +15,18 @@ it.each([
   ['From 192.168.0.17:80', 'From [ip]:80', 'ip'],
   ['From 2001:db8::8a2e:370:7334 it', 'From [ip] it', 'ip'],
   ['Key sk-abcdefgh12345678', 'Key [key]', 'key'],
+  ['card 4111 1111 1111 1111 12/27 CVV 123', 'card [card] 12/27 CVV 123', 'card'],
+  ['card 4111 1111 1111 1111 123', 'card [card] 123', 'card'],
+  ['4111111111111111 12/27', '[card] 12/27', 'card'],
+  ['order 1234 4111 1111 1111 1111', 'order 1234 [card]', 'card'],
+  ['BE68 5390 0754 7034 BIC KREDBEBB', '[iban] BIC KREDBEBB', 'iban'],
+  ['ES91 2100 0418 4502 0005 1332 BIC CAIXESBB', '[iban] BIC CAIXESBB', 'iban'],
+  ['ES9121000418450200051332 200 EUR', '[iban] 200 EUR', 'iban'],
+  ['AT61 1904 3002 3457 3201 EUR 100', '[iban] EUR 100', 'iban'],
+  ['call 555-123-4567 12 times', 'call [phone] 12 times', 'phone'],
+  ['Tel 030 12345678 2024 2025', 'Tel [phone] 2025', 'phone'],
+  ['+49 171 1234567 1234 5678', '[phone] 1234 5678', 'phone'],
+  ['0170/1234567 0171/1234567', '[phone]', 'phone'],
 ])('replaces what "%s" holds', (text, expected, kind) => {
   expect(redactValue(text)).toEqual({ value: expected, counts: { [kind]: 1 } });
 });
@@ -22,10 +35,12 @@ it.each([
   'In 2024-11-05 10:30:00 version 1.2.3.4.5',
   'Order 1234567890, 3.14159265358979, 1700000000000',
   'Card 4111 1111 1111 1112',
-  'IBAN DE89 3704 0044 0532 0130 01',
+  'IBAN DE89 3704 0044 0532 0130 02',
   'Address 999.1.1.1, a::b, 12:30:45',
   'a@b, @name, name@host',
   '2 + 2 = 4, 100 000 000',
+  '1 020 300 400 and 1.000.000.000.000',
+  '01/02/2025 10:30, 2024/01/02 2025/01/02, 02.01.2025 02.01.2026',
 ])('leaves "%s" as it is', (text) => {
   expect(redactValue(text)).toEqual({ value: text, counts: {} });
 });
@@ -56,6 +71,52 @@ it('keeps arguments of tools JSON, and counts in the report', async () => {
   expect(report.redacted).toEqual({ email: 1, card: 1 });
 });
 
+const group = fc.oneof(
+  fc.integer({ min: 0, max: 99 }).map(String),
+  fc.constantFrom('BIC', 'EUR', 'KREDBEBB', 'and', '12/27'),
+);
+const numbers = {
+  card: ['4111 1111 1111 1111', '5555-5555-5555-4444', '4111111111111111'],
+  iban: ['BE68 5390 0754 7034', 'DE89 3704 0044 0532 0130 00', 'ES9121000418450200051332'],
+  phone: ['+49 171 1234567', '(555) 123-4567', '555-123-4567', '030 12345678'],
+};
+
+it.each(Object.entries(numbers))('replaces each %s among other groups', (_kind, all) => {
+  const property = fc.property(
+    fc.array(group, { maxLength: 4 }),
+    fc.constantFrom(...all),
+    fc.array(group, { maxLength: 4 }),
+    (before, number, after) => {
+      const { value, counts } = redactValue([...before, number, ...after].join(' '));
+      expect(value).not.toContain(number);
+      expect(value).not.toContain(number.split(/[ -]/).at(-1)?.padStart(5, ' '));
+      expect(Object.keys(counts)).not.toHaveLength(0);
+    },
+  );
+  fc.assert(property, { numRuns: 500 });
+});
+
+it('replaces what keys hold, also in JSON text', () => {
+  const given = { 'bob@example.com': 1 };
+  const value = { '[email]': 1 };
+  expect(redactValue(given)).toEqual({ value, counts: { email: 1 } });
+  expect(redactValue(JSON.stringify(given)).value).toBe(JSON.stringify(value));
+});
+
+it('redacts what the report quotes before it is shortened', async () => {
+  const history = [`${'x'.repeat(60)} 4111 1111 1111 1111`];
+  const { report } = await importLines(
+    [
+      { instruction: 'a', output: 'b' },
+      { instruction: 'a', output: 'b', history },
+    ],
+    { redact: true },
+  );
+  const [detail] = report.skipped.flatMap(({ first }) => first.map((place) => place.detail));
+  expect(detail).toContain('xxx [card]');
+  expect(detail?.length).toBeLessThan(100);
+});
+
 it('takes time in proportion to the length of a text', () => {
   const hostile = [
     '1 '.repeat(50_000),
@@ -64,6 +125,9 @@ it('takes time in proportion to the length of a text', () => {
     ':'.repeat(100_000),
     'a.'.repeat(50_000) + '@',
     '1.'.repeat(50_000),
+    '4 '.repeat(5_000),
+    'BE68 '.repeat(5_000),
+    '012 '.repeat(5_000),
   ];
   const start = performance.now();
   for (const text of hostile) redactValue(text);

@@ -189,6 +189,31 @@ describe('runTaskPipeline', () => {
     );
   });
 
+  it('makes no more calls after an error, and waits for those in flight', async () => {
+    let [calls, ended] = [0, 0];
+    const breaks = defineTaskOperator({
+      name: 'breaks',
+      args: {},
+      auxiliaryModel: 'judge',
+      create:
+        () =>
+        async ({ text }: RawTask, context: { ask: (messages: never[]) => Promise<string> }) => {
+          if (text === 1) throw new Error('oh');
+          await context.ask([]);
+          return undefined;
+        },
+    } as never);
+    const slow = async (): Promise<string> => {
+      calls++;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      ended++;
+      return '';
+    };
+    const all = texts(...Array.from({ length: 50 }, (_, i) => i));
+    await expect(run(all, [stepOf(breaks)], { ask: slow, concurrency: 4 })).rejects.toThrow('oh');
+    expect([calls, ended]).toEqual([3, 3]);
+  });
+
   it('ends when it is stopped', async () => {
     const signal = AbortSignal.abort();
     await expect(run(rows, [grade], { ask, signal })).rejects.toThrow('was stopped');

@@ -184,7 +184,15 @@ async function judgeAll(
       onProgress?.({ operator, done: counts.done, of: tasks.length, failed: counts.failed });
     }
   };
-  await Promise.all(Array.from({ length: Math.min(concurrency, tasks.length) }, worker));
+  // A worker that fails leaves no task to the others, whose calls in flight are awaited.
+  const workers = Array.from({ length: Math.min(concurrency, tasks.length) }, () =>
+    worker().finally(() => (counts.next = tasks.length)),
+  );
+  try {
+    await Promise.all(workers);
+  } finally {
+    await Promise.allSettled(workers);
+  }
   return verdicts;
 }
 

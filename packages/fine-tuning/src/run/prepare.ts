@@ -34,7 +34,11 @@ export async function prepareJob(job: JobRecord, context: PrepareContext): Promi
   const { jobs, files, models } = context;
   const { type } = job.method;
   const settings = settingsOf(job, models, jobs);
-  if (!settings) return { error: modelGone(job.model) };
+  if (!settings) return { error: modelGone(job.model, 'model') };
+  const graders =
+    job.method.type === 'reinforcement' ? modelsOfGrader(job.method.reinforcement.grader) : [];
+  const gone = graders.find((name) => !models[name]);
+  if (gone !== undefined) return { error: modelGone(gone, 'method.reinforcement.grader') };
   const training = files.pathOf(job.training_file);
   const checked = await checkRows(training, type);
   if (checked.faults.length > 0) return faulty('training_file', job.training_file, checked.faults);
@@ -49,8 +53,6 @@ export async function prepareJob(job: JobRecord, context: PrepareContext): Promi
     rows.path = path.join(jobs.folderOf(job.id), 'pairs.jsonl');
     await writePairs(training, rows.path);
   }
-  const graders =
-    job.method.type === 'reinforcement' ? modelsOfGrader(job.method.reinforcement.grader) : [];
   const { runs, pythonGraders } = context;
   const plan = {
     job,
@@ -61,9 +63,7 @@ export async function prepareJob(job: JobRecord, context: PrepareContext): Promi
     pythonGraders,
     baseRate: await baseRate(settings.model.model_path, type),
     validation: validation === undefined ? undefined : { path: validation },
-    graderModels: Object.fromEntries(
-      graders.map((name) => [name, models[name]?.model.model_path ?? '']),
-    ),
+    graderModels: Object.fromEntries(graders.map((name) => [name, models[name]!.model.model_path])),
   };
   await writeFile(configurationOf(jobs, job.id), configurationText(plan));
   return { changes: { method: withNumbers(job.method, numbers), steps: stepsOf(plan) } };
@@ -79,14 +79,14 @@ function settingsOf(job: JobRecord, models: BaseModels, jobs: JobStore): ModelSe
   if (base) return base;
   const trained = jobs.list().find((each) => job.model === trainedName(each));
   if (!trained?.checkpoint) return undefined;
-  const settings = settingsOf(trained, models, jobs);
-  return { ...settings, model: { ...settings?.model, model_path: trained.checkpoint } };
+  const settings = models[baseOf(trained.model)];
+  return settings && { ...settings, model: { ...settings.model, model_path: trained.checkpoint } };
 }
 
-const modelGone = (model: string): JobError => ({
+const modelGone = (model: string, param: string): JobError => ({
   code: 'model_not_available',
   message: `The model "${model}" is not here any more. Start the server with it, and create the job again.`,
-  param: 'model',
+  param,
 });
 
 /**

@@ -1,20 +1,16 @@
 /** Errors about a single record, which is skipped and reported. */
-import { boundedText } from '@trinity-rft/core/support';
 import { TaskError } from '@trinity-rft/core';
 import type { Fault } from './item.js';
 
 const code = 'IMPORT_RECORD';
-/** Longest part of a value that a report quotes, in characters. */
-const longestDetail = 80;
 
 /**
  * Creates the error for a record that is skipped.
  * @param reason text that is equal for all records with this fault
- * @param found the value in this record
+ * @param found the value in this record, which the report redacts and shortens
  */
 export function fault(reason: string, found?: unknown): TaskError {
-  const detail =
-    found === undefined ? undefined : boundedText(JSON.stringify(found) ?? '', longestDetail);
+  const detail = found === undefined ? undefined : (JSON.stringify(found) ?? '');
   return new TaskError(reason, { code, details: { detail } });
 }
 

@@ -16,11 +16,15 @@ interface Shape {
   readonly pattern: RegExp;
   /** Additional condition on a match. @default every match counts */
   readonly holds?: (text: string) => boolean;
+  /** Separator of the groups of a number. @default a match is one group */
+  readonly gap?: RegExp;
 }
 
 /**
  * Shapes in the order in which they are applied. The order matters, because a card number looks
- * like a phone number. Bounded repetitions make the time linear.
+ * like a phone number. Bounded repetitions make the time linear. The first digit of a card excludes
+ * times in milliseconds, which begin with 1. Groups that follow the beginning of an IBAN are not a
+ * phone number.
  */
 const shapes: readonly Shape[] = [
   {
@@ -31,8 +35,14 @@ const shapes: readonly Shape[] = [
     kind: 'iban',
     pattern: /\b[A-Z]{2}\d{2}(?: ?[A-Z\d]{4}){2,7}(?: ?[A-Z\d]{1,3})?\b/g,
     holds: isIban,
+    gap: / /g,
   },
-  { kind: 'card', pattern: /(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d.]?\d)/g, holds: isCard },
+  {
+    kind: 'card',
+    pattern: /(?<![\d.])[2-6](?:[ -]?\d){12,18}(?![\d.]?\d)/g,
+    holds: isCard,
+    gap: /[ -]/g,
+  },
   {
     kind: 'ip',
     pattern: /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\w)/g,
@@ -46,29 +56,33 @@ const shapes: readonly Shape[] = [
   {
     kind: 'phone',
     pattern:
-      /(?<![\w.+-])(?:\+\d{1,3}[ .-]?)?(?:\(\d{1,5}\)[ .-]?)?\d{1,5}(?:[ ./-]?\d{2,5}){1,4}(?![\w-]|\.\d)/g,
+      /(?<![\w.+-]|\d\/|\b[A-Z]{2}\d{2}(?: [A-Z\d]{4}){1,7} )(?:\+\d{1,3}[ .-]?)?(?:\(\d{1,5}\)[ .-]?)?\d{1,5}(?:[ ./-]?\d{2,5}){1,4}(?![\w-]|\.\d)/g,
     holds: isPhone,
+    gap: /[ ./-]/g,
   },
 ];
 
 const digitsOf = (text: string): string => text.replaceAll(/\D/g, '');
 
-/**
- * Checks the checksum and the first digit of card numbers. The first digit excludes times in
- * milliseconds, which begin with 1.
- */
+/** Checks the length and the checksum of card numbers. */
 function isCard(text: string): boolean {
-  const digits = [...digitsOf(text)].map(Number).reverse();
+  const plain = digitsOf(text);
+  if (plain.length < 14) return false;
+  const digits = [...plain].map(Number).reverse();
   const sum = digits.reduce((total, digit, i) => {
     const doubled = i % 2 === 1 ? digit * 2 : digit;
     return total + (doubled > 9 ? doubled - 9 : doubled);
   }, 0);
-  return sum % 10 === 0 && digits.length >= 14 && /^[2-6]/.test(text);
+  return sum % 10 === 0;
 }
+
+/** Length of the shortest number of ISO 13616, which is Norway's. */
+const shortestIban = 15;
 
 /** Checks the checksum of ISO 13616: the number, with letters as 10 to 35, must be 1 modulo 97. */
 function isIban(text: string): boolean {
   const plain = text.replaceAll(' ', '');
+  if (plain.length < shortestIban) return false;
   const moved = plain.slice(4) + plain.slice(0, 4);
   const digits = moved.replaceAll(/[A-Z]/g, (letter) => String(letter.charCodeAt(0) - 55));
   return [...digits].reduce((rest, digit) => (rest * 10 + Number(digit)) % 97, 0) === 1;
@@ -82,8 +96,45 @@ function isPhone(text: string): boolean {
   const count = digitsOf(text).length;
   if (count < 7 || count > 15) return false;
   if (text.startsWith('+') || text.includes('(')) return true;
-  if (/^\d{4}[-./]\d{1,2}[-./]\d{1,2}$|^\d{1,2}[-./]\d{1,2}[-./]\d{4}$/.test(text)) return false;
+  if (/^(?:\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{4})(?!\d)/.test(text))
+    return false;
   return /^0\d{1,5}[ /-]\d/.test(text) || /^\d{3}[ .-]\d{3}[ .-]\d{4}$/.test(text);
+}
+
+/** Matches a number whose thousands are separated. */
+const thousands = /^[1-9]\d{0,2}(?:[ .]\d{3})+$/;
+
+/**
+ * Replaces each match, or the longest beginning of it that holds and ends between two groups. A
+ * match may begin at any group, because the groups before a number look like a part of it. Pieces
+ * that overlap are replaced together, so that no part of a number remains.
+ */
+function replaceShape(
+  text: string,
+  { kind, pattern, holds = () => true, gap }: Shape,
+  found: () => void,
+): string {
+  let result = '';
+  let [begin, end] = [0, 0];
+  pattern.lastIndex = 0;
+  for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+    const [whole] = match;
+    const gaps = gap ? [...whole.matchAll(gap)].map(({ index }) => index) : [];
+    const [first = whole.length] = gaps;
+    const isPlain = thousands.test(whole);
+    const length = [...gaps, whole.length].findLast(
+      (cut) => !isPlain && holds(whole.slice(0, cut)),
+    );
+    pattern.lastIndex = match.index + (isPlain ? whole.length : Math.max(1, first));
+    if (length === undefined) continue;
+    if (match.index >= end) {
+      result += text.slice(begin, match.index) + `[${kind}]`;
+      found();
+    }
+    end = Math.max(end, match.index + length);
+    begin = end;
+  }
+  return result + text.slice(begin);
 }
 
 /**
@@ -99,12 +150,7 @@ export function redactValue<T>(value: T): { readonly value: T; readonly counts: 
     const nested = looksLikeJson(given) ? inJson(given) : undefined;
     if (nested !== undefined) return nested;
     const found = shapes.reduce(
-      (rest, { kind, pattern, holds = () => true }) =>
-        rest.replaceAll(pattern, (match) => {
-          if (!holds(match)) return match;
-          count(kind);
-          return `[${kind}]`;
-        }),
+      (rest, shape) => replaceShape(rest, shape, () => count(shape.kind)),
       given,
     );
     const clean = redactText(found).replaceAll(redacted, '[key]');
@@ -131,7 +177,7 @@ export function redactValue<T>(value: T): { readonly value: T; readonly counts: 
     if (typeof given === 'number') return number(given);
     if (typeof given !== 'object' || given === null) return given;
     if (Array.isArray(given)) return given.map(visit);
-    return Object.fromEntries(Object.entries(given).map(([key, each]) => [key, visit(each)]));
+    return Object.fromEntries(Object.entries(given).map(([key, each]) => [text(key), visit(each)]));
   };
   return { value: visit(value) as T, counts };
 }

@@ -1,5 +1,6 @@
 /** The report of an import: counts of what was read, written and left out. */
 import type { ChatMessage } from '@trinity-rft/core';
+import { boundedText } from '@trinity-rft/core/support';
 import type { Fault } from '../record/item.js';
 import { redactValue, type RedactedCounts, type RedactedKind } from '../redact/redact.js';
 import type { RowKind } from '../record/row-kind.js';
@@ -77,6 +78,9 @@ interface RowTraits {
   readonly tokens?: number;
 }
 
+/** Longest part of a value that a report quotes, in characters. */
+const longestDetail = 80;
+
 /**
  * Counts written rows and skipped records, in constant memory.
  * @param redacts true to redact personal data in quoted values
@@ -88,13 +92,15 @@ export function createTally(redacts: boolean): Tally {
   const redacted: Partial<Record<RedactedKind, number>> = {};
   const lengths = new Map<number, number>();
   let [withTools, withScore] = [0, 0];
+  /** Redacts before shortening, because a number that is cut off is not recognised. */
+  const quote = (detail: string): string =>
+    boundedText(redacts ? redactValue(detail).value : detail, longestDetail);
   return {
     skip({ reason: given, detail }, { file, line }) {
       const reason =
         skipped.has(given) || skipped.size < mostReasons ? given : 'one of many other reasons';
       const { count, first } = skipped.get(reason) ?? { count: 0, first: [] };
-      const shown = redacts ? redactValue(detail).value : detail;
-      const place = { file, line, ...(shown !== undefined && { detail: shown }) };
+      const place = { file, line, ...(detail !== undefined && { detail: quote(detail) }) };
       const places = count < mostPlaces ? [...first, place] : first;
       skipped.set(reason, { reason, count: count + 1, first: places });
     },

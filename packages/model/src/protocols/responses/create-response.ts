@@ -6,7 +6,15 @@ import type { LiveAnswer } from '../shared/answer/live-answer.js';
 import { reportIgnoredSettings } from '../shared/ignored-settings.js';
 import { readBody, type RequestBody } from '../shared/request/body.js';
 import { answerRequest, turnListener } from '../shared/route.js';
-import { eventWriter, failureEvents, headOf, type ResponseHead } from './events.js';
+import {
+  deltaEndOf,
+  eventWriter,
+  failureEvents,
+  headOf,
+  type DeltaEnd,
+  type FinishedResponse,
+  type ResponseHead,
+} from './events.js';
 import { generate } from './generate.js';
 import { checkCalls, readInput, readOutputItems, type Item } from './items.js';
 import { readRequest, type ResponsesRequest } from './request.js';
@@ -16,7 +24,7 @@ import {
   type ResponseStore,
   type StoredResponse,
 } from './response-store.js';
-import { newResponse, toResponse, type ResponseBody } from './response.js';
+import { newResponse, toResponse } from './response.js';
 
 /** A request, and the stored items that it refers to. */
 interface ResolvedRequest {
@@ -27,9 +35,8 @@ interface ResolvedRequest {
   readonly input: readonly Item[];
 }
 
-interface Created {
+interface Created extends FinishedResponse {
   readonly callIndex: number;
-  readonly body: ResponseBody;
 }
 
 const json = jsonEncoding<Created, ResponseHead>(({ body }) => body);
@@ -102,8 +109,14 @@ async function create(
   const { modelPath: model, tokenizer, runtime, responses } = context;
   const seconds = (): number => Math.floor(runtime.clock.now() / 1000);
   const start = { id: runtime.newId('resp'), created: seconds(), model, request: parsed };
-  live.begin({ response: newResponse(start), sealReasoning: parsed.sealReasoning });
-  const onTurn = turnListener(parsed, live, context);
+  const { sealReasoning } = parsed;
+  const deltaEnds: DeltaEnd[] = [];
+  live.begin({ response: newResponse(start), sealReasoning, deltaEnds });
+  const update: typeof live.update = (choice, turn) => {
+    deltaEnds.push(deltaEndOf(turn));
+    live.update(choice, turn);
+  };
+  const onTurn = turnListener(parsed, { update }, context);
   const items = [...before, ...input];
   const generation = await generate(parsed, items, { signal, onTurn }, context);
   const { callIndex } = generation;
@@ -111,7 +124,7 @@ async function create(
   await context.onAnswer(start.id, generation);
   if (parsed.store) {
     const output = readOutputItems(body.output, callIndex);
-    responses.add({ callIndex, body, input, output, previous });
+    responses.add({ callIndex, body, deltaEnds, input, output, previous });
   }
-  return { callIndex, body };
+  return { callIndex, body, deltaEnds };
 }

@@ -1,5 +1,6 @@
 /** Writes a response as the stream events of the Responses API. */
 import type { OpenAI } from 'openai';
+import type { TurnSoFar } from '../../rollout/generate.js';
 import type { EventWriter, ServerEvent } from '../shared/answer/encodings.js';
 import { errorBody } from '../shared/answer/error-response.js';
 import { gained } from '../shared/answer/live-answer.js';
@@ -24,13 +25,36 @@ export interface ResponseHead {
   readonly response: ResponseBody;
   /** True if reasoning items have `encrypted_content`. */
   readonly sealReasoning: boolean;
+  /** Ends of the deltas. Grows during the generation. */
+  readonly deltaEnds: readonly DeltaEnd[];
+}
+
+/**
+ * Lengths of the two texts after a delta. All streams of a response split its texts at the same
+ * ends, so that an event has the same sequence number in each of them.
+ */
+export interface DeltaEnd {
+  readonly reasoning: number;
+  readonly response: number;
+}
+
+export const deltaEndOf = ({ reasoningText = '', responseText }: TurnSoFar): DeltaEnd => ({
+  reasoning: reasoningText.length,
+  response: responseText.length,
+});
+
+/** A response that is complete. */
+export interface FinishedResponse {
+  readonly body: ResponseBody;
+  readonly deltaEnds: readonly DeltaEnd[];
 }
 
 /** Returns the state that a finished response had before its first token. */
-export function headOf({ body }: { readonly body: ResponseBody }): ResponseHead {
+export function headOf({ body, deltaEnds }: FinishedResponse): ResponseHead {
   const { completed_at: _, usage: __, ...rest } = body;
   const beginning = { status: 'in_progress', incomplete_details: null, output: [] } as const;
-  return { response: { ...rest, ...beginning }, sealReasoning: false };
+  const sealReasoning = body.output.some((item) => 'encrypted_content' in item);
+  return { response: { ...rest, ...beginning }, sealReasoning, deltaEnds };
 }
 
 interface SentItem {
@@ -51,10 +75,12 @@ interface Place {
 export function eventWriter({
   response,
   sealReasoning,
-}: ResponseHead): EventWriter<{ readonly body: ResponseBody }> {
+  deltaEnds,
+}: ResponseHead): EventWriter<FinishedResponse> {
   const sent = new Map<string, SentItem>();
   let events = 0;
   let items = 0;
+  let ends = 0;
   const numbered = (steps: readonly Step[]): readonly ServerEvent[] =>
     steps.map((step) => ({ event: step.type, data: { ...step, sequence_number: events++ } }));
   const newPlace = (id: string): Place => ({ output_index: items++, item_id: id });
@@ -85,21 +111,36 @@ export function eventWriter({
           { type: 'response.in_progress', response: asWire(response) },
         ];
   const { id } = response;
+  const textSteps = (reasoningText: string, responseText: string): readonly Step[] => {
+    const hasText = responseText !== '';
+    const reasoning = reasoningItem(itemIdOf(id, 'rs'), reasoningText, sealReasoning);
+    const message = messageItem(itemIdOf(id, 'msg'), responseText, 'in_progress');
+    return [
+      ...(reasoningText === '' ? [] : hasText ? finish(reasoning) : grow(reasoning)),
+      ...(hasText ? grow(message) : []),
+    ];
+  };
+  /** Returns the steps up to the last known delta. */
+  const newDeltas = (reasoningText: string, responseText: string): readonly Step[] => {
+    const known = deltaEnds.slice(ends);
+    ends = deltaEnds.length;
+    return known.flatMap((end) =>
+      textSteps(reasoningText.slice(0, end.reasoning), responseText.slice(0, end.response)),
+    );
+  };
+  const textIn = (type: TextItem['type'], { output }: ResponseBody): string => {
+    const found = output.find((item) => item.type === type);
+    return found && found.type !== 'function_call' ? textOf(found) : '';
+  };
   return {
     update: ([turn]) => {
-      const { reasoningText = '', responseText = '' } = turn ?? {};
-      const hasText = responseText !== '';
-      const reasoning = reasoningItem(itemIdOf(id, 'rs'), reasoningText, sealReasoning);
-      const message = messageItem(itemIdOf(id, 'msg'), responseText, 'in_progress');
-      const steps = [
-        ...(reasoningText === '' ? [] : hasText ? finish(reasoning) : grow(reasoning)),
-        ...(hasText ? grow(message) : []),
-      ];
+      const steps = newDeltas(turn?.reasoningText ?? '', turn?.responseText ?? '');
       return steps.length === 0 ? [] : numbered([...beginning(), ...steps]);
     },
     end: ({ body }) =>
       numbered([
         ...beginning(),
+        ...newDeltas(textIn('reasoning', body), textIn('message', body)),
         ...body.output.flatMap((item) =>
           item.type === 'function_call' ? callSteps(item, newPlace(item.id ?? '')) : finish(item),
         ),

@@ -1,12 +1,11 @@
 /** Stores the responses of one rollout, and all of their items by id, for the Responses API. */
 import type { RouteContext } from '../shared/route.js';
+import type { FinishedResponse } from './events.js';
 import type { Item } from './items.js';
-import type { ResponseBody } from './response.js';
 
-export interface StoredResponse {
+export interface StoredResponse extends FinishedResponse {
   /** Index of the recorded call that produced the response. */
   readonly callIndex: number;
-  readonly body: ResponseBody;
   /** Response that this response continues. */
   readonly previous?: StoredResponse;
   /** Items of the request. */

@@ -1,7 +1,8 @@
 import { NotFoundError } from 'openai';
 import { describe, expect, it } from 'vitest';
-import { scripted } from '../../../test/helpers.js';
-import { at, post } from '../../../test/responses.js';
+import { scriptedSampler } from '@trinity-rft/testing';
+import { encode, modelOver, scripted } from '../../../test/helpers.js';
+import { add, at, call, post } from '../../../test/responses.js';
 
 const base = { model: 'gpt-5', input: 'hi' };
 
@@ -17,6 +18,33 @@ describe('stored responses', () => {
       await model.handler(at(`${created.id}?stream=true&starting_after=6`))
     ).text();
     expect(rest.startsWith('event: response.output_item.done')).toBe(true);
+  });
+
+  it.each([
+    ['text', {}],
+    ['sealed reasoning', { include: ['reasoning.encrypted_content'] }],
+  ])('continue a stream of several deltas after any of its events: %s', async (_what, more) => {
+    const script = [encode(`<think>hmm</think>so it is\n${call('{"a":1}')}<|im_end|>`)];
+    const inner = scriptedSampler({ script });
+    const sample: typeof inner.sample = async (prompt, options, signal, onTokens) => {
+      const sequences = await inner.sample(prompt, options, signal);
+      for (const token of sequences[0]?.tokens ?? []) {
+        onTokens?.(0, [token]);
+        // Several tokens may arrive before the next event is written.
+        if (token % 3 > 0) await new Promise(setImmediate);
+      }
+      return sequences;
+    };
+    const model = modelOver({ ...inner, sample }, { streamText: 'sampled' });
+    const request = { ...base, tools: [add], stream: true, ...more };
+    const live = await (await model.handler(post(request))).text();
+    const events = live.split(/(?<=\n\n)/);
+    expect(events.filter((event) => event.includes('output_text.delta')).length).toBeGreaterThan(4);
+    // The first two events differ in the temperature, which a finished response knows.
+    for (const n of [...events.keys()].slice(1)) {
+      const rest = await model.handler(at(`resp_0?stream=true&starting_after=${n}`));
+      expect(await rest.text()).toBe(events.slice(n + 1).join(''));
+    }
   });
 
   it('are gone when they are deleted, but not for the ones that continue them', async () => {
