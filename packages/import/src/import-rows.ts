@@ -2,8 +2,8 @@
 import { ConfigError } from '@trinity-rft/core';
 import { findFiles, type DataFile } from './files/find-files.js';
 import { readRecords } from './files/read-records.js';
-import { orFault } from './record/fault.js';
-import type { Fault, Finished, Fragment } from './record/item.js';
+import { asList, orFault } from './record/fault.js';
+import type { Finished, Fragment } from './record/item.js';
 import { skippedLines } from './report/render.js';
 import { createTally, type ImportReport, type Place, type Tally } from './report/report.js';
 import { tokenCounter } from './rows/count-tokens.js';
@@ -115,9 +115,6 @@ async function readFile(
       else await addFinished(state, name, item, place);
   }
 }
-
-const asList = <T>(items: readonly T[] | Fault): readonly (T | Fault)[] =>
-  'reason' in items ? [items] : items;
 
 /**
  * Adds a part to its group; assembles the least recently extended group if too many groups are

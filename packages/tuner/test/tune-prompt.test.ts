@@ -172,6 +172,21 @@ describe('tunePrompt', () => {
     );
   });
 
+  it('prefers every candidate with a reward to one whose only selection row failed', async () => {
+    let runs = 0;
+    const failsFirst = (input: PromptInput<Row>) => {
+      if (runs++ === 0) throw new Error('no service');
+      return follow(input);
+    };
+    const directory = folder();
+    const start = { ...call({ directory, maxCalls: 8 }), trainDataset: dataset('few', 3) };
+    const tuned = await tunePrompt({ ...start, workflowFunc: failsFirst });
+    expect(tuned.prompt).toContain('greet');
+    expect(tuned.metrics).toMatchObject({ trainset_reward: NaN, failed_rows: 1 });
+    // The next call runs the failed row again.
+    expect((await tunePrompt(start)).metrics).toMatchObject({ trainset_reward: 0, failed_rows: 0 });
+  });
+
   it('says that the proposer wrote nothing, and rejects unknown settings', async () => {
     const proposer = scriptedModel({ answers: ['<prompt> </prompt>'] });
     await expect(tunePrompt(call({ proposer }))).rejects.toMatchObject({ code: 'PROPOSAL_EMPTY' });

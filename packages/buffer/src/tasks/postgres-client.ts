@@ -2,12 +2,37 @@
 import type { Client } from 'pg';
 import { parseJsonExactly } from '@trinity-rft/core/support';
 
-/** Parses types that `pg` returns as text or rounds: int8, numeric, json and jsonb. */
-const exactly = (text: string): unknown =>
+type Parse = (text: string) => unknown;
+
+/** Keeps every digit, also in JSON: a whole number beyond 2^53 becomes a text. */
+const exactly: Parse = (text) =>
   /^-?(?:NaN|Infinity)$/.test(text) ? text : parseJsonExactly(text);
-const parsers: ReadonlyMap<number, (text: string) => unknown> = new Map(
-  [20, 1700, 114, 3802].map((type) => [type, exactly]),
-);
+/** Keeps the text, as SQLite does. `pg` reads times without a zone as local time. */
+const unchanged: Parse = (text) => text;
+
+/** Types that `pg` rounds or reads in local time, with their arrays. */
+const types: readonly { readonly oid: number; readonly array: number; readonly parse: Parse }[] = [
+  { oid: 20, array: 1016, parse: exactly }, // int8
+  { oid: 1700, array: 1231, parse: exactly }, // numeric
+  { oid: 114, array: 199, parse: exactly }, // json
+  { oid: 3802, array: 3807, parse: exactly }, // jsonb
+  { oid: 1082, array: 1182, parse: unchanged }, // date
+  { oid: 1114, array: 1115, parse: unchanged }, // timestamp
+];
+const textArray = 1009;
+
+/** Creates the parsers of `types`. `split` splits the text of an array into texts and nulls. */
+const parsersOf = (split: Parse): ReadonlyMap<number, Parse> =>
+  new Map(
+    types.flatMap(({ oid, array, parse }): [number, Parse][] => {
+      const parseItem = (item: unknown): unknown =>
+        Array.isArray(item) ? item.map(parseItem) : typeof item === 'string' ? parse(item) : item;
+      return [
+        [oid, parse],
+        [array, (text) => parseItem(split(text))],
+      ];
+    }),
+  );
 const timeoutMs = 60_000;
 
 /**
@@ -16,6 +41,7 @@ const timeoutMs = 60_000;
  */
 export async function inPostgres<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const { default: pg } = await import('pg');
+  const parsers = parsersOf(pg.types.getTypeParser(textArray as never));
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: timeoutMs,

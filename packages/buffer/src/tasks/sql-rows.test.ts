@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { findPostgres, startPostgres, type TestPostgres } from '@trinity-rft/test-support';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openTaskSource, readTaskRows } from './open-task-source.js';
 
 const statements = [
@@ -23,6 +23,7 @@ const statements = [
 
 const folder = mkdtempSync(join(tmpdir(), 'sql-rows-'));
 afterAll(() => rmSync(folder, { recursive: true }));
+afterEach(() => vi.unstubAllEnvs());
 
 function reads(path: () => string): void {
   const read = (name: string, query?: string) =>
@@ -96,6 +97,7 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
     const client = new pg.Client({ connectionString: server.url() });
     await client.connect();
     for (const statement of statements) await client.query(statement);
+    await client.query("ALTER ROLE CURRENT_USER SET DateStyle = 'German'");
     await client.end();
   });
   afterAll(() => server.stop());
@@ -107,4 +109,42 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
       await readTaskRows({ storageType: 'sql', name: 'any', path: server.url(), query }),
     ).toEqual([{ a: { n: '9007199254740993' }, b: ['9007199254740993'], c: 'NaN', d: 1.5 }]);
   });
+
+  it('keeps them in arrays too', async () => {
+    const query = `SELECT ARRAY[[9007199254740993, 1], [NULL, 2]]::int8[] AS a, ARRAY[9007199254740993, 1.5]::numeric[] AS b,
+      ARRAY['{"n": 9007199254740993}']::json[] AS c, ARRAY['[9007199254740993]']::jsonb[] AS d`;
+    const long = '9007199254740993';
+    expect(
+      await readTaskRows({ storageType: 'sql', name: 'any', path: server.url(), query }),
+    ).toEqual([
+      {
+        a: [
+          [long, 1],
+          [null, 2],
+        ],
+        b: [long, 1.5],
+        c: [{ n: long }],
+        d: [[long]],
+      },
+    ]);
+  });
+
+  it.each(['Europe/Berlin', 'America/New_York'])(
+    'reads dates and times independently of the time zone %s',
+    async (zone) => {
+      vi.stubEnv('TZ', zone);
+      const query = `SELECT '2024-03-01'::date AS a, '2024-03-01 00:30:00'::timestamp AS b,
+        ARRAY['2024-03-01']::date[] AS c, ARRAY['2024-03-01 00:30:00', NULL]::timestamp[] AS d`;
+      expect(
+        await readTaskRows({ storageType: 'sql', name: 'any', path: server.url(), query }),
+      ).toEqual([
+        {
+          a: '2024-03-01',
+          b: '2024-03-01 00:30:00',
+          c: ['2024-03-01'],
+          d: ['2024-03-01 00:30:00', null],
+        },
+      ]);
+    },
+  );
 });

@@ -61,7 +61,7 @@ async function readSqlite(path: string, sql: string, name: string): Promise<read
 
 const readPostgres = (url: string, sql: string): Promise<readonly Row[]> =>
   inPostgres(url, async (client) => {
-    await client.query('BEGIN TRANSACTION READ ONLY');
+    await client.query('BEGIN TRANSACTION READ ONLY; SET LOCAL DateStyle = ISO');
     return (await client.query<Record<string, unknown>>(sql)).rows;
   });
 

@@ -24,3 +24,7 @@ export function orFault<T>(read: () => T): T | Fault {
     return { reason: error.message, ...(typeof detail === 'string' && { detail }) };
   }
 }
+
+/** Returns the items, or a list of the fault that took their place. */
+export const asList = <T>(items: readonly T[] | Fault): readonly (T | Fault)[] =>
+  'reason' in items ? [items] : items;

@@ -1,5 +1,6 @@
 /** promptfoo: prompts and tests of a configuration; each prompt with each test is a task. */
-import { fault, orFault } from '../record/fault.js';
+import { fillTemplate, type TemplatePlace } from '@trinity-rft/core/support';
+import { asList, fault, orFault } from '../record/fault.js';
 import { isJson, type Conversation, type Finished, type Json } from '../record/item.js';
 import { has, readPrompt, type Source } from './source.js';
 
@@ -8,24 +9,50 @@ export const promptfoo: Source = {
   detect: (record) => has(record, 'prompts', 'tests'),
   read: (record) => {
     const { prompts, tests, defaultTest } = record;
-    if (!Array.isArray(tests))
-      throw fault('the tests are in another file; write them into this one', tests);
+    if (!Array.isArray(tests)) throw elsewhere('the tests are', tests);
+    if (typeof defaultTest === 'string') throw elsewhere('the default test is', defaultTest);
     const base = isJson(defaultTest) ? defaultTest : {};
     const templates = (Array.isArray(prompts) ? prompts : [prompts]) as readonly unknown[];
     return templates.flatMap((prompt) =>
-      tests.map((test: unknown): Finished => orFault(() => taskOf(prompt, test, base))),
+      tests.flatMap((test: unknown) => asList(orFault(() => tasksOf(prompt, test, base)))),
     );
   },
 };
 
-function taskOf(prompt: unknown, test: unknown, base: Json): Conversation {
+const elsewhere = (what: string, found: unknown) =>
+  fault(`${what} in another file; write it into this one`, found);
+
+/** Returns a task for each combination of values, or the fault of the whole test. */
+function tasksOf(prompt: unknown, test: unknown, base: Json): readonly Finished[] {
   if (!isJson(test)) throw fault('a test is not an object', test);
+  const template = textOf(prompt);
   const vars = { ...objectAt(base, 'vars'), ...objectAt(test, 'vars') };
+  const options = { ...objectAt(base, 'options'), ...objectAt(test, 'options') };
   const asserts = [...listAt(base, 'assert'), ...listAt(test, 'assert')];
+  const all = options['disableVarExpansion'] === true ? [vars] : combinationsOf(vars);
+  return all.map((each) => orFault(() => taskOf(template, each, asserts)));
+}
+
+/** Maximum number of tasks from one test. */
+const mostCombinations = 10_000;
+
+/** Returns one object for each combination of the listed texts. As in promptfoo, other lists stay. */
+function combinationsOf(vars: Json): readonly Json[] {
+  let all: readonly Json[] = [vars];
+  for (const [name, value] of Object.entries(vars)) {
+    if (!Array.isArray(value) || typeof value[0] !== 'string') continue;
+    if (all.length * value.length > mostCombinations)
+      throw fault('the lists of a test have too many combinations', mostCombinations);
+    all = all.flatMap((one) => value.map((item: unknown) => ({ ...one, [name]: item })));
+  }
+  return all;
+}
+
+function taskOf(template: string, vars: Json, asserts: readonly unknown[]): Conversation {
   const equals = asserts.find((each) => isJson(each) && each['type'] === 'equals');
   return {
-    messages: readPrompt(filled(textOf(prompt), vars)),
-    ...(isJson(equals) && { truth: equals['value'] }),
+    messages: readPrompt(filledPrompt(template, vars)),
+    ...(isJson(equals) && { truth: filledTruth(equals['value'], vars) }),
     fields: { vars, ...(asserts.length > 0 && { assert: asserts }) },
   };
 }
@@ -43,22 +70,34 @@ const listAt = (record: Json, key: string): readonly unknown[] => {
 function textOf(prompt: unknown): string {
   const text = isJson(prompt) ? (prompt['raw'] ?? prompt['content']) : prompt;
   if (typeof text !== 'string') throw fault('a prompt is not a text', prompt);
-  if (text.startsWith('file://'))
-    throw fault('a prompt is in another file; write it into this one', text);
+  if (isFile(text)) throw elsewhere('a prompt is', text);
   return text;
 }
 
-/** Replaces `{{name}}` and `{{name.part}}`; in prompts that are JSON, values are escaped. */
-function filled(template: string, vars: Json): string {
-  if (template.includes('{%'))
-    throw fault('a prompt has conditions or loops, which are not evaluated here', template);
+const isFile = (value: unknown): boolean =>
+  typeof value === 'string' && value.startsWith('file://');
+
+function filledTruth(value: unknown, vars: Json): unknown {
+  if (isFile(value)) throw elsewhere('an answer is', value);
+  return filled(value, vars, ({ text }) => text);
+}
+
+/** Fills a prompt. In prompts that are JSON, values are escaped. */
+function filledPrompt(template: string, vars: Json): string {
   const isChat = template.trimStart().startsWith('[');
-  return template.replaceAll(/\{\{\s*([^{}]*?)\s*\}\}/g, (_, name: string) => {
-    const inner = (at: unknown, key: string): unknown =>
-      isJson(at) && Object.hasOwn(at, key) ? at[key] : undefined;
-    const value = name.split('.').reduce(inner, vars);
-    if (value === undefined) throw fault('a prompt names a variable that the test lacks', name);
-    const text = typeof value === 'string' ? value : JSON.stringify(value);
-    return isChat ? JSON.stringify(text).slice(1, -1) : text;
+  return filled(template, vars, ({ value, text }) => {
+    const written = Array.isArray(value) ? JSON.stringify(value) : text;
+    return isChat ? JSON.stringify(written).slice(1, -1) : written;
+  });
+}
+
+function filled<T>(template: T, vars: Json, write: (place: TemplatePlace) => string): T {
+  if (String(template).includes('{%'))
+    throw fault('a template has conditions or loops, which are not evaluated here', template);
+  return fillTemplate(template, vars, (place) => {
+    const { name, value } = place;
+    if (value === undefined) throw fault('a template names a variable that the test lacks', name);
+    if (isFile(value)) throw elsewhere('a variable is', value);
+    return write(place);
   });
 }

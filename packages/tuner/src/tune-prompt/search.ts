@@ -57,10 +57,13 @@ export async function search(state: SearchState, options: SearchOptions): Promis
 
 /**
  * Returns the index of the candidate with the highest mean over the selection rows; the earliest of
- * several equal candidates.
+ * several equal candidates. A candidate without a reward ranks last.
  */
 function bestOf({ candidates }: SearchState, selection: readonly number[]): number {
-  const means = candidates.map((candidate) => meanReward(candidate, selection));
+  const means = candidates.map((candidate) => {
+    const value = meanReward(candidate, selection);
+    return Number.isNaN(value) ? -Infinity : value;
+  });
   return means.reduce((best, value, i) => (value > means[best]! ? i : best), 0);
 }
 
@@ -152,7 +155,10 @@ function isBetterOn(rows: readonly number[], child: Candidate, parent: Candidate
   return gains.length > 0 && mean(gains) > 0;
 }
 
-/** Runs candidate `at` on the given rows that it has no results for. */
+/**
+ * Runs candidate `at` on the given rows that it has no rewards for. Rows that failed before run one
+ * by one, because the player throws if several rows fail together.
+ */
 async function ensurePlayed(
   state: SearchState,
   at: number,
@@ -160,12 +166,15 @@ async function ensurePlayed(
   options: SearchOptions,
 ): Promise<void> {
   const { components, played } = state.candidates[at]!;
-  const missing = rows.filter((row) => played[row] === undefined);
-  if (missing.length === 0) return;
-  const results = await options.play(
-    components,
-    missing.map((row) => options.rows[row]!),
-  );
-  results.forEach((result, i) => (played[missing[i]!] = result));
-  state.calls += missing.length;
+  const failed = rows.filter((row) => played[row] && played[row].reward === undefined);
+  const batches = [rows.filter((row) => !played[row]), ...failed.map((row) => [row])];
+  const play = async (batch: readonly number[]): Promise<void> => {
+    const results = await options.play(
+      components,
+      batch.map((row) => options.rows[row]!),
+    );
+    results.forEach((result, i) => (played[batch[i]!] = result));
+    state.calls += batch.length;
+  };
+  await Promise.all(batches.map(play));
 }

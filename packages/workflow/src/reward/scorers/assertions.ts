@@ -1,6 +1,6 @@
 /** Assertions of promptfoo that neither ask a model nor run code. */
 import { RewardError } from '@trinity-rft/core';
-import { pickRow, tryJson } from '@trinity-rft/core/support';
+import { fillTemplate, pickRow, tryJson } from '@trinity-rft/core/support';
 
 /**
  * An assertion of promptfoo.
@@ -12,7 +12,7 @@ export interface Assertion {
    * assertion.
    */
   readonly type: string;
-  /** Expected value. `{{column}}` is replaced with the value of this column of the task. */
+  /** Expected value. `{{column}}` and `{{column.key}}` are replaced with values of the task. */
   readonly value?: unknown;
   /** Largest edit distance that `levenshtein` accepts. @default 5 */
   readonly threshold?: number;
@@ -80,8 +80,12 @@ export function assertionScorer(given: Assertion | readonly Assertion[]) {
     });
   return (args: unknown) => {
     const { output, metadata = {} } = args as AssertionArguments;
+    const filled = (value: unknown): unknown =>
+      fillTemplate(value, metadata, (place) =>
+        place.value === undefined ? place.whole : place.text,
+      );
     const failing = checks.filter(
-      ({ assertion, holds }) => !holds(output, filled(assertion.value, metadata), assertion),
+      ({ assertion, holds }) => !holds(output, filled(assertion.value), assertion),
     );
     const lost = failing.reduce((sum, { weight }) => sum + weight, 0);
     return { score: (total - lost) / total, reason: reasonOf(failing.map((one) => one.assertion)) };
@@ -121,15 +125,6 @@ const negatedIf =
   (isNot: boolean, holds: Holds): Holds =>
   (...args) =>
     holds(...args) !== isNot;
-
-/** Replaces each `{{column}}` with the value of this column of the task. */
-function filled(value: unknown, row: Readonly<Record<string, unknown>>): unknown {
-  if (Array.isArray(value)) return value.map((item) => filled(item, row));
-  if (typeof value !== 'string') return value;
-  return value.replaceAll(/\{\{\s*([\w.-]+)\s*\}\}/g, (whole, name: string) =>
-    Object.hasOwn(row, name) ? String(row[name]) : whole,
-  );
-}
 
 const sameJson = (output: string, value: unknown): boolean =>
   JSON.stringify(tryJson(output)) === JSON.stringify(value);

@@ -152,6 +152,25 @@ describe('assertions of promptfoo', () => {
     });
   });
 
+  it.each([
+    ['{{country.code}}', 1],
+    ['{{ country.names.0 }}', 1],
+    ['{{dotted.name}}', 1],
+    ['{{country.names}}', 0],
+    ['{{country.missing}}', 0],
+    ['{{constructor}}', 0],
+  ])('read %s from the columns of the task', async (value, score) => {
+    const row = { country: { code: 'FR', names: ['FR', 'France'] }, 'dotted.name': 'FR' };
+    expect(await scored({ type: 'equals', value }, 'FR', row)).toMatchObject({
+      parts: { assertions: score },
+    });
+    expect(
+      await scored({ type: 'contains-any', value: '{{country.names}}' }, 'France', row),
+    ).toMatchObject({
+      parts: { assertions: 1 },
+    });
+  });
+
   it('that ask a model are refused by name', () => {
     expect(() => fromScorer({ type: 'llm-rubric', value: 'nice' })).toThrow(
       'There is no assertion "llm-rubric"',

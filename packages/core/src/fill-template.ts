@@ -1,0 +1,36 @@
+/** Templates with `{{name}}`, as promptfoo writes them in prompts and assertions. */
+import { isTree, type Tree } from './merge-trees.js';
+
+/** A place of a template that is replaced. */
+export interface TemplatePlace {
+  /** The place in the template, with its braces. */
+  readonly whole: string;
+  readonly name: string;
+  /** Value of the row; undefined if the row lacks it. */
+  readonly value: unknown;
+  /** The value as text: an object as JSON, a list as its items with commas between them. */
+  readonly text: string;
+}
+
+/**
+ * Replaces each `{{name}}` and `{{name.part}}` of a text, or of the texts of a list, with the
+ * result of `write`. Other templates stay unchanged. A key that contains a dot comes before a path.
+ */
+export function fillTemplate<T>(template: T, row: Tree, write: (place: TemplatePlace) => string): T;
+export function fillTemplate(
+  template: unknown,
+  row: Tree,
+  write: (place: TemplatePlace) => string,
+): unknown {
+  if (Array.isArray(template)) return template.map((item) => fillTemplate(item, row, write));
+  if (typeof template !== 'string') return template;
+  return template.replaceAll(/\{\{([^{}]*)\}\}/g, (whole, inner: string) => {
+    const name = inner.trim();
+    const value = ownValue(row, name) ?? name.split('.').reduce(ownValue, row as unknown);
+    const text = isTree(value) ? JSON.stringify(value) : String(value);
+    return write({ whole, name, value, text });
+  });
+}
+
+const ownValue = (at: unknown, key: string): unknown =>
+  typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? (at as Tree)[key] : undefined;

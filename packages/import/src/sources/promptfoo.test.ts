@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { promptfoo } from './promptfoo.js';
+
+const read = (
+  test: object,
+  rest: { readonly prompts?: unknown; readonly defaultTest?: unknown } = {},
+) => promptfoo.read({ prompts: ['In {{language}}: {{word}}'], tests: [test], ...rest });
+const equals = (value: unknown) => ({ type: 'equals', value });
+
+describe('promptfoo', () => {
+  it('fills the variables of the reference answer', () => {
+    const vars = { country: { name: 'France', code: 'FR' }, capital: 'Paris' };
+    const prompts = ['Capital of {{country.name}}?'];
+    for (const [value, truth] of [
+      ['{{ capital }}, {{country.code}}', 'Paris, FR'],
+      [
+        ['{{capital}}', 5],
+        ['Paris', 5],
+      ],
+      [5, 5],
+    ])
+      expect(read({ vars, assert: [equals(value)] }, { prompts })).toMatchObject([
+        { messages: [{ content: 'Capital of France?' }], truth },
+      ]);
+  });
+
+  it('makes a task of each combination of listed values', () => {
+    const vars = {
+      language: ['Spanish', 'French'],
+      word: ['dog', 'cat'],
+      scores: [1, 2],
+      none: [],
+    };
+    const tasks = read({ vars, assert: [equals('{{language}} {{word}}')] });
+    expect(tasks.map((task) => 'truth' in task && task.truth)).toEqual([
+      'Spanish dog',
+      'Spanish cat',
+      'French dog',
+      'French cat',
+    ]);
+    expect(tasks[3]).toMatchObject({
+      messages: [{ content: 'In French: cat' }],
+      fields: { vars: { language: 'French', word: 'cat', scores: [1, 2], none: [] } },
+    });
+  });
+
+  it.each([{ ofTest: { disableVarExpansion: true } }, { ofAll: { disableVarExpansion: true } }])(
+    'keeps lists whole if asked to: %j',
+    ({ ofTest: options, ofAll }) => {
+      const test = { vars: { language: ['Spanish', 'French'], word: 'dog' }, options };
+      expect(read(test, { defaultTest: { options: ofAll } })).toMatchObject([
+        { messages: [{ content: 'In ["Spanish","French"]: dog' }] },
+      ]);
+    },
+  );
+
+  it.each([
+    [{ vars: { language: 'en' } }, 'a template names a variable that the test lacks'],
+    [{ vars: { language: 'en', word: 'file://a.txt' } }, 'a variable is in another file'],
+    [{ vars: { language: ['en'], word: ['a', 'file://a.txt'] } }, 'a variable is in another file'],
+    [
+      { vars: { language: 'en', word: 'a' }, assert: [equals('file://a.txt')] },
+      'an answer is in another file',
+    ],
+    [
+      { vars: { language: 'en', word: 'a' }, assert: [equals('{{ word | upper }}')] },
+      'a template names a variable that the test lacks',
+    ],
+    [
+      {
+        vars: Object.fromEntries(
+          ['language', 'word', 'c', 'd', 'e'].map((name) => [name, Array(20).fill('x')]),
+        ),
+      },
+      'the lists of a test have too many combinations',
+    ],
+  ])('reports the fault of %j', (test, reason) => {
+    expect(read(test)).toContainEqual(
+      expect.objectContaining({ reason: expect.stringContaining(reason) }),
+    );
+  });
+
+  it('reports default values of another file', () => {
+    expect(() => read({ vars: {} }, { defaultTest: 'file://default.yaml' })).toThrow(
+      'the default test is in another file',
+    );
+  });
+});
