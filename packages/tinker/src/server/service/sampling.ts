@@ -8,6 +8,7 @@ import {
   type SampledSequence,
   type SamplingOptions,
 } from '@trinity-rft/core/engine';
+import { lazily } from '@trinity-rft/core/support';
 import type { TopTokens } from '../../protocol/index.js';
 import { Refusal } from '../refusals/refusal.js';
 
@@ -41,15 +42,14 @@ export interface Sampling {
  * @param open loads the model, and is called at the first request
  */
 export function createSampling(open: () => Promise<Engine>): Sampling {
-  let opened: Promise<Engine> | undefined;
+  const loaded = lazily(open);
   /** Weights that the engine uses; undefined if unknown. */
   let current: WeightSet | undefined;
   let version = 0;
   let turn: Promise<unknown> = Promise.resolve();
   /** Switches the engine to `weights`. Requests in progress keep their weights. */
   const adopt = async (weights: string | undefined): Promise<Engine> => {
-    opened ??= open();
-    const engine = await opened;
+    const engine = await loaded.get();
     const wanted = await weightSet(weights);
     if (current !== undefined && isSame(wanted, current)) return engine;
     current = undefined;
@@ -81,7 +81,7 @@ export function createSampling(open: () => Promise<Engine>): Sampling {
     },
     close: async () => {
       await turn;
-      await (await opened?.catch(() => undefined))?.close();
+      await (await loaded.opened())?.close();
     },
   };
 }
