@@ -3,18 +3,13 @@
  * Records that the service has not received yet are read again later, by this operating-system
  * process or the next one.
  */
-import {
-  describeError,
-  type Clock,
-  type Logger,
-  type MetricRecord,
-  type MetricRole,
-} from '@trinity-rft/core';
+import { describeError, type Clock, type Logger, type MetricRole } from '@trinity-rft/core';
 import { waitingFor } from '@trinity-rft/core/support';
 import { readCursor, writeCursor, type Cursor } from './cursor.js';
 import type { PreviewTable, RunOutcome, ServiceRecord, TrackedRun } from './service.js';
 import { ServiceError } from './service.js';
 import { recordReader } from './record-reader.js';
+import { digestOf, isSent, withSent, type RecordPlace } from './sent-records.js';
 
 export interface SenderOptions {
   /** Name of the service in messages, such as `Weights & Biases`. */
@@ -67,7 +62,7 @@ export function createSender(options: SenderOptions): Sender {
   const stopped = new AbortController();
   let cursor = readCursor(cursorFile);
   let isOpen = false;
-  let pending: ServiceRecord[] = [];
+  let pending: (ServiceRecord & RecordPlace)[] = [];
   let refused = 0;
   let failures = 0;
   let warned = false;
@@ -75,14 +70,13 @@ export function createSender(options: SenderOptions): Sender {
   let working: Promise<void> | undefined;
   let isWoken = false;
   let cancelTimer: (() => void) | undefined;
-  // Number of records of each role that were read. The service already has the records up to the
-  // cursor.
+  // Number of records of each role that were read.
   const read: Partial<Record<MetricRole, number>> = {};
 
   const openRun = async (signal: AbortSignal): Promise<void> => {
     const { id, url, isNew } = await run.open(cursor?.id, signal);
     const before = isNew || cursor === undefined ? { sent: 0, roles: {} } : cursor;
-    keep({ id, url, sent: before.sent, roles: before.roles });
+    keep({ ...before, id, url });
     isOpen = true;
     logger.info(`${title}: ${url}`);
   };
@@ -92,21 +86,23 @@ export function createSender(options: SenderOptions): Sender {
     writeCursor(cursorFile, next);
   };
 
-  const isKnown = ({ role }: MetricRecord): boolean => {
-    const place = (read[role] ?? 0) + 1;
-    read[role] = place;
-    return place <= (cursor?.roles[role] ?? 0);
+  /** Reads about 256 KiB of records. Returns false at the end of the file. */
+  const readMore = (): boolean => {
+    const records = reader.read();
+    const time = clock.now();
+    for (const record of records) {
+      const { role } = record;
+      if (options.roles?.includes(role) === false) continue;
+      const place = (read[role] ?? 0) + 1;
+      read[role] = place;
+      const found = { ...record, time, place, digest: digestOf(record) };
+      if (!isSent(cursor ?? { roles: {} }, found)) pending.push(found);
+    }
+    return records.length > 0;
   };
 
   const fill = (): void => {
-    while (pending.length < longestBatch) {
-      const records = reader.read();
-      if (records.length === 0) return;
-      const time = clock.now();
-      const wanted = ({ role }: MetricRecord): boolean => options.roles?.includes(role) ?? true;
-      for (const record of records)
-        if (wanted(record) && !isKnown(record)) pending.push({ ...record, time });
-    }
+    while (pending.length < longestBatch && readMore());
   };
 
   const sendBatch = async (signal: AbortSignal): Promise<void> => {
@@ -119,10 +115,8 @@ export function createSender(options: SenderOptions): Sender {
       refused += records.length;
       warnOnce(`${title} does not take some records: ${error.message}`);
     }
-    const roles = { ...cursor.roles };
-    for (const { role } of records) roles[role] = (roles[role] ?? 0) + 1;
     pending = pending.slice(records.length);
-    keep({ ...cursor, sent: cursor.sent + records.length, roles });
+    keep({ ...cursor, ...withSent(cursor, records), sent: cursor.sent + records.length });
   };
 
   const showTable = async (signal: AbortSignal, isLast: boolean): Promise<void> => {
@@ -213,10 +207,8 @@ export function createSender(options: SenderOptions): Sender {
   };
 
   const unsent = (): number => {
-    let count = pending.length;
-    for (let records = reader.read(); records.length > 0; records = reader.read())
-      count += records.filter((record) => !isKnown(record)).length;
-    return count;
+    while (readMore());
+    return pending.length;
   };
 
   const sender: Sender = {
