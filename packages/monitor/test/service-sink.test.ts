@@ -184,6 +184,27 @@ describe.each(serviceNames)('%s', (service) => {
   });
 });
 
+it('reads nothing until the run writes, because the files are trimmed before', async () => {
+  const point = (step: number): MetricRecord => ({
+    role: 'explorer',
+    step,
+    metrics: { loss: step, ...(step < 5 ? { accuracy: 0.123456789 } : {}) },
+  });
+  const written = jsonlSink({ path: folder('metrics.jsonl') });
+  for (const step of [1, 2, 3, 4]) written.write(point(step));
+  await written.close();
+  server.fail({ status: 503 });
+  const sink = open('mlflow');
+  await sink.open();
+  server.heal();
+  await vi.waitFor(() => expect(lines.join('\n')).toContain('takes records again'), 10_000);
+  await jsonlSink({ path: folder('metrics.jsonl'), resume: { explorer: 2 } }).close();
+  for (const step of [5, 6, 7]) write(sink, point(step));
+  await sink.close();
+  const losses = shown().filter((line) => line.startsWith('loss'));
+  expect(losses).toEqual([1, 2, 5, 6, 7].map((step) => `loss ${step} ${step}`));
+});
+
 describe('a key', () => {
   it.each(['wandb', 'swanlab'] as const)(
     'of %s that is refused ends the start',

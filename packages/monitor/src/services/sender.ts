@@ -38,7 +38,7 @@ export interface Sender {
    * @throws ServiceError when the service refuses the key or the request
    */
   open(stop?: AbortSignal): Promise<void>;
-  /** Notifies the sender of new records. */
+  /** Notifies the sender of new records. Nothing is read before the first call. */
   wake(): void;
   /** Sends remaining records, as far as time allows, and logs the number of unsent records. */
   close(outcome: RunOutcome): Promise<void>;
@@ -69,6 +69,8 @@ export function createSender(options: SenderOptions): Sender {
   let tableAt = 0;
   let working: Promise<void> | undefined;
   let isWoken = false;
+  // True once the training run writes records. Before, its files may still be trimmed.
+  let isWriting = false;
   let cancelTimer: (() => void) | undefined;
   // Number of records of each role that were read.
   const read: Partial<Record<MetricRole, number>> = {};
@@ -132,12 +134,16 @@ export function createSender(options: SenderOptions): Sender {
     if (cursor !== undefined) await run.beat?.(cursor, signal);
   };
 
-  const sendAll = async (signal: AbortSignal, isLast = false): Promise<void> => {
-    if (!isOpen) await openRun(signal);
+  const sendNew = async (signal: AbortSignal, isLast: boolean): Promise<void> => {
     fill();
     if (pending.length === 0) await beat(signal);
     for (; pending.length > 0; fill()) await sendBatch(signal);
     await showTable(signal, isLast);
+  };
+
+  const sendAll = async (signal: AbortSignal, isLast = false): Promise<void> => {
+    if (!isOpen) await openRun(signal);
+    if (isWriting || isLast) await sendNew(signal, isLast);
     if (failures > 0) logger.info(`${title} takes records again.`);
     failures = 0;
     warned = false;
@@ -228,10 +234,11 @@ export function createSender(options: SenderOptions): Sender {
       }
     },
     wake: () => {
-      // Does nothing if the sender was woken already, or waits before it retries after a failure.
-      if (isWoken || failures > 0) return;
+      isWriting = true;
+      if (isWoken) return;
       isWoken = true;
-      if (working === undefined) schedule(batchMs);
+      // After a failure, the retry is scheduled already.
+      if (working === undefined && failures === 0) schedule(batchMs);
     },
     close: async (outcome) => {
       cancelTimer?.();
