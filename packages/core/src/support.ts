@@ -8,6 +8,7 @@ export { boundary, boundedText, causesOf, readableThrown } from './errors.js';
 export { parseJsonExactly } from './exact-json.js';
 export { assertEmptyFolder, fillFolder } from './fill-folder.js';
 export { fillTemplate, type TemplatePlace } from './fill-template.js';
+export { lazily, type Lazy } from './lazily.js';
 export { loadPeer } from './load-peer.js';
 export { machineMemory } from './machine-memory.js';
 export { parseModelId, type ModelId } from './model-id.js';

@@ -79,7 +79,7 @@ function notFinite({ metrics }: MetricRecord): readonly string[] {
 /**
  * Returns true for seconds and rates, which differ between two training runs with the same seed.
  */
-function isTimingKey(key: string): boolean {
+export function isTimingKey(key: string): boolean {
   return (
     key.startsWith('time/') ||
     key.startsWith('perf/') ||

@@ -4,6 +4,7 @@ import { trackingKey, trackingServices, type TrackingServices } from '@trinity-r
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { useFolder } from './folder.js';
 import { jsonlSink } from '../src/jsonl-sink.js';
+import type { ResumePoint } from '../src/resume-point.js';
 import { serviceSink, type ServiceSinkOptions } from '../src/services/service-sink.js';
 import { swanlabRun } from '../src/services/swanlab.js';
 import { serviceNames, type ServiceName } from '../src/services/service.js';
@@ -121,6 +122,29 @@ describe.each(serviceNames)('%s', (service) => {
     expect(server.requests.filter(({ body }) => values.test(body))).toHaveLength(1);
   });
 
+  it('sends the steps again that a resumed run repeats with other values, timing aside', async () => {
+    const record = (step: number, ok: number): MetricRecord => ({
+      role: 'explorer',
+      step,
+      metrics: { ok, 'time/step': Math.random() },
+    });
+    const process = async (resume: ResumePoint, records: readonly MetricRecord[]) => {
+      await jsonlSink({ path: folder('metrics.jsonl'), resume }).close();
+      const sink = open(service);
+      await sink.open();
+      write(sink, ...records);
+      await sink.close();
+    };
+    await process({}, [record(1, 8), record(2, 8), record(3, 0), record(4, 0)]);
+    await process({ explorer: 1 }, [record(2, 8), record(3, 7)]);
+    await process({ explorer: 3 }, [record(4, 6), record(5, 8)]);
+    await process({ explorer: 3 }, [record(4, 6), record(5, 8)]);
+    const counts = shown().filter((line) => line.startsWith('ok'));
+    expect(counts.toSorted()).toEqual(
+      ['1 8', '2 8', '3 0', '3 7', '4 0', '4 6', '5 8'].map((line) => `ok ${line}`),
+    );
+  });
+
   it('waits as long as a busy service asks, and warns once', async () => {
     const sink = open(service);
     await sink.open();
@@ -158,6 +182,27 @@ describe.each(serviceNames)('%s', (service) => {
     await vi.waitFor(() => expect(shown()).toEqual([reward(1)]), 20_000);
     await sink.close();
   });
+});
+
+it('reads nothing until the run writes, because the files are trimmed before', async () => {
+  const point = (step: number): MetricRecord => ({
+    role: 'explorer',
+    step,
+    metrics: { loss: step, ...(step < 5 ? { accuracy: 0.123456789 } : {}) },
+  });
+  const written = jsonlSink({ path: folder('metrics.jsonl') });
+  for (const step of [1, 2, 3, 4]) written.write(point(step));
+  await written.close();
+  server.fail({ status: 503 });
+  const sink = open('mlflow');
+  await sink.open();
+  server.heal();
+  await vi.waitFor(() => expect(lines.join('\n')).toContain('takes records again'), 10_000);
+  await jsonlSink({ path: folder('metrics.jsonl'), resume: { explorer: 2 } }).close();
+  for (const step of [5, 6, 7]) write(sink, point(step));
+  await sink.close();
+  const losses = shown().filter((line) => line.startsWith('loss'));
+  expect(losses).toEqual([1, 2, 5, 6, 7].map((step) => `loss ${step} ${step}`));
 });
 
 describe('a key', () => {

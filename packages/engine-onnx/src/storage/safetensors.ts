@@ -7,7 +7,7 @@ import { basename } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core';
 import { verifyStored } from '@trinity-rft/core/engine';
-import { fillFile, repeatedKey } from '@trinity-rft/core/support';
+import { fillFile, lazily, repeatedKey } from '@trinity-rft/core/support';
 import { z } from 'zod';
 
 import { decodeFloats, encodeFloats, isStoredType, storedTypes, type StoredType } from './dtype.js';
@@ -80,13 +80,13 @@ export async function openSafetensors(path: string): Promise<SafetensorsFile> {
   try {
     const { tensors, metadata } = await readHeader(handle, path);
     // Verified once, and only when tensors are read: `trinity config check` reads only headers.
-    let verified: Promise<void> | undefined;
+    const verified = lazily(() => verifyStored(path));
     return {
       file,
       tensors,
       metadata,
       read: async (name, into) => {
-        await (verified ??= verifyStored(path));
+        await verified.get();
         await readTensor(handle, path, tensors.get(name), name, into);
       },
       close: () => handle.close(),

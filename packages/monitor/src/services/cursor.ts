@@ -4,20 +4,15 @@
  */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { MetricRole } from '@trinity-rft/core';
 import { replaceFileSync } from '@trinity-rft/core/support';
+import type { SentRecords } from './sent-records.js';
 
-export interface Cursor {
+export interface Cursor extends SentRecords {
   /** ID that the service has for the training run. */
   readonly id: string;
   readonly url: string;
   /** Number of records sent. */
   readonly sent: number;
-  /**
-   * Number of records sent, by role. A resumed training run repeats its last steps identically, so
-   * the service already has their records.
-   */
-  readonly roles: Readonly<Partial<Record<MetricRole, number>>>;
 }
 
 /**
@@ -27,9 +22,10 @@ export interface Cursor {
 export function readCursor(file: string): Cursor | undefined {
   if (!existsSync(file)) return undefined;
   try {
-    const { id, url, sent, roles } = JSON.parse(readFileSync(file, 'utf8')) as Partial<Cursor>;
+    const cursor = JSON.parse(readFileSync(file, 'utf8')) as Partial<Cursor>;
+    const { id, url, sent, roles, digests } = cursor;
     if (typeof id !== 'string' || typeof sent !== 'number' || roles === undefined) return undefined;
-    return { id, url: url ?? '', sent, roles };
+    return { id, url: url ?? '', sent, roles, digests };
   } catch {
     return undefined;
   }

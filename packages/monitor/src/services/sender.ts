@@ -3,18 +3,13 @@
  * Records that the service has not received yet are read again later, by this operating-system
  * process or the next one.
  */
-import {
-  describeError,
-  type Clock,
-  type Logger,
-  type MetricRecord,
-  type MetricRole,
-} from '@trinity-rft/core';
+import { describeError, type Clock, type Logger, type MetricRole } from '@trinity-rft/core';
 import { waitingFor } from '@trinity-rft/core/support';
 import { readCursor, writeCursor, type Cursor } from './cursor.js';
 import type { PreviewTable, RunOutcome, ServiceRecord, TrackedRun } from './service.js';
 import { ServiceError } from './service.js';
 import { recordReader } from './record-reader.js';
+import { digestOf, isSent, withSent, type RecordPlace } from './sent-records.js';
 
 export interface SenderOptions {
   /** Name of the service in messages, such as `Weights & Biases`. */
@@ -43,7 +38,7 @@ export interface Sender {
    * @throws ServiceError when the service refuses the key or the request
    */
   open(stop?: AbortSignal): Promise<void>;
-  /** Notifies the sender of new records. */
+  /** Notifies the sender of new records. Nothing is read before the first call. */
   wake(): void;
   /** Sends remaining records, as far as time allows, and logs the number of unsent records. */
   close(outcome: RunOutcome): Promise<void>;
@@ -67,22 +62,23 @@ export function createSender(options: SenderOptions): Sender {
   const stopped = new AbortController();
   let cursor = readCursor(cursorFile);
   let isOpen = false;
-  let pending: ServiceRecord[] = [];
+  let pending: (ServiceRecord & RecordPlace)[] = [];
   let refused = 0;
   let failures = 0;
   let warned = false;
   let tableAt = 0;
   let working: Promise<void> | undefined;
   let isWoken = false;
+  // True once the training run writes records. Before, its files may still be trimmed.
+  let isWriting = false;
   let cancelTimer: (() => void) | undefined;
-  // Number of records of each role that were read. The service already has the records up to the
-  // cursor.
+  // Number of records of each role that were read.
   const read: Partial<Record<MetricRole, number>> = {};
 
   const openRun = async (signal: AbortSignal): Promise<void> => {
     const { id, url, isNew } = await run.open(cursor?.id, signal);
     const before = isNew || cursor === undefined ? { sent: 0, roles: {} } : cursor;
-    keep({ id, url, sent: before.sent, roles: before.roles });
+    keep({ ...before, id, url });
     isOpen = true;
     logger.info(`${title}: ${url}`);
   };
@@ -92,21 +88,23 @@ export function createSender(options: SenderOptions): Sender {
     writeCursor(cursorFile, next);
   };
 
-  const isKnown = ({ role }: MetricRecord): boolean => {
-    const place = (read[role] ?? 0) + 1;
-    read[role] = place;
-    return place <= (cursor?.roles[role] ?? 0);
+  /** Reads about 256 KiB of records. Returns false at the end of the file. */
+  const readMore = (): boolean => {
+    const records = reader.read();
+    const time = clock.now();
+    for (const record of records) {
+      const { role } = record;
+      if (options.roles?.includes(role) === false) continue;
+      const place = (read[role] ?? 0) + 1;
+      read[role] = place;
+      const found = { ...record, time, place, digest: digestOf(record) };
+      if (!isSent(cursor ?? { roles: {} }, found)) pending.push(found);
+    }
+    return records.length > 0;
   };
 
   const fill = (): void => {
-    while (pending.length < longestBatch) {
-      const records = reader.read();
-      if (records.length === 0) return;
-      const time = clock.now();
-      const wanted = ({ role }: MetricRecord): boolean => options.roles?.includes(role) ?? true;
-      for (const record of records)
-        if (wanted(record) && !isKnown(record)) pending.push({ ...record, time });
-    }
+    while (pending.length < longestBatch && readMore());
   };
 
   const sendBatch = async (signal: AbortSignal): Promise<void> => {
@@ -119,10 +117,8 @@ export function createSender(options: SenderOptions): Sender {
       refused += records.length;
       warnOnce(`${title} does not take some records: ${error.message}`);
     }
-    const roles = { ...cursor.roles };
-    for (const { role } of records) roles[role] = (roles[role] ?? 0) + 1;
     pending = pending.slice(records.length);
-    keep({ ...cursor, sent: cursor.sent + records.length, roles });
+    keep({ ...cursor, ...withSent(cursor, records), sent: cursor.sent + records.length });
   };
 
   const showTable = async (signal: AbortSignal, isLast: boolean): Promise<void> => {
@@ -138,12 +134,16 @@ export function createSender(options: SenderOptions): Sender {
     if (cursor !== undefined) await run.beat?.(cursor, signal);
   };
 
-  const sendAll = async (signal: AbortSignal, isLast = false): Promise<void> => {
-    if (!isOpen) await openRun(signal);
+  const sendNew = async (signal: AbortSignal, isLast: boolean): Promise<void> => {
     fill();
     if (pending.length === 0) await beat(signal);
     for (; pending.length > 0; fill()) await sendBatch(signal);
     await showTable(signal, isLast);
+  };
+
+  const sendAll = async (signal: AbortSignal, isLast = false): Promise<void> => {
+    if (!isOpen) await openRun(signal);
+    if (isWriting || isLast) await sendNew(signal, isLast);
     if (failures > 0) logger.info(`${title} takes records again.`);
     failures = 0;
     warned = false;
@@ -213,10 +213,8 @@ export function createSender(options: SenderOptions): Sender {
   };
 
   const unsent = (): number => {
-    let count = pending.length;
-    for (let records = reader.read(); records.length > 0; records = reader.read())
-      count += records.filter((record) => !isKnown(record)).length;
-    return count;
+    while (readMore());
+    return pending.length;
   };
 
   const sender: Sender = {
@@ -236,10 +234,11 @@ export function createSender(options: SenderOptions): Sender {
       }
     },
     wake: () => {
-      // Does nothing if the sender was woken already, or waits before it retries after a failure.
-      if (isWoken || failures > 0) return;
+      isWriting = true;
+      if (isWoken) return;
       isWoken = true;
-      if (working === undefined) schedule(batchMs);
+      // After a failure, the retry is scheduled already.
+      if (working === undefined && failures === 0) schedule(batchMs);
     },
     close: async (outcome) => {
       cancelTimer?.();

@@ -82,6 +82,11 @@ export async function post(
 export const get = async (url: string, place: string): Promise<Answer> =>
   readAnswer(await fetch(url + paths.root + place, { headers: { 'x-api-key': apiKey } }));
 
+export const remove = async (url: string, place: string): Promise<Answer> =>
+  readAnswer(
+    await fetch(url + paths.root + place, { method: 'DELETE', headers: { 'x-api-key': apiKey } }),
+  );
+
 async function readAnswer(response: Response): Promise<Answer> {
   const bytes = new Uint8Array(await response.arrayBuffer());
   const isJson = response.headers.get('content-type')?.includes('json') ?? false;

@@ -7,15 +7,17 @@ import {
   get,
   post,
   prompt,
+  remove,
   sample,
   startServer,
+  type Model,
 } from './client.js';
 
 const greedy = { max_tokens: 3, temperature: 0, seed: 1 };
 const adam = { learning_rate: 1, eps: 1e-8 };
 
 /** Trains the model to continue with `token`, and to unlearn earlier tokens. */
-async function teach(model: Awaited<ReturnType<typeof createModel>>, token: number): Promise<void> {
+async function teach(model: Model, token: number): Promise<void> {
   const data = [datum([1, token, token], { weights: [1, 1] })];
   for (let step = 0; step < 20; step++) {
     await model.pass({ data });
@@ -52,6 +54,49 @@ describe('a sampler', () => {
     expect(tokens.slice(4)).toEqual(tokens.slice(0, 4));
     expect(tokens[3]).not.toEqual(tokens[0]);
     expect(samples[0]?.[0]?.stopReason).toBe('length');
+  });
+
+  it.each<readonly [string, (url: string, model: Model) => Promise<object>]>([
+    [
+      'named weights',
+      async (_, model) => {
+        const { path } = await model.call('save_weights_for_sampler', { path: 'latest' });
+        return { model_path: path };
+      },
+    ],
+    [
+      'named weights that were deleted before',
+      async (url, model) => {
+        await remove(url, `training_runs/${model.id}/checkpoints/sampler_weights/latest`);
+        const { path } = await model.call('save_weights_for_sampler', { path: 'latest' });
+        return { model_path: path };
+      },
+    ],
+    [
+      'training weights',
+      async (_, model) => {
+        const body = { path: 'latest', overwrite: true };
+        return { model_path: (await model.call('save_weights', body))['path'] };
+      },
+    ],
+    [
+      'a sampler whose number is used again',
+      async (_, model) => {
+        const body = { sampling_session_seq_id: 0 };
+        const saved = await model.call('save_weights_for_sampler', body);
+        return { sampling_session_id: saved['sampling_session_id'] };
+      },
+    ],
+  ])('samples from the newest weights: %s', async (_, save) => {
+    const { url } = await startServer();
+    const model = await createModel(url);
+    for (const token of [5, 9]) {
+      await teach(model, token);
+      const place = await save(url, model);
+      const asked = { ...place, prompt: prompt(1), sampling_params: greedy };
+      const [sequence] = (await sample(url, asked)).sequences;
+      expect([...(sequence?.tokens ?? [])]).toEqual([token, token, token]);
+    }
   });
 
   it('scores the prompt, stops where it is told to, and repeats itself by the seed', async () => {

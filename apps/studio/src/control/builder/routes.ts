@@ -3,6 +3,7 @@ import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { configJsonSchema } from '@trinity-rft/config';
 import { ConfigError } from '@trinity-rft/core';
+import { lazily } from '@trinity-rft/core/support';
 import { readSource } from '@trinity-rft/launcher/files';
 import { loadExtensions } from '@trinity-rft/launcher/parts';
 import { jobFolder, type Api } from '@trinity-rft/inspect/studio';
@@ -45,7 +46,7 @@ export function addBuilder(api: Api, { root, trinity, runs }: BuilderOptions): v
     return context.json({ text, digest: digestOf(text), command: commandOf(file) });
   });
   api.get('builder/templates', (context) => context.json(templates));
-  api.get('builder/schema', async (context) => context.json(await schema()));
+  api.get('builder/schema', async (context) => context.json(await schema.get()));
   api.get('builder/started', async (context) => context.json(await runs.list()));
   api.act('builder/check', checkBody, async ({ file: name, text }, context) => {
     const file = await placeOfFile(root, name);
@@ -80,11 +81,6 @@ async function readSchema(): Promise<Record<string, unknown>> {
   return JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
     key === 'allOf' ? undefined : value,
   ) as Record<string, unknown>;
-}
-
-function lazily<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => (made ??= make());
 }
 
 /** Timeout for checking one configuration, in ms. */

@@ -1,6 +1,7 @@
 /** Opens the recorded experiences of a run. */
 import { readExperiences, type ExperienceRow } from '@trinity-rft/buffer';
 import { loadTokenizer } from '@trinity-rft/chat';
+import { lazily } from '@trinity-rft/core/support';
 import type {
   Conversation,
   Group,
@@ -61,9 +62,9 @@ export interface Rollouts {
  */
 export function openRollouts({ database, modelFolder, logFile }: StorePlace): Rollouts {
   const reader = readExperiences(database);
-  let loading: ReturnType<typeof loadTokenizer> | undefined;
-  const tokenizer: RolloutStore['tokenizer'] = async () =>
-    modelFolder === undefined ? undefined : (loading ??= loadTokenizer(modelFolder));
+  const { get: tokenizer } = lazily(async () =>
+    modelFolder === undefined ? undefined : loadTokenizer(modelFolder),
+  );
   let toolReader: ReturnType<typeof toolCallReader> | undefined;
   const toolCalls: RolloutStore['toolCalls'] = async () =>
     (toolReader ??= toolCallReader(await tokenizer()));

@@ -1,6 +1,7 @@
 /** The sampling half of the engine. */
 import { ModelError, throwIfAborted } from '@trinity-rft/core';
 import type { Sampler, SampledSequence, SamplingOptions, TokenRow } from '@trinity-rft/core/engine';
+import { lazily } from '@trinity-rft/core/support';
 import pLimit from 'p-limit';
 import { unreadable, type Calls } from '../remote/calls.js';
 import { faultOf, type RowLimits } from '../train/rows.js';
@@ -30,13 +31,12 @@ export function createSampler(options: SamplerOptions): Sampler {
   const { calls, limits, tokenBytes, weightsOf, initialWeights } = options;
   const { maxModelLen } = limits;
   const places = pLimit(mostRequests);
-  let initial: Promise<SamplingHandle> | undefined;
+  const initial = lazily(initialWeights);
   let current: AdoptedWeights | undefined;
 
   const inUse = async (): Promise<AdoptedWeights> => {
     if (current) return current;
-    initial ??= initialWeights();
-    return { handle: await initial, version: -1 };
+    return { handle: await initial.get(), version: -1 };
   };
   return {
     maxModelLen,

@@ -1,5 +1,5 @@
 import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Engine } from '@trinity-rft/core/engine';
@@ -54,29 +54,35 @@ export function createSamplers(sessions: Pick<Sessions, 'find'>): Samplers {
     samplers.set(created.id, created);
     return created;
   };
-  const forget = async ({ id, weights }: SamplerFacts): Promise<void> => {
-    samplers.delete(id);
-    if (weights !== undefined) await rm(weights, { recursive: true, force: true });
+  /** Snapshots that are kept, by training run, oldest first. */
+  const snapshots = new Map<string, readonly SamplerFacts[]>();
+  const forget = async (old: SamplerFacts): Promise<void> => {
+    // A client that repeats `seqId` has replaced the sampler.
+    if (samplers.get(old.id) === old) samplers.delete(old.id);
+    if (old.weights !== undefined) await rm(old.weights, { recursive: true, force: true });
   };
   return {
     create,
     snapshot: async ({ facts: { id, sessionId } }, { trainer }, seqId) => {
       const folder = snapshotsOf(id);
-      const weights = path.join(folder, String(seqId));
+      await mkdir(folder, { recursive: true });
+      // Each snapshot has its own folder, because a client can repeat `seqId`.
+      const weights = await mkdtemp(path.join(folder, `${seqId}-`));
       await trainer.save(weights, { optimizer: false });
       const created = create({ sessionId, uri: undefined, weights }, seqId);
-      const all = [...samplers.values()].filter((one) =>
-        one.weights?.startsWith(folder + path.sep),
-      );
-      const surplus = Math.max(0, all.length - keptSnapshots);
-      for (const old of all.slice(0, surplus)) await forget(old);
+      const all = [...(snapshots.get(id) ?? []), created];
+      snapshots.set(id, all.slice(-keptSnapshots));
+      for (const old of all.slice(0, -keptSnapshots)) await forget(old);
       return created;
     },
     find: (id) => samplers.get(id) ?? notFound(`There is no sampler ${id}`),
     endOf: (session) => {
       for (const id of session.samplers) samplers.delete(id);
     },
-    endOfRun: (runId) => rm(snapshotsOf(runId), { recursive: true, force: true }),
+    endOfRun: (runId) => {
+      snapshots.delete(runId);
+      return rm(snapshotsOf(runId), { recursive: true, force: true });
+    },
     close: () => rm(root, { recursive: true, force: true }),
   };
 }

@@ -1,12 +1,14 @@
 /**
  * Samples from any saved weights with one engine, which switches to the weights of each request.
  */
-import type {
-  Engine,
-  EngineCapabilities,
-  SampledSequence,
-  SamplingOptions,
+import {
+  readManifest,
+  type Engine,
+  type EngineCapabilities,
+  type SampledSequence,
+  type SamplingOptions,
 } from '@trinity-rft/core/engine';
+import { lazily } from '@trinity-rft/core/support';
 import type { TopTokens } from '../../protocol/index.js';
 import { Refusal } from '../refusals/refusal.js';
 
@@ -40,21 +42,19 @@ export interface Sampling {
  * @param open loads the model, and is called at the first request
  */
 export function createSampling(open: () => Promise<Engine>): Sampling {
-  let opened: Promise<Engine> | undefined;
-  /**
-   * Folder of the weights that the engine uses; undefined for the base model, `null` if unknown.
-   */
-  let current: string | undefined | null = null;
+  const loaded = lazily(open);
+  /** Weights that the engine uses; undefined if unknown. */
+  let current: WeightSet | undefined;
   let version = 0;
   let turn: Promise<unknown> = Promise.resolve();
   /** Switches the engine to `weights`. Requests in progress keep their weights. */
   const adopt = async (weights: string | undefined): Promise<Engine> => {
-    opened ??= open();
-    const engine = await opened;
-    if (current === weights) return engine;
-    current = null;
+    const engine = await loaded.get();
+    const wanted = await weightSet(weights);
+    if (current !== undefined && isSame(wanted, current)) return engine;
+    current = undefined;
     await change(engine, weights, version++);
-    current = weights;
+    current = wanted;
     return engine;
   };
   return {
@@ -81,10 +81,31 @@ export function createSampling(open: () => Promise<Engine>): Sampling {
     },
     close: async () => {
       await turn;
-      await (await opened?.catch(() => undefined))?.close();
+      await (await loaded.opened())?.close();
     },
   };
 }
+
+interface WeightSet {
+  /** Folder of the weights. Undefined for the base model. */
+  readonly directory: string | undefined;
+  /** Digest of the manifest. Undefined for the base model and for folders without a manifest. */
+  readonly digest: string | undefined;
+}
+
+/** Reads the digest from the folder, because weights can be saved again under the same name. */
+const weightSet = async (directory: string | undefined): Promise<WeightSet> => ({
+  directory,
+  digest: directory === undefined ? undefined : (await readManifest(directory))?.sha256,
+});
+
+/**
+ * Compares the weights of a request with those of the engine. A folder without a manifest is a
+ * snapshot, which is never written again, or it is being replaced or was deleted.
+ */
+const isSame = (wanted: WeightSet, current: WeightSet): boolean =>
+  wanted.directory === current.directory &&
+  (wanted.digest === undefined || wanted.digest === current.digest);
 
 async function change(
   { trainer, sampler }: Engine,

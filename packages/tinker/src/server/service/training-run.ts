@@ -1,6 +1,7 @@
 /** One model that a client trains, with an engine and a queue of requests. */
 import { createHash } from 'node:crypto';
 import type { Engine } from '@trinity-rft/core/engine';
+import { lazily } from '@trinity-rft/core/support';
 import { Refusal } from '../refusals/refusal.js';
 import type { FutureResult, Futures } from './futures.js';
 
@@ -50,15 +51,14 @@ export interface TrainingRunOptions {
 /** Creates the queue of a model. The engine opens at the first submitted request. */
 export function createTrainingRun({ facts, open, futures, now }: TrainingRunOptions): TrainingRun {
   const known = new Map<number, { readonly digest: string; readonly requestId: string }>();
-  let engine: Promise<Engine> | undefined;
+  const engine = lazily(open);
   let last: Promise<unknown> = Promise.resolve();
   let isClosed = false;
   let lastRequestAt = new Date(now()).toISOString();
   const enqueue = (work: (engine: Engine) => Promise<FutureResult>): string => {
     const done = last.then(async () => {
       if (isClosed) throw unloaded(facts.id);
-      engine ??= open();
-      return work(await engine);
+      return work(await engine.get());
     });
     last = done.catch(() => undefined);
     return futures.add(done);
@@ -86,7 +86,7 @@ export function createTrainingRun({ facts, open, futures, now }: TrainingRunOpti
     close: async () => {
       isClosed = true;
       await last;
-      await (await engine?.catch(() => undefined))?.close();
+      await (await engine.opened())?.close();
     },
   };
 }

@@ -1,0 +1,24 @@
+export interface Lazy<T> {
+  /**
+   * Returns the value, and opens it at the first call. Concurrent calls share one attempt. After a
+   * failure, the next call tries again.
+   */
+  get(): Promise<T>;
+  /** Waits for an attempt in progress. Returns undefined if the value is not open. */
+  opened(): Promise<T | undefined>;
+}
+
+/** Opens a value when it is first needed. Keeps the value, but never a failure to open it. */
+export function lazily<T>(open: () => Promise<T>): Lazy<T> {
+  let attempt: Promise<T> | undefined;
+  return {
+    get: () => {
+      if (attempt !== undefined) return attempt;
+      const made = open();
+      attempt = made;
+      made.catch(() => (attempt = undefined));
+      return made;
+    },
+    opened: async () => attempt?.catch(() => undefined),
+  };
+}

@@ -1,0 +1,61 @@
+/**
+ * Records that a service has received, by their place among the records of their role. A resumed
+ * training run repeats its last steps; records that differ from those sent are sent again.
+ */
+import { hash } from 'node:crypto';
+import type { MetricRecord, MetricRole } from '@trinity-rft/core';
+import { isTimingKey } from '../jsonl-sink.js';
+
+type ByRole<T> = Readonly<Partial<Record<MetricRole, T>>>;
+
+export interface SentRecords {
+  /** Number of records sent. */
+  readonly roles: ByRole<number>;
+  /**
+   * Digests of the last of these records. Undefined in files of older versions, whose records count
+   * as identical.
+   */
+  readonly digests?: ByRole<readonly string[]> | undefined;
+}
+
+/** A record in `metrics.jsonl`. */
+export interface RecordPlace {
+  readonly role: MetricRole;
+  /** Number of the record among those of its role, from 1. */
+  readonly place: number;
+  readonly digest: string;
+}
+
+/** Number of digests kept per role. A training run rarely repeats more records. */
+const keptDigests = 1000;
+
+/** Returns the digest of a record without its timing, which differs when a step is repeated. */
+export function digestOf({ step, metrics }: MetricRecord): string {
+  const entries = Object.entries(metrics).filter(([key]) => !isTimingKey(key));
+  return hash('sha256', JSON.stringify([step, entries]), 'base64url').slice(0, 11);
+}
+
+export function isSent({ roles, digests }: SentRecords, record: RecordPlace): boolean {
+  const { role, place, digest } = record;
+  const sent = roles[role] ?? 0;
+  const kept = digests?.[role] ?? [];
+  return place <= sent && (kept[kept.length - 1 - sent + place] ?? digest) === digest;
+}
+
+export function withSent(
+  { roles, digests = {} }: SentRecords,
+  records: readonly RecordPlace[],
+): SentRecords {
+  const counts = { ...roles };
+  const kept = { ...digests };
+  for (const { role, place, digest } of records) {
+    const sent = counts[role] ?? 0;
+    const all = [...(kept[role] ?? [])];
+    // A repeated record replaces the digest at its place, and a new one is added.
+    if (place > sent) all.push(digest);
+    else all[all.length - 1 - sent + place] = digest;
+    counts[role] = Math.max(sent, place);
+    kept[role] = all.slice(-keptDigests);
+  }
+  return { roles: counts, digests: kept };
+}
