@@ -6,6 +6,7 @@ import {
   type Metrics,
   type Task,
   EngineError,
+  EnvironmentError,
   RewardError,
   type RewardFn,
   type RewardInput,
@@ -166,6 +167,28 @@ describe('runTask', () => {
     ]);
     expect(result.retries).toBe(2);
     expect(runtime.logger.lines.filter(({ level }) => level === 'warn')).toHaveLength(3);
+  });
+
+  it.each([
+    { error: new Error('flaky'), environmentFailures: 0 },
+    { error: new EnvironmentError('is down', { code: 'DOWN' }), environmentFailures: 2 },
+  ])('counts attempts beyond the first as retries: $error.name', async (of) => {
+    const { outcome, runtime } = start(
+      defineWorkflow({ name: 'w', run: () => Promise.reject(of.error) }),
+      {
+        settings: {
+          maxRetryTimes: 1,
+          environmentFailures: { maxRetryTimes: 1, maxInRow: 8, maxWaitMs: 1000 },
+        },
+        task: { ...baseTask, repeatTimes: 1 },
+      },
+    );
+    await runtime.clock.advance(60_000);
+    const { retries, environmentFailures } = await outcome;
+    expect({ retries, environmentFailures }).toEqual({
+      retries: 1,
+      environmentFailures: of.environmentFailures,
+    });
   });
 
   it('ends a hanging attempt at its deadline, tells it, and counts it', async () => {

@@ -116,9 +116,10 @@ async function runWithRetries(
   const circuit = circuitOf(task, options);
   const breakages = createBreakages();
   const attempts: AttemptTime[] = [];
-  /** Number of retried failures that the environment did not cause. */
+  /** Number of failures that the environment did not cause. */
   let failures = 0;
   let environmentFailures = 0;
+  let retries = 0;
   const isPaused = (): boolean => circuit?.isPaused() ?? false;
   const isRepeated = (error: EnvironmentError): boolean => breakages.isRepeated(error);
   const isCrash = (): boolean => breakages.inRow() >= leastBreakages;
@@ -131,7 +132,7 @@ async function runWithRetries(
   };
   const ended = (runs: readonly RunOutcome[]): RunsOfRange => ({
     runs,
-    retries: failures + environmentFailures,
+    retries,
     environmentFailures,
     attempts,
   });
@@ -147,17 +148,18 @@ async function runWithRetries(
     const retry = mayRetry(result);
     const kind = !retry && ofEnvironment && isCrash() ? 'environment_crashed' : result.kind;
     const consequence = retry ? 'will be retried' : consequenceOf(kind, breakages.inRow());
-    const tries = failures + environmentFailures + 1;
+    const tries = retries + 1;
     if (kind !== 'cancelled')
       reportFailure(attempt, { error, consequence, tries, logger: runtime.logger });
     if (ofEnvironment) environmentFailures++;
-    else if (retry) failures++;
+    else failures++;
     if (!retry)
       return ended(
         Array.from({ length: range.count }, (_, i) => {
           return { status: 'failed', run: range.firstRun + i, kind, error, seconds };
         }),
       );
+    retries++;
     if (ofEnvironment && !isPaused()) await backOff(task, environmentFailures, options);
   }
 }

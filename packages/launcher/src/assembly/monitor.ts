@@ -57,17 +57,20 @@ export function openMonitor(
   { terminal, clock, env, monitors }: MonitorOptions,
 ): StageMonitor {
   const screen = consoleSink({ terminal, clock, env, stageName: stage.stageName });
-  screen.setActivity('opening the model and the data');
   const file = fileWriter(path.join(stage.log.directory, 'trinity.log'), stage.log);
   const job = openedFile(stage.jobDirectory);
   const toFile = { level: stage.log.level, write: (line: string) => file.write(line), clock };
   const logger = createLogger({ ...toFile, console: (line) => screen.log(line) });
   const { project, name } = stage;
   const { directory, sinks } = stage.monitor;
-  const services = servicesOf(stage, { clock, env, logger });
-  let tee: MetricSink = teeSink([...services, telemetrySink(), screen], {
-    onError: (error) => logger.error(error.message),
-  });
+  const services = closingOnError(file, () => servicesOf(stage, { clock, env, logger }));
+  const teeOf = (own: readonly MetricSink[]): MetricSink =>
+    teeSink([...own, ...services, telemetrySink(), screen], {
+      onError: (error) => logger.error(error.message),
+    });
+  let tee = teeOf([]);
+  // The activity starts a timer, which keeps the process alive until `close`.
+  screen.setActivity('opening the model and the data');
   return {
     logger,
     fileLogger: createLogger(toFile),
@@ -75,15 +78,18 @@ export function openMonitor(
       for (const service of services) await service.open(stop);
     },
     openSink: (resume) => {
-      const jsonl = jsonlSink({ path: path.join(directory, 'metrics.jsonl'), resume, logger });
-      trimPreviews(directory, resume, logger);
-      const tensorBoard = sinks.includes('tensorboard')
-        ? [tensorBoardSink({ directory: path.join(directory, 'tensorboard'), clock, resume })]
-        : [];
-      const own = monitors.map((monitor) => monitor.open({ project, name, directory }));
-      tee = teeSink([jsonl, ...tensorBoard, ...own, ...services, telemetrySink(), screen], {
-        onError: (error) => logger.error(error.message),
-      });
+      const own: MetricSink[] = [];
+      try {
+        own.push(jsonlSink({ path: path.join(directory, 'metrics.jsonl'), resume, logger }));
+        trimPreviews(directory, resume, logger);
+        const board = path.join(directory, 'tensorboard');
+        if (sinks.includes('tensorboard'))
+          own.push(tensorBoardSink({ directory: board, clock, resume }));
+        for (const monitor of monitors) own.push(monitor.open({ project, name, directory }));
+      } finally {
+        // After an error, `close` closes the sinks that are open.
+        tee = teeOf(own);
+      }
       return {
         write: (record) => {
           job.assertThere();
@@ -104,6 +110,16 @@ export function openMonitor(
       file.close();
     },
   };
+}
+
+/** Returns the result of `open`. If `open` throws, closes `opened`. */
+function closingOnError<T>(opened: { close(): void }, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    opened.close();
+    throw error;
+  }
 }
 
 /** Text of the progress line after all rollouts of a step have ended. */

@@ -9,10 +9,10 @@ import type { EvaluatedSet, ExploreProgress } from '@trinity-rft/explorer';
 import type { OnPause } from '@trinity-rft/explorer/internal';
 import type { ResumePoint } from '@trinity-rft/monitor';
 import type { RewardDefinition } from '@trinity-rft/workflow/reward';
-import type { Synchronizer } from '@trinity-rft/synchronizer';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import type { Registry } from '@trinity-rft/workflow/internal';
 import type { Environments } from '../outer/outer.js';
+import type { WatchSynchronizer } from '../watch/watch-process.js';
 
 /** Engines by name. The first engine is the default. */
 export type EngineTable = Readonly<Record<string, EngineFactory>>;
@@ -85,7 +85,7 @@ export interface StageContext extends ModeOptions {
    * Wraps the synchronizer so that `trinity status` can show the waits of explorer and trainer.
    * @default no status
    */
-  readonly watch?: (synchronizer: Synchronizer) => Synchronizer;
+  readonly watch?: WatchSynchronizer;
   /**
    * Called when rollouts wait for their environment, so that `trinity status` can show it. @default
    * only a log message

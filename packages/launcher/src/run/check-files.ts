@@ -3,8 +3,6 @@
  * starting the training run. `trinity config check`, `trinity config plan` and every training run
  * use these checks.
  */
-import { createHash } from 'node:crypto';
-import { serialize } from 'node:v8';
 import type {
   ConfigProblem,
   LoadedConfig,
@@ -38,12 +36,12 @@ import { engineNamed } from '../assembly/models/engines.js';
 import { withCachedModels } from '../assembly/models/hub-models.js';
 import { variablesOf } from '../assembly/environment.js';
 import { unmetNeeds } from '../assembly/needs.js';
-import { tryPipeline } from '../assembly/task-pipeline/steps.js';
+import { storedTasks, tryPipeline } from '../assembly/task-pipeline/steps.js';
 import {
+  digestOfRows,
   pipelineFolder,
   readingFrom,
   readTaskList,
-  settingsDigest,
   tasksFile,
 } from '../assembly/task-pipeline/stored-tasks.js';
 import { isRecorded } from './changes/resume.js';
@@ -167,9 +165,7 @@ const nameOf = (key: KeyPath): string =>
     .slice(1);
 
 function addDigest({ digests }: Check, key: KeyPath, rows: readonly RawTask[]): void {
-  const digest = createHash('sha256');
-  for (const row of rows) digest.update(serialize(row));
-  digests[nameOf(key)] = digest.digest('hex');
+  digests[nameOf(key)] = digestOfRows(rows);
 }
 
 /**
@@ -291,17 +287,13 @@ async function readToLearn(
   const { name } = taskset;
   const folder = pipelineFolder(stage);
   const list = await readTaskList(folder, name);
-  // A training run that has begun keeps its tasks, even if settings have changed.
-  if (list && (hasBegun || list.settings === settingsDigest(stage, taskset))) {
-    pipelines.push({ taskset: name, ...list, isBound: false });
+  const { kept, origin } = await storedTasks(check, taskPipeline, { taskset, list, hasBegun });
+  if (!origin) {
+    pipelines.push({ taskset: name, ...kept, isBound: false });
     return readTaskset(readingFrom(taskset, tasksFile(folder, name)), extensions, check);
   }
-  const { rows, ...tried } = await tryPipeline(
-    taskPipeline,
-    taskset,
-    extensions.taskOperators,
-    check,
-  );
+  const { taskOperators } = extensions;
+  const { rows, ...tried } = await tryPipeline(taskPipeline, origin, taskOperators, check);
   const { read, isBound } = tried;
   const dropped = describeDropped(tried.dropped);
   pipelines.push({ taskset: name, read, kept: rows.length, dropped, isBound });

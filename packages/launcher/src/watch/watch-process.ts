@@ -3,38 +3,52 @@ import type { OnPause } from '@trinity-rft/explorer/internal';
 import type { Synchronizer } from '@trinity-rft/synchronizer';
 import { openProcessFile } from './process-file.js';
 
+type Streaming = NonNullable<Synchronizer['streaming']>;
+
+/**
+ * Wraps a synchronizer so that `status.json` shows its waits.
+ * @param policyVersion returns the version of the sampler's weights
+ */
+export type WatchSynchronizer = (
+  synchronizer: Synchronizer,
+  policyVersion: () => number,
+) => Synchronizer;
+
 export interface ProcessWatch {
-  /** Wraps a synchronizer so that `status.json` shows its waits. */
-  readonly watch: (synchronizer: Synchronizer) => Synchronizer;
+  readonly watch: WatchSynchronizer;
   readonly onPause: OnPause;
   close(): void;
 }
 
 /** Opens `status.json` for an operating-system process that explores and trains. */
 export function watchProcess(jobDirectory: string): ProcessWatch {
-  const progress = { exploreStep: 0, trainStep: 0, version: 0 };
-  const file = openProcessFile(jobDirectory, () => progress);
+  const progress = { exploreStep: 0, trainStep: 0 };
+  let version = (): number => 0;
+  const file = openProcessFile(jobDirectory, () => ({ ...progress, version: version() }));
   let endWait: (() => void) | undefined;
-  return {
-    watch: (inner) => ({
+  const untilTurn = <T>(step: number, turn: Promise<T>): Promise<T> => {
+    const what = `its turn after explore step ${step}`;
+    return turn.finally(file.wait('explorer', { what, on: 'trainer' }));
+  };
+  const watchStreaming = (inner: Streaming): Streaming => ({
+    ...inner,
+    whenItMay: (step, signal) => {
+      const turn = inner.whenItMay(step, signal);
+      // The explorer does not wait for the trainer while an earlier step is in progress.
+      return step === progress.exploreStep + 1 ? untilTurn(step - 1, turn) : turn;
+    },
+  });
+  const watch: WatchSynchronizer = (inner, policyVersion) => {
+    version = policyVersion;
+    return {
       ...inner,
       start: async (at) => {
         progress.exploreStep = at.storedUpTo ?? 0;
         progress.trainStep = at.trainStep;
-        progress.version = at.explorerVersion;
         await inner.start(at);
       },
-      exploreBoundary: async (step, signal) => {
-        const what = `its turn after explore step ${step}`;
-        const end = file.wait('explorer', { what, on: 'trainer' });
-        try {
-          const result = await inner.exploreBoundary(step, signal);
-          progress.version = result.version;
-          return result;
-        } finally {
-          end();
-        }
-      },
+      exploreBoundary: (step, signal) => untilTurn(step, inner.exploreBoundary(step, signal)),
+      streaming: inner.streaming && watchStreaming(inner.streaming),
       exploreStepStored: (step) => {
         progress.exploreStep = step;
         inner.exploreStepStored(step);
@@ -49,7 +63,10 @@ export function watchProcess(jobDirectory: string): ProcessWatch {
         endWait = waiting ? file.wait('trainer', { what, on: 'explorer' }) : undefined;
         inner.setTrainerWaiting(waiting);
       },
-    }),
+    };
+  };
+  return {
+    watch,
     onPause: (what) => file.wait('explorer', { what, on: undefined }),
     close: () => file.close(),
   };

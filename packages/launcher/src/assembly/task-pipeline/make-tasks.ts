@@ -15,14 +15,13 @@ import type { Extensions } from '../../context/stage-context.js';
 import type { Reading } from '../data/tasks.js';
 import { openAuxiliaryModels, type AuxiliaryModels } from '../models/auxiliary-models.js';
 import { openEndpoint } from '../models/endpoint.js';
-import { asksModel, checkColumns, fieldsOf, readInputs, stepsOf } from './steps.js';
+import { asksModel, checkColumns, fieldsOf, stepsOf, storedTasks, type Origin } from './steps.js';
 import {
   digestOf,
   openAnswers,
   pipelineFolder,
   readingFrom,
   readTaskList,
-  settingsDigest,
   tasksFile,
   withTasksets,
   writeTasks,
@@ -41,7 +40,7 @@ export interface Making extends Reading {
 
 /**
  * Returns the stage with the tasks of its pipeline. Makes the tasks if no earlier process has made
- * them, or if the settings have changed and the training run has not begun.
+ * them, or if the settings or rows have changed and the training run has not begun.
  * @param hasBegun true if an earlier operating-system process has started the steps of the stage
  * @throws TaskError; CancelledError
  */
@@ -56,14 +55,13 @@ export async function withMadeTasks(making: Making, hasBegun: boolean): Promise<
     if (hasBegun && (before === undefined) === (taskPipeline !== undefined))
       throw otherTasks(name, before !== undefined);
     if (taskPipeline === undefined) continue;
-    const isSame = before?.settings === settingsDigest(stage, taskset);
-    if (before && (isSame || hasBegun))
-      say(`Task set "${name}": ${before.kept} of ${before.read} tasks, made when the run began.`);
-    else {
-      if (before) say(`The task pipeline has changed: the tasks of "${name}" are made anew.`);
-      await make(making, taskPipeline, taskset);
-    }
-    // A training run that has begun keeps its tasks, even if settings have changed.
+    const stored = { taskset, list: before, hasBegun };
+    const { kept, origin } = await storedTasks(making, taskPipeline, stored);
+    if (origin) {
+      if (before)
+        say(`The task pipeline or its rows have changed: the tasks of "${name}" are made anew.`);
+      await make(making, taskPipeline, origin);
+    } else say(`Task set "${name}": ${kept.kept} of ${kept.read} tasks, made when the run began.`);
     tasksets.push(readingFrom(taskset, tasksFile(folder, name)));
   }
   return taskPipeline === undefined ? stage : withTasksets(stage, tasksets);
@@ -78,11 +76,10 @@ const otherTasks = (name: string, had: boolean): TaskError =>
 async function make(
   making: Making,
   pipeline: TaskPipelineConfig,
-  taskset: TasksetConfig,
+  { taskset, rows, digest }: Origin,
 ): Promise<void> {
   const { stage, extensions, signal, runtime, say } = making;
   const { name } = taskset;
-  const rows = await readInputs(pipeline, taskset, making);
   const steps = stepsOf(pipeline, extensions.taskOperators);
   checkColumns(pipeline, steps, rows);
   const folder = pipelineFolder(stage);
@@ -100,8 +97,7 @@ async function make(
   const result = steps.some(asksModel)
     ? await asking(making, { taskset, rows, answers: await openAnswers(folder, name) }, run)
     : await run(undefined);
-  const settings = settingsDigest(stage, taskset);
-  const made = await writeTasks(folder, name, { result, read: rows.length, settings });
+  const made = await writeTasks(folder, name, { result, read: rows.length, settings: digest });
   const left = `Task pipeline of "${name}": ${made.kept} of ${made.read} tasks are left.`;
   say(made.dropped === '' ? left : `${left} Left out: ${made.dropped}.`);
   if (result.unordered > 0)

@@ -4,11 +4,11 @@
  */
 import type { PipelineResult, PipelineStep, TaskOperatorTable } from '@trinity-rft/buffer/internal';
 import { runTaskPipeline, scoreColumns } from '@trinity-rft/buffer/internal';
-import type { TaskPipelineConfig, TasksetConfig } from '@trinity-rft/config';
+import type { StageConfig, TaskPipelineConfig, TasksetConfig } from '@trinity-rft/config';
 import { ConfigError, TaskError } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/support';
 import { storedRows, type Reading } from '../data/tasks.js';
-import type { Rows } from './stored-tasks.js';
+import { originDigest, type Rows, type TaskList } from './stored-tasks.js';
 
 /**
  * Returns the operators of a pipeline with their arguments.
@@ -40,17 +40,52 @@ export function fieldsOf(
   return [promptKey, responseKey].filter((key) => rows.some((row) => key in row));
 }
 
+/** A task set, the rows that its pipeline starts from, and their digest with the settings. */
+export interface Origin {
+  readonly taskset: TasksetConfig;
+  readonly rows: Rows;
+  readonly digest: string;
+}
+
+/** Stored tasks that the training run uses, or the origin of tasks that must be made. */
+type StoredTasks =
+  | { readonly kept: TaskList; readonly origin?: undefined }
+  | { readonly kept?: undefined; readonly origin: Origin };
+
+/**
+ * Returns the stored tasks if they were made from the current settings and rows, or if the training
+ * run has begun: it keeps its tasks, even if settings or rows have changed. Otherwise reads the rows
+ * to make tasks from.
+ * @throws TaskError; CancelledError
+ */
+export async function storedTasks(
+  reading: Reading & { readonly stage: StageConfig },
+  pipeline: TaskPipelineConfig,
+  stored: {
+    readonly taskset: TasksetConfig;
+    readonly list: TaskList | undefined;
+    readonly hasBegun: boolean;
+  },
+): Promise<StoredTasks> {
+  const { taskset, list, hasBegun } = stored;
+  if (list && hasBegun) return { kept: list };
+  const origin = await readOrigin(reading, pipeline, taskset);
+  return list?.settings === origin.digest ? { kept: list } : { origin };
+}
+
 /** Reads the rows that the pipeline starts from. @throws TaskError; CancelledError */
-export async function readInputs(
+async function readOrigin(
+  reading: Reading & { readonly stage: StageConfig },
   { inputs }: TaskPipelineConfig,
   taskset: TasksetConfig,
-  reading: Reading,
-): Promise<Rows> {
-  if (inputs.length === 0) return storedRows(taskset, reading);
-  const parts = await Promise.all(
-    inputs.map(({ path }) => storedRows({ ...taskset, storageType: 'file', path }, reading)),
-  );
-  return parts.flat();
+): Promise<Origin> {
+  const places: readonly TasksetConfig[] =
+    inputs.length === 0
+      ? [taskset]
+      : inputs.map(({ path }) => ({ ...taskset, storageType: 'file', path }));
+  const parts = await Promise.all(places.map((place) => storedRows(place, reading)));
+  const rows = parts.flat();
+  return { taskset, rows, digest: originDigest(reading.stage, { taskset, rows }) };
 }
 
 /**
@@ -77,11 +112,10 @@ export function checkColumns(
 /** Executes the pipeline without model calls. Keeps all tasks that a model would judge. */
 export async function tryPipeline(
   pipeline: TaskPipelineConfig,
-  taskset: TasksetConfig,
+  { taskset, rows }: Origin,
   taskOperators: TaskOperatorTable,
-  reading: Reading,
+  { signal }: Pick<Reading, 'signal'>,
 ): Promise<PipelineResult & { readonly read: number; readonly isBound: boolean }> {
-  const rows = await readInputs(pipeline, taskset, reading);
   const steps = stepsOf(pipeline, taskOperators);
   checkColumns(pipeline, steps, rows);
   const result = await runTaskPipeline(rows, {
@@ -90,7 +124,7 @@ export async function tryPipeline(
     weights: pipeline.priorityWeights,
     topK: pipeline.topK,
     concurrency: pipeline.numProcess,
-    signal: reading.signal,
+    signal,
   });
   return { ...result, read: rows.length, isBound: steps.some(asksModel) };
 }

@@ -1,7 +1,8 @@
 /** Reads and writes the files of tasks that a pipeline has made, in the stage's folder. */
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { serialize } from 'node:v8';
 import type { StageConfig, TasksetConfig } from '@trinity-rft/config';
 import { type RawTask, TaskError } from '@trinity-rft/core';
 import { replaceFile, tryJson } from '@trinity-rft/core/support';
@@ -12,7 +13,7 @@ import { describeDropped } from '@trinity-rft/buffer/internal';
 export interface TaskList {
   /** SHA-256 of `<name>.jsonl`. */
   readonly sha256: string;
-  /** Digest of the settings from which the tasks were made. */
+  /** Digest of the settings and rows from which the tasks were made. */
   readonly settings: string;
   /** Number of tasks before and after the pipeline. */
   readonly read: number;
@@ -29,16 +30,25 @@ export const tasksFile = (folder: string, name: string): string =>
 
 const listFile = (folder: string, name: string): string => path.join(folder, `${name}.json`);
 
-/** Returns the digest of the settings from which tasks are made. */
-export function settingsDigest(stage: StageConfig, taskset: TasksetConfig): string {
+/** Returns the digest of the settings and rows from which tasks are made. */
+export function originDigest(
+  stage: StageConfig,
+  { taskset, rows }: { readonly taskset: TasksetConfig; readonly rows: Rows },
+): string {
   const { path: file, split, subsetName, table, query, format } = taskset;
   const { operators, inputs, targetFields, priorityWeights, topK } =
     stage.dataProcessor.taskPipeline ?? {};
   const models = stage.explorer.auxiliaryModels.map(({ name, source }) => [name, source.modelPath]);
   const { promptKey, responseKey } = format;
-  const rows = { file, split, subsetName, table, query, promptKey, responseKey };
+  const source = { file, split, subsetName, table, query, promptKey, responseKey };
   const made = { operators, inputs, targetFields, priorityWeights, topK };
-  return digestOf(JSON.stringify([rows, made, models]));
+  return digestOf(JSON.stringify([source, made, models, digestOfRows(rows)]));
+}
+
+export function digestOfRows(rows: Rows): string {
+  const digest = createHash('sha256');
+  for (const row of rows) digest.update(serialize(row));
+  return digest.digest('hex');
 }
 
 export const digestOf = (text: string): string => hash('sha256', text, 'hex');

@@ -35,7 +35,7 @@ export async function assembleLoop(
   progress: Progress,
 ): Promise<Loop> {
   const { stage, runtime, extensions, onProgress, onPause } = context;
-  const { store, transport, algorithm, engineFailed } = parts;
+  const { store, transport, algorithm, engineFailed, runs } = parts;
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   const { watch = (unwatched: Synchronizer) => unwatched } = context;
@@ -49,6 +49,7 @@ export async function assembleLoop(
       clock: runtime.clock,
       logger: runtime.logger,
     }),
+    runs.policyVersion,
   );
   const { point, state } = await resume(stage, runtime, parts, { synchronizer, progress });
   // If no explore step is stored, the evaluation before the first step is repeated as well.

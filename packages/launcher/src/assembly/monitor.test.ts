@@ -1,0 +1,69 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { StageConfig } from '@trinity-rft/config';
+import type { Monitor } from '@trinity-rft/core';
+import { manualClock } from '@trinity-rft/testing';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openMonitor } from './monitor.js';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'trinity-monitor-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const logFile = (): string => path.join(folder, 'log', 'trinity.log');
+const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
+
+function stageWith(sinks: readonly string[] = []): StageConfig {
+  const [project, name, group] = ['p', 'n', ''];
+  const log = { directory: path.dirname(logFile()), level: 'info' };
+  const monitor = { directory: path.join(folder, 'monitor'), sinks, args: {} };
+  const stage = { jobDirectory: folder, project, name, group, mode: 'both', log, monitor };
+  return stage as unknown as StageConfig;
+}
+
+function open(stage: StageConfig, monitors: readonly Monitor[] = []) {
+  const clock = manualClock();
+  return { clock, opened: () => openMonitor(stage, { terminal, clock, env: {}, monitors }) };
+}
+
+const openFiles = (): readonly string[] =>
+  readdirSync('/proc/self/fd').flatMap((each) => {
+    const link = path.join('/proc/self/fd', each);
+    return existsSync(link) ? [readlinkSync(link)] : [];
+  });
+
+it('leaves no timer behind when the log cannot be opened', () => {
+  mkdirSync(logFile(), { recursive: true });
+  const { clock, opened } = open(stageWith());
+  expect(opened).toThrow('trinity.log could not be written');
+  expect(clock.sleeping).toBe(0);
+});
+
+it.skipIf(!existsSync('/proc/self/fd'))('closes the log when a service lacks its key', () => {
+  const { clock, opened } = open(stageWith(['wandb']));
+  expect(opened).toThrow('WANDB_API_KEY');
+  expect(clock.sleeping).toBe(0);
+  expect(openFiles()).not.toContain(logFile());
+});
+
+it('closes the sinks that are open when a later one cannot be opened', async () => {
+  let isOpen = false;
+  const first: Monitor = {
+    open: () => {
+      isOpen = true;
+      return { write: () => undefined, close: async () => void (isOpen = false) };
+    },
+  };
+  const second: Monitor = {
+    open: () => {
+      throw new Error('no room');
+    },
+  };
+  const monitor = open(stageWith(), [first, second]).opened();
+  expect(() => monitor.openSink({})).toThrow('no room');
+  await monitor.close('failed');
+  expect(isOpen).toBe(false);
+});

@@ -1,0 +1,66 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { StageConfig } from '@trinity-rft/config';
+import { testRuntime } from '@trinity-rft/testing';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { withMadeTasks, type Making } from './make-tasks.js';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'trinity-make-tasks-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const write = (name: string, answer: number): void =>
+  writeFileSync(path.join(folder, name), `${JSON.stringify({ prompt: '1+1?', answer })}\n`);
+
+/** Makes the tasks. Returns the answer of the first task. */
+async function answerOf(inputs: readonly string[], hasBegun: boolean): Promise<unknown> {
+  const taskset = {
+    name: 'sums',
+    path: path.join(folder, 'tasks.jsonl'),
+    storageType: 'file',
+    split: 'train',
+    format: { promptKey: 'prompt', responseKey: 'answer' },
+  };
+  const taskPipeline = {
+    operators: [],
+    inputs: inputs.map((name) => ({ path: path.join(folder, name) })),
+    targetFields: [],
+    priorityWeights: {},
+    numProcess: 1,
+  };
+  const stage = {
+    jobDirectory: path.join(folder, 'job'),
+    dataProcessor: { taskPipeline },
+    explorer: { auxiliaryModels: [] },
+    buffer: { explorerInput: { tasksets: [taskset] } },
+  } as unknown as StageConfig;
+  const { signal } = new AbortController();
+  const extensions = {} as Making['extensions'];
+  const say = (): void => undefined;
+  const making = { stage, extensions, runtime: testRuntime(), say, signal, env: {} };
+  const made = await withMadeTasks(making, hasBegun);
+  const [{ path: file = '' } = {}] = made.buffer.explorerInput.tasksets;
+  return (JSON.parse(readFileSync(file, 'utf8')) as { answer: unknown }).answer;
+}
+
+it.each([
+  { what: 'the file of the task set', file: 'tasks.jsonl', inputs: [] },
+  { what: 'an input of the pipeline', file: 'input.jsonl', inputs: ['input.jsonl'] },
+])('makes the tasks anew if $what is corrected before the run begins', async (given) => {
+  write(given.file, 3);
+  expect(await answerOf(given.inputs, false)).toBe(3);
+  write(given.file, 2);
+  expect(await answerOf(given.inputs, false)).toBe(2);
+});
+
+it('keeps the tasks of a run that has begun', async () => {
+  write('tasks.jsonl', 3);
+  await answerOf([], false);
+  write('tasks.jsonl', 2);
+  expect(await answerOf([], true)).toBe(3);
+  rmSync(path.join(folder, 'tasks.jsonl'));
+  expect(await answerOf([], true)).toBe(3);
+});
