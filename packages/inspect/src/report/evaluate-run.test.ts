@@ -33,7 +33,12 @@ const checkpoint = (
     ...{ task, retries: 0, timeouts: 0, seconds: 1 },
     runs: runs.map(rollout),
   }));
-  return { step, directory: undefined, isLast: true, sets: [{ set: 'held_out', policyVersion: 0, outcomes }] };
+  return {
+    step,
+    directory: undefined,
+    isLast: true,
+    sets: [{ set: 'held_out', policyVersion: 0, outcomes }],
+  };
 };
 
 const unmet = (checkpoints: readonly EvaluatedCheckpoint[], key: string) =>
