@@ -16,7 +16,14 @@ export { expectedBest, expectedWorst } from './metrics/pass-at-n.js';
 export { rolloutMetrics } from './metrics/rollout-metrics.js';
 export type { FailureKind } from './runs/classify-failure.js';
 export type { FinishedRun } from './runs/finish-runs.js';
-export type { FailedRun, RunOutcome, SuccessfulRun, TaskOutcome } from './runs/outcome.js';
+export {
+  countedValue,
+  reportedKeys,
+  type FailedRun,
+  type RunOutcome,
+  type SuccessfulRun,
+  type TaskOutcome,
+} from './runs/outcome.js';
 export {
   createInstancePool,
   type AttemptKey,

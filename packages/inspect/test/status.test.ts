@@ -10,6 +10,7 @@ import { openRunStore } from '@trinity-rft/buffer/run-store';
 import { openProcessFile, writeEnd, writeFailure } from '@trinity-rft/launcher/files';
 import { EngineError } from '@trinity-rft/core';
 import { causesOf, type RunCauses } from '../src/status/causes.js';
+import { readProcessFile } from '../src/status/read-process-file.js';
 import { openStatus } from '../src/status/read-status.js';
 import { renderCauses, renderStatus } from '../src/status/render-status.js';
 import { membersOf } from '../src/status/run-status.js';
@@ -178,6 +179,20 @@ describe('status', () => {
     endWait();
     file.close();
     await expect(openStatus(folder)).rejects.toThrow(/No process makes the run/);
+  });
+
+  it('does not look up the process of another machine on this one', async () => {
+    const beat = { pid: 2 ** 30, host: 'elsewhere', at: Date.now() };
+    const facts = {
+      waits: { explorer: [], trainer: [] },
+      progress: { exploreStep: 4, trainStep: 3, version: 2 },
+    };
+    writeFileSync(path.join(folder, 'status.json'), JSON.stringify({ ...beat, ...facts }));
+    const { members } = await readProcessFile(folder);
+    expect(members.map(({ isAlive, health }) => [isAlive, health])).toEqual([
+      [true, 'working'],
+      [true, 'working'],
+    ]);
   });
 
   it('of a folder that is not there is an error', async () => {

@@ -11,7 +11,7 @@ import {
   expectedWorst,
   expectedWorstOfDraws,
 } from './pass-at-n.js';
-import { isOk, type TaskOutcome } from '../runs/outcome.js';
+import { countedValue, isOk, reportedKeys, type TaskOutcome } from '../runs/outcome.js';
 
 /**
  * Computes the metrics of each key for each task over its k rollouts, and then averages them over
@@ -35,7 +35,6 @@ export function evalMetrics(
   options: { readonly detailed?: boolean } = {},
 ): Metrics {
   const runs = outcomes.flatMap((outcome) => outcome.runs);
-  const keys = new Set(runs.filter(isOk).flatMap((run) => Object.keys(run.metrics)));
   let out: Record<string, number> = {
     task_count: outcomes.length,
     run_count: runs.length,
@@ -43,11 +42,11 @@ export function evalMetrics(
     failed_task_count: outcomes.filter((outcome) => !outcome.runs.some(isOk)).length,
     failed_run_count: runs.filter((run) => !isOk(run)).length,
   };
-  for (const key of keys) {
+  for (const key of reportedKeys(outcomes)) {
     const perTask = outcomes.map(({ runs: each }) =>
       keyMetrics(
         key,
-        each.map((run) => (isOk(run) ? (run.metrics[key] ?? 0) : 0)),
+        each.map((run) => countedValue(run, key)),
       ),
     );
     out = { ...out, ...overTasks(perTask) };

@@ -161,7 +161,9 @@ export function unmetExpectations(
   );
   const low = [...lowest].flatMap(([key, least]) => {
     const found = sets.flatMap(({ set, checkpoints }) => {
-      const value = checkpoints.at(-1)?.metrics[key];
+      const { metrics = {} } = checkpoints.at(-1) ?? {};
+      // A set without metrics has no rollout that succeeded, so every metric of it counts as 0.
+      const value = metrics[key] ?? (Object.keys(metrics).length === 0 ? 0 : undefined);
       return value === undefined ? [] : [{ set, value }];
     });
     if (found.length === 0)

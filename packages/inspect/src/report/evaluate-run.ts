@@ -3,10 +3,12 @@
  * task.
  */
 import { hash } from 'node:crypto';
-import { ConfigError, mean, meanMetrics, type Experience, type Metrics } from '@trinity-rft/core';
+import { ConfigError, mean, type Experience, type Metrics } from '@trinity-rft/core';
 import {
+  countedValue,
   meanInterval,
   pairedDifference,
+  reportedKeys,
   type Interval,
   type PairedDifference,
   type TaskOutcome,
@@ -80,7 +82,10 @@ interface CheckpointScore {
   readonly names: readonly string[];
   readonly directory: string | undefined;
   readonly mean: number;
-  /** Means of all metrics over the tasks, from rollouts that did not fail. */
+  /**
+   * Means of the metrics that any checkpoint of the set reports. They count failures as `mean` does;
+   * empty if every rollout of the set failed.
+   */
   readonly metrics: Metrics;
   /** 95 % confidence interval of the mean. */
   readonly interval: Interval | undefined;
@@ -125,13 +130,18 @@ export async function evaluateRun({
   return { jobDirectory, interrupted, sets, ...(best !== undefined && { best }) };
 }
 
-function setEvaluation(set: string, evaluated: readonly EvaluatedCheckpoint[]): SetEvaluation {
+/** Evaluation of one set, from the outcomes of its tasks with each checkpoint. */
+export function setEvaluation(
+  set: string,
+  evaluated: readonly EvaluatedCheckpoint[],
+): SetEvaluation {
   const seen = evaluated.map((checkpoint) => ({
     ...checkpoint,
     outcomes: checkpoint.sets.find((each) => each.set === set)?.outcomes ?? [],
   }));
-  const key = keyOf(seen.flatMap(({ outcomes }) => outcomes));
-  const [first, ...later] = seen.map((checkpoint) => scoreOf(checkpoint, key));
+  const keys = reportedKeys(seen.flatMap(({ outcomes }) => outcomes));
+  const key = ['reward', 'accuracy'].find((each) => keys.has(each)) ?? 'reward';
+  const [first, ...later] = seen.map((checkpoint) => scoreOf(checkpoint, key, keys));
   if (!first) throw noCheckpoint();
   return {
     set,
@@ -178,16 +188,6 @@ const callsOf = (outcome: TaskOutcome | undefined): readonly Experience[] =>
 
 const okRuns = ({ runs }: TaskOutcome) => runs.flatMap((one) => (one.status === 'ok' ? [one] : []));
 
-/** The first of `reward` and `accuracy` that is reported; `reward` if neither is reported. */
-function keyOf(outcomes: readonly TaskOutcome[]): string {
-  const keys = new Set(
-    outcomes.flatMap(({ runs }) =>
-      runs.flatMap((each) => (each.status === 'ok' ? Object.keys(each.metrics) : [])),
-    ),
-  );
-  return ['reward', 'accuracy'].find((key) => keys.has(key)) ?? 'reward';
-}
-
 function scoreOf(
   {
     step,
@@ -196,16 +196,17 @@ function scoreOf(
     outcomes,
   }: EvaluatedCheckpoint & { readonly outcomes: readonly TaskOutcome[] },
   key: string,
+  keys: ReadonlySet<string>,
 ): Omit<CheckpointScore, 'difference'> & { readonly values: readonly number[] } {
-  const values = outcomes.map(({ runs }) =>
-    mean(runs.map((each) => (each.status === 'ok' ? (each.metrics[key] ?? 0) : 0))),
-  );
+  const valuesOf = (name: string): readonly number[] =>
+    outcomes.map(({ runs }) => mean(runs.map((each) => countedValue(each, name))));
+  const values = valuesOf(key);
   return {
     step,
     names: [...(directory === undefined ? ['base'] : []), ...(isLast ? ['last'] : [])],
     directory,
     mean: mean(values),
-    metrics: meanMetrics(outcomes.flatMap(okRuns).map((one) => one.metrics)),
+    metrics: Object.fromEntries([...keys].map((name) => [name, mean(valuesOf(name))])),
     interval: meanInterval(values),
     failedRuns: outcomes.flatMap(({ runs }) => runs).filter(({ status }) => status === 'failed')
       .length,

@@ -1,5 +1,5 @@
 /** Report of a run, read from its folder: metrics, log, failure and newest checkpoint. */
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
@@ -7,6 +7,7 @@ import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launc
 import { failureFile } from '@trinity-rft/launcher/files';
 import { readMetrics, type MetricLine } from '@trinity-rft/monitor';
 import { locateRun, runningPid } from '../verify/folder.js';
+import { stageFolders } from '../verify/stages.js';
 
 export interface StageReport {
   /** Folder of the stage. */
@@ -25,6 +26,7 @@ export interface RunReport {
   readonly jobDirectory: string;
   /** Id of the process that is writing to the folder. */
   readonly pid?: number;
+  /** The folder of the run, if it has metrics or a log itself, then its stages in order. */
   readonly stages: readonly StageReport[];
 }
 
@@ -53,7 +55,8 @@ export async function reportRun(
   options: Omit<ConfigurationOptions, 'configPath'> = {},
 ): Promise<RunReport> {
   const jobDirectory = await folderOfRun(run, options);
-  const stages = await Promise.all((await stageFolders(jobDirectory)).map(reportStage));
+  const folders = [jobDirectory, ...(await stageFolders(jobDirectory))];
+  const stages = await Promise.all(folders.map(reportStage));
   const seen = stages.filter(({ metrics, log }) => metrics.length + log.length > 0);
   if (seen.length > 0) return { jobDirectory, pid: await runningPid(jobDirectory), stages: seen };
   throw nothingIn(jobDirectory);
@@ -64,21 +67,6 @@ export const nothingIn = (jobDirectory: string): ConfigError =>
     `${jobDirectory} has no log and no metrics. Expected the folder of a run that was started.`,
     { code: 'RUN_MISSING' },
   );
-
-/** The folder itself and its subfolders, in the order in which their logs were started. */
-async function stageFolders(jobDirectory: string): Promise<readonly string[]> {
-  const entries = await readdir(jobDirectory, { withFileTypes: true }).catch(() => []);
-  const folders = entries
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => path.join(jobDirectory, name));
-  const began = await Promise.all(
-    [jobDirectory, ...folders].map(async (folder) => ({
-      folder,
-      at: (await stat(path.join(folder, 'log')).catch(() => undefined))?.birthtimeMs ?? Infinity,
-    })),
-  );
-  return began.toSorted((a, b) => a.at - b.at).map(({ folder }) => folder);
-}
 
 async function reportStage(directory: string): Promise<StageReport> {
   const log = await textOf(path.join(directory, 'log', 'trinity.log'));

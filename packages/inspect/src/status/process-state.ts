@@ -1,5 +1,6 @@
 /** State of a process on this machine, from the operating system. */
 import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { isProcessAlive } from '@trinity-rft/core/support';
 
 /**
@@ -8,7 +9,15 @@ import { isProcessAlive } from '@trinity-rft/core/support';
  */
 export type ProcessState = 'running' | 'stopped' | 'gone';
 
-export function processState(pid: number): ProcessState {
+/**
+ * State of a process; undefined if it runs on another machine, whose processes cannot be looked up.
+ * @param here name of this machine
+ */
+export function processState(
+  { pid, host }: { readonly pid: number; readonly host: string },
+  here = hostname(),
+): ProcessState | undefined {
+  if (host !== here) return undefined;
   if (!isProcessAlive(pid)) return 'gone';
   const letter = stateLetter(pid);
   if (letter === 'Z' || letter === 'X') return 'gone';

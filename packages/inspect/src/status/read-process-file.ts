@@ -38,7 +38,7 @@ function beatStatus({ pid, host, at, waits, progress }: ProcessBeat): RunStatus 
     version: used,
     waits: waits[role],
     facts: {},
-    isAlive: processState(pid) !== 'gone',
+    isAlive: processState({ pid, host }) !== 'gone',
   });
   const members = [member('explorer', version), member('trainer', trainStep)];
   return {

@@ -66,7 +66,7 @@ export function membersOf(
   host: string,
 ): readonly MemberStatus[] {
   return members.map((member) => {
-    const process = member.host === host && !member.hasLeft ? processState(member.pid) : undefined;
+    const process = member.hasLeft ? undefined : processState(member, host);
     return {
       ...member,
       health: healthOf(member, process),

@@ -1,5 +1,5 @@
 /** Finds experience stores that can be verified, and the versions whose weights still exist. */
-import { readdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import type { AdapterOptions, EngineFactory, Quantization } from '@trinity-rft/core/engine';
@@ -7,6 +7,7 @@ import { listCheckpoints } from '@trinity-rft/trainer';
 import { builtInEngine, startWeights } from '@trinity-rft/launcher/parts';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
 import { databasesIn, locateRun } from './folder.js';
+import { stageFolders } from './stages.js';
 
 /** Experience store of one stage, and the weights that sampled its experiences. */
 export interface VerifyTarget {
@@ -73,11 +74,8 @@ async function targetsOfConfig(
 
 /** Experience stores in the folder of a run and in the folders of its stages. */
 async function targetsOfFolder(folder: string): Promise<readonly VerifyTarget[]> {
-  const entries = await readdir(folder, { withFileTypes: true });
-  const stages = entries
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => path.join(folder, name));
-  const targets = await Promise.all([folder, ...stages.toSorted()].map(storesOf));
+  const folders = [folder, ...(await stageFolders(folder))];
+  const targets = await Promise.all(folders.map(storesOf));
   return targets.flat();
 }
 

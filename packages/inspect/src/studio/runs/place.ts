@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { checkpointName, checkpointSteps } from '@trinity-rft/core/engine';
 import { evaluationsName, failureFile } from '@trinity-rft/launcher/files';
+import { databasesIn } from '../../verify/folder.js';
 
 /** Locations of the files of a run, or of one stage of it. */
 export interface RunPlace {
@@ -74,16 +75,14 @@ async function isServer(folder: string): Promise<boolean> {
 }
 
 /**
- * Experience store of a run. Ignores `experiences.db` of `trinity debug`, unless its folder is the
+ * Experience store of a run, the first by name. Ignores `experiences.db` of `trinity debug`, unless its folder is the
  * served folder.
  */
 async function databaseOf(root: string, folder: string): Promise<string | undefined> {
   const answers = path.join(folder, 'experiences.db');
   const isOfRun = path.basename(folder) === evaluationsName || folder === root;
   if (isOfRun && (await isThere(answers))) return answers;
-  const names = await readdir(path.join(folder, 'buffer')).catch(() => []);
-  const name = names.find((each) => each.endsWith('.db'));
-  return name === undefined ? undefined : path.join(folder, 'buffer', name);
+  return (await databasesIn(folder))[0];
 }
 
 const isThere = (file: string): Promise<boolean> =>

@@ -1,13 +1,7 @@
 /** Reads `settings.json`: the configuration that a run was last started with. */
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { tryJson } from '@trinity-rft/core/support';
+import { readSettings } from '../../verify/stages.js';
 import type { RunSettings } from '../interface/types.js';
-
-interface Recorded {
-  readonly jobDirectory: string;
-  readonly stages: readonly RunSettings[];
-}
 
 const fileOf = (folder: string): string => path.join(folder, 'settings.json');
 
@@ -37,10 +31,3 @@ export async function settingsOf(folder: string): Promise<RunSettings> {
  */
 const fromFolder = (folder: string, value: unknown): unknown =>
   typeof value === 'string' && path.isAbsolute(value) ? path.relative(folder, value) : value;
-
-/** Recorded settings of all stages that have begun; undefined if the folder has no valid file. */
-export async function readSettings(folder: string): Promise<Recorded | undefined> {
-  const text = await readFile(fileOf(folder), 'utf8').catch(() => undefined);
-  const recorded = tryJson(text) as Partial<Recorded> | null | undefined;
-  return Array.isArray(recorded?.stages) ? (recorded as Recorded) : undefined;
-}

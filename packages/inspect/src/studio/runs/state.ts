@@ -1,12 +1,12 @@
 /** Derives the state of a run from the files of its folder. */
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { tryJson } from '@trinity-rft/core/support';
 import { readEnd } from '@trinity-rft/launcher/files';
 import { runningPid } from '../../verify/folder.js';
+import { isLatestStage, readSettings } from '../../verify/stages.js';
 import type { RunSummary } from '../interface/types.js';
 import { failureOf } from './failure.js';
-import { readSettings } from './settings.js';
 
 export interface RunState {
   readonly state: RunSummary['state'];
@@ -67,26 +67,6 @@ async function endOf(job: string): Promise<RunState['state']> {
   const begun = (await readSettings(job))?.stages.length ?? 1;
   return meta.latest_stage >= begun ? 'finished' : 'stopped';
 }
-
-/** True if `folder` is the stage whose log was created last: stages run one after another. */
-async function isLatestStage(job: string, folder: string): Promise<boolean> {
-  const entries = await readdir(job, { withFileTypes: true }).catch(() => []);
-  const begun = await Promise.all(
-    entries
-      .filter((entry) => entry.isDirectory())
-      .map(async ({ name }) => {
-        const stage = path.join(job, name);
-        return { stage, at: await birth(path.join(stage, 'log', 'trinity.log')) };
-      }),
-  );
-  return begun.toSorted((a, b) => b.at - a.at)[0]?.stage === folder;
-}
-
-const birth = (file: string): Promise<number> =>
-  stat(file).then(
-    ({ birthtimeMs }) => birthtimeMs,
-    () => 0,
-  );
 
 /**
  * Time of the last write. Empty files do not count, because reading a database creates an empty log

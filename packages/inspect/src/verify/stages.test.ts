@@ -1,0 +1,61 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { reportRun } from '../report/run-report.js';
+import { findRuns } from '../studio/runs/place.js';
+import { stateOf } from '../studio/runs/state.js';
+import { findTargets } from './targets.js';
+
+let job: string;
+const write = (name: string, content = ''): void => {
+  const file = path.join(job, name);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, content);
+};
+
+/** A run of the stages sft and grpo whose copy created the files of grpo first. */
+beforeEach(async () => {
+  job = mkdtempSync(path.join(tmpdir(), 'trinity-stages-'));
+  for (const stage of ['grpo', 'sft']) {
+    write(`${stage}/log/trinity.log`, 'line\n');
+    write(`${stage}/buffer/b.db`);
+    write(`${stage}/buffer/a.db`);
+    // Files that are created within a tick of the file system's clock have equal times.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  write('stage_meta.json', '{"latest_stage":1}');
+  const stages = [{ stage_name: 'sft' }, { stage_name: 'grpo' }];
+  write('settings.json', JSON.stringify({ jobDirectory: job, stages }));
+});
+afterEach(() => rmSync(job, { recursive: true }));
+
+const names = (folders: readonly string[]): readonly string[] =>
+  folders.map((folder) => path.relative(job, folder));
+
+it('has the stages of a copied run in their recorded order', async () => {
+  const { stages } = await reportRun(job);
+  expect(names(stages.map(({ directory }) => directory))).toEqual(['sft', 'grpo']);
+  const targets = await findTargets(job, {});
+  expect(names(targets.map(({ database }) => database))).toEqual([
+    ...['sft/buffer/a.db', 'sft/buffer/b.db'],
+    ...['grpo/buffer/a.db', 'grpo/buffer/b.db'],
+  ]);
+});
+
+it('knows the latest stage of a copied run', async () => {
+  const states = ['sft', 'grpo'].map((stage) => stateOf(path.join(job, stage), []));
+  expect((await Promise.all(states)).map(({ state }) => state)).toEqual(['finished', 'stopped']);
+});
+
+it('follows the creation of logs where no settings are recorded', async () => {
+  rmSync(path.join(job, 'settings.json'));
+  const { stages } = await reportRun(job);
+  expect(names(stages.map(({ directory }) => directory))).toEqual(['grpo', 'sft']);
+});
+
+it('shows the first store by name, as the other commands do', async () => {
+  const { places } = await findRuns(job);
+  const stores = places.flatMap(({ database }) => database ?? []);
+  expect(names(stores).toSorted()).toEqual(['grpo/buffer/a.db', 'sft/buffer/a.db']);
+});

@@ -1,0 +1,63 @@
+/** Finds the stages of a run in the order in which they ran. */
+import { readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { tryJson } from '@trinity-rft/core/support';
+
+/** Settings of a stage by the path of their key. */
+type StageSettings = Readonly<Record<string, unknown>>;
+
+interface RecordedSettings {
+  readonly jobDirectory: string;
+  /** Settings of the stages that have begun, in their order. */
+  readonly stages: readonly StageSettings[];
+}
+
+/** Reads `settings.json` of a run; undefined if the folder has no valid file. */
+export async function readSettings(jobDirectory: string): Promise<RecordedSettings | undefined> {
+  const file = path.join(jobDirectory, 'settings.json');
+  const text = await readFile(file, 'utf8').catch(() => undefined);
+  const recorded = tryJson(text) as Partial<RecordedSettings> | null | undefined;
+  return Array.isArray(recorded?.stages) ? (recorded as RecordedSettings) : undefined;
+}
+
+/**
+ * Subfolders of a run: first the recorded stages in the order in which they ran, then all others.
+ * The others are ordered by the creation of their logs, which a copy of the run does not preserve;
+ * those without a log come first.
+ */
+export async function stageFolders(jobDirectory: string): Promise<readonly string[]> {
+  const recorded = await stageNames(jobDirectory);
+  const entries = await readdir(jobDirectory, { withFileTypes: true }).catch(() => []);
+  const found = await Promise.all(
+    entries
+      .filter((entry) => entry.isDirectory())
+      .map(async ({ name }) => ({
+        folder: path.join(jobDirectory, name),
+        rank: recorded.includes(name) ? recorded.indexOf(name) : recorded.length,
+        at: await creationOf(path.join(jobDirectory, name, 'log', 'trinity.log')),
+      })),
+  );
+  return found
+    .toSorted((a, b) => a.rank - b.rank || a.at - b.at || (a.folder < b.folder ? -1 : 1))
+    .map(({ folder }) => folder);
+}
+
+/** True if `folder` is the stage of the run that began last. */
+export async function isLatestStage(jobDirectory: string, folder: string): Promise<boolean> {
+  const recorded = (await stageNames(jobDirectory)).at(-1);
+  return recorded === undefined
+    ? (await stageFolders(jobDirectory)).at(-1) === folder
+    : recorded === path.basename(folder);
+}
+
+/** Names of the stages that have begun, in their order; empty if none are recorded. */
+async function stageNames(jobDirectory: string): Promise<readonly string[]> {
+  const { stages = [] } = (await readSettings(jobDirectory)) ?? {};
+  return stages.flatMap(({ stage_name: name }) => (typeof name === 'string' ? [name] : []));
+}
+
+const creationOf = (file: string): Promise<number> =>
+  stat(file).then(
+    ({ birthtimeMs }) => birthtimeMs,
+    () => 0,
+  );
