@@ -147,6 +147,20 @@ describe('an algorithm', () => {
     });
   });
 
+  it.each([
+    ['lr_warmup_steps_ratio: 0.5', { lrWarmupSteps: undefined, lrWarmupStepsRatio: 0.5 }],
+    ['lr_warmup_steps_ratio: 0', { lrWarmupSteps: undefined, lrWarmupStepsRatio: 0 }],
+    ['lr_warmup_steps: 7, lr_warmup_steps_ratio: 0.5', { lrWarmupSteps: 7 }],
+    ['lr_warmup_steps: -1', { lrWarmupSteps: undefined, lrWarmupStepsRatio: 0.1 }],
+    ['lr: 1e-4', { lrWarmupSteps: 5, lrWarmupStepsRatio: 0.1 }],
+  ])('warms a critic up by its own settings before those of the policy: %s', (optim, expected) => {
+    const algorithm =
+      'algorithm:\n  algorithm_type: ppo\n  optimizer: {lr_warmup_steps: 5, lr_warmup_steps_ratio: 0.1}';
+    const rest = `trainer:\n  trainer_config:\n    critic: {optim: {${optim}}}`;
+    const { critic } = stageOf(cwd, yaml({ algorithm, rest })).trainer;
+    expect(critic?.optimizer).toMatchObject(expected);
+  });
+
   it('runs the operators of the file in place of its own', () => {
     const operators = (rest: string) =>
       stageOf(cwd, `${fileOf('', 'dapo')}${rest}`).dataProcessor.experiencePipeline.operators;

@@ -329,6 +329,12 @@ describe('the correction for another sampler', () => {
     });
   });
 
+  it.each(['0_2', ' 0.5_2.0 ', '.5_2.'])('reads the range "%s"', (threshold) => {
+    const more = `bypass_mode: false, rollout_is: token, rollout_is_threshold: "${threshold}"`;
+    const [lower, upper] = threshold.split('_').map(Number);
+    expect(resolved(more)).toMatchObject({ weights: { lower, upper } });
+  });
+
   it.each([
     ['rollout_rs: geometric, rollout_rs_threshold: 2', 'rollout_rs', 'expected some of token_k1'],
     ['rollout_rs: token_k1', 'rollout_rs_threshold', 'has 0 values; expected one'],
@@ -337,6 +343,18 @@ describe('the correction for another sampler', () => {
       'rollout_rs_threshold',
       'a number above 0.',
     ],
+    ...['2.0_0.5', '0_0', '1.2.3_4', '._.', '.', '1_1', '0.5_2.0_3', '-1_2', '1e999', '0'].flatMap(
+      (threshold) =>
+        [
+          ['rollout_is: token, rollout_is_threshold', 'rollout_is_threshold'],
+          ['rollout_rs: token_k1, rollout_rs_threshold', 'rollout_rs_threshold'],
+        ].map(([keys, key]) => [`${keys}: "${threshold}"`, key, 'a number above']),
+    ),
+    ...['0_2', '0.5', '1'].map((threshold) => [
+      `rollout_rs: token_k1, rollout_rs_threshold: "${threshold}"`,
+      'rollout_rs_threshold',
+      'a number above 1, or two such as 0.5_2.0',
+    ]),
   ])('says what is wrong: %s', (more, key, message) => {
     const [problem] = problems(cwd, yaml({ algorithm: correction(`bypass_mode: false, ${more}`) }));
     expect(problem).toMatchObject({

@@ -15,6 +15,7 @@ import {
 } from './fields.js';
 import { namesOf, unsupportedNames } from './known-names.js';
 import { cast, dict, flag, float, int, oneOf, pairOf, text, toNumber } from './scalars.js';
+import { readThreshold } from './threshold-range.js';
 
 /** Keys of optimizers, which are the same for the policy and for a critic. */
 export const optimizerValues = {
@@ -35,7 +36,13 @@ export const optimizerValues = {
 const threshold = () =>
   cast(
     (value) => (typeof value === 'string' && value.includes('_') ? value : toNumber(value)),
-    z.union([z.number().gt(0), z.string().regex(/^\s*[\d.]+_[\d.]+\s*$/)]),
+    z.union([
+      z.number().gt(0),
+      z
+        .string()
+        .regex(/^\s*[\d.]+_[\d.]+\s*$/)
+        .refine((text) => readThreshold(text) !== undefined),
+    ]),
     'a number above 0, or two such as 0.5_2.0',
   );
 

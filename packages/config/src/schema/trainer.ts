@@ -37,7 +37,10 @@ const megatron = section(
 
 const asPolicy = (key: string): string => `Default: algorithm.optimizer.${key}.`;
 
-/** Optimizer of the critic. Keys that are not set have the values of `algorithm.optimizer`. */
+/**
+ * Optimizer of the critic. Keys that are not set have the values of `algorithm.optimizer`, except
+ * that a ratio of warm-up steps excludes the policy's number of warm-up steps.
+ */
 export const criticOptimizer = section(
   {
     lr: maybe(optimizerValues.lr, asPolicy('lr')),

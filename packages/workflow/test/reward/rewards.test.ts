@@ -60,6 +60,21 @@ describe('countdown_reward', () => {
     expect(await parts('countdown_reward', { format_score: 0.2 }, power)).toEqual({ score: 0.2 });
   });
 
+  it.each([
+    ['2.5*4', 10, [2, 5, 4]],
+    ['.5*2', 1, [5, 2]],
+    ['6.-2', 4, [6, 2]],
+    ['7//2', 3, [7, 2]],
+    ['7/ /2', 3, [7, 2]],
+  ])('joins no numbers to decimals and does not round: %s', async (answer, target, numbers) => {
+    const given = {
+      response: `<answer>${answer}</answer>`,
+      truth: JSON.stringify({ target, numbers }),
+    };
+    for (const powers of [false, true])
+      expect(await parts('countdown_reward', { powers }, given)).toEqual({ score: 0.1 });
+  });
+
   it.each(['98', '{"target": "98", "numbers": [1]}', '{"target": 9', 'null'])(
     'blames the data for the truth %s',
     async (broken) => {

@@ -40,7 +40,9 @@ export function deriveCritic(
   const at = (key: string): KeyPath => [...criticKeys, 'optim', key];
   if (optim.warmup_style !== null)
     context.warn(at('warmup_style'), 'is an old name; it is read as lr_scheduler_type.');
-  const steps = optim.lr_warmup_steps ?? policy.lrWarmupSteps ?? -1;
+  // Steps take precedence over a ratio, so the policy's steps would hide the critic's own ratio.
+  const inherited = optim.lr_warmup_steps_ratio === null ? policy.lrWarmupSteps : undefined;
+  const steps = optim.lr_warmup_steps ?? inherited ?? -1;
   const bound = oneBound(
     context,
     [at('clip_grad'), optim.clip_grad],

@@ -4,6 +4,7 @@ import {
   type RejectionOption,
   type RolloutCorrection,
 } from '@trinity-rft/algorithm/internal';
+import { readThreshold, type ThresholdRange } from '../../schema/threshold-range.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 
@@ -28,9 +29,9 @@ export function deriveRolloutCorrection(
     return undefined;
   }
   const { rollout_is: level, rollout_is_batch_normalize: normalize } = input;
-  const range = rangeOf(String(input.rollout_is_threshold));
+  const range = readThreshold(String(input.rollout_is_threshold));
   return {
-    weights: level === null ? undefined : { level, ...range, normalize },
+    weights: level === null || !range ? undefined : { level, ...range, normalize },
     rejections: rejectionsOf(context),
   };
 }
@@ -70,18 +71,22 @@ function rejectionsOf(context: StageContext): readonly RejectionOption[] {
     return [];
   }
   return names.filter(isOption).flatMap((name, i) => {
-    const range = rangeOf(thresholds[i] ?? thresholds[0] ?? '');
-    const isRange = range.lower !== undefined;
-    if (range.upper > 0 && (!isRange || (name.endsWith('k1') && range.lower > 0)))
-      return [{ name, ...range }];
+    const range = readThreshold(thresholds[i] ?? thresholds[0] ?? '');
+    if (range && fits(name, range)) return [{ name, ...range }];
     context.report(
       at('rollout_rs_threshold'),
-      `is not a threshold of ${name}. Expected a number above 0${name.endsWith('k1') ? ', or two such as 0.5_2.0' : ''}.`,
+      `is not a threshold of ${name}. Expected a number above ${isRatio(name) ? '1, or two such as 0.5_2.0' : '0'}.`,
       [at('rollout_rs')],
     );
     return [];
   });
 }
+
+/** Returns true for k1, whose threshold is a ratio. Its lower bound is 1 / upper by default. */
+const isRatio = (name: string): boolean => name.endsWith('k1');
+
+const fits = (name: string, { lower, upper }: ThresholdRange): boolean =>
+  isRatio(name) ? (lower ?? 1 / upper) > 0 && (lower ?? 1 / upper) < upper : lower === undefined;
 
 const listOf = (value: string | null): readonly string[] =>
   (value ?? '')
@@ -91,8 +96,3 @@ const listOf = (value: string | null): readonly string[] =>
 
 const isOption = (name: string): name is RejectionOption['name'] =>
   rejectionNames.some((known) => known === name);
-
-function rangeOf(threshold: string): { readonly upper: number; readonly lower?: number } {
-  const [first = Number.NaN, second] = threshold.split('_').map(Number);
-  return second === undefined ? { upper: first } : { lower: first, upper: second };
-}

@@ -46,8 +46,12 @@ function answerOf(response: string): string | undefined {
   return answer;
 }
 
+/** Returns true if the text has only whole numbers, brackets and the operators of the puzzle. */
+const isReadable = (answer: string, powers: boolean): boolean =>
+  /^[\d+\-*/()\s]+$/.test(answer) && !answer.includes('//') && (powers || !answer.includes('**'));
+
 function solves(answer: string, { target, numbers }: Puzzle, powers: boolean): boolean {
-  if (!/^[\d+\-*/().\s]+$/.test(answer) || (!powers && answer.includes('**'))) return false;
+  if (!isReadable(answer, powers)) return false;
   const used = (answer.match(/\d+/g) ?? []).map(Number);
   if (sorted(used) !== sorted(numbers)) return false;
   const value = pythonValue(answer);

@@ -1,6 +1,7 @@
 /** Assertions of promptfoo that neither ask a model nor run code. */
-import { RewardError } from '@trinity-rft/core';
+import { ConfigError, RewardError } from '@trinity-rft/core';
 import { fillTemplate, pickRow, tryJson } from '@trinity-rft/core/support';
+import { isDeepStrictEqual } from 'node:util';
 
 /**
  * An assertion of promptfoo.
@@ -40,13 +41,13 @@ const kinds: Readonly<Record<string, Holds>> = {
   regex: (output, value) => new RegExp(String(value)).test(output),
   'is-json': (output) => tryJson(output) !== undefined,
   'contains-json': holdsJson,
-  levenshtein: (output, value, { threshold = 5 }) => distance(output, String(value)) <= threshold,
+  levenshtein: (output, value, { threshold = 5 }) => isWithin(output, String(value), threshold),
 };
 
 /** Maximum number of brackets that are tried as the beginning of JSON. */
 const mostOpenings = 50;
-/** Maximum number of characters in a text that the edit distance compares. */
-const longestCompared = 5000;
+/** Types that need no value. */
+const withoutValue: readonly string[] = ['is-json', 'contains-json'];
 
 /** Returns true for one assertion, or a list of assertions. */
 export function isAssertions(value: unknown): value is Assertion | readonly Assertion[] {
@@ -60,17 +61,30 @@ interface AssertionArguments {
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
+const kindOf = ({ type }: Assertion): string => type.replace(/^not-/, '');
+
+/** Returns true if the value is missing, or is not JSON, such as a function. */
+const lacksValue = (assertion: Assertion): boolean =>
+  !withoutValue.includes(kindOf(assertion)) && asJson(assertion.value) === undefined;
+
+const noValue = ({ type }: Assertion): ConfigError =>
+  new ConfigError(
+    `The assertion "${type}" has no value to compare the answer with. Add its value.`,
+    { code: 'SCORER_FORM' },
+  );
+
 /**
  * Creates a scorer. The score is the weighted mean of the assertions, as in promptfoo. The reason
  * names the assertions that do not hold.
- * @throws ConfigError for an unknown type, such as one that asks a model or runs code; RewardError
- * if the weights add up to 0 or less
+ * @throws ConfigError for an unknown type, such as one that asks a model or runs code, and for a
+ * missing value; RewardError if the weights add up to 0 or less
  */
 export function assertionScorer(given: Assertion | readonly Assertion[]) {
   const assertions = 'type' in given ? [given] : given;
   const checks = assertions.map((assertion) => {
     const isNot = assertion.type.startsWith('not-');
-    const holds = pickRow('assertion', kinds, assertion.type.slice(isNot ? 4 : 0));
+    const holds = pickRow('assertion', kinds, kindOf(assertion));
+    if (lacksValue(assertion)) throw noValue(assertion);
     return { assertion, weight: assertion.weight ?? 1, holds: negatedIf(isNot, holds) };
   });
   const total = checks.reduce((sum, { weight }) => sum + weight, 0);
@@ -94,15 +108,15 @@ export function assertionScorer(given: Assertion | readonly Assertion[]) {
 
 /**
  * Scores an answer by the assertions in the column `assert` of the task, which `trinity import
- * --from promptfoo` writes. Skips assertions that ask a model, execute code, or measure time or
- * cost, and names them in the reason.
+ * --from promptfoo` writes. Skips assertions that ask a model, execute code, measure time or cost,
+ * or lack a value, and names them in the reason.
  * @throws RewardError for a task without an assertion that can be checked
  */
 export function taskAssertions({ output, metadata = {} }: AssertionArguments) {
   const { assert: given, vars } = metadata;
   const all: readonly Assertion[] = isAssertions(given) ? [given].flat() : [];
-  const canCheck = ({ type }: Assertion): boolean =>
-    Object.hasOwn(kinds, type.replace(/^not-/, ''));
+  const canCheck = (assertion: Assertion): boolean =>
+    Object.hasOwn(kinds, kindOf(assertion)) && !lacksValue(assertion);
   const checked = all.filter(canCheck);
   if (checked.length === 0)
     throw new RewardError(
@@ -126,8 +140,11 @@ const negatedIf =
   (...args) =>
     holds(...args) !== isNot;
 
+/** Returns the value as it is after a round trip through JSON, where -0 is 0. */
+const asJson = (value: unknown): unknown => tryJson(JSON.stringify(value));
+
 const sameJson = (output: string, value: unknown): boolean =>
-  JSON.stringify(tryJson(output)) === JSON.stringify(value);
+  isDeepStrictEqual(asJson(tryJson(output)), asJson(value));
 
 /** Returns true if the text contains valid JSON between matching brackets. */
 function holdsJson(output: string): boolean {
@@ -155,17 +172,21 @@ function endOfBrackets(text: string, begin: number): number | undefined {
   return undefined;
 }
 
-/** Computes the edit distance: the number of characters that are inserted, deleted or replaced. */
-function distance(a: string, b: string): number {
-  const [from, to] = [a.slice(0, longestCompared), b.slice(0, longestCompared)];
-  let above = Array.from({ length: to.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= from.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= to.length; j++) {
-      const same = from[i - 1] === to[j - 1] ? 0 : 1;
-      row.push(Math.min(row[j - 1]! + 1, above[j]! + 1, above[j - 1]! + same));
+/**
+ * Returns true if at most `most` insertions, deletions and replacements of characters turn `a` into
+ * `b`. Computes only the cells (i, j) of the table of edit distances with |i - j| ≤ `most`, because
+ * all others are greater. `band[k]` is the cell of column j = i + k - `width`.
+ * @see Ukkonen, Algorithms for approximate string matching, 1985
+ */
+function isWithin(a: string, b: string, most: number): boolean {
+  const width = Math.min(Math.floor(most), Math.max(a.length, b.length));
+  if (Math.abs(a.length - b.length) > width) return false;
+  const band = Array.from({ length: 2 * width + 1 }, (_, k) => (k < width ? Infinity : k - width));
+  for (let i = 1; i <= a.length; i++)
+    for (let k = 0; k < band.length; k++) {
+      const change = a[i - 1] === b[i + k - width - 1] ? 0 : 1;
+      const [left = Infinity, diagonal, above = Infinity] = [band[k - 1], band[k]!, band[k + 1]];
+      band[k] = Math.min(diagonal + change, above + 1, left + 1);
     }
-    above = row;
-  }
-  return above[to.length]!;
+  return band[b.length - a.length + width]! <= most;
 }

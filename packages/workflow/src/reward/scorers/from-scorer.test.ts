@@ -1,5 +1,6 @@
-import { RewardError, type RewardInput } from '@trinity-rft/core';
+import { ConfigError, RewardError, type RewardInput } from '@trinity-rft/core';
 import { ExactMatch, Levenshtein, NumericDiff, ValidJSON } from 'autoevals';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fromScorer, type Scorer } from './from-scorer.js';
 import { taskAssertions } from './assertions.js';
@@ -137,6 +138,10 @@ describe('assertions of promptfoo', () => {
     [{ type: 'contains-json' }, 'so: {a}', 0],
     [{ type: 'levenshtein', value: 'kitten', threshold: 3 }, 'sitting', 1],
     [{ type: 'levenshtein', value: 'kitten', threshold: 2 }, 'sitting', 0],
+    [{ type: 'equals', value: { a: 1, b: [{ c: 2, d: 3 }] } }, '{"b":[{"d":3,"c":2}],"a":1}', 1],
+    [{ type: 'equals', value: [1, 2] }, '[2,1]', 0],
+    [{ type: 'equals', value: null }, 'null', 1],
+    [{ type: 'equals', value: null }, 'nothing', 0],
   ])('%j of %s is %d', async (assertion, response, score) => {
     expect(await scored(assertion, response)).toMatchObject({ parts: { assertions: score } });
   });
@@ -175,6 +180,49 @@ describe('assertions of promptfoo', () => {
     expect(() => fromScorer({ type: 'llm-rubric', value: 'nice' })).toThrow(
       'There is no assertion "llm-rubric"',
     );
+  });
+
+  it.each(['equals', 'not-contains', 'contains-any', 'starts-with', 'regex', 'levenshtein'])(
+    'of the type %s need a value',
+    (type) => {
+      expect(() => fromScorer({ type })).toThrow(ConfigError);
+      expect(() => fromScorer({ type })).toThrow(`The assertion "${type}" has no value`);
+    },
+  );
+
+  it('without a value are not checked in the column of a task', async () => {
+    const assert = [{ type: 'equals' }, { type: 'contains', value: '4' }];
+    expect(await fromScorer(taskAssertions)(input('42', '', { assert }))).toMatchObject({
+      parts: { assertions: 1 },
+      reasons: { assertions: expect.stringContaining('Not checked: equals.') },
+    });
+  });
+
+  it.each([
+    ['', 1],
+    ['c', 1],
+    ['cc', 0],
+  ])('compare long texts to their end: %s', async (end, score) => {
+    const text = 'ab'.repeat(50_000);
+    const near = (response: string, value: string) =>
+      scored({ type: 'levenshtein', value, threshold: 1 }, response);
+    const expected = { parts: { assertions: score } };
+    expect(await near(text + end, text)).toMatchObject(expected);
+    expect(await near(text, text + end)).toMatchObject(expected);
+    expect(await near(text + end, text + end.replaceAll('c', 'd'))).toMatchObject(expected);
+  });
+
+  it('find the edit distance that autoevals finds', async () => {
+    const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 9 });
+    const threshold = fc.constantFrom(0, 1, 2.5, 4, 100);
+    const holds = async (response: string, value: string, most: number): Promise<void> => {
+      const { score } = await Levenshtein({ output: response, expected: value });
+      const edits = Math.round((1 - (score ?? 0)) * Math.max(response.length, value.length));
+      expect(await scored({ type: 'levenshtein', value, threshold: most }, response)).toMatchObject(
+        { parts: { assertions: Number(edits <= most) } },
+      );
+    };
+    await fc.assert(fc.asyncProperty(text, text, threshold, holds));
   });
 
   it('end soon with brackets that close nothing', async () => {
