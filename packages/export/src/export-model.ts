@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { loadTokenizer, readTokenizerFiles, writeTokenizerFiles } from '@trinity-rft/chat';
-import { CheckpointError, ConfigError } from '@trinity-rft/core';
+import { CheckpointError } from '@trinity-rft/core';
 import { fillFolder } from '@trinity-rft/core/support';
 import {
   digestFolder,
@@ -32,7 +32,8 @@ import { chatProgram } from './chat-program.js';
 import { checkExport, type CheckOptions, type CheckResult } from './check/check-export.js';
 import { mergeLossOf, type MergeLoss } from './check/merge-loss.js';
 import { openExported } from './check/open-exported.js';
-import { chooseNumbers, type FormatName } from './format/formats.js';
+import { assertFits } from './format/assert-fits.js';
+import { adapterNumbers, chooseNumbers, type FormatName } from './format/formats.js';
 import { writeGguf, writeOllama } from './targets/gguf.js';
 import { writeHuggingFace } from './targets/hugging-face.js';
 import { modelName } from './targets/model-name.js';
@@ -45,7 +46,7 @@ export interface ExportOptions {
   readonly model: ModelPlace;
   readonly format: FormatName;
   /**
-   * Number format of the weights.
+   * Number format of the weights. Not allowed for an adapter alone.
    * @default `bfloat16` for hf, `q8` for transformersjs; for gguf and ollama `Q8_0`, or `Q4_K_M`
    * from a billion weights unless an adapter is merged with quantised weights
    */
@@ -100,6 +101,7 @@ export interface ExportReport {
   readonly version: 1;
   readonly name: string;
   readonly format: FormatName;
+  /** Number format of the weights; `as stored` for a PEFT folder, which is a copy. */
   readonly numbers: string;
   readonly adapterOnly: boolean;
   /** Main file, relative to the folder. */
@@ -143,12 +145,15 @@ const writers: Readonly<Record<FormatName, (input: TargetInput) => Promise<Writt
 export async function exportModel(options: ExportOptions): Promise<ExportReport> {
   const { model, format, directory, onProgress = () => undefined } = options;
   const { location: from, chat, run: facts } = model;
+  assertFits(options);
   await verifySource(from);
-  const adapter = options.adapterOnly === true ? adapterOf(from, format) : undefined;
+  const adapter = options.adapterOnly === true ? adapterOf(from) : undefined;
   const { count: weights, beside } = await weightsIn(adapter, from);
   const isRounded = beside !== undefined && (format === 'gguf' || format === 'ollama');
   const asked = options.quantize ?? (isRounded ? 'Q8_0' : undefined);
-  const numbers = chooseNumbers(format, asked, weights);
+  const numbers =
+    (adapter === undefined ? undefined : adapterNumbers[format]) ??
+    chooseNumbers(format, asked, weights);
   const input: Omit<TargetInput, 'folder'> = {
     from,
     adapter,
@@ -201,16 +206,9 @@ const unmeasured =
 
 function checked(
   input: TargetInput & { readonly file: string },
-  { format: target, check = {}, signal, model, adapterOnly }: ExportOptions,
+  { format: target, check = {}, signal, model }: ExportOptions,
   onProgress: (line: string) => void,
 ): Promise<CheckResult> {
-  if (adapterOnly === true)
-    throw new ConfigError(
-      '--check plays whole models. Leave --adapter-only out to check this one.',
-      {
-        code: 'ARGUMENT_INVALID',
-      },
-    );
   const toolCallParser = model.chat.tool_call_parser;
   return checkExport({ ...input, target, toolCallParser }, check, { signal, onProgress });
 }
@@ -255,15 +253,8 @@ async function verifySource(from: string): Promise<void> {
   if (manifest) await verifyFolder(from, manifest);
 }
 
-/**
- * @throws ConfigError if the format has no adapters, CheckpointError if there is no trained adapter
- */
-function adapterOf(from: string, format: FormatName): string {
-  if (format !== 'gguf' && format !== 'hf')
-    throw new ConfigError(
-      `--adapter-only needs --to gguf or --to hf; ${format} takes whole models. Leave it out.`,
-      { code: 'ARGUMENT_INVALID' },
-    );
+/** @throws CheckpointError if there is no trained adapter */
+function adapterOf(from: string): string {
   const folder = path.join(from, 'lora_adapter');
   if (existsSync(path.join(folder, 'adapter_model.safetensors'))) return folder;
   throw new CheckpointError(

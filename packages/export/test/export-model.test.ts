@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadTokenizer } from '@trinity-rft/chat';
+import { openGguf } from '@trinity-rft/chat/gguf';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import { findModel, loadModel } from '@trinity-rft/local';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -133,8 +134,12 @@ describe('an export', () => {
       { format: 'gguf', adapterOnly: true, check: undefined },
       adapted,
     );
-    expect(gguf.file).toBe('adapted-lora.gguf');
-    await exported('lora-hf', { format: 'hf', adapterOnly: true, check: undefined }, adapted);
+    expect(gguf).toMatchObject({ file: 'adapted-lora.gguf', numbers: 'F32' });
+    const opened = openGguf(path.join(folder('lora-gguf'), gguf.file));
+    opened.close();
+    expect(new Set([...opened.tensors.values()].map(({ type }) => type))).toEqual(new Set(['F32']));
+    const hf = { format: 'hf', adapterOnly: true, check: undefined } as const;
+    expect((await exported('lora-hf', hf, adapted)).numbers).toBe('as stored');
     expect((await readdir(folder('lora-hf'))).toSorted()).toEqual([
       'README.md',
       'adapter_config.json',
@@ -221,7 +226,17 @@ describe('an export that cannot be made leaves nothing behind', () => {
     [
       'an adapter that is not there',
       /has no lora_adapter: all weights were trained/,
-      { format: 'gguf', adapterOnly: true },
+      { format: 'gguf', adapterOnly: true, check: undefined },
+    ],
+    [
+      'an adapter in another number format',
+      /--quantize is "F16", but an adapter alone is written in one number format \(F32\)/,
+      { format: 'gguf', adapterOnly: true, quantize: 'F16' },
+    ],
+    [
+      'an adapter that is checked',
+      /--check plays whole models/,
+      { format: 'hf', adapterOnly: true, check: {} },
     ],
     [
       'an adapter for transformers.js',
@@ -231,6 +246,16 @@ describe('an export that cannot be made leaves nothing behind', () => {
   ])('%s', async (_, message, options) => {
     const before = await readdir(scratch);
     await expect(exported('none', options)).rejects.toThrow(message);
+    expect(await readdir(scratch)).toEqual(before);
+  });
+
+  it.each(['gguf', 'ollama'] as const)('a GGUF file for %s', async (format) => {
+    const file = path.join(folder('gguf-F32'), 'practice-model-F32.gguf');
+    const before = await readdir(scratch);
+    await expect(exported('none', { format }, file)).rejects.toMatchObject({
+      name: 'ConfigError',
+      message: expect.stringMatching(/is a GGUF file, .* name the checkpoint or model folder/),
+    });
     expect(await readdir(scratch)).toEqual(before);
   });
 

@@ -50,6 +50,15 @@ export interface ChosenNumbers extends NumberFormat {
 }
 
 /**
+ * Number formats of an adapter that is exported alone, in the formats that have adapters. A PEFT
+ * folder holds a copy of the adapter.
+ */
+export const adapterNumbers: Readonly<Partial<Record<FormatName, ChosenNumbers>>> = {
+  gguf: { name: 'F32', ...ggufNumbers.F32 },
+  hf: { name: 'as stored', ...numberFormats.hf.float32 },
+};
+
+/**
  * Returns the number format of an export.
  * @param asked name in upper or lower case; undefined for the default of a model of this size
  * @throws ConfigError if the format has no such number format

@@ -6,6 +6,7 @@ import {
   saveGgufAdapter,
   saveGgufModel,
   type GgufFileType,
+  type SaveGgufAdapterOptions,
   type SavedGguf,
 } from '@trinity-rft/chat/gguf';
 import { openMergedWeights, openWeights } from '@trinity-rft/engine-onnx';
@@ -52,7 +53,7 @@ async function saveModel(input: TargetInput, target: string): Promise<SavedGguf>
 }
 
 async function saveAdapter(
-  { from, name }: TargetInput,
+  { from, name, numbers }: TargetInput,
   adapter: string,
   target: string,
 ): Promise<SavedGguf> {
@@ -63,6 +64,7 @@ async function saveAdapter(
       config: await jsonOf(from, 'config.json'),
       weights,
       target,
+      type: numbers.name as NonNullable<SaveGgufAdapterOptions['type']>,
       name,
     });
   } finally {
