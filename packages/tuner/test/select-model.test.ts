@@ -73,6 +73,30 @@ describe('selectModel', () => {
     expect(selected.metrics['execution_time_avg']).toBeGreaterThanOrEqual(0);
   });
 
+  it('gives the judge and every retry a row that the workflow has not edited', async () => {
+    const seen: string[] = [];
+    const workflowFunc = async (input: WorkflowInput<{ question: string; answer: string }>) => {
+      seen.push(input.task.question);
+      const output = await solve(input);
+      input.task.question = 'edited';
+      return output;
+    };
+    const judgeFunc = ({ task }: JudgeInput<{ question: string }, MeasuredResponse<string>>) => {
+      seen.push(task.question);
+      task.question = 'edited';
+      return { reward: 1 };
+    };
+    const model = local(here('model'), 8);
+    await selectModel({
+      workflowFunc,
+      judgeFunc,
+      trainDataset: trainDataset(),
+      candidateModels: [model, model],
+    });
+    expect(seen.length).toBeGreaterThan(4);
+    expect(seen).not.toContain('edited');
+  });
+
   it('runs candidates behind a service too, and chooses the cheaper one by tokens', async () => {
     const usage = { prompt_tokens: 1, completion_tokens: 1 };
     const body = {

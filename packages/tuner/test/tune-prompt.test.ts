@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { scriptedModel } from '@trinity-rft/workflow';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { tunePrompt, type Proposer, type PromptInput } from '../src/index.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-prompt-'));
@@ -185,6 +185,26 @@ describe('tunePrompt', () => {
     expect(tuned.metrics).toMatchObject({ trainset_reward: NaN, failed_rows: 1 });
     // The next call runs the failed row again.
     expect((await tunePrompt(start)).metrics).toMatchObject({ trainset_reward: 0, failed_rows: 0 });
+  });
+
+  it('asks a proposer behind a service with all of its settings', async () => {
+    const bodies: unknown[] = [];
+    vi.stubGlobal('fetch', (_: unknown, init: RequestInit) => {
+      bodies.push(JSON.parse(init.body as string));
+      const message = { role: 'assistant', content: 'greet' };
+      const choices = [{ index: 0, finish_reason: 'stop', message }];
+      return Promise.resolve(Response.json({ choices }));
+    });
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const service = { baseUrl: 'http://127.0.0.1:9/v1', modelPath: 'big', maxModelLen: 64 };
+    const sampling = { temperature: 0.5, topP: 0.9, maxTokens: 32, enableThinking: false };
+    await tunePrompt(call({ proposer: { ...service, ...sampling }, maxCalls: 20 }));
+    expect(bodies[0]).toMatchObject({
+      model: 'big',
+      temperature: 0.5,
+      top_p: 0.9,
+      chat_template_kwargs: { enable_thinking: false },
+    });
   });
 
   it('says that the proposer wrote nothing, and rejects unknown settings', async () => {

@@ -9,11 +9,11 @@ import {
 import { copyOf } from '@trinity-rft/core/support';
 import { openRollouts, type Rollouts } from '@trinity-rft/inspect';
 import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
-import { createRemoteModel } from '@trinity-rft/workflow';
 import type { DatasetConfig } from '../config/dataset-config.js';
 import type { TunerModelConfig } from '../config/model-config.js';
 import { plan } from '../config/plan.js';
 import { readDataset } from '../config/read-dataset.js';
+import { remoteModel } from '../config/remote-model.js';
 
 export interface CandidateOptions {
   readonly dataset: DatasetConfig;
@@ -23,9 +23,8 @@ export interface CandidateOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Input of `work` for one row. */
+/** Input of `work`. */
 interface RowContext {
-  readonly task: RawTask;
   readonly model: AgentModel;
   readonly signal: AbortSignal;
 }
@@ -40,7 +39,10 @@ interface Measured<T> {
 }
 
 export interface Candidate {
-  readonly rows: readonly RawTask[];
+  /** Number of rows. */
+  readonly count: number;
+  /** Returns a copy of a row, which its receiver may edit. */
+  readonly task: (row: number) => RawTask;
   /**
    * Runs `work` on a row. Rejects with the error of `work`. With a local model, `work` is retried
    * as in training.
@@ -74,7 +76,8 @@ async function openLocal(model: TunerModelConfig, options: CandidateOptions): Pr
     signal,
   });
   return {
-    rows: rollouts.tasks.map(({ rawTask }) => rawTask),
+    count: rollouts.tasks.length,
+    task: (row) => copyOf(at(rollouts.tasks, row).rawTask),
     run: (row, work) => runLocal(rollouts, row, work, clock),
     close: () => rollouts.close(),
   };
@@ -95,7 +98,7 @@ async function runLocal<T>(
     name: task.workflow,
     run: async ({ model, signal }) => {
       const startMs = clock.now();
-      const value = await work({ task: task.rawTask, model, signal });
+      const value = await work({ model, signal });
       const calls = model.extractExperiencesFromHistory({ clear: false });
       const input = calls.reduce((sum, { promptLength }) => sum + promptLength, 0);
       const total = calls.reduce((sum, { tokens }) => sum + tokens.length, 0);
@@ -133,21 +136,13 @@ async function openRemote(
   const { dataset, clock, cwd, signal = new AbortController().signal } = options;
   const rows = await readDataset(dataset, cwd, signal);
   return {
-    rows,
-    run: async (row, work) => {
+    count: rows.length,
+    task: (row) => copyOf(at(rows, row)),
+    run: async (_, work) => {
       const counter = usageCounter();
-      const remote = createRemoteModel({
-        baseURL,
-        apiKey: model.apiKey ?? 'EMPTY',
-        modelPath: model.modelPath,
-        defaults: { temperature: model.temperature, topP: model.topP, maxTokens: model.maxTokens },
-        enableThinking: model.enableThinking,
-        timeoutMs,
-        fetch: counter.fetch,
-        signal,
-      });
+      const remote = remoteModel(model, { baseURL, timeoutMs, fetch: counter.fetch, signal });
       const startMs = clock.now();
-      const value = await work({ task: copyOf(at(rows, row)), model: remote, signal });
+      const value = await work({ model: remote, signal });
       return {
         value,
         metrics: { execution_time: (clock.now() - startMs) / 1000, ...counter.metrics() },

@@ -70,7 +70,7 @@ export async function runRows<Row, Response, Model>(
   };
   try {
     const limit = pLimit(maxThreads);
-    const count = Math.min(candidate.rows.length, dataset.totalSteps ?? Infinity);
+    const count = Math.min(candidate.count, dataset.totalSteps ?? Infinity);
     return await Promise.all(Array.from({ length: count }, (_, row) => limit(() => runRow(row))));
   } finally {
     await candidate.close();
@@ -83,10 +83,10 @@ async function judgeRow<Row, Response, Model>(
   { workflowFunc, judgeFunc, adapter }: RowsOptions<Row, Response, Model>,
   logger: Logger,
 ): Promise<JudgedRow> {
-  const task = candidate.rows[row] as Row;
+  const task = (): Row => candidate.task(row) as Row;
   const { value, metrics } = await candidate.run(row, async ({ model, signal }) => {
     const models = await adaptModels<Model>(adapter, { model, auxiliaryModels: new Map() });
-    const output = await workflowFunc({ task, ...models, logger, signal });
+    const output = await workflowFunc({ task: task(), ...models, logger, signal });
     return checkWorkflowOutput(nameOf(workflowFunc, 'workflowFunc'), output);
   });
   const response = {
@@ -95,7 +95,7 @@ async function judgeRow<Row, Response, Model>(
   };
   const judged = checkJudgeOutput(
     nameOf(judgeFunc, 'judgeFunc'),
-    await judgeFunc({ task, response, auxiliaryModels: {}, logger }),
+    await judgeFunc({ task: task(), response, auxiliaryModels: {}, logger }),
   );
   return { reward: judged.reward, metrics: { ...response.metrics, ...judged.metrics } };
 }

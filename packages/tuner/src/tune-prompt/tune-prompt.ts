@@ -14,12 +14,12 @@ import {
   systemClock,
 } from '@trinity-rft/core';
 import { pairedDifference } from '@trinity-rft/explorer';
-import { createRemoteModel } from '@trinity-rft/workflow';
 import { z } from 'zod';
 import { DatasetConfig, type DatasetFields } from '../config/dataset-config.js';
 import { TunerModelConfig, type TunerModelFields } from '../config/model-config.js';
 import { checkFields, count } from '../config/fields.js';
 import { readDataset } from '../config/read-dataset.js';
+import { remoteModel } from '../config/remote-model.js';
 import {
   checkJudgeFunction,
   checkWorkflowFunction,
@@ -206,26 +206,12 @@ async function compare(
 
 function toProposer(proposer: TunerModelFields | Proposer, signal: AbortSignal): Proposer {
   if ('chat' in proposer) return proposer;
-  const {
-    baseUrl,
-    apiKey = 'EMPTY',
-    modelPath,
-    temperature,
-    topP,
-    maxTokens,
-  } = TunerModelConfig(proposer);
-  if (baseUrl === undefined)
+  const model = TunerModelConfig(proposer);
+  if (model.baseUrl === undefined)
     throw new ConfigError(
       'PromptTuneConfig.proposer: a model folder is not supported. ' +
         'Set baseUrl of an OpenAI-compatible service, or pass an object with chat().',
       { code: 'PROPOSER_NOT_REMOTE' },
     );
-  return createRemoteModel({
-    baseURL: baseUrl,
-    apiKey,
-    modelPath,
-    defaults: { temperature, topP, maxTokens },
-    timeoutMs: 600_000,
-    signal,
-  });
+  return remoteModel(model, { baseURL: model.baseUrl, timeoutMs: 600_000, signal });
 }
