@@ -11,6 +11,11 @@ const explorerInput = (over: Tree): Tree => ({ buffer: { explorer_input: over } 
 const plugins = `
 import { defineReward, defineWorkflow } from '@trinity-rft/workflow';
 export const nothing = defineReward({ name: 'nothing', score: () => 0 });
+export const fixed = {
+  ...nothing,
+  name: 'fixed',
+  create: ({ value = -1 }: { value?: number }) => () => value,
+};
 export const throwing = defineWorkflow({
   name: 'throwing',
   run: async ({ task, model }) => {
@@ -91,6 +96,22 @@ describe('trinity doctor and what-if', () => {
     expect(store?.after).toEqual(store?.before);
     expect(store?.after.meanReward).toBeGreaterThan(0);
     await expect(whatIfRun(at('cut'), options)).rejects.toThrow('Name the configuration');
+  });
+
+  it('gives a reward function the arguments that the configuration has for it', async () => {
+    const tasksets = [
+      {
+        name: 'sums',
+        path: 'tasks.jsonl',
+        format: { prompt_key: 'question', response_key: 'answer' },
+        reward_fn_args: { value: 0.25 },
+      },
+    ];
+    const over = explorerInput({ tasksets, default_reward_fn_type: 'fixed' });
+    workspace.config('fixed.yaml', { name: 'cut', buffer: { total_steps: 4 } }, over);
+    const options = { cwd: workspace.root, pluginDirs: ['plugins'], env: {} };
+    const [store] = await whatIfRun('fixed.yaml', { ...options, change: { rewardFn: 'fixed' } });
+    expect(store?.after.meanReward).toBe(0.25);
   });
 
   it.each([

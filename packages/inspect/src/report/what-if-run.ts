@@ -2,7 +2,14 @@
 import { withReader } from '@trinity-rft/buffer';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError, taskTruth, type Task } from '@trinity-rft/core';
+import {
+  ConfigError,
+  taskTruth,
+  type Experience,
+  type RewardFn,
+  type Task,
+} from '@trinity-rft/core';
+import { copyOf } from '@trinity-rft/core/support';
 import { toTask } from '@trinity-rft/explorer';
 import {
   changed,
@@ -100,13 +107,43 @@ async function scoringOf(
       { code: 'TASKS_UNKNOWN' },
     );
   const tasks = await tasksOf(configuration);
+  const named = (experience: Experience): Task | undefined => {
+    const { taskset, row } = experience.info;
+    return tasks.get(`${String(taskset)}/${String(row)}`);
+  };
   return {
-    reward: configuration.rewardFns.get(name).create({}),
+    reward: rewardNamed(name, { rewardFns: configuration.rewardFns, tasks, taskOf: named }),
     taskOf: (experience) => {
-      const { taskset, row } = experience.info;
-      const task = tasks.get(`${String(taskset)}/${String(row)}`);
+      const task = named(experience);
       return task && { truth: taskTruth(task), rawTask: task.rawTask };
     },
+  };
+}
+
+interface RewardPlaces extends Pick<Configuration, 'rewardFns'> {
+  readonly tasks: ReadonlyMap<string, Task>;
+  readonly taskOf: (experience: Experience) => Task | undefined;
+}
+
+/**
+ * Reward function with the arguments in the configuration: those of the rollout's task, if this
+ * function rewards it, else those of the first task that it rewards. There are no arguments if it
+ * rewards no task.
+ */
+function rewardNamed(name: string, { rewardFns, tasks, taskOf }: RewardPlaces): RecordedReward {
+  const first = [...tasks.values()].find(({ rewardFn }) => rewardFn === name);
+  const noArgs: Task['rewardFnArgs'] = {};
+  const created = new Map<Task['rewardFnArgs'], RewardFn>();
+  const rewardWith = (args: Task['rewardFnArgs']): RewardFn => {
+    const rewardFn = created.get(args) ?? rewardFns.get(name).create(copyOf(args));
+    created.set(args, rewardFn);
+    return rewardFn;
+  };
+  // Creates one before any answer is read, so that an unknown name is always an error.
+  rewardWith(first?.rewardFnArgs ?? noArgs);
+  return (answer) => {
+    const own = taskOf(answer.experience);
+    return rewardWith((own?.rewardFn === name ? own : first)?.rewardFnArgs ?? noArgs)(answer);
   };
 }
 
