@@ -335,7 +335,11 @@ describe('the correction for another sampler', () => {
     expect(resolved(more)).toMatchObject({ weights: { lower, upper } });
   });
 
-  it.each([
+  type Wrong = [more: string, key: string, message: string];
+  const aboveZero = ['rollout_is_threshold', 'a number above 0, or two'] as const;
+  const aboveOne = ['rollout_rs_threshold', 'a number above 1, or two such as 0.5_2.0'] as const;
+
+  it.each<Wrong>([
     ['rollout_rs: geometric, rollout_rs_threshold: 2', 'rollout_rs', 'expected some of token_k1'],
     ['rollout_rs: token_k1', 'rollout_rs_threshold', 'has 0 values; expected one'],
     [
@@ -344,16 +348,14 @@ describe('the correction for another sampler', () => {
       'a number above 0.',
     ],
     ...['2.0_0.5', '0_0', '1.2.3_4', '._.', '.', '1_1', '0.5_2.0_3', '-1_2', '1e999', '0'].flatMap(
-      (threshold) =>
-        [
-          ['rollout_is: token, rollout_is_threshold', 'rollout_is_threshold'],
-          ['rollout_rs: token_k1, rollout_rs_threshold', 'rollout_rs_threshold'],
-        ].map(([keys, key]) => [`${keys}: "${threshold}"`, key, 'a number above']),
+      (range): Wrong[] => [
+        [`rollout_is: token, rollout_is_threshold: "${range}"`, ...aboveZero],
+        [`rollout_rs: token_k1, rollout_rs_threshold: "${range}"`, ...aboveOne],
+      ],
     ),
-    ...['0_2', '0.5', '1'].map((threshold) => [
-      `rollout_rs: token_k1, rollout_rs_threshold: "${threshold}"`,
-      'rollout_rs_threshold',
-      'a number above 1, or two such as 0.5_2.0',
+    ...['0_2', '0.5', '1'].map((range): Wrong => [
+      `rollout_rs: token_k1, rollout_rs_threshold: "${range}"`,
+      ...aboveOne,
     ]),
   ])('says what is wrong: %s', (more, key, message) => {
     const [problem] = problems(cwd, yaml({ algorithm: correction(`bypass_mode: false, ${more}`) }));

@@ -41,6 +41,7 @@ interface Current {
   readonly episode: Episode;
   readonly facts: Record<string, unknown>;
   steps: number;
+  hasReward: boolean;
   isOver: boolean;
 }
 
@@ -66,9 +67,17 @@ export function createSession(environment: Environment, tasks: Tasks, patience: 
     await end();
     const { row, facts, seed } = startOf(read.data, tasks);
     const episode = await inTime('reset', (signal) => environment.reset({ row, seed }, signal));
-    current = { episode, facts, steps: 0, isOver: false };
+    current = { episode, facts, steps: 0, hasReward: false, isOver: false };
     const metadata = { ...facts, instructions: episode.instructions ?? null };
     return observed({ message: episode.observation, metadata }, null, false);
+  }
+
+  /** Adds the grade to the last step, under the conditions of {@link Episode.grade}. */
+  async function graded(last: StepResult, { episode, hasReward }: Current): Promise<StepResult> {
+    const asks = last.done && (last.truncated === true || !hasReward);
+    if (!asks || episode.grade === undefined) return last;
+    const grade = await inTime('grade', async (signal) => episode.grade?.(signal));
+    return { ...last, reward: (last.reward ?? 0) + (grade ?? 0) };
   }
 
   async function step(data: unknown): Promise<Reply> {
@@ -82,8 +91,10 @@ export function createSession(environment: Environment, tasks: Tasks, patience: 
     const { episode } = current;
     // Any error ends the episode, because the effects of the error are unknown.
     current.isOver = true;
-    const result = await inTime('step', (signal) => episode.step(action, signal));
-    current.isOver = result.done;
+    const taken = await inTime('step', (signal) => episode.step(action, signal));
+    current.hasReward ||= taken.reward !== undefined;
+    current.isOver = taken.done;
+    const result = await graded(taken, current);
     return action.type === 'tool' ? toolReply(action.name, result, current) : textReply(result);
   }
 

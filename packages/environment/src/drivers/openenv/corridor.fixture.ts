@@ -1,4 +1,7 @@
-/** Small worlds for the tests of drivers: a corridor to walk by text, and a box with tools. */
+/**
+ * Small worlds for the tests of drivers: a corridor to walk by text, a box with tools, and a graded
+ * episode.
+ */
 import { defineEnvironment } from '../../seam/define.js';
 import type { Action, StepResult } from '../../seam/types.js';
 import { nativeEnvironment } from '../../native/native-environment.js';
@@ -38,6 +41,26 @@ export const box = defineEnvironment({
   open: () => nativeEnvironment(({ row }) => openBox(Number(row['number'] ?? 0))),
   tasks: ({ count }) => Array.from({ length: count }, (_, number) => ({ number })),
 });
+
+/** Episodes of `steps` steps with reward 0, of which the last has the result `end`. */
+export const graded = (end: Partial<StepResult>, steps: number, grade: () => number = () => 0.25) =>
+  defineEnvironment({
+    name: 'graded',
+    description: 'Act until the end.',
+    open: () =>
+      nativeEnvironment(() => {
+        let left = steps;
+        return {
+          observation: 'begin',
+          step: (): StepResult =>
+            --left > 0
+              ? { observation: 'next', reward: 0, done: false }
+              : { observation: 'end', done: true, ...end },
+          grade,
+        };
+      }),
+    tasks: ({ count }) => Array.from({ length: count }, () => ({})),
+  });
 
 const tool = (name: string, properties: object) => ({
   type: 'function' as const,

@@ -9,7 +9,7 @@ import type { EnvironmentDefinition } from '../../seam/define.js';
 import type { Action, Environment, Episode } from '../../seam/types.js';
 import { checkEnvironment } from '../../contract/check-environment.js';
 import { serveEnvironment } from '../openenv-server/serve.js';
-import { box, corridor } from './corridor.fixture.js';
+import { box, corridor, graded } from './corridor.fixture.js';
 import { openenv } from './openenv.js';
 
 const { signal } = new AbortController();
@@ -66,6 +66,27 @@ describe('against our own server', () => {
       reward: 1,
       done: true,
     });
+  });
+
+  it.each([
+    ['no reward', {}, 1, { reward: 0.25, done: true }],
+    ['rewards before the end', {}, 2, { reward: undefined, done: true }],
+    ['a reward at the end', { reward: 1 }, 1, { reward: 1, done: true }],
+    ['a limit', { truncated: true }, 2, { reward: 0.25, done: true, truncated: true }],
+    ['a limit and a reward', { reward: 1, truncated: true }, 1, { reward: 1.25, done: true }],
+  ])('grades an episode that ends with %s', async (_, end, steps, expected) => {
+    const episode = await begin(await client(await served(graded(end, steps))), { index: 0 });
+    for (let step = 1; step < steps; step++) await episode.step(text('go'), signal);
+    expect(await episode.step(text('go'), signal)).toMatchObject(expected);
+  });
+
+  it('fails where grading does, and ends the episode', async () => {
+    const grade = () => {
+      throw new Error('no grader');
+    };
+    const episode = await begin(await client(await served(graded({}, 1, grade))), { index: 0 });
+    await expect(episode.step(text('go'), signal)).rejects.toThrow(/no grader/);
+    await expect(episode.step(text('go'), signal)).rejects.toThrow(/no episode/);
   });
 
   it.each([corridor, box])('keeps the contract of environments: $name', async (definition) => {
