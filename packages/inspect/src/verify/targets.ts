@@ -1,6 +1,5 @@
 /** Finds experience stores that can be verified, and the versions whose weights still exist. */
 import { stat } from 'node:fs/promises';
-import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import type { AdapterOptions, EngineFactory, Quantization } from '@trinity-rft/core/engine';
 import { listCheckpoints } from '@trinity-rft/trainer';
