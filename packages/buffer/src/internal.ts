@@ -12,6 +12,7 @@ export {
 export { taskOperatorTable, type TaskOperatorTable } from './pipeline/table.js';
 export { recordAnswers } from './store/evaluation-answers.js';
 export { openedFile } from './store/opened-file.js';
+import type { memoryRunStore as memory } from './run-store/open-run-store.js';
 export { checkRows } from './supervised/check-rows.js';
 export { readText } from './supervised/row-fields.js';
 export type { Environment } from './hub/hub-access.js';
@@ -28,6 +29,5 @@ export { hasHadWriter, type ExperienceWriter, type FollowOptions } from './store
 export type { StoreOwner } from './store/owner.js';
 
 /** Creates a run store in memory. Loads its SQL library, 255 modules, when it is called. */
-export const memoryRunStore: typeof import('./run-store/open-run-store.js').memoryRunStore = async (
-  leaseClock,
-) => (await import('./run-store/open-run-store.js')).memoryRunStore(leaseClock);
+export const memoryRunStore: typeof memory = async (leaseClock) =>
+  (await import('./run-store/open-run-store.js')).memoryRunStore(leaseClock);

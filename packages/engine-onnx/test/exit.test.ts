@@ -46,8 +46,9 @@ it('leaves no trace of ONNX Runtime’s telemetry in the home of the user', asyn
   const home = mkdtempSync(path.join(tmpdir(), 'trinity-home-'));
   onTestFinished(() => rmSync(home, { recursive: true }));
   // With some of these variables, ONNX Runtime sends nothing by itself.
-  const { CI, ORT_DISABLE_TELEMETRY, ORT_RUNNING_UNIT_TESTS, ...env } = process.env;
-  const ended = await runScript('sample-once', { ...env, HOME: home, XDG_CACHE_HOME: '' });
+  const quiet = ['CI', 'ORT_DISABLE_TELEMETRY', 'ORT_RUNNING_UNIT_TESTS', 'XDG_CACHE_HOME'];
+  const env = Object.entries(process.env).filter(([name]) => !quiet.includes(name));
+  const ended = await runScript('sample-once', { ...Object.fromEntries(env), HOME: home });
   expect(ended).toEqual([0, null, '']);
   expect(readdirSync(home)).toEqual([]);
 });

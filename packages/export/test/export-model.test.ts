@@ -175,6 +175,7 @@ PARAMETER repeat_penalty 1
   ])('named %s has files of its own folder, and a program that can be read', async (name, own) => {
     const to = folder(`named-${own}`);
     const before = await readdir(scratch);
+    const shown = { ollama: `model: ${JSON.stringify(name)}`, gguf: `${own}-Q8_0.gguf` };
     for (const format of ['ollama', 'gguf'] as const) {
       const directory = path.join(to, format);
       const report = await exported('', { format, name, directory, check: undefined });
@@ -182,7 +183,7 @@ PARAMETER repeat_penalty 1
       expect(await readdir(directory)).toContain(report.file);
       const program = await readFile(path.join(directory, 'chat.ts'), 'utf8');
       expect(stripTypeScriptTypes(program)).toContain(`"${report.file}"`);
-      if (format === 'ollama') expect(program).toContain(`model: ${JSON.stringify(name)}`);
+      expect(program).toContain(shown[format]);
     }
     const added = (await readdir(scratch)).filter((each) => !before.includes(each));
     expect(added).toEqual([path.basename(to)]);

@@ -5,6 +5,7 @@ import { appendFileSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { type Logger, type MetricRecord, type MetricSink, silentLogger } from '@trinity-rft/core';
 import { fileGuard } from './file-writer.js';
+import { isTimingKey } from './lines/metric-lines.js';
 import { MonitorError } from './lines/monitor-error.js';
 import type { ResumePoint } from './resume-point.js';
 import { trimJsonl } from './trim-jsonl.js';
@@ -74,17 +75,4 @@ export function jsonlLine({ role, step, metrics }: MetricRecord): string {
 
 function notFinite({ metrics }: MetricRecord): readonly string[] {
   return Object.keys(metrics).filter((key) => !Number.isFinite(metrics[key]));
-}
-
-/**
- * Returns true for seconds and rates, which differ between two training runs with the same seed.
- */
-export function isTimingKey(key: string): boolean {
-  return (
-    key.startsWith('time/') ||
-    key.startsWith('perf/') ||
-    key.includes('/perf/') ||
-    key.includes('/time/') ||
-    key.includes('timing')
-  );
 }

@@ -59,3 +59,16 @@ export const metricNames = (lines: readonly MetricLine[]): readonly string[] =>
   [
     ...new Set(lines.flatMap(({ metrics, timing }) => Object.keys({ ...metrics, ...timing }))),
   ].toSorted();
+
+/**
+ * Returns true for seconds and rates, which differ between two training runs with the same seed.
+ */
+export function isTimingKey(key: string): boolean {
+  return (
+    key.startsWith('time/') ||
+    key.startsWith('perf/') ||
+    key.includes('/perf/') ||
+    key.includes('/time/') ||
+    key.includes('timing')
+  );
+}

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import type { MetricRecord, MetricRole } from '@trinity-rft/core';
-import { isTimingKey } from '../jsonl-sink.js';
+import { isTimingKey } from '../lines/metric-lines.js';
 
 type ByRole<T> = Readonly<Partial<Record<MetricRole, T>>>;
 

@@ -62,9 +62,10 @@ export interface Rollouts {
  */
 export function openRollouts({ database, modelFolder, logFile }: StorePlace): Rollouts {
   const reader = readExperiences(database);
-  const { get: tokenizer } = lazily(async () =>
+  const opened = lazily(async () =>
     modelFolder === undefined ? undefined : loadTokenizer(modelFolder),
   );
+  const tokenizer = (): ReturnType<typeof opened.get> => opened.get();
   let toolReader: ReturnType<typeof toolCallReader> | undefined;
   const toolCalls: RolloutStore['toolCalls'] = async () =>
     (toolReader ??= toolCallReader(await tokenizer()));

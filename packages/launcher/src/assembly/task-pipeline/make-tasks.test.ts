@@ -42,8 +42,8 @@ async function answerOf(inputs: readonly string[], hasBegun: boolean): Promise<u
   const say = (): void => undefined;
   const making = { stage, extensions, runtime: testRuntime(), say, signal, env: {} };
   const made = await withMadeTasks(making, hasBegun);
-  const [{ path: file = '' } = {}] = made.buffer.explorerInput.tasksets;
-  return (JSON.parse(readFileSync(file, 'utf8')) as { answer: unknown }).answer;
+  const [first] = made.buffer.explorerInput.tasksets;
+  return (JSON.parse(readFileSync(first?.path ?? '', 'utf8')) as { answer: unknown }).answer;
 }
 
 it.each([
