@@ -43,8 +43,8 @@ const usageOf = (usage: OpenAI.CompletionUsage | null | undefined): Usage => ({
 });
 
 /**
- * Converts chunks of a stream to parts of the first choice. Tool calls are complete, because the endpoint sends each
- * call in a single chunk.
+ * Converts chunks of a stream to parts of the first choice. Tool calls are complete, because the
+ * endpoint sends each call in a single chunk.
  */
 export async function* toParts(
   chunks: AsyncIterable<OpenAI.ChatCompletionChunk>,
