@@ -64,7 +64,7 @@ describe('the libraries that a command loads', () => {
   });
 
   it('do not include those of databases, servers and services that the run does not use', async () => {
-    const loaded = await loadedBy(...runArgs(workspace.config('few.yaml')));
+    const loaded = await loadedBy(...runArgs(workspace.config('few.yaml', { name: 'few' })));
     expect(loaded).toContain('packages/launcher');
     for (const name of ['kysely', 'pg', 'ws', 'undici', '@huggingface/hub', '@trinity-rft/studio'])
       expect(loaded).not.toContain(name);
