@@ -42,13 +42,16 @@ it('lets a process that ends while a graph runs end with its own exit code', asy
   expect(await runScript('exit-inside')).toEqual([130, null, '']);
 });
 
-it('leaves no trace of ONNX Runtime’s telemetry in the home of the user', async () => {
+it.each([
+  ['an engine', 'sample-once'],
+  ['a session of the main thread', 'session-once'],
+])('%s leaves no trace of ONNX Runtime’s telemetry in the home of the user', async (_, name) => {
   const home = mkdtempSync(path.join(tmpdir(), 'trinity-home-'));
   onTestFinished(() => rmSync(home, { recursive: true }));
   // With some of these variables, ONNX Runtime sends nothing by itself.
   const quiet = ['CI', 'ORT_DISABLE_TELEMETRY', 'ORT_RUNNING_UNIT_TESTS', 'XDG_CACHE_HOME'];
   const env = Object.entries(process.env).filter(([name]) => !quiet.includes(name));
-  const ended = await runScript('sample-once', { ...Object.fromEntries(env), HOME: home });
+  const ended = await runScript(name, { ...Object.fromEntries(env), HOME: home });
   expect(ended).toEqual([0, null, '']);
   expect(readdirSync(home)).toEqual([]);
 });

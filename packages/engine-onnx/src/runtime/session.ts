@@ -8,6 +8,7 @@ import type { ModelRecord } from '../onnx/graph/record.js';
 import { encodeModel } from '../onnx/graph/schema.js';
 import type { GraphKind } from './graph-runtime.js';
 import { throughGate } from './native-gate.js';
+import { turnOffTelemetry } from './telemetry.js';
 
 export interface SessionOptions {
   /** Threads inside one operator. */
@@ -28,6 +29,7 @@ export async function createSession(
   record: ModelRecord,
   options: SessionOptions,
 ): Promise<InferenceSession> {
+  turnOffTelemetry();
   const source = await sourceOf(encodeModel(record), options.folder);
   const pieces = options.kind === 'train' ? { dynamic_block_base: '4' } : {};
   try {

@@ -26,6 +26,7 @@ import type { GatedTask, WorkerTask } from './worker.js';
  * until the link is closed.
  */
 export function startWorker<M extends MethodTable<keyof M>>(task: WorkerTask): Link<M> {
+  // Here too, because the thread that creates the sessions cannot set it.
   turnOffTelemetry();
   // `worker.js` is next to this file in the sources, and next to the bundle in the package.
   const gate = createGateState();
