@@ -1,3 +1,5 @@
+import type { memoryRunStore as memory } from './run-store/open-run-store.js';
+
 export { experienceJson } from './experience-json.js';
 export { isTaskOperator } from './pipeline/definition/operator.js';
 export { scoreColumns } from './pipeline/priority.js';
@@ -12,7 +14,6 @@ export {
 export { taskOperatorTable, type TaskOperatorTable } from './pipeline/table.js';
 export { recordAnswers } from './store/evaluation-answers.js';
 export { openedFile } from './store/opened-file.js';
-import type { memoryRunStore as memory } from './run-store/open-run-store.js';
 export { checkRows } from './supervised/check-rows.js';
 export { readText } from './supervised/row-fields.js';
 export type { Environment } from './hub/hub-access.js';

@@ -199,7 +199,7 @@ interface StoredJob {
   readonly said: JobEvent[];
 }
 
-/** A record on disk. Older versions wrote `told` instead of `notified`. */
+/** A stored job. In files of older versions, `notified` is called `told`. */
 type StoredRecord = Omit<JobRecord, 'notified'> &
   Partial<Readonly<Record<'notified' | 'told', boolean>>>;
 

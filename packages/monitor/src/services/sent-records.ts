@@ -47,15 +47,15 @@ export function withSent(
   records: readonly RecordPlace[],
 ): SentRecords {
   const counts = { ...roles };
-  const kept = { ...digests };
+  const changed: Partial<Record<MetricRole, string[]>> = {};
   for (const { role, place, digest } of records) {
     const sent = counts[role] ?? 0;
-    const all = [...(kept[role] ?? [])];
+    const all = (changed[role] ??= [...(digests[role] ?? [])]);
     // A repeated record replaces the digest at its place, and a new one is added.
     if (place > sent) all.push(digest);
     else all[all.length - 1 - sent + place] = digest;
     counts[role] = Math.max(sent, place);
-    kept[role] = all.slice(-keptDigests);
   }
-  return { roles: counts, digests: kept };
+  const latest = Object.entries(changed).map(([role, all]) => [role, all.slice(-keptDigests)]);
+  return { roles: counts, digests: { ...digests, ...Object.fromEntries(latest) } };
 }

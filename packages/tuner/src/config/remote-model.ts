@@ -11,6 +11,8 @@ export const remoteModel = (
 ): AgentModel =>
   createRemoteModel({
     ...options,
-    ...{ apiKey, modelPath, enableThinking },
+    apiKey,
+    modelPath,
+    enableThinking,
     defaults: { temperature, topP, maxTokens },
   });

@@ -85,8 +85,11 @@ function rejectionsOf(context: StageContext): readonly RejectionOption[] {
 /** Returns true for k1, whose threshold is a ratio. Its lower bound is 1 / upper by default. */
 const isRatio = (name: string): boolean => name.endsWith('k1');
 
-const fits = (name: string, { lower, upper }: ThresholdRange): boolean =>
-  isRatio(name) ? (lower ?? 1 / upper) > 0 && (lower ?? 1 / upper) < upper : lower === undefined;
+function fits(name: string, { lower, upper }: ThresholdRange): boolean {
+  if (!isRatio(name)) return lower === undefined;
+  const least = lower ?? 1 / upper;
+  return least > 0 && least < upper;
+}
 
 const listOf = (value: string | null): readonly string[] =>
   (value ?? '')

@@ -65,7 +65,7 @@ export function openRollouts({ database, modelFolder, logFile }: StorePlace): Ro
   const opened = lazily(async () =>
     modelFolder === undefined ? undefined : loadTokenizer(modelFolder),
   );
-  const tokenizer = (): ReturnType<typeof opened.get> => opened.get();
+  const tokenizer: RolloutStore['tokenizer'] = () => opened.get();
   let toolReader: ReturnType<typeof toolCallReader> | undefined;
   const toolCalls: RolloutStore['toolCalls'] = async () =>
     (toolReader ??= toolCallReader(await tokenizer()));
