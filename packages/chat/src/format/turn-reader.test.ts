@@ -115,7 +115,7 @@ describe.each(Object.entries(reasoningParsers))(
             expect((whole.reasoning ?? '').slice(0, thought.length)).toBe(thought);
           }
         }),
-        { numRuns: 300 },
+        { numRuns: 300, examples: [[['<|channel>', '\n', 'thought\n']]] },
       );
     });
   },

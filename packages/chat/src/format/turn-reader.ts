@@ -75,8 +75,9 @@ function splitReasoning(whole: string, { reasoning: parser }: TurnReaderOptions)
     return { reasoning: parsed.reasoning, answer: parsed.text };
   }
   const sure = withoutBeginningOf(whole, [close, parser.callMark ?? close]);
-  if (`${open}${parser.heading ?? ''}`.startsWith(sure.trimStart())) return { answer: '' };
+  if (open.startsWith(sure.trimStart())) return { answer: '' };
   const { reasoning, text, isCutByCall = false } = parser.parse(sure);
+  if (reasoning && parser.heading?.startsWith(reasoning)) return { answer: '' };
   return { reasoning, answer: isCutByCall ? '' : text };
 }
 
