@@ -70,12 +70,19 @@ export function findFork(
 }
 
 function difference({ message: recorded }: Turn, { message: sent }: Point): ForkReason {
-  if (recorded.content.trim() !== sent.content.trim() || callIds(recorded) !== callIds(sent))
+  if (
+    recorded.content.trim() !== sent.content.trim() ||
+    calledNames(recorded) !== calledNames(sent)
+  )
     return 'text_edited';
   if (recorded.reasoning_content === sent.reasoning_content)
     return recorded.tool_calls ? 'arguments_edited' : 'text_edited';
   return sent.reasoning_content === undefined ? 'reasoning_dropped' : 'text_edited';
 }
+
+/** Ids and names of a message's tool calls. */
+const calledNames = ({ tool_calls: calls }: NormalMessage): string =>
+  JSON.stringify(calls?.map(({ id, function: { name } }) => [id, name]));
 
 const [lead, excerptLength] = [40, 160];
 

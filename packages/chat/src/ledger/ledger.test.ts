@@ -502,9 +502,26 @@ describe('what a ledger tells about a prompt', () => {
     });
     const after = (text: string): LedgerPrompt =>
       run.ask([user('go'), sent(text), tool('bad', 'x')]);
-    expect(after('{}')).toMatchObject({ outcome: 'spliced', replacedArguments: 1 });
-    expect(after('{"a": ')).toMatchObject({ outcome: 'spliced', replacedArguments: 0 });
-    expect(after('{"a": 1}')).toMatchObject({ outcome: 'arguments_edited', replacedArguments: 0 });
+    expect(after('{}')).toMatchObject({ outcome: 'spliced', replacedCalls: 1 });
+    expect(after('{"a": ')).toMatchObject({ outcome: 'spliced', replacedCalls: 0 });
+    expect(after('{"a": 1}')).toMatchObject({ outcome: 'arguments_edited', replacedCalls: 0 });
+  });
+
+  it('continues a turn whose call has a name that Mastra replaces', () => {
+    const run = rollout(format);
+    const call = (name: string): NormalMessage => ({
+      role: 'assistant',
+      content: '',
+      tool_calls: [{ id: 'x', type: 'function', function: { name, arguments: '{}' } }],
+    });
+    const first = run.ask([user('go')]);
+    const completion = format.tokenizer.encode('<tool_call>?</tool_call><|im_end|>');
+    run.ledger.record(first, { message: call("'f"), completion, truncated: false });
+    const after = (name: string): LedgerPrompt =>
+      run.ask([user('go'), call(name), tool('bad', 'x')]);
+    expect(after('unknown_tool')).toMatchObject({ outcome: 'spliced', replacedCalls: 1 });
+    expect(after("'f")).toMatchObject({ outcome: 'spliced', replacedCalls: 0 });
+    expect(after('f')).toMatchObject({ outcome: 'text_edited' });
   });
 
   it('shows the first difference of a turn that was edited', () => {

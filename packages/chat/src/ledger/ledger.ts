@@ -2,7 +2,7 @@
 import type { ChatFormat } from '../format/chat-format.js';
 import { isPrefill, promptOptionsKey, type PromptInput } from '../format/prompt.js';
 import { findFork, type Fork, type ForkReason, type SpliceFailure } from './fork-reason.js';
-import { messageKey, replacedArguments } from './message-key.js';
+import { messageKey, replacedCalls } from './message-key.js';
 import { restoreReasoning } from './restore.js';
 import { holdsReasoning, splice, type Splice } from './splice.js';
 import {
@@ -33,10 +33,10 @@ export interface LedgerPrompt {
   /** Number of messages whose reasoning was restored. */
   readonly restored: number;
   /**
-   * Number of tool calls in the last turn whose arguments were not JSON, so that the agent replaced
-   * them, usually with `{}`.
+   * Number of tool calls in the last turn that the agent changed because no provider accepts them:
+   * names with other characters, and arguments that are not JSON.
    */
-  readonly replacedArguments: number;
+  readonly replacedCalls: number;
   /**
    * Input for {@link Ledger.record}; absent for a prefill, whose response is not a separate turn.
    */
@@ -111,8 +111,8 @@ export function createLedger(
         fork,
         continues: turn?.call,
         restored,
-        replacedArguments:
-          turn && last && index === last.index ? replacedArguments(turn.message, last.message) : 0,
+        replacedCalls:
+          turn && last && index === last.index ? replacedCalls(turn.message, last.message) : 0,
       };
       if (isPrefill(messages.at(-1))) return prompt;
       return { ...prompt, entry: { place: path.place, options, ids, rendered, text } };

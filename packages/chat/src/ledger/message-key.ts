@@ -36,8 +36,14 @@ export function messageSteps(message: NormalMessage): readonly string[] {
 }
 
 function callKey({ id, function: call }: ToolCall): readonly unknown[] {
-  return [id, call.name, canonicals.memo(call.arguments)];
+  return [id, sendableName(call.name), canonicals.memo(call.arguments)];
 }
+
+/**
+ * Name of a call as an agent can send it: providers reject other characters, so Mastra sends
+ * `unknown_tool` instead of such a name.
+ */
+const sendableName = (name: string): string => (/^[\w-]+$/.test(name) ? name : 'unknown_tool');
 
 /**
  * Cache of the canonical text of tool-call arguments, which recur in every later prompt of a
@@ -56,13 +62,14 @@ export function callIds(message: NormalMessage): string {
 }
 
 /**
- * Number of tool calls in a turn whose recorded arguments are not JSON, and which the client sent
- * back with other arguments.
+ * Number of tool calls in a turn which the client sent back with another name or other arguments,
+ * because the recorded name has characters that providers reject or the arguments are not JSON.
  */
-export function replacedArguments(recorded: NormalMessage, sent: NormalMessage): number {
+export function replacedCalls(recorded: NormalMessage, sent: NormalMessage): number {
   const changed = (recorded.tool_calls ?? []).filter(({ function: call }, k) => {
+    const back = sent.tool_calls?.[k]?.function;
     const isJson = tryJson(call.arguments) !== undefined;
-    return !isJson && sent.tool_calls?.[k]?.function.arguments !== call.arguments;
+    return back?.name !== call.name || (!isJson && back.arguments !== call.arguments);
   });
   return changed.length;
 }

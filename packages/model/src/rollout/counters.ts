@@ -7,8 +7,9 @@ import type { Metrics } from '@trinity-rft/core';
  * - `reused_tokens`: prompt tokens taken from recorded turns instead of rendered again
  * - `spliced`: calls that continued recorded turns exactly; `fork/<reason>`: calls that could not,
  * see `ForkReason`
- * - `reasoning_restored`: calls in whose history reasoning was restored; `arguments_replaced`: tool
- * calls whose arguments were not JSON and were replaced by `{}`
+ * - `reasoning_restored`: calls in whose history reasoning was restored; `calls_replaced`: tool
+ * calls that came back with `{}` for arguments that were not JSON, or with another name for one
+ * that providers reject
  * - `tool_calls`, `malformed_tool_calls`: tool calls that were parsed, and those left in the text
  * - `response_truncated`: choices that a token limit ended; `prompt_too_long`: calls rejected
  * because of the length of their prompt
@@ -26,7 +27,7 @@ type CounterName =
   | 'reused_tokens'
   | `fork/${string}`
   | 'reasoning_restored'
-  | 'arguments_replaced'
+  | 'calls_replaced'
   | 'sampling_overridden'
   | 'unconstrained'
   | 'constrained'

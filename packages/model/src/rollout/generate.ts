@@ -275,7 +275,7 @@ function plainPrompt(plain: string | Int32Array, format: ChatFormat): LedgerProm
     reused: 0,
     outcome: 'new',
     restored: 0,
-    replacedArguments: 0,
+    replacedCalls: 0,
   };
 }
 
@@ -385,7 +385,7 @@ function count(counters: Counters, prompt: LedgerPrompt, choices: readonly Choic
   if (prompt.outcome === 'spliced') counters.add('spliced');
   else if (prompt.outcome !== 'new') counters.add(`fork/${prompt.outcome}`);
   if (prompt.restored > 0) counters.add('reasoning_restored');
-  if (prompt.replacedArguments > 0) counters.add('arguments_replaced', prompt.replacedArguments);
+  if (prompt.replacedCalls > 0) counters.add('calls_replaced', prompt.replacedCalls);
   for (const { response, sequence, malformedToolCalls } of choices) {
     counters.add('response_tokens', sequence.tokens.length);
     counters.add('tool_calls', response.toolCalls.length);
