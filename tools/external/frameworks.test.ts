@@ -99,7 +99,9 @@ describe(
       });
       expect(summary).toMatchObject({ interrupted: false, trainStep: 1 });
       const exactness = await exactnessOf(directory, framework);
-      expect(exactness).toMatchObject({ ok: true, forks: {}, continued: exactness.later });
+      expect(exactness).toEqual(
+        expect.objectContaining({ ok: true, forks: {}, continued: exactness.later }),
+      );
       expect(exactness.later).toBeGreaterThan(0);
     });
   },

@@ -67,7 +67,9 @@ describe('the agent of the example, in every framework', { tags: ['slow'] }, () 
         callsPerRun.map((calls) => calls * tasks * runsPerTask),
       );
       const exactness = await runs.exactness(framework);
-      expect(exactness).toMatchObject({ ok: true, forks: {}, continued: exactness.later });
+      expect(exactness).toEqual(
+        expect.objectContaining({ ok: true, forks: {}, continued: exactness.later }),
+      );
       seen.set(framework, exactness);
     },
   );

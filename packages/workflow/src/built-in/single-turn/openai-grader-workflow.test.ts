@@ -50,7 +50,9 @@ async function run(grader: unknown, given: Given = {}) {
 describe('openai_grader_workflow', () => {
   it('sends the messages of the row, and scores the answer by its grader', async () => {
     const { experience, asked } = await run(exact);
-    expect(experience).toMatchObject({ reward: 1, metrics: {}, promptText: 'Capital of France?' });
+    expect(experience).toEqual(
+      expect.objectContaining({ reward: 1, metrics: {}, promptText: 'Capital of France?' }),
+    );
     expect(asked.messages).toEqual(row.messages);
     expect(asked.options).toMatchObject({ n: 1, temperature: 0.5 });
     expect((await run(exact, { answer: 'Lyon' })).experience.reward).toBe(0);

@@ -56,7 +56,7 @@ describe('string_check', () => {
 
   it('reports what a run of it is by the API', async () => {
     const result = await graded(check('{{ sample.output_text }}', '{{item.reference_answer}}'));
-    expect(result).toMatchObject({ reward: 1, subRewards: {}, tokenUsage: {} });
+    expect(result).toEqual(expect.objectContaining({ reward: 1, subRewards: {}, tokenUsage: {} }));
     expect([Object.keys(result.errors).length, flags(result.errors)]).toEqual([14, []]);
     expect(result.seconds).toBeGreaterThanOrEqual(0);
   });
