@@ -130,13 +130,18 @@ export type BatchAdvantageFn = (input: AdvantageInput) => AdvantageOutput;
 export interface KlPenalty {
   /** Coefficient of the first train step. */
   readonly initialCoefficient: number;
+  /**
+   * True if each train step continues with the `nextCoefficient` of the step before. Otherwise every
+   * step uses `initialCoefficient`, which a resumed training run may have changed.
+   */
+  readonly adaptive: boolean;
   apply(
     input: AdvantageInput,
     coefficient: number,
   ): {
     /** Reward of each token after the penalty. [N] */
     readonly rewards: Float32Array;
-    /** Coefficient for the next step. Only an adaptive penalty changes the coefficient. */
+    /** Coefficient for the next step; read only if the penalty is adaptive. */
     readonly nextCoefficient: number;
     readonly metrics: Metrics;
   };

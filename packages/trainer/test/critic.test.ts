@@ -174,6 +174,16 @@ describe('the penalty', () => {
     const second = await trainStep(leaseOf(batch), { ...options, step: 2, state: first.state });
     expect(second.metrics['critic/kl_coef']).toBe(first.state.klCoefficient);
   });
+
+  it('with a constant coefficient uses that of the configuration, whatever a checkpoint has', async () => {
+    const klPenalty = { ...actorCritic.klPenalty!, adaptive: false, initialCoefficient: 0.3 };
+    const { options } = setUp({ algorithm: { ...actorCritic, klPenalty } });
+    const { metrics, state } = await trainStep(leaseOf(batch), {
+      ...options,
+      state: { klCoefficient: 0.001 },
+    });
+    expect([metrics['critic/kl_coef'], state]).toEqual([0.3, {}]);
+  });
 });
 
 describe('advantages from the batch', () => {

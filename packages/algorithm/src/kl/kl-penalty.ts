@@ -47,6 +47,7 @@ export function klPenalty(
   const steer = adaptive ? { targetKl: targetKl!, horizon: horizon! } : undefined;
   return {
     initialCoefficient: klCoef,
+    adaptive,
     apply: (input, coefficient) => {
       const { rewards, kl } = penalise(input, estimator, coefficient);
       const rows = input.offsets.length - 1;

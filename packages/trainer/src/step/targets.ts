@@ -58,7 +58,8 @@ export function targetsOf(
   const { actionMask, advantages } = batch.static;
   if (!batchAdvantage) return { actionMask, advantages, state, metrics: {} };
   const input = advantageInput(batch, outputs);
-  const penalty = klPenalty?.apply(input, state.klCoefficient ?? klPenalty.initialCoefficient);
+  const stored = klPenalty?.adaptive ? state.klCoefficient : undefined;
+  const penalty = klPenalty?.apply(input, stored ?? klPenalty.initialCoefficient);
   if (penalty) assertCoefficient(penalty.nextCoefficient);
   const rewards = penalty?.rewards ?? input.rewards;
   assertFinite(batch, 'The reward after the KL penalty', rewards);
@@ -77,7 +78,7 @@ export function targetsOf(
     returns: computed.returns,
     scores: input.rewards,
     rewards,
-    state: penalty ? { klCoefficient: penalty.nextCoefficient } : state,
+    state: penalty && klPenalty?.adaptive ? { klCoefficient: penalty.nextCoefficient } : {},
     metrics: prefixMetrics('critic', { ...penalty?.metrics, ...computed.metrics }),
   };
 }
