@@ -307,6 +307,38 @@ describe('rows of experts', () => {
     expect(input.step).toBe(3);
   });
 
+  it('change neither the penalty nor the advantages of rollouts, nor the metrics of either', async () => {
+    const { klPenalty, needs } = actorCritic;
+    const step = (experiences: readonly Experience[]) =>
+      trainStep(leaseOf(experiences), {
+        ...setUp({ algorithm: { ...actorCritic, needs: { ...needs, expertMask: true } } }).options,
+        repeatTimes: 4,
+      });
+    const other = withFields(demonstration, { eid: { ...demonstration.eid, task: 5 } });
+    const mixed = [demonstration, batch[0]!, other, ...batch.slice(1)];
+    const [alone, beside] = [await step(batch), await step(mixed)];
+    expect(beside.state).toEqual(alone.state);
+    const names = Object.keys(alone.metrics).filter((name) =>
+      /^critic\/(kl|advantages|returns|values|score|rewards|vf_explained)|^sample\/(zero|partial)/.test(
+        name,
+      ),
+    );
+    expect(names.length).toBeGreaterThan(18);
+    for (const name of names)
+      expect([name, beside.metrics[name]]).toEqual([name, alone.metrics[name]]);
+
+    const seen = await lossInput(
+      fromBatch({ klPenalty, needs: { ...noNeeds, referenceLogprobs: true } }),
+      mixed,
+    );
+    const own = await lossInput(
+      fromBatch({ klPenalty, needs: { ...noNeeds, referenceLogprobs: true } }),
+      batch,
+    );
+    const [first, ...rest] = [0, 2, 4, 6].map((at) => [...own.advantages.subarray(at, at + 2)]);
+    expect([...seen.advantages]).toEqual([0, 0, ...first!, 0, 0, ...rest.flat()]);
+  });
+
   it('do not count when sampler and trainer are compared', async () => {
     const { metrics } = await trainStep(leaseOf([demonstration]), {
       engine: fakeEngine({ vocabSize: 8 }).trainer,
