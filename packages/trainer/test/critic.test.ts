@@ -215,6 +215,33 @@ describe('advantages from the batch', () => {
     expect(all.advantages).toEqual(Float32Array.of(0, 1, 0, 2));
   });
 
+  it('see the step of each call, and need the reward of each, also where calls are merged', async () => {
+    const call = (step: number, tokens: readonly number[], reward?: number): Experience => {
+      const { reward: _, ...rest } = sample(0, {
+        eid: { batch: 1, task: 0, run: 0, step },
+        tokens,
+        promptLength: tokens.length - 1,
+        logprobs: [-1],
+      });
+      return reward === undefined ? rest : { ...rest, reward };
+    };
+    const steps: number[][] = [];
+    const algorithm = fromBatch({
+      batchAdvantage: (input) => (
+        steps.push([...input.steps!]),
+        { advantages: input.rewards, returns: input.rewards, metrics: {} }
+      ),
+    });
+    const calls = [call(0, [1, 2, 3], 0), call(1, [9, 9, 9], 0), call(2, [1, 2, 3, 4, 5], 1)];
+    await lossInput(algorithm, mergeCalls(calls).experiences);
+    expect(steps).toEqual([[0, 2, 1]]);
+    const partly = [call(0, [1, 2, 3]), ...calls.slice(1)];
+    for (const experiences of [partly, mergeCalls(partly).experiences])
+      await expect(lossInput(algorithm, experiences)).rejects.toMatchObject({
+        code: 'REWARD_MISSING',
+      });
+  });
+
   it('are told which rows belong to one task', async () => {
     const tasks: number[][] = [];
     const algorithm = fromBatch({

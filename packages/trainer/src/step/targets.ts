@@ -124,6 +124,7 @@ function advantageInput(
     rewards: rewardsOf(batch),
     tasks: numbersOf(batch, taskKey),
     runs: numbersOf(batch, runKey),
+    steps: Int32Array.from(batch.calls, ({ span }) => span.step),
     runRewards: Float32Array.from(batch.calls, ({ experience, span }) =>
       experience.tokenRewards ? 0 : (span.reward ?? 0),
     ),
