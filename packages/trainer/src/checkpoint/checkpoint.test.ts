@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
+  checkpointsToResume,
   listCheckpoints,
   pruneCheckpoints,
   verifyCheckpoint,
@@ -10,11 +11,25 @@ import {
   type Checkpoint,
 } from './checkpoint.js';
 
+/** Called before a folder is deleted, to look at a moment at which the process may be killed. */
+const before = vi.hoisted(() => ({ rm: async (_target: unknown): Promise<void> => undefined }));
+vi.mock('node:fs/promises', async (load) => {
+  const real = await load<typeof import('node:fs/promises')>();
+  const spied: typeof real.rm = async (target, options) => {
+    await before.rm(target);
+    await real.rm(target, options);
+  };
+  return { ...real, rm: spied };
+});
+
 let root: string;
 beforeEach(async () => {
   root = await mkdtemp(path.join(tmpdir(), 'checkpoint-'));
 });
-afterEach(() => rm(root, { recursive: true }));
+afterEach(async () => {
+  before.rm = async () => undefined;
+  await rm(root, { recursive: true });
+});
 
 const fill = async (directory: string): Promise<void> => {
   await mkdir(path.join(directory, 'optimizer'));
@@ -104,6 +119,32 @@ describe('checkpoints', () => {
     const gone = path.join(root, 'gone');
     await expect(writeCheckpoint(gone, { step: 1, final: true, fill })).rejects.toThrow('ENOENT');
     expect(await listCheckpoints(gone)).toEqual([]);
+  });
+
+  const stepsOf = (found: readonly Checkpoint[]) => found.map(({ manifest }) => manifest.step);
+
+  it('are replaced and deleted whole', async () => {
+    for (const step of [1, 2, 3]) await write(step);
+    const deleted = new Set<string>();
+    before.rm = async (target) => {
+      deleted.add(path.basename(String(target)));
+      expect(stepsOf(await listCheckpoints(root))).toContain(3);
+    };
+    await write(3, true);
+    await pruneCheckpoints(root, 1);
+    expect([...deleted].filter((name) => !name.endsWith('.tmp'))).toEqual([]);
+    expect(deleted.size).toBeGreaterThan(3);
+    expect(await readdir(root)).toEqual(['global_step_3', 'latest_checkpointed_iteration.txt']);
+  });
+
+  it('are there again if the writer was killed between the last two renames', async () => {
+    const { directory } = await write(7, true);
+    await rename(directory, `${directory}.tmp`);
+    await mkdir(path.join(root, 'global_step_8.tmp'));
+    expect(await listCheckpoints(root)).toEqual([]);
+    const [found, ...others] = await checkpointsToResume(root);
+    expect([found?.manifest.final, others]).toEqual([true, []]);
+    await verifyCheckpoint(found!);
   });
 
   it('keep the newest and drop what a crash left', async () => {
