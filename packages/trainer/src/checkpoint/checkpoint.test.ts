@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   checkpointsToResume,
+  dropCheckpointsAfter,
   listCheckpoints,
   pruneCheckpoints,
   verifyCheckpoint,
@@ -145,6 +146,14 @@ describe('checkpoints', () => {
     const [found, ...others] = await checkpointsToResume(root);
     expect([found?.manifest.final, others]).toEqual([true, []]);
     await verifyCheckpoint(found!);
+  });
+
+  it('of later steps go when a run continues from an earlier one', async () => {
+    for (const step of [10, 14, 16]) await write(step);
+    await dropCheckpointsAfter(root, 12);
+    expect(stepsOf(await listCheckpoints(root))).toEqual([10]);
+    expect(await readFile(path.join(root, 'latest_checkpointed_iteration.txt'), 'utf8')).toBe('12');
+    expect(await readdir(root)).toHaveLength(2);
   });
 
   it('keep the newest and drop what a crash left', async () => {

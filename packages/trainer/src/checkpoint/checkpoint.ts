@@ -97,6 +97,18 @@ export async function checkpointsToResume(root: string): Promise<readonly Checkp
 }
 
 /**
+ * Deletes the checkpoints of the steps after `step`, which a training run that continues from
+ * `step` repeats. Otherwise they would count as newest: they would displace the checkpoints that
+ * the training run writes, and would be loaded in their place.
+ */
+export async function dropCheckpointsAfter(root: string, step: number): Promise<void> {
+  const later = (await listCheckpoints(root)).filter(({ manifest }) => manifest.step > step);
+  if (later.length === 0) return;
+  await replaceFile(path.join(root, latestFile), String(step));
+  for (const { directory } of later) await removeFolder(directory);
+}
+
+/**
  * Compares the files of a checkpoint with the digests in its manifest.
  * @throws CheckpointError naming the first file that is missing or differs from its digest
  */
