@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import files, { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   checkpointsToResume,
   dropCheckpointsAfter,
@@ -12,25 +13,29 @@ import {
   type Checkpoint,
 } from './checkpoint.js';
 
-/** Called before a folder is deleted, to look at a moment at which the process may be killed. */
-const before = vi.hoisted(() => ({ rm: async (_target: unknown): Promise<void> => undefined }));
-vi.mock('node:fs/promises', async (load) => {
-  const real = await load<typeof import('node:fs/promises')>();
-  const spied: typeof real.rm = async (target, options) => {
-    await before.rm(target);
-    await real.rm(target, options);
+/** Calls `look` before every deletion, at which this process may be killed, while `act` runs. */
+async function beforeDeletions(
+  look: (target: string) => Promise<void>,
+  act: () => Promise<void>,
+): Promise<void> {
+  const { rm: real } = files;
+  const spied: typeof real = async (target, options) => {
+    await look(path.basename(String(target)));
+    await real(target, options);
   };
-  return { ...real, rm: spied };
-});
+  const install = (own: typeof real): void => {
+    Object.assign(files, { rm: own });
+    syncBuiltinESMExports();
+  };
+  install(spied);
+  await act().finally(() => install(real));
+}
 
 let root: string;
 beforeEach(async () => {
   root = await mkdtemp(path.join(tmpdir(), 'checkpoint-'));
 });
-afterEach(async () => {
-  before.rm = async () => undefined;
-  await rm(root, { recursive: true });
-});
+afterEach(() => rm(root, { recursive: true }));
 
 const fill = async (directory: string): Promise<void> => {
   await mkdir(path.join(directory, 'optimizer'));
@@ -127,12 +132,16 @@ describe('checkpoints', () => {
   it('are replaced and deleted whole', async () => {
     for (const step of [1, 2, 3]) await write(step);
     const deleted = new Set<string>();
-    before.rm = async (target) => {
-      deleted.add(path.basename(String(target)));
-      expect(stepsOf(await listCheckpoints(root))).toContain(3);
-    };
-    await write(3, true);
-    await pruneCheckpoints(root, 1);
+    await beforeDeletions(
+      async (name) => {
+        deleted.add(name);
+        expect(stepsOf(await listCheckpoints(root))).toContain(3);
+      },
+      async () => {
+        await write(3, true);
+        await pruneCheckpoints(root, 1);
+      },
+    );
     expect([...deleted].filter((name) => !name.endsWith('.tmp'))).toEqual([]);
     expect(deleted.size).toBeGreaterThan(3);
     expect(await readdir(root)).toEqual(['global_step_3', 'latest_checkpointed_iteration.txt']);

@@ -5,12 +5,12 @@ import { packBatch, type PackedBatch } from './pack.js';
 export interface SampledRows {
   readonly batch: PackedBatch;
   /** Returns the entries of sampled rows, for numbers per token of the whole batch. [N] -> [n] */
-  gather(values: Float32Array): Float32Array;
+  readonly gather: (values: Float32Array) => Float32Array;
   /**
    * Returns a copy of `into`, in which the entries of sampled rows are `values`. [n] -> [N]
    * @param into numbers per token of the whole batch; the entries of demonstrations stay
    */
-  scatter<A extends Float32Array | Uint8Array>(values: A, into: A): A;
+  readonly scatter: <A extends Float32Array | Uint8Array>(values: A, into: A) => A;
 }
 
 /** A batch without demonstrations is not copied. */
