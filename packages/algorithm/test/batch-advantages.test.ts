@@ -439,6 +439,7 @@ describe('a function over packed tokens, on experiences', () => {
       rewards: Float32Array.of(0, 1, 0, 0, 2, 0, 3),
       tasks: Int32Array.of(0, 0, 1),
       runs: Int32Array.of(0, 0, 1),
+      steps: Int32Array.from([...trajectory.spans!, ...[call.eid]], ({ step }) => step),
       runRewards: Float32Array.of(1, 2, 3),
       oldLogprobs: Float32Array.of(-1, -2, -3, -4, -5, -1, 0),
     });
@@ -482,4 +483,20 @@ describe('a function over packed tokens, on experiences', () => {
       ]),
     ).toThrow('Experience 0/0/0/0/ has no reward');
   });
+});
+
+it('the reward of a rollout is that of its last step, wherever the row of that step is', () => {
+  const rewards = Float32Array.of(0, 1, 0, 0);
+  const { advantages } = make('rloo').batchAdvantage!({
+    offsets: Int32Array.of(0, 1, 2, 3, 4),
+    actionMask: Uint8Array.of(1, 1, 1, 1),
+    oldLogprobs: new Float32Array(4),
+    tasks: new Int32Array(4),
+    runs: Int32Array.of(0, 0, 0, 1),
+    // Merging puts steps 0 and 2, which continue each other, before step 1.
+    steps: Int32Array.of(0, 2, 1, 0),
+    rewards,
+    runRewards: rewards,
+  });
+  expect([...advantages]).toEqual([1, 1, 1, -1]);
 });

@@ -44,7 +44,7 @@ describe('the loss that is known beforehand', () => {
     [{ name: 'opmd', args: { tau: 0.5 } }, 'seq-mean-token-mean'],
     [{ name: 'sft' }, 'token-mean'],
   ] as const)('has the gradient of %j, aggregated by %s', (policyLossFn, lossAggMode) => {
-    const { loss, expectedLoss } = algorithm(policyLossFn, { lossAggMode });
+    const { loss, expectedLoss } = algorithm(policyLossFn, { lossAggMode, lossAggNorm: 8 });
     const { gradLogprobs } = loss(input);
     const expected = expectedLoss!(input);
     const found = gradientOf(expected);

@@ -148,10 +148,16 @@ describe('what losses reject', () => {
   });
 });
 
-it('a loss may be aggregated in a mode of its own', () => {
-  const input = tokens({ current: [-1, -2, -0.5, -3], advantage: [1, 2, -1, -2] }, [1, 1, 1, 0]);
-  for (const mode of lossAggModes) {
-    const own = evaluate(policyLossFns.ppo.make('ppo', { lossAggMode: mode }), input);
-    expect(own).toEqual(evaluate(policyLossFns.ppo.make('ppo', {}), input, { mode }));
-  }
-});
+it.each(variants.filter(([, args]) => args['lossAggMode'] === undefined))(
+  '%s %j is aggregated in a mode of its own as in that of the algorithm, with the same norm',
+  (name, args) => {
+    const input = tokens({ current: [-1, -2, -0.5, -3], advantage: [1, 2, -1, -2] }, [1, 1, 1, 0]);
+    const part = policyLossFns[name].make(name, args);
+    for (const mode of lossAggModes) {
+      for (const norm of [undefined, 512]) {
+        const own = policyLossFns[name].make(name, { ...args, lossAggMode: mode });
+        expect(evaluate(own, input, { norm })).toEqual(evaluate(part, input, { mode, norm }));
+      }
+    }
+  },
+);

@@ -78,8 +78,13 @@ export interface AdvantageInput {
   /** Number of the rollout that each row belongs to. [B] @default each row is its own rollout */
   readonly runs?: Int32Array;
   /**
+   * `eid.step` of the model call of each row. The rows of a rollout are in any order. [B]
+   * @default the rows of a rollout are in the order of their calls
+   */
+  readonly steps?: Int32Array;
+  /**
    * Part of each row's reward that belongs to its whole rollout. Every row of the rollout repeats
-   * this value, but it counts only once. [B]
+   * this value, but only that of the last call counts. [B]
    * @default no rewards of whole rollouts
    */
   readonly runRewards?: Float32Array;
@@ -130,13 +135,18 @@ export type BatchAdvantageFn = (input: AdvantageInput) => AdvantageOutput;
 export interface KlPenalty {
   /** Coefficient of the first train step. */
   readonly initialCoefficient: number;
+  /**
+   * True if each train step continues with the `nextCoefficient` of the step before. Otherwise every
+   * step uses `initialCoefficient`, which a resumed training run may have changed.
+   */
+  readonly adaptive: boolean;
   apply(
     input: AdvantageInput,
     coefficient: number,
   ): {
     /** Reward of each token after the penalty. [N] */
     readonly rewards: Float32Array;
-    /** Coefficient for the next step. Only an adaptive penalty changes the coefficient. */
+    /** Coefficient for the next step; read only if the penalty is adaptive. */
     readonly nextCoefficient: number;
     readonly metrics: Metrics;
   };

@@ -22,6 +22,7 @@ export { asTyped, ownCommand } from './own-command.js';
 export { isProcessAlive, killGroup } from './process-alive.js';
 export { repeatedKey } from './repeated-key.js';
 export { fillFile, replaceFile, replaceFileSync } from './replace-file.js';
+export { removeFolder, replaceFolder } from './replace-folder.js';
 export { returnedBy, type Returned } from './returned.js';
 export { isSecretName, knowSecret, knowSecretsOf, redactText, redacted } from './secrets.js';
 export { createStoppableClock, type StoppableClock } from './stoppable-clock.js';

@@ -53,6 +53,23 @@ describe('mergeCalls', () => {
     expect(metrics).toEqual({ merged: 2, tokens: 8, tokens_saved: 4 + 6 + 8 - 8 });
   });
 
+  it('leaves a copy of a rollout apart from the rollout', () => {
+    const other = call(0, [7], [8], { eid: { batch: 1, task: 2, run: 4, step: 0, suffix: '0' } });
+    const copyOf = (of: Experience): Experience =>
+      withFields(of, { eid: { ...of.eid, suffix: `${of.eid.suffix}+1` } });
+    const branch = call(2, [1, 2, 9], [5]);
+    const rollouts = [first, second, branch, other];
+    const { experiences } = mergeCalls([...rollouts, ...rollouts.map(copyOf)]);
+    expect(experiences.map(({ eid: { run, step, suffix } }) => [run, step, suffix])).toEqual([
+      [3, 1, '0'],
+      [3, 2, '0'],
+      [4, 0, '0'],
+      [3, 1, '0+1'],
+      [3, 2, '0+1'],
+      [4, 0, '0+1'],
+    ]);
+  });
+
   it('keeps which weights drew which tokens, where they changed within a call', () => {
     const versions = [
       { start: 0, end: 1, policyVersion: 4 },

@@ -22,9 +22,10 @@ export function spansOf(experience: Experience): readonly CallSpan[] {
 
 export interface MergedCalls {
   /**
-   * Merged experiences, grouped by rollout, in the order of their first calls. Each has the id,
-   * reward and response text of its last call, the prompt text of its first call, and the oldest
-   * policy version of its calls.
+   * Merged experiences, in the order of their first calls. Calls of a rollout that are apart, such
+   * as a copy of the rollout, stay apart, because they are sequences of their own in a loss. Each
+   * has the id, reward and response text of its last call, the prompt text of its first call, and
+   * the oldest policy version of its calls.
    */
   readonly experiences: readonly Experience[];
   /**
@@ -66,7 +67,9 @@ export function mergeCalls(experiences: readonly Experience[]): MergedCalls {
     }
     chains.push(...own);
   }
-  const sequences = chains.map(join);
+  const places = new Map(experiences.map((experience, place) => [experience, place]));
+  const placeOf = ([first]: Chain): number => places.get(first!)!;
+  const sequences = chains.toSorted((a, b) => placeOf(a) - placeOf(b)).map(join);
   const tokens = sumOfTokens(sequences);
   return {
     experiences: sequences,

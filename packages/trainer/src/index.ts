@@ -1,4 +1,5 @@
 export {
+  checkpointsToResume,
   listCheckpoints,
   pruneCheckpoints,
   verifyCheckpoint,

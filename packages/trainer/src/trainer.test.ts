@@ -1,11 +1,11 @@
 import { createExperience, type MetricRecord, noNeeds } from '@trinity-rft/core';
 import type { ExperienceSource, Lease } from '@trinity-rft/core/store';
 import { fakeEngine, testRuntime } from '@trinity-rft/testing';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { listCheckpoints } from './checkpoint/checkpoint.js';
+import { listCheckpoints, writeCheckpoint } from './checkpoint/checkpoint.js';
 import { createTrainer, type TrainerOptions } from './trainer.js';
 
 let root: string;
@@ -145,6 +145,23 @@ describe('createTrainer', () => {
     expect((await listCheckpoints(root)).map(({ manifest }) => manifest.step)).toEqual([4, 6, 7]);
   });
 
+  it('deletes the checkpoints of the steps that it repeats, and keeps the one it continues from', async () => {
+    for (const step of [8, 10, 14, 16])
+      await writeCheckpoint(root, {
+        step,
+        final: false,
+        fill: (directory) => writeFile(path.join(directory, 'weights'), ''),
+      });
+    const { trainer } = setUp({
+      source: source([1, 1], []),
+      settings: { totalSteps: 12, maxCheckpointsToKeep: 2 },
+    });
+    const { checkpoint } = await trainer.run(10);
+    const found = await listCheckpoints(root);
+    expect(found.map(({ manifest }) => manifest.step)).toEqual([10, 12]);
+    expect(found.at(-1)).toEqual(checkpoint);
+  });
+
   it('stops after the step in progress when it is interrupted, and saves', async () => {
     const abort = new AbortController();
     const journal: string[] = [];
@@ -162,12 +179,14 @@ describe('createTrainer', () => {
 
   it('says what it waits for when experiences do not come', async () => {
     let deliver: (lease: undefined) => void = () => undefined;
+    const asked = Promise.withResolvers<void>();
     const slow: ExperienceSource = {
       ...source([], []),
-      take: () => new Promise((resolve) => (deliver = resolve)),
+      take: () => (asked.resolve(), new Promise((resolve) => (deliver = resolve))),
     };
     const { trainer, runtime } = setUp({ source: slow });
     const running = trainer.run(0);
+    await asked.promise;
     await runtime.clock.advance(2000);
     expect(runtime.logger.messages('warn')).toEqual([
       'Train step 1 has been waiting for 1 experiences for 1 s (buffer max_read_timeout).',

@@ -12,7 +12,12 @@ import {
 import type { TrainEngine, ValueEngine } from '@trinity-rft/core/engine';
 import { prefixMetrics, type Algorithm } from '@trinity-rft/core/internal';
 import type { ExperienceSource, TakeFilter } from '@trinity-rft/core/store';
-import { pruneCheckpoints, writeCheckpoint, type Checkpoint } from './checkpoint/checkpoint.js';
+import {
+  dropCheckpointsAfter,
+  pruneCheckpoints,
+  writeCheckpoint,
+  type Checkpoint,
+} from './checkpoint/checkpoint.js';
 import { saveTrainer } from './checkpoint/models.js';
 import { assertScheduleKnown, optimizerAt, type OptimizerSettings } from './schedule.js';
 import type { TrainerState } from './step/targets.js';
@@ -109,6 +114,7 @@ export interface TrainerOptions {
 export interface Trainer {
   /**
    * Trains from step `step + 1` on. Resolves with the last step after its checkpoint is written.
+   * First deletes the checkpoints of later steps, which are made again.
    */
   run(step: number): Promise<TrainerResult>;
 }
@@ -152,8 +158,9 @@ interface Progress {
 }
 
 async function train(options: TrainerOptions, progress: Progress): Promise<TrainerResult> {
-  const { settings, signal } = options;
+  const { settings, signal, jobDirectory } = options;
   let interrupted = false;
+  await dropCheckpointsAfter(jobDirectory, progress.step);
   try {
     while (progress.step < (settings.totalSteps ?? Infinity)) {
       assertNotStopped(signal);

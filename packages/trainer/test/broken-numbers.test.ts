@@ -88,6 +88,7 @@ const cases: readonly (readonly [string, () => Partial<TrainStepOptions>, string
         ...actorCritic,
         klPenalty: {
           initialCoefficient: 1,
+          adaptive: true,
           apply: () => ({ rewards: nan, nextCoefficient: 1, metrics: {} }),
         },
       },
@@ -101,6 +102,7 @@ const cases: readonly (readonly [string, () => Partial<TrainStepOptions>, string
         ...actorCritic,
         klPenalty: {
           initialCoefficient: 1,
+          adaptive: true,
           apply: ({ rewards }) => ({ rewards, nextCoefficient: Infinity, metrics: {} }),
         },
       },

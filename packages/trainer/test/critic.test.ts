@@ -174,6 +174,16 @@ describe('the penalty', () => {
     const second = await trainStep(leaseOf(batch), { ...options, step: 2, state: first.state });
     expect(second.metrics['critic/kl_coef']).toBe(first.state.klCoefficient);
   });
+
+  it('with a constant coefficient uses that of the configuration, whatever a checkpoint has', async () => {
+    const klPenalty = { ...actorCritic.klPenalty!, adaptive: false, initialCoefficient: 0.3 };
+    const { options } = setUp({ algorithm: { ...actorCritic, klPenalty } });
+    const { metrics, state } = await trainStep(leaseOf(batch), {
+      ...options,
+      state: { klCoefficient: 0.001 },
+    });
+    expect([metrics['critic/kl_coef'], state]).toEqual([0.3, {}]);
+  });
 });
 
 describe('advantages from the batch', () => {
@@ -203,6 +213,33 @@ describe('advantages from the batch', () => {
     ]);
     expect(all).toEqual(one);
     expect(all.advantages).toEqual(Float32Array.of(0, 1, 0, 2));
+  });
+
+  it('see the step of each call, and need the reward of each, also where calls are merged', async () => {
+    const call = (step: number, tokens: readonly number[], reward?: number): Experience => {
+      const { reward: _, ...rest } = sample(0, {
+        eid: { batch: 1, task: 0, run: 0, step },
+        tokens,
+        promptLength: tokens.length - 1,
+        logprobs: [-1],
+      });
+      return reward === undefined ? rest : { ...rest, reward };
+    };
+    const steps: number[][] = [];
+    const algorithm = fromBatch({
+      batchAdvantage: (input) => (
+        steps.push([...input.steps!]),
+        { advantages: input.rewards, returns: input.rewards, metrics: {} }
+      ),
+    });
+    const calls = [call(0, [1, 2, 3], 0), call(1, [9, 9, 9], 0), call(2, [1, 2, 3, 4, 5], 1)];
+    await lossInput(algorithm, mergeCalls(calls).experiences);
+    expect(steps).toEqual([[0, 2, 1]]);
+    const partly = [call(0, [1, 2, 3]), ...calls.slice(1)];
+    for (const experiences of [partly, mergeCalls(partly).experiences])
+      await expect(lossInput(algorithm, experiences)).rejects.toMatchObject({
+        code: 'REWARD_MISSING',
+      });
   });
 
   it('are told which rows belong to one task', async () => {
@@ -295,6 +332,38 @@ describe('rows of experts', () => {
       Float32Array.of(1, 1, 0, 0),
     ]);
     expect(input.step).toBe(3);
+  });
+
+  it('change neither the penalty nor the advantages of rollouts, nor the metrics of either', async () => {
+    const { klPenalty, needs } = actorCritic;
+    const step = (experiences: readonly Experience[]) =>
+      trainStep(leaseOf(experiences), {
+        ...setUp({ algorithm: { ...actorCritic, needs: { ...needs, expertMask: true } } }).options,
+        repeatTimes: 4,
+      });
+    const other = withFields(demonstration, { eid: { ...demonstration.eid, task: 5 } });
+    const mixed = [demonstration, batch[0]!, other, ...batch.slice(1)];
+    const [alone, beside] = [await step(batch), await step(mixed)];
+    expect(beside.state).toEqual(alone.state);
+    const names = Object.keys(alone.metrics).filter((name) =>
+      /^critic\/(kl|advantages|returns|values|score|rewards|vf_explained)|^sample\/(zero|partial)/.test(
+        name,
+      ),
+    );
+    expect(names.length).toBeGreaterThan(18);
+    for (const name of names)
+      expect([name, beside.metrics[name]]).toEqual([name, alone.metrics[name]]);
+
+    const seen = await lossInput(
+      fromBatch({ klPenalty, needs: { ...noNeeds, referenceLogprobs: true } }),
+      mixed,
+    );
+    const own = await lossInput(
+      fromBatch({ klPenalty, needs: { ...noNeeds, referenceLogprobs: true } }),
+      batch,
+    );
+    const [first, ...rest] = [0, 2, 4, 6].map((at) => [...own.advantages.subarray(at, at + 2)]);
+    expect([...seen.advantages]).toEqual([0, 0, ...first!, 0, 0, ...rest.flat()]);
   });
 
   it('do not count when sampler and trainer are compared', async () => {

@@ -46,8 +46,8 @@ export const entropyPart = (doc: PartDoc, sampledRowsOnly: boolean): EntropyPart
           entropy: entropyCoef === 0 ? 'metric' : 'gradient',
           expertMask: sampledRowsOnly,
         },
-        open: (input, aggregation) => ({
-          terms: [sampledRowsOnly ? { ...term, rows: sampledRows(input), aggregation } : term],
+        open: (input) => ({
+          terms: [sampledRowsOnly ? { ...term, rows: sampledRows(input) } : term],
         }),
       };
     },

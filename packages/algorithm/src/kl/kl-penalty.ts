@@ -28,7 +28,8 @@ const epsilon = 1e-8;
 /**
  * Makes a penalty that replaces the reward of trained tokens with reward_t - c * kl(old,
  * reference)_t. If adaptive, with B rows, the next coefficient is c' = c * (1 + clip(kl / targetKl
- * - 1, -0.2, 0.2) * B / horizon), at least 0. kl is the mean over rows of the mean divergence of a
+ * - 1, -0.2, 0.2) * min(1, B / horizon)). A coefficient therefore stays above 0, from which it could
+ * not recover, however many rows a batch has. kl is the mean over rows of the mean divergence of a
  * row. Metrics: `kl`, and `kl_coef`, the coefficient of this step.
  * @see arXiv:1909.08593, section 2.2
  */
@@ -46,13 +47,14 @@ export function klPenalty(
   const steer = adaptive ? { targetKl: targetKl!, horizon: horizon! } : undefined;
   return {
     initialCoefficient: klCoef,
+    adaptive,
     apply: (input, coefficient) => {
       const { rewards, kl } = penalise(input, estimator, coefficient);
       const rows = input.offsets.length - 1;
       const error = steer && rows > 0 ? clamp(kl / steer.targetKl - 1, -0.2, 0.2) : 0;
-      const next = steer ? coefficient * (1 + (error * rows) / steer.horizon) : coefficient;
-      const metrics = { kl, kl_coef: coefficient };
-      return { rewards, nextCoefficient: Math.max(0, next), metrics };
+      const share = steer ? Math.min(1, rows / steer.horizon) : 0;
+      const nextCoefficient = coefficient * (1 + error * share);
+      return { rewards, nextCoefficient, metrics: { kl, kl_coef: coefficient } };
     },
   };
 }

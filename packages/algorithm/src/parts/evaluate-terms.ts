@@ -3,7 +3,7 @@
  * and writes gradients.
  */
 import type { AlgorithmNeeds, LossInput, Metrics } from '@trinity-rft/core';
-import { meanOf, rowWeights } from './aggregate.js';
+import { meanOf, rowWeights, type Aggregation } from './aggregate.js';
 import { clampLogRatio } from './numbers.js';
 import { rowSpans, type RowSpan } from './rows.js';
 import type {
@@ -18,7 +18,9 @@ import type {
 export interface EvaluateOptions {
   /** Quantities that the terms read. All other quantities stay 0, and ratios stay 1. */
   readonly needs: Partial<AlgorithmNeeds>;
-  /** Weight of the tokens of each row, for terms without their own aggregation. [B] */
+  /** Aggregation of terms with a mode or rows of their own; a term's mode replaces that of it. */
+  readonly aggregation: Aggregation;
+  /** Weight of the tokens of each row, for all other terms. [B] */
   readonly weights: Float64Array;
   /** Array that accumulates the gradients of log-probabilities. [N] */
   readonly gradLogprobs: Float32Array;
@@ -36,7 +38,7 @@ export function evaluateTerms(
   options: EvaluateOptions,
 ): readonly TermResult[] {
   if (terms.length === 0) return [];
-  const states = terms.map((term) => begin(term, input, options.weights));
+  const states = terms.map((term) => begin(term, input, options));
   const token = noQuantities();
   const read = { input, token, ...columnsOf(input, options.needs) };
   for (const [row, span] of rowSpans(input.offsets).entries()) {
@@ -63,15 +65,18 @@ interface TermState {
   rows: number;
 }
 
-function begin(term: LossTerm, input: LossInput, given: Float64Array): TermState {
-  const { loss, aggregation } = term;
+function begin(
+  term: LossTerm,
+  input: LossInput,
+  { aggregation, weights }: EvaluateOptions,
+): TermState {
+  const { loss, rows, mode = aggregation.mode } = term;
   const names = [...loss.tokenMeans, ...loss.rowMeans];
   return {
     term,
     state: loss.prepare(input),
-    weights: aggregation
-      ? rowWeights(input, aggregation.mode, { norm: aggregation.norm, rows: term.rows })
-      : given,
+    weights:
+      (term.mode ?? rows) ? rowWeights(input, mode, { norm: aggregation.norm, rows }) : weights,
     token: loss.token,
     out: {
       loss: 0,

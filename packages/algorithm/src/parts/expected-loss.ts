@@ -12,10 +12,9 @@ export function expectedLoss(
 ): Algorithm['expectedLoss'] {
   const [known, ...others] = parts.map((part) => part.known);
   if (known === undefined || others.length > 0) return undefined;
-  const { advantage = (A: number): number => A, aggregation: own, ...form } = known;
-  const { mode, norm } = own ?? aggregation;
+  const { advantage = (A: number): number => A, mode = aggregation.mode, ...form } = known;
   return (input) => {
-    const weights = aggregationWeights(input, mode, { norm });
+    const weights = aggregationWeights(input, mode, { norm: aggregation.norm });
     const { advantages, oldLogprobs } = input;
     return {
       ...form,

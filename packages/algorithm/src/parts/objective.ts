@@ -52,6 +52,7 @@ export function evaluateParts(
   const terms = opened.flatMap((part) => part.terms);
   const results = evaluateTerms(input, terms, {
     needs,
+    aggregation,
     weights: weights ?? rowWeights(input, aggregation.mode, { norm: aggregation.norm }),
     gradLogprobs,
     gradEntropy,

@@ -1,12 +1,7 @@
 /** Defines policy losses, either by a formula over tokens or by a function of the whole batch. */
 import type { AlgorithmNeeds, ArgSpec, ArgValues, LossInput, Metrics } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/support';
-import {
-  aggregationWeights,
-  lossAggModeArg,
-  type Aggregation,
-  type LossAggMode,
-} from './aggregate.js';
+import { aggregationWeights, lossAggModeArg, type LossAggMode } from './aggregate.js';
 import { noDoc, type Part, type PartDoc } from './part.js';
 import type {
   BatchLoss,
@@ -126,19 +121,15 @@ export function definePolicyLoss<S extends ArgSpec>(
     }));
   }
   const loss = (args: ArgValues<S>): TokenLoss => tokenLossOf(definition, args);
-  const aggregationOf = (args: ArgValues<S>): Aggregation | undefined => {
-    const mode = definition.aggregation?.(args);
-    return mode && { mode };
-  };
   const part = composePolicyLoss(
     definition,
     (args) => {
-      const term = { loss: loss(args), aggregation: aggregationOf(args) };
+      const term = { loss: loss(args), mode: definition.aggregation?.(args) };
       return () => ({ terms: [term] });
     },
     (args) => {
       const known = definition.known?.(constantsOf(definition, args));
-      return known && { ...known, aggregation: aggregationOf(args) };
+      return known && { ...known, mode: definition.aggregation?.(args) };
     },
   );
   return Object.assign(part, { loss });
@@ -146,8 +137,7 @@ export function definePolicyLoss<S extends ArgSpec>(
 
 /**
  * Defines a policy loss that is a sum of terms or a loss of the whole batch. `open` receives the
- * aggregation of the argument `lossAggMode`, or the aggregation of the algorithm if the argument is
- * not set.
+ * aggregation of the algorithm, with the mode of the argument `lossAggMode` if that is set.
  */
 export function composePolicyLoss<S extends ArgSpec>(
   { args: own, doc = noDoc, needs = { rollouts: true }, ratios }: DescribedLoss<S>,
@@ -162,7 +152,7 @@ export function composePolicyLoss<S extends ArgSpec>(
     make: (owner, given) => {
       const options = readArgs(owner, args, given);
       const opened = open(options as ArgValues<S>);
-      const own = options.lossAggMode && { mode: options.lossAggMode };
+      const own = options.lossAggMode;
       const known = knownOf(options as ArgValues<S>);
       return {
         needs: {
@@ -170,16 +160,18 @@ export function composePolicyLoss<S extends ArgSpec>(
           advantages: readsRollouts,
           ratios: readsRollouts && (ratios?.(options as ArgValues<S>) ?? true),
         },
-        known: known && { ...known, aggregation: known.aggregation ?? own },
-        open: own ? (input) => aggregatedBy(own, opened(input, own)) : opened,
+        known: known && { ...known, mode: known.mode ?? own },
+        open: own
+          ? (input, aggregation) => inMode(own, opened(input, { ...aggregation, mode: own }))
+          : opened,
       };
     },
   };
 }
 
-const aggregatedBy = (aggregation: Aggregation, { terms, ...rest }: OpenLoss): OpenLoss => ({
+const inMode = (mode: LossAggMode, { terms, ...rest }: OpenLoss): OpenLoss => ({
   ...rest,
-  terms: terms.map((term) => ({ ...term, aggregation: term.aggregation ?? aggregation })),
+  terms: terms.map((term) => ({ ...term, mode: term.mode ?? mode })),
 });
 
 /** A token loss definition with any type parameters. */

@@ -4,7 +4,7 @@
  */
 import type { AlgorithmNeeds, LossInput, Metrics } from '@trinity-rft/core';
 import type { ExpectedLoss } from '@trinity-rft/core/engine';
-import type { Aggregation } from './aggregate.js';
+import type { Aggregation, LossAggMode } from './aggregate.js';
 
 /**
  * The quantities of one trained token. One object is reused for all tokens, so formulas must not
@@ -89,8 +89,8 @@ export interface LossTerm {
   readonly coefficient?: number;
   /** Mask of the rows to which the term applies. [B] @default all rows */
   readonly rows?: Uint8Array;
-  /** @default the aggregation of the objective */
-  readonly aggregation?: Aggregation;
+  /** Replaces the mode of the objective's aggregation, never its norm. @default the same mode */
+  readonly mode?: LossAggMode | undefined;
 }
 
 /** Result of a term for a batch. */
@@ -126,9 +126,9 @@ export interface KnownLoss extends Pick<ExpectedLoss, 'name' | 'low' | 'high'> {
 export interface LossPart {
   readonly needs: Partial<AlgorithmNeeds>;
   /**
-   * Form that engines can compute, with the loss's own aggregation if it has one.
+   * Form that engines can compute, with the mode of the loss's aggregation if it has its own.
    * @default no such form
    */
-  readonly known?: KnownLoss & { readonly aggregation: Aggregation | undefined };
+  readonly known?: KnownLoss & Pick<LossTerm, 'mode'>;
   readonly open: (input: LossInput, aggregation: Aggregation) => OpenLoss;
 }

@@ -53,7 +53,7 @@ export function mixture(options: MixtureOptions): LossPart['open'] {
   const policy = ppo.loss({ ...options, ...plainClip });
   const { supervised, grpoLossAggMode, sftLossAggMode, reportsEmptyKinds } = options;
   const factorOf = options.normalization === 'kinds' ? () => 1 : batchSizeFactor(options);
-  return (input, { mode, norm }) => {
+  return (input) => {
     const experts = expertsOf(input, options.owner);
     const sampled = experts.map((expert) => 1 - expert);
     const mu = options.mu(input.step);
@@ -72,13 +72,13 @@ export function mixture(options: MixtureOptions): LossPart['open'] {
         loss: policy,
         rows: sampled,
         coefficient: (1 - mu) * usual.factor,
-        aggregation: { mode: grpoLossAggMode ?? mode, norm },
+        mode: grpoLossAggMode,
       },
       {
         loss: supervised,
         rows: experts,
         coefficient: mu * expert.factor,
-        aggregation: { mode: sftLossAggMode ?? mode, norm },
+        mode: sftLossAggMode,
       },
     ];
     return {

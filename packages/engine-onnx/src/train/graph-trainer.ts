@@ -33,7 +33,6 @@ import {
 import { blankOptimizer, readOptimizer } from './optimizer-file.js';
 import { planGradients } from './plan-gradients.js';
 import type { Row } from './rows.js';
-import { promptGroups, ungrouped } from './prompt-groups.js';
 import { allParameters, type Trainable } from './trainable.js';
 
 export interface TrainerOptions {
@@ -189,12 +188,12 @@ export class GraphTrainer<Kind extends string> {
     if (active.length === 0) return;
     const sum = (this.#gradient ??= this.#trainable.newGradient());
     const weights = await this.trainingFeeds();
-    const groups = this.#canShare ? promptGroups(active, this.config) : active.map(ungrouped);
-    const { plan, byLayer } = planGradients(groups, {
+    const { plan, byLayer } = planGradients(active, {
       config: this.config,
       specs: this.#trainable.specs,
       adapters: this.#trainable.adapters !== undefined,
       memory: this.#memory,
+      canShare: this.#canShare,
       canSplit: this.#head.isLanguageModel,
       mustSplit: this.#trainable.quantized !== undefined,
     });

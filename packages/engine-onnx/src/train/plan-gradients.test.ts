@@ -4,7 +4,6 @@ import { parameterSpecs } from '../model/parameters.js';
 import { completeConfig } from '../storage/new-model.js';
 import { backwardCost, layerwiseCost, type TrainingMemory } from './memory.js';
 import { planGradients } from './plan-gradients.js';
-import { ungrouped } from './prompt-groups.js';
 
 const [mebibyte, gibibyte] = [2 ** 20, 2 ** 30];
 
@@ -37,7 +36,7 @@ const rows = Array.from({ length: 8 }, (_, index) => ({
 function planned(memory: TrainingMemory, { adapters = false, canSplit = true } = {}) {
   const specs = adapters ? ofAdapters : all;
   const options = { config, specs, adapters, memory, canSplit };
-  const { plan, byLayer } = planGradients(rows.map(ungrouped), options);
+  const { plan, byLayer } = planGradients(rows, options);
   return { byLayer, rows: plan.map((micro) => micro.groups.length) };
 }
 
@@ -98,5 +97,54 @@ describe('memory of gradients', () => {
 
   test('layer by layer is that of the layer that keeps most', () => {
     expect(layerwiseCost(mixers('conv', 3))(1, time, 0)).toBe(layerwiseCost(config)(1, time, 0));
+  });
+});
+
+describe('rows that share a prompt', () => {
+  /** The shape of Qwen3-0.6B. */
+  const larger = completeConfig({
+    family: 'qwen3',
+    vocabSize: 151_936,
+    hiddenSize: 1024,
+    layers: 28,
+    heads: 16,
+    kvHeads: 8,
+    headDim: 128,
+    intermediateSize: 3072,
+    maxPositions: 40_960,
+  });
+  const shared = Array.from({ length: 16 }, (_, index) => ({
+    index,
+    tokens: Int32Array.from({ length: 500 }, (__, t) => (t < 400 ? t : index)),
+    promptLength: 400,
+    count: 100,
+    offset: index * 100,
+    inverseTemperature: 1,
+  }));
+  const cost = layerwiseCost(larger);
+  const plannedIn = (mebibytes: number) => {
+    const memory = { budget: mebibytes * mebibyte };
+    const specs = parameterSpecs(larger);
+    const options = { config: larger, specs, adapters: false, memory, canSplit: true };
+    const { plan, byLayer } = planGradients(shared, { ...options, canShare: true });
+    const most = Math.max(...plan.map((each) => cost(each.groups.length, each.time, each.picked)));
+    return {
+      byLayer,
+      sizes: plan.map((each) => each.groups.map((group) => group.rows.length)),
+      most,
+    };
+  };
+
+  test('are grouped within the budget', () => {
+    const { byLayer, sizes, most } = plannedIn(384);
+    expect([byLayer, sizes.flat()]).toEqual([true, [4, 4, 4, 4]]);
+    expect(most).toBeLessThanOrEqual(384 * mebibyte);
+    expect(plannedIn(2048).sizes).toEqual([[16]]);
+  });
+
+  test('are computed alone where no group fits', () => {
+    const single = cost(1, 499, 100);
+    expect(plannedIn(16).sizes.flat()).toEqual(Array.from({ length: 16 }, () => 1));
+    expect(plannedIn(16).most).toBe(single);
   });
 });

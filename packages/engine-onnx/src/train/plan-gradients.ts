@@ -13,7 +13,8 @@ import {
 } from './memory.js';
 import { planGroups, type MicroBatch } from './micro-batch.js';
 import { type MemoryCost } from './memory.js';
-import type { PromptGroup } from './prompt-groups.js';
+import { promptGroups, ungrouped, type PromptGroup } from './prompt-groups.js';
+import type { Row } from './rows.js';
 
 export interface GradientPlan {
   readonly plan: readonly MicroBatch[];
@@ -27,6 +28,8 @@ export interface GradientPlanOptions {
   /** True if `specs` are those of adapters. */
   readonly adapters: boolean;
   readonly memory: TrainingMemory;
+  /** True if rows with the same prompt may be computed together. @default false */
+  readonly canShare?: boolean;
   /** True if gradients can be computed layer by layer. */
   readonly canSplit: boolean;
   /** True if gradients can only be computed layer by layer. @default false */
@@ -45,12 +48,14 @@ const [leastPositions, leastPositionsOfAdapters] = [1024, 256];
  * by layer repeats the forward pass, which adds a third to the arithmetic. The plan depends only on
  * the arguments.
  */
-export function planGradients(
-  groups: readonly PromptGroup[],
-  { config, specs, adapters, memory, canSplit, mustSplit = false }: GradientPlanOptions,
-): GradientPlan {
+export function planGradients(rows: readonly Row[], options: GradientPlanOptions): GradientPlan {
+  const { config, specs, adapters, memory, canShare, canSplit, mustSplit = false } = options;
+  const groupsWithin = (cost: MemoryCost, budget: number): readonly PromptGroup[] =>
+    canShare ? promptGroups(rows, { config, cost, budget }) : rows.map(ungrouped);
+  const planWithin = (cost: MemoryCost, budget: number): readonly MicroBatch[] =>
+    planGroups(groupsWithin(cost, budget), cost, budget);
   const byLayer = (): GradientPlan => ({
-    plan: planGroups(groups, layerwiseCost(config), memory.budget),
+    plan: planWithin(layerwiseCost(config), memory.budget),
     byLayer: true,
   });
   if (mustSplit) return byLayer();
@@ -59,11 +64,12 @@ export function planGradients(
   const needs = (plan: readonly MicroBatch[]): number => returned + largest(plan, cost);
   if (canSplit && memory.wholeModel !== undefined) {
     const least = adapters ? leastPositionsOfAdapters : leastPositions;
+    const groups = groupsWithin(cost, Math.max(memory.budget, memory.wholeModel - returned));
     const budget = Math.max(memory.budget, costOfPositions(least, groups, cost));
     const plan = planGroups(groups, cost, budget);
     if (needs(plan) <= memory.wholeModel) return { plan, byLayer: false };
   }
-  const plan = planGroups(groups, cost, memory.budget);
+  const plan = planWithin(cost, memory.budget);
   if (!canSplit || needs(plan) <= mostOfBudget(memory)) return { plan, byLayer: false };
   return byLayer();
 }

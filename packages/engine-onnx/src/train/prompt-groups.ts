@@ -4,7 +4,7 @@
  */
 import type { ModelConfig } from '../model/config.js';
 import { parameterCount } from '../model/parameters.js';
-import { keptPerLayer, transientPerLayer } from './memory.js';
+import { keptPerLayer, transientPerLayer, type MemoryCost } from './memory.js';
 import type { Row } from './rows.js';
 
 export interface PromptGroup {
@@ -35,14 +35,29 @@ function grouped(rows: readonly Row[]): PromptGroup {
   return { rows, starts, shared, length, count: length - shared };
 }
 
+export interface PromptGroupOptions {
+  readonly config: ModelConfig;
+  readonly cost: MemoryCost;
+  /** Memory for one group, in bytes. The longest row alone may exceed it. */
+  readonly budget: number;
+}
+
 /**
- * Divides the rows of each prompt into groups of the cheapest size. Rows stay separate unless
- * grouping saves a third of the work, because wider attention is more expensive than estimated.
- * Rows of small models and rows with prompts of one token are never grouped.
+ * Divides the rows of each prompt into groups of the cheapest size, of which each fits the budget
+ * or needs no more memory than the longest row. Rows stay separate unless grouping saves a third of
+ * the work, because wider attention is more expensive than estimated. Rows of small models and rows
+ * with prompts of one token are never grouped.
  */
-export function promptGroups(rows: readonly Row[], config: ModelConfig): readonly PromptGroup[] {
+export function promptGroups(
+  rows: readonly Row[],
+  { config, cost, budget }: PromptGroupOptions,
+): readonly PromptGroup[] {
   const { perPosition, perScore } = operationsOf(config);
-  if (perPosition < leastOperations) return rows.map(ungrouped);
+  const alone = rows.map(ungrouped);
+  if (perPosition < leastOperations) return alone;
+  const memory = (groups: readonly PromptGroup[]): number =>
+    groups.reduce((most, { length, count }) => Math.max(most, cost(1, length, count)), 0);
+  const limit = Math.max(budget, memory(alone));
   const work = (groups: readonly PromptGroup[]): number =>
     groups.reduce((sum, { length }) => sum + length * (perPosition + perScore * length), 0);
   const byPrompt = Map.groupBy(rows, ({ tokens, promptLength }) =>
@@ -51,7 +66,9 @@ export function promptGroups(rows: readonly Row[], config: ModelConfig): readonl
   return [...byPrompt.values()].flatMap((same) => {
     const single = same.map(ungrouped);
     if (same[0]?.promptLength === 1) return single;
-    const plans = halvings(same.length).map((size) => groupsOfSize(same, size));
+    const plans = halvings(same.length)
+      .map((size) => groupsOfSize(same, size))
+      .filter((groups) => memory(groups) <= limit);
     const best = plans.reduce((a, b) => (work(b) < work(a) ? b : a), single);
     return work(best) <= mostOfSingle * work(single) ? best : single;
   });

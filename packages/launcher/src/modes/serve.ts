@@ -10,7 +10,7 @@ import type { ExperienceStore } from '@trinity-rft/core/store';
 import { type ExplorerState } from '@trinity-rft/explorer';
 import { runPipeline } from '@trinity-rft/explorer/internal';
 import { createEncoderThread } from '@trinity-rft/model/internal';
-import { listCheckpoints } from '@trinity-rft/trainer';
+import { checkpointsToResume } from '@trinity-rft/trainer';
 import { createCommit, openTurnStore, type Commit, type TurnStore } from '../outer/outer.js';
 import { algorithmOf } from '../assembly/algorithm.js';
 import { openExperienceStore, openExperienceWriter } from '../assembly/data/experience-store.js';
@@ -69,7 +69,7 @@ async function serveAndTrain(context: StageContext, parts: Parts): Promise<Stage
   if (isKept) await assertNoneLost(store, parts.turns);
   await using sampling = disposable(await openSampling(stage, model, store));
   await using transport = disposable(createTransport(stage, engine));
-  const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
+  const newest = (await checkpointsToResume(stage.jobDirectory)).at(-1);
   const { source } = sampling;
   const found = { newest, engine, critic, source, transport };
   const { from, state } = await resumeTraining(found, runtime.logger);

@@ -1,6 +1,6 @@
 /** Mode `train`: trains on data that already exists. */
 import { BufferError } from '@trinity-rft/core';
-import { createTrainer, listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
+import { checkpointsToResume, createTrainer, verifyCheckpoint } from '@trinity-rft/trainer';
 import { algorithmOf } from '../assembly/algorithm.js';
 import { openTrainingData } from '../assembly/data/training-data.js';
 import { loadCheckpoint } from '../assembly/models/load-checkpoint.js';
@@ -19,7 +19,7 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
   const algorithm = algorithmOf(stage, algorithms);
   await using data = disposable(await openTrainingData(stage, model, openRows));
   const totalSteps = stage.trainer.totalSteps ?? data.totalSteps;
-  const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
+  const newest = (await checkpointsToResume(stage.jobDirectory)).at(-1);
   const from = newest?.manifest.step ?? 0;
   const mayGoOn = totalSteps === undefined && data.mayGrow;
   if (newest?.manifest.final && context.endedBefore && !mayGoOn && from >= (totalSteps ?? 0)) {

@@ -1,14 +1,35 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import files, { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
+  checkpointsToResume,
+  dropCheckpointsAfter,
   listCheckpoints,
   pruneCheckpoints,
   verifyCheckpoint,
   writeCheckpoint,
   type Checkpoint,
 } from './checkpoint.js';
+
+/** Calls `look` before every deletion, at which this process may be killed, while `act` runs. */
+async function beforeDeletions(
+  look: (target: string) => Promise<void>,
+  act: () => Promise<void>,
+): Promise<void> {
+  const { rm: real } = files;
+  const spied: typeof real = async (target, options) => {
+    await look(path.basename(String(target)));
+    await real(target, options);
+  };
+  const install = (own: typeof real): void => {
+    Object.assign(files, { rm: own });
+    syncBuiltinESMExports();
+  };
+  install(spied);
+  await act().finally(() => install(real));
+}
 
 let root: string;
 beforeEach(async () => {
@@ -104,6 +125,44 @@ describe('checkpoints', () => {
     const gone = path.join(root, 'gone');
     await expect(writeCheckpoint(gone, { step: 1, final: true, fill })).rejects.toThrow('ENOENT');
     expect(await listCheckpoints(gone)).toEqual([]);
+  });
+
+  const stepsOf = (found: readonly Checkpoint[]) => found.map(({ manifest }) => manifest.step);
+
+  it('are replaced and deleted whole', async () => {
+    for (const step of [1, 2, 3]) await write(step);
+    const deleted = new Set<string>();
+    await beforeDeletions(
+      async (name) => {
+        deleted.add(name);
+        expect(stepsOf(await listCheckpoints(root))).toContain(3);
+      },
+      async () => {
+        await write(3, true);
+        await pruneCheckpoints(root, 1);
+      },
+    );
+    expect([...deleted].filter((name) => !name.endsWith('.tmp'))).toEqual([]);
+    expect(deleted.size).toBeGreaterThan(3);
+    expect(await readdir(root)).toEqual(['global_step_3', 'latest_checkpointed_iteration.txt']);
+  });
+
+  it('are there again if the writer was killed between the last two renames', async () => {
+    const { directory } = await write(7, true);
+    await rename(directory, `${directory}.tmp`);
+    await mkdir(path.join(root, 'global_step_8.tmp'));
+    expect(await listCheckpoints(root)).toEqual([]);
+    const [found, ...others] = await checkpointsToResume(root);
+    expect([found?.manifest.final, others]).toEqual([true, []]);
+    await verifyCheckpoint(found!);
+  });
+
+  it('of later steps go when a run continues from an earlier one', async () => {
+    for (const step of [10, 14, 16]) await write(step);
+    await dropCheckpointsAfter(root, 12);
+    expect(stepsOf(await listCheckpoints(root))).toEqual([10]);
+    expect(await readFile(path.join(root, 'latest_checkpointed_iteration.txt'), 'utf8')).toBe('12');
+    expect(await readdir(root)).toHaveLength(2);
   });
 
   it('keep the newest and drop what a crash left', async () => {

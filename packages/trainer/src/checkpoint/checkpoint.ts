@@ -1,6 +1,7 @@
 /**
  * Writes and lists checkpoint folders. A folder is filled under a temporary name and then renamed.
  * A checkpoint with a manifest is complete.
+ * A checkpoint is renamed before it is deleted or replaced.
  */
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -13,7 +14,7 @@ import {
   writeManifest,
   type CheckpointManifest,
 } from '@trinity-rft/core/engine';
-import { boundary, replaceFile } from '@trinity-rft/core/support';
+import { boundary, removeFolder, replaceFile, replaceFolder } from '@trinity-rft/core/support';
 
 /** File with the train step of the newest complete checkpoint, in Trinity-RFT's format. */
 const latestFile = 'latest_checkpointed_iteration.txt';
@@ -46,18 +47,19 @@ export function writeCheckpoint(
   return boundary(failed, () => fillAndRename(root, options));
 }
 
+const draftEnding = '.tmp';
+
 async function fillAndRename(root: string, options: WriteCheckpointOptions): Promise<Checkpoint> {
   const { step, final, fill } = options;
   const directory = path.join(root, checkpointName(step));
-  const temporary = `${directory}.tmp`;
+  const temporary = `${directory}${draftEnding}`;
   await rm(temporary, { recursive: true, force: true });
   // Not recursive: if the folder of the training run was deleted, it is not created again for this
   // checkpoint alone.
   await mkdir(temporary);
   await fill(temporary);
   const manifest = await writeManifest(temporary, { step, final });
-  await rm(directory, { recursive: true, force: true });
-  await rename(temporary, directory);
+  await replaceFolder(temporary, directory);
   await replaceFile(path.join(root, latestFile), String(step));
   return { directory, manifest };
 }
@@ -79,6 +81,34 @@ export async function listCheckpoints(root: string): Promise<readonly Checkpoint
 }
 
 /**
+ * Lists the complete checkpoints of `root` as {@link listCheckpoints} does, for the process that
+ * continues the training run. Completes a checkpoint whose writer was killed between the last two
+ * renames, so that its folder only has a temporary name.
+ */
+export async function checkpointsToResume(root: string): Promise<readonly Checkpoint[]> {
+  const names = await readdirOrEmpty(root);
+  for (const draft of names.filter((name) => name.endsWith(draftEnding))) {
+    const name = draft.slice(0, -draftEnding.length);
+    if (!isCheckpointName(name) || names.includes(name)) continue;
+    const manifest = await readManifest(path.join(root, draft)).catch(() => undefined);
+    if (manifest) await rename(path.join(root, draft), path.join(root, name));
+  }
+  return listCheckpoints(root);
+}
+
+/**
+ * Deletes the checkpoints of the steps after `step`, which a training run that continues from
+ * `step` repeats. Otherwise they would count as newest: they would displace the checkpoints that
+ * the training run writes, and would be loaded in their place.
+ */
+export async function dropCheckpointsAfter(root: string, step: number): Promise<void> {
+  const later = (await listCheckpoints(root)).filter(({ manifest }) => manifest.step > step);
+  if (later.length === 0) return;
+  await replaceFile(path.join(root, latestFile), String(step));
+  for (const { directory } of later) await removeFolder(directory);
+}
+
+/**
  * Compares the files of a checkpoint with the digests in its manifest.
  * @throws CheckpointError naming the first file that is missing or differs from its digest
  */
@@ -96,7 +126,7 @@ export async function pruneCheckpoints(root: string, keep: number | undefined): 
   if (keep === undefined) return;
   const checkpoints = await listCheckpoints(root);
   for (const { directory } of checkpoints.slice(0, Math.max(0, checkpoints.length - keep)))
-    await rm(directory, { recursive: true, force: true });
+    await removeFolder(directory);
 }
 
 async function readdirOrEmpty(directory: string): Promise<readonly string[]> {

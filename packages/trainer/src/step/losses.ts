@@ -13,7 +13,7 @@ import type { ExpectedLoss } from '@trinity-rft/core/engine';
 import type { Algorithm, ValueLossFn } from '@trinity-rft/core/internal';
 import { assertFinite, assertFiniteLoss } from './assert-finite.js';
 import type { ModelOutputs } from './forward.js';
-import type { PackedBatch } from './pack.js';
+import { sampledOnly, type PackedBatch } from './pack.js';
 import type { Targets } from './targets.js';
 
 const code = 'GRADIENT_NOT_FINITE';
@@ -112,8 +112,7 @@ export function criticLoss(
       { code: 'CRITIC_UNUSED' },
     );
   const { offsets } = batch.static;
-  const { sampledMask } = batch;
-  const actionMask = targets.actionMask.map((bit, i) => (sampledMask[i] ? bit : 0));
+  const actionMask = sampledOnly(batch, targets.actionMask);
   const output = loss({ offsets, actionMask, values, oldValues: values, returns });
   const fix = 'Look at its reward and values';
   assertFinite(batch, 'The gradient of the value', output.gradValues, { fix, code });

@@ -94,6 +94,10 @@ export function packBatch(
   };
 }
 
+/** Returns a copy of the mask with 0 for the tokens of demonstrations. [N] */
+export const sampledOnly = ({ sampledMask }: PackedBatch, mask: Uint8Array): Uint8Array =>
+  mask.map((bit, i) => (sampledMask[i] ? bit : 0));
+
 function callsOf(experiences: readonly Experience[]): readonly PackedCall[] {
   const calls: PackedCall[] = [];
   let lossTotal = 0;

@@ -1,7 +1,7 @@
 /**
  * Fields that an algorithm requires of experiences. They are checked before anything is computed.
  */
-import { type Experience, BufferError, taskKey, uid, isExpert } from '@trinity-rft/core';
+import { type Experience, BufferError, isExpert, spansOf, taskKey, uid } from '@trinity-rft/core';
 import type { Algorithm } from '@trinity-rft/core/internal';
 
 /** Required fields of experiences. All properties default to false. */
@@ -50,7 +50,7 @@ export function assertComplete(
         'advantages; the algorithm needs them',
         'Store experiences that went through the advantage function, or train with sft',
       );
-    if (requirements.rewards && experience.reward === undefined && !experience.tokenRewards)
+    if (requirements.rewards && !hasRewards(experience))
       throw missing(
         experience,
         'REWARD_MISSING',
@@ -67,6 +67,11 @@ export function assertComplete(
   }
   if (requirements.pairs) assertPairs(experiences);
 }
+
+/** Returns true if each token or each call has a reward, also in an experience of several calls. */
+const hasRewards = (experience: Experience): boolean =>
+  experience.tokenRewards !== undefined ||
+  spansOf(experience).every(({ reward }) => reward !== undefined);
 
 /** Checks that each chosen answer is followed by the rejected one for the same task and prompt. */
 function assertPairs(experiences: readonly Experience[]): void {

@@ -1,6 +1,6 @@
 /** Metrics of the targets of a batch: advantages, returns, values, groups. */
 import { runKey, type Metrics, gatherMetrics, taskKey } from '@trinity-rft/core';
-import type { PackedBatch } from './pack.js';
+import { sampledOnly, type PackedBatch } from './pack.js';
 import type { Targets } from './targets.js';
 
 interface TargetMetricsOptions {
@@ -10,7 +10,7 @@ interface TargetMetricsOptions {
 }
 
 /**
- * Returns metrics of the targets. Over trained tokens:
+ * Returns metrics of the targets of sampled rows; demonstrations have none. Over trained tokens:
  * `critic/{advantages,returns,values}/{mean,max,min}` and `critic/vf_explained_var`. Over calls:
  * `critic/{score,rewards}/{mean,max,min}`, which are before and after the KL penalty, and
  * `sample/zero_advantage_ratio`. If advantages are computed from the batch, also
@@ -23,24 +23,29 @@ export function targetMetrics(
   targets: Targets,
   { values, repeatTimes }: TargetMetricsOptions,
 ): Metrics {
-  const { advantages, returns, rewards, scores, actionMask } = targets;
-  const stored = batch.calls.every(({ experience }) => experience.advantages);
+  const { advantages, returns, rewards, scores } = targets;
+  const calls = batch.calls.filter((_, row) => batch.expertMask[row] === 0);
+  if (calls.length === 0) return {};
+  const mask = sampledOnly(batch, targets.actionMask);
+  const stored = calls.every(({ experience }) => experience.advantages);
   return {
-    ...(rewards && scores && gatherMetrics(sumsOf(batch, scores, rewards), 'critic')),
+    ...(rewards && scores && gatherMetrics(sumsOf(calls, scores, rewards), 'critic')),
     ...((returns !== undefined || stored) && {
-      ...tokenStats('critic/advantages', advantages, actionMask),
-      ...zeroAdvantages(batch, targets),
+      ...tokenStats('critic/advantages', advantages, mask),
+      ...zeroAdvantages(calls, advantages, mask),
     }),
-    ...(returns && tokenStats('critic/returns', returns, actionMask)),
-    ...(values && tokenStats('critic/values', values, actionMask)),
-    ...(values && returns && explainedVariance(values, returns, actionMask)),
+    ...(returns && tokenStats('critic/returns', returns, mask)),
+    ...(values && tokenStats('critic/values', values, mask)),
+    ...(values && returns && explainedVariance(values, returns, mask)),
     ...(returns &&
-      repeatTimes > 1 && { 'sample/partial_group_count': partialGroups(batch, repeatTimes) }),
+      repeatTimes > 1 && { 'sample/partial_group_count': partialGroups(calls, repeatTimes) }),
   };
 }
 
+type Calls = PackedBatch['calls'];
+
 function sumsOf(
-  { calls }: PackedBatch,
+  calls: Calls,
   scores: Float32Array,
   rewards: Float32Array,
 ): readonly Readonly<Record<'score' | 'rewards', number>>[] {
@@ -71,9 +76,9 @@ function tokenStats(name: string, values: Float32Array, mask: Uint8Array): Metri
 }
 
 /** Returns the share of calls in which every trained token has the advantage 0. */
-function zeroAdvantages({ calls }: PackedBatch, { advantages, actionMask }: Targets): Metrics {
+function zeroAdvantages(calls: Calls, advantages: Float32Array, mask: Uint8Array): Metrics {
   const flat = calls.filter(({ start, end }) => {
-    for (let i = start; i < end; i++) if (actionMask[i] && advantages[i] !== 0) return false;
+    for (let i = start; i < end; i++) if (mask[i] && advantages[i] !== 0) return false;
     return true;
   });
   return { 'sample/zero_advantage_ratio': flat.length / calls.length };
@@ -105,7 +110,7 @@ function variance(mask: Uint8Array, valueAt: (index: number) => number): number 
   return squares / Math.max(1, count);
 }
 
-function partialGroups({ calls }: PackedBatch, repeatTimes: number): number {
+function partialGroups(calls: Calls, repeatTimes: number): number {
   const runs = new Map<string, Set<string>>();
   for (const { experience } of calls) {
     const key = taskKey(experience.eid);

@@ -17,8 +17,9 @@ import {
   type Algorithm,
 } from '@trinity-rft/core/internal';
 import { assertFinite } from './assert-finite.js';
-import type { PackedBatch } from './pack.js';
 import type { ModelOutputs } from './forward.js';
+import type { PackedBatch } from './pack.js';
+import { sampledRows, type SampledRows } from './sampled-rows.js';
 
 /** State that one train step passes to the next, in addition to weights. Plain JSON. */
 export interface TrainerState {
@@ -46,7 +47,8 @@ type TargetOutputs = Pick<ModelOutputs, 'entropy' | 'necs' | 'refLogprobs' | 'cr
 
 /**
  * Applies the KL penalty and computes the advantages. If the algorithm does not compute advantages
- * in the trainer, uses those stored with the experiences.
+ * in the trainer, uses those stored with the experiences. Demonstrations take no part, because they
+ * are no rollouts: their advantages, returns and rewards are 0.
  * @throws EngineError naming the experience of a number that is not finite
  */
 export function targetsOf(
@@ -57,27 +59,27 @@ export function targetsOf(
 ): Targets {
   const { actionMask, advantages } = batch.static;
   if (!batchAdvantage) return { actionMask, advantages, state, metrics: {} };
-  const input = advantageInput(batch, outputs);
-  const penalty = klPenalty?.apply(input, state.klCoefficient ?? klPenalty.initialCoefficient);
+  const sampled = sampledRows(batch);
+  const own = sampled.batch;
+  const input = advantageInput(sampled, outputs);
+  const stored = klPenalty?.adaptive ? state.klCoefficient : undefined;
+  const penalty = klPenalty?.apply(input, stored ?? klPenalty.initialCoefficient);
   if (penalty) assertCoefficient(penalty.nextCoefficient);
   const rewards = penalty?.rewards ?? input.rewards;
-  assertFinite(batch, 'The reward after the KL penalty', rewards);
+  assertFinite(own, 'The reward after the KL penalty', rewards);
   const computed = batchAdvantage({ ...input, rewards });
-  assertFinite(batch, 'The advantage', computed.advantages, {
-    mask: actionMask,
-    fix: 'Look at its reward and values',
-  });
-  assertFinite(batch, 'The return', computed.returns, {
-    mask: actionMask,
-    fix: 'Look at its reward and values',
-  });
+  const checks = { mask: own.static.actionMask, fix: 'Look at its reward and values' };
+  assertFinite(own, 'The advantage', computed.advantages, checks);
+  assertFinite(own, 'The return', computed.returns, checks);
+  const spread = (values: Float32Array): Float32Array =>
+    sampled.scatter(values, new Float32Array(actionMask.length));
   return {
-    actionMask: keptMask(batch, computed),
-    advantages: computed.advantages,
-    returns: computed.returns,
-    scores: input.rewards,
-    rewards,
-    state: penalty ? { klCoefficient: penalty.nextCoefficient } : state,
+    actionMask: sampled.scatter(keptMask(own, computed), actionMask),
+    advantages: spread(computed.advantages),
+    returns: spread(computed.returns),
+    scores: spread(input.rewards),
+    rewards: spread(rewards),
+    state: penalty && klPenalty?.adaptive ? { klCoefficient: penalty.nextCoefficient } : {},
     metrics: prefixMetrics('critic', { ...penalty?.metrics, ...computed.metrics }),
   };
 }
@@ -108,33 +110,31 @@ export function usedAdvantages(
   return [...own.values()];
 }
 
-/**
- * Creates the input of the advantage function. Demonstrations are masked, because they have no
- * advantages.
- */
+/** Creates the input of the advantage function from the outputs for the whole batch. */
 function advantageInput(
-  batch: PackedBatch,
+  { batch, gather }: SampledRows,
   { entropy, necs, refLogprobs, critic }: TargetOutputs,
 ): AdvantageInput {
-  const { offsets, oldLogprobs } = batch.static;
+  const { offsets, actionMask, oldLogprobs } = batch.static;
   const hasTeacher = batch.calls.some(({ experience }) => experience.teacherLogprobs);
   return {
     offsets,
-    actionMask: batch.sampledMask,
+    actionMask,
     oldLogprobs,
     rewards: rewardsOf(batch),
     tasks: numbersOf(batch, taskKey),
     runs: numbersOf(batch, runKey),
+    steps: Int32Array.from(batch.calls, ({ span }) => span.step),
     runRewards: Float32Array.from(batch.calls, ({ experience, span }) =>
       experience.tokenRewards ? 0 : (span.reward ?? 0),
     ),
-    values: critic && bridgeMasked(critic.values, batch),
-    refLogprobs,
+    values: critic && bridgeMasked(gather(critic.values), batch),
+    refLogprobs: refLogprobs && gather(refLogprobs),
     teacherLogprobs: hasTeacher
       ? batch.column((experience) => experience.teacherLogprobs)
       : undefined,
-    entropy,
-    necs,
+    entropy: entropy && gather(entropy),
+    necs: necs && gather(necs),
     rewardBaselines: baselinesOf(batch),
   };
 }
@@ -144,26 +144,24 @@ function advantageInput(
  * of the next trained token, or 0 after the last trained token. This is the reward expected from
  * there on, so masked tokens neither gain nor lose. [N]
  */
-function bridgeMasked(values: Float32Array, { sampledMask, calls }: PackedBatch): Float32Array {
+function bridgeMasked(
+  values: Float32Array,
+  { static: { actionMask }, calls }: PackedBatch,
+): Float32Array {
   const out = values.slice();
   for (const { start, end } of calls) {
     let next = 0;
     for (let i = end - 1; i >= start; i--) {
-      if (sampledMask[i]) next = values[i]!;
+      if (actionMask[i]) next = values[i]!;
       else out[i] = next;
     }
   }
   return out;
 }
 
-/**
- * Returns `info.reward_baseline` of each row; undefined unless every sampled row has a baseline.
- * [B]
- */
-function baselinesOf({ calls, expertMask }: PackedBatch): Float32Array | undefined {
-  const baselines = calls.map(({ experience }, row) =>
-    expertMask[row] ? 0 : experience.info['reward_baseline'],
-  );
+/** Returns `info.reward_baseline` of each row; undefined unless every row has a baseline. [B] */
+function baselinesOf({ calls }: PackedBatch): Float32Array | undefined {
+  const baselines = calls.map(({ experience }) => experience.info['reward_baseline']);
   return baselines.every((value) => typeof value === 'number')
     ? Float32Array.from(baselines)
     : undefined;
@@ -191,21 +189,17 @@ function numbersOf({ calls }: PackedBatch, keyOf: (eid: Eid) => string): Int32Ar
   });
 }
 
-/**
- * Returns the mask of the sampled tokens that the advantage function kept, and of demonstrations.
- */
+/** Returns the mask of the tokens that the advantage function kept. */
 function keptMask(
-  { static: { actionMask }, sampledMask }: PackedBatch,
-  { actionMask: kept }: AdvantageOutput,
+  { static: { actionMask } }: PackedBatch,
+  { actionMask: kept = actionMask }: AdvantageOutput,
 ): Uint8Array {
-  if (!kept) return actionMask;
-  const added = kept.findIndex((bit, i) => bit > 0 && !sampledMask[i]);
-  if (kept.length !== sampledMask.length || added >= 0)
-    throw new InvariantError(
-      `The advantage function returned an action mask of ${kept.length} entries that trains token ${Math.max(0, added)} of the batch; expected ${sampledMask.length} entries that only take tokens out.`,
-      { code: 'MASK_GREW' },
-    );
-  return actionMask.map((bit, i) => (sampledMask[i] ? (kept[i] ?? 0) : bit));
+  const added = kept.findIndex((bit, i) => bit > 0 && !actionMask[i]);
+  if (kept.length === actionMask.length && added < 0) return kept;
+  throw new InvariantError(
+    `The advantage function returned an action mask of ${kept.length} entries that trains token ${Math.max(0, added)} of the batch; expected ${actionMask.length} entries that only take tokens out.`,
+    { code: 'MASK_GREW' },
+  );
 }
 
 function assertCoefficient(coefficient: number): void {

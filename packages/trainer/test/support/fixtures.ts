@@ -69,6 +69,7 @@ export const actorCritic: Algorithm = {
    */
   klPenalty: {
     initialCoefficient: 0.1,
+    adaptive: true,
     apply: ({ rewards, oldLogprobs, refLogprobs }, coefficient) => {
       const divergence = oldLogprobs.map((old, i) => old - refLogprobs![i]!);
       const kl = divergence.reduce((sum, value) => sum + value, 0) / divergence.length;

@@ -166,14 +166,15 @@ const rowReturns = ({ offsets, rewards }: AdvantageInput): readonly number[] =>
 
 /**
  * Returns the sum of the rewards of a rollout's rows. The reward of the rollout itself counts once,
- * with its last row.
+ * with the row of its last step.
  */
 function runReturn(
   rows: readonly number[],
   returns: readonly number[],
-  { runRewards }: AdvantageInput,
+  { runRewards, steps }: AdvantageInput,
 ): number {
-  const last = rows.at(-1)!;
+  const stepOf = (row: number): number => steps?.[row] ?? row;
+  const last = rows.reduce((a, b) => (stepOf(b) >= stepOf(a) ? b : a));
   return rows.reduce(
     (sum, row) => sum + returns[row]! - (row === last ? 0 : (runRewards?.[row] ?? 0)),
     0,

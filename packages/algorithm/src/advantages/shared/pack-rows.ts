@@ -9,16 +9,18 @@ export interface Row {
   /** Range of response tokens, [start, end). */
   readonly start: number;
   readonly end: number;
+  readonly step: number;
   readonly reward: number | undefined;
 }
 
 /** Converts an experience to rows, one for each of its calls. */
 export function rowsOf(experience: Experience): readonly Row[] {
   const spans = spansOf(experience);
-  return spans.map(({ start, end, reward }, i) => ({
+  return spans.map(({ start, end, step, reward }, i) => ({
     experience,
     start,
     end,
+    step,
     reward: reward ?? (i === spans.length - 1 ? experience.reward : undefined),
   }));
 }
@@ -46,6 +48,7 @@ export function pack(rows: readonly Row[], reads: PackOptions): AdvantageInput {
     rewards: new Float32Array(size),
     tasks: numbersOf(experiences, taskKey),
     runs: numbersOf(experiences, runKey),
+    steps: Int32Array.from(rows, ({ step }) => step),
     runRewards: reads.rewards ? Float32Array.from(rows, runRewardOf) : undefined,
     oldLogprobs: new Float32Array(size),
     rewardBaselines: baselines.every(isNumber) ? Float32Array.from(baselines) : undefined,

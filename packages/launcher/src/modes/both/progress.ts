@@ -3,7 +3,7 @@ import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError, type Logger } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { ExplorerState } from '@trinity-rft/explorer';
-import { listCheckpoints, verifyCheckpoint, type Checkpoint } from '@trinity-rft/trainer';
+import { checkpointsToResume, verifyCheckpoint, type Checkpoint } from '@trinity-rft/trainer';
 import type { StageTasks } from '../../assembly/data/tasks.js';
 import { stageResult, type StageResult } from '../../context/stage-context.js';
 
@@ -24,7 +24,7 @@ export async function readProgress(
   store: ExperienceStore,
   logger: Logger,
 ): Promise<Progress> {
-  const checkpoints = await listCheckpoints(jobDirectory);
+  const checkpoints = await checkpointsToResume(jobDirectory);
   const explorer = (await store.explorerState()) as ExplorerState | undefined;
   const trained = await store.lastTrainStep();
   const newest = checkpoints.at(-1)?.manifest.step ?? 0;

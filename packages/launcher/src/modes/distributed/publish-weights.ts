@@ -2,12 +2,13 @@
  * The trainer's part of the weight sync. It publishes the files of weights, their digest, and the
  * log-probabilities of a fixed text.
  */
-import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
 import type { Engine } from '@trinity-rft/core/engine';
 import type { Membership, PublishedWeights, RunStore } from '@trinity-rft/core/store';
+import { removeFolder, replaceFolder } from '@trinity-rft/core/support';
 import { probeTokens, scoreProbe } from '../../assembly/models/probe.js';
 import { takesAdapters } from '../../assembly/models/samplers.js';
 import type { StageTransport } from '../../assembly/transport.js';
@@ -65,8 +66,7 @@ async function publish(
     }
     await rm(filling, { recursive: true, force: true });
   } else {
-    await rm(folderOf(stage, version), { recursive: true, force: true });
-    await rename(filling, folderOf(stage, version));
+    await replaceFolder(filling, folderOf(stage, version));
   }
   await store.publishWeights(member, {
     version,
@@ -89,10 +89,13 @@ async function removeOld({ stage, store, member }: PublishOptions): Promise<void
     return;
   }
   const root = weightsRoot(stage);
-  const versions = (await readdir(root))
+  const names = await readdir(root);
+  // A trainer that was killed while it published leaves folders with temporary names.
+  for (const name of names.filter((each) => each.endsWith('.tmp')))
+    await rm(path.join(root, name), { recursive: true, force: true });
+  const versions = names
     .flatMap((name) => /^version_(\d+)$/.exec(name)?.[1] ?? [])
     .map(Number)
     .toSorted((a, b) => b - a);
-  for (const version of versions.slice(keptVersions))
-    await rm(folderOf(stage, version), { recursive: true, force: true });
+  for (const version of versions.slice(keptVersions)) await removeFolder(folderOf(stage, version));
 }
