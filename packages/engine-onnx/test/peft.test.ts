@@ -139,6 +139,16 @@ describe('a folder that is no adapter of the model is rejected', () => {
     [{ peft_type: 'IA3' }, 'peft_type is "IA3"; only "LORA"'],
     [{ rank_pattern: { q_proj: 8 } }, 'rank_pattern is {"q_proj":8}'],
     [{ modules_to_save: ['lm_head'] }, 'modules_to_save is ["lm_head"]'],
+    [{ layers_to_transform: 1 }, 'layers_to_transform is 1'],
+    [{ alora_invocation_tokens: [5, 6] }, 'alora_invocation_tokens is [5,6]'],
+    [{ kasa_config: { beta: 1 } }, 'kasa_config is {"beta":1}'],
+    ...['pissa', 'pissa_niter_4', 'olora', 'corda', 'loftq', 'lora_ga', 'later'].map(
+      (init) =>
+        [
+          { init_lora_weights: init },
+          `init_lora_weights is "${init}"; only true, false, "gaussian", "eva", "orthogonal", "mica" can`,
+        ] as const,
+    ),
     [{ r: 0 }, 'is not the config of a LoRA adapter'],
     [
       { r: 5 },
@@ -148,6 +158,14 @@ describe('a folder that is no adapter of the model is rejected', () => {
     await change((config) => ({ ...config, ...keys }));
     await expect(load()).rejects.toThrow(message);
   });
+
+  test.each([true, false, undefined, null, 'gaussian', 'eva', 'orthogonal', 'mica'])(
+    'but not one whose initialisation kept the base: %s',
+    async (init) => {
+      await change((config) => ({ ...config, init_lora_weights: init }));
+      await expect(load()).resolves.toMatchObject({ plan: { rank: 4, alpha: 6 } });
+    },
+  );
 
   test.each([
     [
