@@ -143,6 +143,34 @@ describe('parseModelConfig', () => {
     });
   });
 
+  it.each<[string, object, number, number]>([
+    ['the spelling of transformers 4', { rope_theta: 1e4 }, 1e4, 1e4],
+    ['one section', { rope_parameters: { rope_theta: 1e4 } }, 1e4, 1e4],
+    [
+      'a section for each type of layer',
+      { rope_parameters: { full_attention: { rope_theta: 1e4 }, sliding_attention: {} } },
+      1e4,
+      1e4,
+    ],
+    [
+      'sections with two bases',
+      {
+        rope_parameters: {
+          full_attention: { rope_theta: 1e4 },
+          sliding_attention: { rope_theta: 1e3 },
+        },
+      },
+      1e4,
+      1e3,
+    ],
+  ])('rotates all layers of OLMo 3 with the base in config.json: %s', (_, rope, theta, local) => {
+    const { rope_theta: _theta, ...rest } = small;
+    expect(parseModelConfig({ ...rest, model_type: 'olmo3', ...rope }, 'x')).toMatchObject({
+      ropeTheta: theta,
+      localRope: { theta: local },
+    });
+  });
+
   it('reads experts, and the layers without', () => {
     const config = parseModelConfig(
       { ...small, model_type: 'qwen3_moe', mlp_only_layers: [0], decoder_sparse_step: 2 },

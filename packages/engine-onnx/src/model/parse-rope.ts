@@ -29,13 +29,15 @@ interface Context {
 export function parseRope(hf: ConfigKeys, context: Context): ParsedRope {
   const { full, sliding } = byLayerType(hf);
   const scaling = parseScaling(full, hf, context);
+  const theta = full.rope_theta ?? hf.rope_theta ?? 10_000;
   return {
-    theta: full.rope_theta ?? hf.rope_theta ?? 10_000,
+    theta,
     scaling,
     end: endOf(full, hf, scaling),
     rotaryDim: parseRotaryDim(full, hf, context),
     local: {
-      theta: sliding.rope_theta ?? hf.rope_local_base_freq ?? 10_000,
+      // Gemma 3 has a default for `rope_local_base_freq`. OLMo 3 has one base for all layers.
+      theta: sliding.rope_theta ?? hf.rope_local_base_freq ?? theta,
       scaling: parseScaling(sliding, hf, context),
     },
   };
