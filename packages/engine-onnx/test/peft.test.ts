@@ -132,7 +132,7 @@ describe('a folder that is no adapter of the model is rejected', () => {
   const load = async (): Promise<unknown> =>
     loadAdapters(folder, (await loadModelFolder(base)).config);
 
-  test.each([
+  test.each<[object, string]>([
     [{ use_dora: true }, 'use_dora is true; only false can be trained here'],
     [{ use_rslora: true }, 'use_rslora is true'],
     [{ bias: 'all' }, 'bias is "all"; only "none" can be trained here'],
@@ -143,11 +143,10 @@ describe('a folder that is no adapter of the model is rejected', () => {
     [{ alora_invocation_tokens: [5, 6] }, 'alora_invocation_tokens is [5,6]'],
     [{ kasa_config: { beta: 1 } }, 'kasa_config is {"beta":1}'],
     ...['pissa', 'pissa_niter_4', 'olora', 'corda', 'loftq', 'lora_ga', 'later'].map(
-      (init) =>
-        [
-          { init_lora_weights: init },
-          `init_lora_weights is "${init}"; only true, false, "gaussian", "eva", "orthogonal", "mica" can`,
-        ] as const,
+      (init): [object, string] => [
+        { init_lora_weights: init },
+        `init_lora_weights is "${init}"; only true, false, "gaussian", "eva", "orthogonal", "mica" can`,
+      ],
     ),
     [{ r: 0 }, 'is not the config of a LoRA adapter'],
     [
