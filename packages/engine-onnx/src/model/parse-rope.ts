@@ -44,11 +44,9 @@ export function parseRope(hf: ConfigKeys, context: Context): ParsedRope {
 }
 
 function byLayerType(hf: ConfigKeys): { readonly full: RopeKeys; readonly sliding: RopeKeys } {
-  const found = hf.rope_parameters ?? {};
-  if (!('full_attention' in found))
-    return { full: hf.rope_parameters ?? hf.rope_scaling ?? {}, sliding: {} };
-  const { full_attention: full, sliding_attention: sliding } = found as Record<string, RopeKeys>;
-  return { full: full ?? {}, sliding: sliding ?? {} };
+  const { full_attention: full, sliding_attention: sliding } = hf.rope_parameters ?? {};
+  if (full || sliding) return { full: full ?? {}, sliding: sliding ?? {} };
+  return { full: hf.rope_parameters ?? hf.rope_scaling ?? {}, sliding: {} };
 }
 
 /**
