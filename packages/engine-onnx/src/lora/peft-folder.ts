@@ -11,6 +11,7 @@ import { isFile, readIfThere, writeWhole } from '../storage/files.js';
 import { openSafetensors, writeSafetensors, type SafetensorsFile } from '../storage/safetensors.js';
 import type { ModelConfig } from '../model/config.js';
 import type { ParameterSpec } from '../model/parameters.js';
+import { assertRecordedBase, type BaseModel } from './base-model.js';
 import { adapterSpecs, adapterTargets, planAdapters, type AdapterPlan } from './plan.js';
 
 const configFile = 'adapter_config.json';
@@ -110,10 +111,17 @@ const configSchema = z.looseObject({ r: z.int().positive(), lora_alpha: z.number
 
 /**
  * Loads the adapters of a folder.
- * @throws CheckpointError naming the file, and the part of it that does not match the model
+ * @param base the model that the adapters are added to
+ * @throws CheckpointError naming the file, and the part of it that does not match the model; also
+ * when the folder has a record of another base
  */
-export async function loadAdapters(directory: string, config: ModelConfig): Promise<AdapterState> {
+export async function loadAdapters(
+  directory: string,
+  config: ModelConfig,
+  base: BaseModel,
+): Promise<AdapterState> {
   const { r: rank, lora_alpha: alpha } = await readConfig(join(directory, configFile));
+  await assertRecordedBase(directory, base);
   const path = join(directory, weightFile);
   if (!(await isFile(path)))
     throw unusable(path, 'the file does not exist; save the adapter as safetensors');
