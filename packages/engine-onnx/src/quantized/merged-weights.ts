@@ -88,8 +88,8 @@ export async function openMergedWeights(path: string): Promise<MergedWeights> {
   };
 }
 
-async function digestOfStored({ read }: StoredWeights, config: ModelConfig): Promise<string> {
+async function digestOfStored(weights: StoredWeights, config: ModelConfig): Promise<string> {
   const hash = createHash('sha256');
-  for (const { name } of parameterSpecs(config)) hash.update(bytesOf(await read(name)));
+  for (const { name } of parameterSpecs(config)) hash.update(bytesOf(await weights.read(name)));
   return hash.digest('hex');
 }
