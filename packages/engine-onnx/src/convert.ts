@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { refuseQuantized } from './lora/base-model.js';
 import { loadModel } from './lora/load-model.js';
 import { mergeAdapters } from './lora/open.js';
 import { parameterSpecs } from './model/parameters.js';
@@ -46,11 +47,12 @@ export interface ConvertedModel {
  * Writes a copy of a model folder with another number format, other shards or a merged adapter. The
  * config, tokenizer and chat template are kept. During the conversion, all weights are in memory as
  * float32.
- * @throws CheckpointError when the model or the adapter cannot be read, or a weight is too large
- * for the format; ConfigError when `to` holds files
+ * @throws CheckpointError when the model or the adapter cannot be read, the adapter was trained on
+ * another model, or a weight is too large for the format; ConfigError when `to` holds files
  */
 export async function convertModel(options: ConvertModelOptions): Promise<ConvertedModel> {
   const { from, to, adapter, dtype = 'float32', shardBytes = Infinity } = options;
+  if (adapter !== undefined) await refuseQuantized(adapter);
   const { config, configText, companions, weights } = await loadModel(from);
   const flat = adapter === undefined ? weights : await mergeAdapters(config, weights, adapter);
   await assertEmptyFolder(to);

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { loadModelFolder } from '../src/storage/model-folder.js';
 import { writeSafetensors, type NamedTensor } from '../src/storage/safetensors.js';
+import type { BaseModel } from '../src/lora/base-model.js';
 import { openAdapters } from '../src/lora/open.js';
 import { loadAdapters, saveAdapters } from '../src/lora/peft-folder.js';
 import { WeightBuffers } from '../src/model/weights.js';
@@ -19,6 +20,13 @@ import { cpu, flatOf } from './support/runtime.js';
 
 const base = fileURLToPath(new URL('fixtures/qwen3', import.meta.url));
 const peft = fileURLToPath(new URL('fixtures/peft-qwen3', import.meta.url));
+
+/** PEFT writes no record of the base, so no digest is computed. */
+const unrecorded: BaseModel = {
+  digest: () => {
+    throw new Error('The base was hashed.');
+  },
+};
 
 let folder: string;
 beforeEach(async () => {
@@ -87,7 +95,7 @@ describe('an adapter of PEFT', () => {
 
   test('is written with the names, shapes and numbers it was read with', async () => {
     const { config } = await loadModelFolder(base);
-    const state = await loadAdapters(peft, config);
+    const state = await loadAdapters(peft, config, unrecorded);
     expect(state.plan).toEqual({
       rank: 4,
       alpha: 6,
@@ -114,7 +122,7 @@ describe('an adapter of PEFT', () => {
       ...Object.fromEntries(Object.keys(mine).map((key) => [key, theirs[key]])),
       ...own,
     });
-    expect(await loadAdapters(folder, config)).toEqual(state);
+    expect(await loadAdapters(folder, config, unrecorded)).toEqual(state);
   });
 });
 
@@ -130,15 +138,24 @@ describe('a folder that is no adapter of the model is rejected', () => {
     );
   };
   const load = async (): Promise<unknown> =>
-    loadAdapters(folder, (await loadModelFolder(base)).config);
+    loadAdapters(folder, (await loadModelFolder(base)).config, unrecorded);
 
-  test.each([
+  test.each<[object, string]>([
     [{ use_dora: true }, 'use_dora is true; only false can be trained here'],
     [{ use_rslora: true }, 'use_rslora is true'],
     [{ bias: 'all' }, 'bias is "all"; only "none" can be trained here'],
     [{ peft_type: 'IA3' }, 'peft_type is "IA3"; only "LORA"'],
     [{ rank_pattern: { q_proj: 8 } }, 'rank_pattern is {"q_proj":8}'],
     [{ modules_to_save: ['lm_head'] }, 'modules_to_save is ["lm_head"]'],
+    [{ layers_to_transform: 1 }, 'layers_to_transform is 1'],
+    [{ alora_invocation_tokens: [5, 6] }, 'alora_invocation_tokens is [5,6]'],
+    [{ kasa_config: { beta: 1 } }, 'kasa_config is {"beta":1}'],
+    ...['pissa', 'pissa_niter_4', 'olora', 'corda', 'loftq', 'lora_ga', 'later'].map(
+      (init): [object, string] => [
+        { init_lora_weights: init },
+        `init_lora_weights is "${init}"; only true, false, "gaussian", "eva", "orthogonal", "mica" can`,
+      ],
+    ),
     [{ r: 0 }, 'is not the config of a LoRA adapter'],
     [
       { r: 5 },
@@ -148,6 +165,14 @@ describe('a folder that is no adapter of the model is rejected', () => {
     await change((config) => ({ ...config, ...keys }));
     await expect(load()).rejects.toThrow(message);
   });
+
+  test.each([true, false, undefined, null, 'gaussian', 'eva', 'orthogonal', 'mica'])(
+    'but not one whose initialisation kept the base: %s',
+    async (init) => {
+      await change((config) => ({ ...config, init_lora_weights: init }));
+      await expect(load()).resolves.toMatchObject({ plan: { rank: 4, alpha: 6 } });
+    },
+  );
 
   test.each([
     [

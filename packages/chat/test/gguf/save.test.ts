@@ -464,6 +464,8 @@ describe('an adapter', () => {
     [{ use_dora: true }, 'use_dora is true; expected false'],
     [{ bias: 'all' }, 'bias is "all"; expected "none"'],
     [{ peft_type: 'IA3' }, 'peft_type is "IA3"; expected "LORA"'],
+    [{ alora_invocation_tokens: [5, 6] }, 'alora_invocation_tokens is [5,6]; expected none'],
+    [{ init_lora_weights: 'pissa_niter_4' }, 'init_lora_weights is "pissa_niter_4"; expected true'],
     [{ r: 0 }, 'r is 0; expected a number above 0'],
   ])('is refused by name: %j', async (change, message) => {
     await expect(save(change)).rejects.toThrow(`adapter_config.json: ${message}`);

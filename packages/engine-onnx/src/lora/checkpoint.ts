@@ -7,24 +7,17 @@
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
-import { CheckpointError } from '@trinity-rft/core';
-import type { Quantization } from '@trinity-rft/core/engine';
-
 import { assertSameModel, loadWeightsOf } from '../storage/checkpoint.js';
 import { isFile, writeWhole } from '../storage/files.js';
 import { saveModelFiles, saveModelFolder, type ModelFiles } from '../storage/model-folder.js';
 import { loadOptimizer, saveOptimizer } from '../storage/optimizer.js';
-import {
-  adapterFolder,
-  baseFile,
-  readBaseRecord,
-  type BaseRecord,
-} from '../storage/base-record.js';
+import { adapterFolder, baseFile, type BaseRecord } from '../storage/base-record.js';
 import { hasWeights } from '../storage/weight-files.js';
 import type { ModelConfig } from '../model/config.js';
 import { parameterSpecs } from '../model/parameters.js';
 import type { OptimizerState } from '../train/adamw.js';
 import { bytesOf } from '../runtime/host-arrays.js';
+import { assertBase, otherAdapters, type BaseModel, type FrozenModel } from './base-model.js';
 import type { FrozenWeights } from './frozen-weights.js';
 import { loadAdapters, saveAdapters, type AdapterState } from './peft-folder.js';
 import { adapterSpecs, adapterTargets, type AdapterPlan, type AdapterTarget } from './plan.js';
@@ -47,20 +40,7 @@ export interface SaveAdapterCheckpointOptions extends AdapterState {
   /** Folder of the frozen model. */
   readonly modelPath: string;
   readonly optimizer: OptimizerState | undefined;
-  readonly base: Omit<FrozenModel, 'weights'>;
-}
-
-/** The frozen model of a training run. */
-export interface FrozenModel {
-  /**
-   * Weights of the model; undefined if they are quantised, because adapters are not merged with
-   * quantised weights.
-   */
-  readonly weights: FrozenWeights | undefined;
-  /** Quantization of the weights. @default floating point numbers */
-  readonly quantization?: Quantization;
-  /** SHA-256 of the weights. */
-  readonly digest: () => string;
+  readonly base: BaseModel;
 }
 
 /** Writes a checkpoint. Equal state gives equal bytes. */
@@ -77,12 +57,12 @@ export async function saveAdapterCheckpoint(
   const folder = join(directory, adapterFolder);
   await saveAdapters(folder, { config, plan, flat, baseModel: resolve(modelPath) });
   const { quantization } = base;
-  const record = (): BaseRecord => ({
-    sha256: base.digest(),
+  const record = async (): Promise<BaseRecord> => ({
+    sha256: await base.digest(),
     ...(quantization && { quantization }),
   });
   if (weights) await rm(join(folder, baseFile), { force: true });
-  else await writeWhole(join(folder, baseFile), Buffer.from(`${JSON.stringify(record())}\n`));
+  else await writeWhole(join(folder, baseFile), Buffer.from(`${JSON.stringify(await record())}\n`));
   await saveOptimizer(folder, adapterSpecs(adapterTargets(config, plan)), optimizer);
 }
 
@@ -106,11 +86,11 @@ export async function loadAdapterCheckpoint(
   await assertSameModel(directory, config);
   const folder = join(directory, adapterFolder);
   if (!(await isFile(join(folder, 'adapter_config.json'))))
-    throw mismatch(
+    throw otherAdapters(
       `${directory} has no ${adapterFolder}: it was written by a run that trains all weights. Use ` +
         'it as the model to start from.',
     );
-  const found = await loadAdapters(folder, config);
+  const found = await loadAdapters(folder, config, base);
   assertSamePlan(folder, found.plan, plan);
   const targets = adapterTargets(config, plan);
   const weights =
@@ -119,26 +99,9 @@ export async function loadAdapterCheckpoint(
       : undefined;
   if (weights && base.weights)
     assertSameBase({ directory, config, targets, weights, base: base.weights });
-  else await assertBase(directory, base);
+  else await assertBase(folder, base);
   const optimizer = await loadOptimizer(folder, adapterSpecs(targets));
   return { weights, flat: found.flat, optimizer };
-}
-
-/** @throws CheckpointError when the adapters of a checkpoint were trained on another model */
-export async function assertBase(
-  directory: string,
-  { digest, quantization }: FrozenModel,
-): Promise<void> {
-  const found = await readBaseRecord(directory);
-  if (found.quantization !== quantization)
-    throw mismatch(
-      `The adapters of ${directory} were trained with model.quantization: ${found.quantization ?? 'none'}, and this run has ${quantization ?? 'none'}. Set the former, or start a new run.`,
-    );
-  if (found.sha256 === digest()) return;
-  throw mismatch(
-    `${directory} belongs to another model: the weights that its adapters were trained on differ ` +
-      `(${join(directory, adapterFolder, baseFile)}). Start with the same model.`,
-  );
 }
 
 /**
@@ -147,7 +110,7 @@ export async function assertBase(
 export function assertSamePlan(folder: string, found: AdapterPlan, plan: AdapterPlan): void {
   const [stored, trained] = [describePlan(found), describePlan(plan)];
   if (stored === trained) return;
-  throw mismatch(
+  throw otherAdapters(
     `${folder} holds adapters of ${stored}, but the run trains adapters of ${trained}. Set the ` +
       'former, or start a new run.',
   );
@@ -171,7 +134,7 @@ function assertSameBase(parts: {
       !equal(weights.subarray(spec.offset, spec.offset + spec.size), base.part(spec)),
   );
   if (!other) return;
-  throw mismatch(
+  throw otherAdapters(
     `${directory} belongs to another model: its ${other.name} differs, and no adapter changes it. ` +
       'Start with the same model.',
   );
@@ -179,7 +142,3 @@ function assertSameBase(parts: {
 
 const equal = (a: Float32Array, b: Float32Array): boolean =>
   Buffer.compare(bytesOf(a), bytesOf(b)) === 0;
-
-function mismatch(message: string): CheckpointError {
-  return new CheckpointError(message, { code: 'CHECKPOINT_OTHER_ADAPTERS' });
-}

@@ -16,8 +16,8 @@ import {
   type ModelFolder,
 } from '../storage/model-folder.js';
 import { hasWeights } from '../storage/weight-files.js';
-import { adapterFolder, readBaseRecord } from '../storage/base-record.js';
-import { assertBase, type FrozenModel } from './checkpoint.js';
+import { adapterFolder } from '../storage/base-record.js';
+import { assertBase, refuseQuantized, type FrozenModel } from './base-model.js';
 import { mergeAdapters } from './open.js';
 
 /**
@@ -59,24 +59,12 @@ async function loadMergedWeights(
   frozen?: FrozenModel,
 ): Promise<Float32Array> {
   if (!(await holdsAdapterOnly(directory))) return loadWeights(directory, config);
-  await refuseQuantized(directory);
-  if (frozen) await assertBase(directory, frozen);
+  const adapters = join(directory, adapterFolder);
+  await refuseQuantized(adapters);
+  if (frozen) await assertBase(adapters, frozen);
   const base =
     frozen?.weights?.all() ?? (await loadMergedWeights(await modelBelow(directory), config));
-  return mergeAdapters(config, base, join(directory, adapterFolder), frozen?.weights?.isShared);
-}
-
-/** @throws CheckpointError when a folder holds an adapter that belongs to quantised weights */
-async function refuseQuantized(directory: string): Promise<void> {
-  const { quantization } = await readBaseRecord(directory);
-  if (quantization === undefined) return;
-  throw new CheckpointError(
-    `${directory} holds an adapter that was trained beside quantised weights (model.quantization: ${quantization}), ` +
-      'so it has no weights to be merged with. Sample from the folder itself, export the adapter alone ' +
-      '(`trinity export FOLDER --to gguf --adapter-only`), or a GGUF file with it merged in, whose weights are ' +
-      'rounded again (`trinity export FOLDER --to gguf`).',
-    { code: 'ADAPTER_BESIDE_QUANTIZED', details: { directory } },
-  );
+  return mergeAdapters(config, base, adapters, frozen);
 }
 
 const adapterConfig = (directory: string): string =>

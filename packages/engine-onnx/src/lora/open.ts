@@ -1,8 +1,11 @@
 /** Opens adapters on a model: new ones, or those of a folder. */
 import type { ModelConfig } from '../model/config.js';
+import { parameterSpecs } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
 import { OnnxRuntime } from '../runtime/onnx-runtime.js';
 import { Adapters } from './adapters.js';
+import type { BaseModel, FrozenModel } from './base-model.js';
+import { digestOf, plainWeights } from './frozen-weights.js';
 import { initialAdapters } from './initial.js';
 import { loadAdapters, type AdapterState } from './peft-folder.js';
 import { adapterTargets, planAdapters, type LoraOptions } from './plan.js';
@@ -14,6 +17,8 @@ export interface OpenAdaptersOptions {
   readonly lora: LoraOptions;
   /** See `AdaptersOptions.sharesBase`. */
   readonly sharesBase?: boolean | undefined;
+  /** Returns the SHA-256 of the weights. @default computes it if `lora` has a record of its base */
+  readonly digest?: BaseModel['digest'] | undefined;
 }
 
 /**
@@ -27,8 +32,13 @@ export async function openAdapters({
   weights,
   lora,
   sharesBase,
+  digest = async () =>
+    digestOf(
+      plainWeights(await weights.runtime.readSet(weights.training), {}),
+      parameterSpecs(config),
+    ),
 }: OpenAdaptersOptions): Promise<Adapters> {
-  const { plan, flat } = await adaptersOf(config, lora);
+  const { plan, flat } = await adaptersOf(config, lora, { digest });
   const adapters = await Adapters.open({ config, plan, weights, initial: flat, sharesBase });
   if (!('path' in lora)) return adapters;
   try {
@@ -43,23 +53,35 @@ export async function openAdapters({
 /**
  * Returns the weights of a model with the adapters of a folder merged in.
  * @param base may be overwritten, unless it is shared
+ * @param frozen the frozen model that `base` is from, if it is loaded
+ * @throws CheckpointError as {@link openAdapters}
  */
 export async function mergeAdapters(
   config: ModelConfig,
   base: Float32Array,
   path: string,
-  sharesBase?: boolean,
+  frozen?: FrozenModel,
 ): Promise<Float32Array> {
   const runtime = new OnnxRuntime({ threads: { train: 1, sample: 1 } });
   const weights = new WeightBuffers(runtime, config, base);
-  const adapters = await openAdapters({ config, weights, lora: { path }, sharesBase });
+  const adapters = await openAdapters({
+    config,
+    weights,
+    lora: { path },
+    sharesBase: frozen?.weights?.isShared,
+    digest: frozen?.digest,
+  });
   await adapters.close();
   return runtime.readSet(weights.training);
 }
 
 /** Loads the adapters of a folder, or creates new ones. @throws as {@link openAdapters} */
-export async function adaptersOf(config: ModelConfig, lora: LoraOptions): Promise<AdapterState> {
-  return 'path' in lora ? loadAdapters(lora.path, config) : newAdapters(config, lora);
+export async function adaptersOf(
+  config: ModelConfig,
+  lora: LoraOptions,
+  base: BaseModel,
+): Promise<AdapterState> {
+  return 'path' in lora ? loadAdapters(lora.path, config, base) : newAdapters(config, lora);
 }
 
 function newAdapters(

@@ -11,6 +11,7 @@ import { isFile, readIfThere, writeWhole } from '../storage/files.js';
 import { openSafetensors, writeSafetensors, type SafetensorsFile } from '../storage/safetensors.js';
 import type { ModelConfig } from '../model/config.js';
 import type { ParameterSpec } from '../model/parameters.js';
+import { assertRecordedBase, type BaseModel } from './base-model.js';
 import { adapterSpecs, adapterTargets, planAdapters, type AdapterPlan } from './plan.js';
 
 const configFile = 'adapter_config.json';
@@ -71,8 +72,9 @@ function peftConfig(
 }
 
 /**
- * Keys that change the meaning of the matrices, with their supported values. All other keys of a
- * config, except {@link exceptions}, concern only how the adapters were trained and are ignored.
+ * Keys that change the meaning of the matrices or the base, with their supported values. All other
+ * keys of a config, except {@link exceptions}, concern only how the adapters were trained and are
+ * ignored.
  */
 const understood = {
   peft_type: ['LORA'],
@@ -82,9 +84,21 @@ const understood = {
   use_rslora: [false, undefined],
   use_qalora: [false, undefined],
   lora_bias: [false, undefined],
+  // Other initialisations (PiSSA, OLoRA, CorDA, LoftQ, LoRA-GA) subtract the initial adapter from the
+  // base. PEFT's `path_initial_model_for_weight_conversion` makes ordinary adapters of all but LoftQ.
+  init_lora_weights: [true, false, undefined, null, 'gaussian', 'eva', 'orthogonal', 'mica'],
 } as const;
-/** Keys that define exceptions for single layers; they must be empty. */
+/**
+ * Keys that define exceptions for single layers or tokens, or a variant with another forward pass;
+ * they must be empty.
+ */
 const exceptions = [
+  'alora_invocation_tokens',
+  'arrow_config',
+  'kasa_config',
+  'monteclora_config',
+  'use_bdlora',
+  'trainable_token_indices',
   'rank_pattern',
   'alpha_pattern',
   'modules_to_save',
@@ -97,10 +111,17 @@ const configSchema = z.looseObject({ r: z.int().positive(), lora_alpha: z.number
 
 /**
  * Loads the adapters of a folder.
- * @throws CheckpointError naming the file, and the part of it that does not match the model
+ * @param base the model that the adapters are added to
+ * @throws CheckpointError naming the file, and the part of it that does not match the model; also
+ * when the folder has a record of another base
  */
-export async function loadAdapters(directory: string, config: ModelConfig): Promise<AdapterState> {
+export async function loadAdapters(
+  directory: string,
+  config: ModelConfig,
+  base: BaseModel,
+): Promise<AdapterState> {
   const { r: rank, lora_alpha: alpha } = await readConfig(join(directory, configFile));
+  await assertRecordedBase(directory, base);
   const path = join(directory, weightFile);
   if (!(await isFile(path)))
     throw unusable(path, 'the file does not exist; save the adapter as safetensors');
@@ -194,14 +215,14 @@ async function readConfig(path: string): Promise<z.infer<typeof configSchema>> {
     if (!(values as readonly unknown[]).includes(value))
       throw unusable(
         path,
-        `${key} is ${JSON.stringify(value)}; only ${JSON.stringify(values[0])} can be trained here`,
+        `${key} is ${JSON.stringify(value)}; only ${listed(values)} can be trained here`,
       );
   }
   const special = exceptions.find((key) => !isEmpty(config[key]));
   if (special !== undefined)
     throw unusable(
       path,
-      `${special} is ${JSON.stringify(config[special])}; all layers of one kind must be alike`,
+      `${special} is ${JSON.stringify(config[special])}; all layers and tokens must be treated alike`,
     );
   return config;
 }
@@ -217,8 +238,17 @@ function parseConfig(path: string, text: string): z.infer<typeof configSchema> {
   }
 }
 
+const listed = (values: readonly unknown[]): string =>
+  values
+    .filter((value) => value != null)
+    .map((value) => JSON.stringify(value))
+    .join(', ');
+
+/** True for a value that stands for nothing: null, false, or an empty list or section. */
 const isEmpty = (value: unknown): boolean =>
-  value === null || value === undefined || Object.keys(value as object).length === 0;
+  value == null ||
+  value === false ||
+  (typeof value === 'object' && Object.keys(value).length === 0);
 
 function unusable(path: string, why: string): CheckpointError {
   return new CheckpointError(`${path}: ${why}.`, { code: 'ADAPTER_UNUSABLE' });

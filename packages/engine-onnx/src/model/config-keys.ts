@@ -41,11 +41,11 @@ const rope = z.looseObject(
 );
 export type RopeKeys = z.infer<typeof rope>;
 
-/** `rope_parameters` that depend on the type of a layer. */
-const ropeByLayerType = z.looseObject(
-  { full_attention: rope, sliding_attention: rope.nullish() },
-  section,
-);
+/** `rope_parameters`, which may have a section for each type of layer instead of settings. */
+const ropeParameters = rope.extend({
+  full_attention: rope.nullish(),
+  sliding_attention: rope.nullish(),
+});
 
 /** Activations by name; several names can refer to the same function. */
 export const activations: Readonly<Record<string, Activation>> = {
@@ -79,7 +79,7 @@ const schema = z.looseObject({
   rope_theta: positive.nullish(),
   rope_local_base_freq: positive.nullish(),
   rope_scaling: rope.nullish(),
-  rope_parameters: z.union([ropeByLayerType, rope], section).nullish(),
+  rope_parameters: ropeParameters.nullish(),
   original_max_position_embeddings: size.nullish(),
   attention_bias: flag.nullish(),
   mlp_bias: flag.nullish(),

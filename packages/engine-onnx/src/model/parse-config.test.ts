@@ -143,6 +143,46 @@ describe('parseModelConfig', () => {
     });
   });
 
+  it('reads the settings of layers with windows alone', () => {
+    const { rope_theta: _theta, ...rest } = small;
+    const rope = { full_attention: null, sliding_attention: { rope_theta: 1e3 } };
+    for (const rope_parameters of [rope, { sliding_attention: rope.sliding_attention }])
+      expect(
+        parseModelConfig(
+          { ...rest, model_type: 'gemma3_text', sliding_window_pattern: 2, rope_parameters },
+          'x',
+        ),
+      ).toMatchObject({ ropeTheta: 1e6, localRope: { theta: 1e3 } });
+  });
+
+  it.each<[string, object, number, number]>([
+    ['the spelling of transformers 4', { rope_theta: 1e4 }, 1e4, 1e4],
+    ['one section', { rope_parameters: { rope_theta: 1e4 } }, 1e4, 1e4],
+    [
+      'a section for each type of layer',
+      { rope_parameters: { full_attention: { rope_theta: 1e4 }, sliding_attention: {} } },
+      1e4,
+      1e4,
+    ],
+    [
+      'sections with two bases',
+      {
+        rope_parameters: {
+          full_attention: { rope_theta: 1e4 },
+          sliding_attention: { rope_theta: 1e3 },
+        },
+      },
+      1e4,
+      1e3,
+    ],
+  ])('rotates all layers of OLMo 3 with the base in config.json: %s', (_, rope, theta, local) => {
+    const { rope_theta: _theta, ...rest } = small;
+    expect(parseModelConfig({ ...rest, model_type: 'olmo3', ...rope }, 'x')).toMatchObject({
+      ropeTheta: theta,
+      localRope: { theta: local },
+    });
+  });
+
   it('reads experts, and the layers without', () => {
     const config = parseModelConfig(
       { ...small, model_type: 'qwen3_moe', mlp_only_layers: [0], decoder_sparse_step: 2 },
@@ -321,6 +361,19 @@ describe('parseModelConfig', () => {
     [
       { rope_parameters: { partial_rotary_factor: 2 } },
       'partial_rotary_factor is 2; expected a number above 0, at most 1',
+    ],
+    [{ rope_parameters: 8 }, 'rope_parameters is 8; expected a section of settings'],
+    [
+      { rope_parameters: { full_attention: { rope_type: 'linear', factor: -8 } } },
+      'rope_parameters.full_attention.factor is -8; expected a number above 0',
+    ],
+    [
+      { rope_parameters: { full_attention: {}, sliding_attention: { rope_theta: 'x' } } },
+      'rope_parameters.sliding_attention.rope_theta is "x"; expected a number above 0',
+    ],
+    [
+      { rope_parameters: { full_attention: 8 } },
+      'rope_parameters.full_attention is 8; expected a section of settings',
     ],
     [
       { model_type: 'granitemoehybrid', layer_types: ['mamba', 'attention'] },

@@ -29,24 +29,24 @@ interface Context {
 export function parseRope(hf: ConfigKeys, context: Context): ParsedRope {
   const { full, sliding } = byLayerType(hf);
   const scaling = parseScaling(full, hf, context);
+  const theta = full.rope_theta ?? hf.rope_theta ?? 10_000;
   return {
-    theta: full.rope_theta ?? hf.rope_theta ?? 10_000,
+    theta,
     scaling,
     end: endOf(full, hf, scaling),
     rotaryDim: parseRotaryDim(full, hf, context),
     local: {
-      theta: sliding.rope_theta ?? hf.rope_local_base_freq ?? 10_000,
+      // Gemma 3 has a default for `rope_local_base_freq`. OLMo 3 has one base for all layers.
+      theta: sliding.rope_theta ?? hf.rope_local_base_freq ?? theta,
       scaling: parseScaling(sliding, hf, context),
     },
   };
 }
 
 function byLayerType(hf: ConfigKeys): { readonly full: RopeKeys; readonly sliding: RopeKeys } {
-  const found = hf.rope_parameters ?? {};
-  if (!('full_attention' in found))
-    return { full: hf.rope_parameters ?? hf.rope_scaling ?? {}, sliding: {} };
-  const { full_attention: full, sliding_attention: sliding } = found as Record<string, RopeKeys>;
-  return { full: full ?? {}, sliding: sliding ?? {} };
+  const { full_attention: full, sliding_attention: sliding } = hf.rope_parameters ?? {};
+  if (full || sliding) return { full: full ?? {}, sliding: sliding ?? {} };
+  return { full: hf.rope_parameters ?? hf.rope_scaling ?? {}, sliding: {} };
 }
 
 /**

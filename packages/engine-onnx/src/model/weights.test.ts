@@ -105,6 +105,43 @@ test('weights are rewritten in place unless somebody uses them, who waits until 
   expect([flatOf(lease.set)[0], flatOf(weights.training)[0]]).toEqual([2, 3]);
 });
 
+describe('a failed write', () => {
+  /** Buffers with leased training weights, and the number of sets in memory. */
+  const observed = () => {
+    const runtime = cpu();
+    const alive = new Set<ArraySet>();
+    const create = runtime.set.bind(runtime);
+    runtime.set = (specs, flat) => {
+      const set = create(specs, flat);
+      alive.add(set);
+      return Object.assign(set, { free: () => alive.delete(set) });
+    };
+    const weights = new WeightBuffers(runtime, config, new Float32Array(count));
+    const lease = weights.lease();
+    return { weights, lease, sets: () => [alive.size, weights.count] };
+  };
+  const fail = () => Promise.reject(new Error('no memory'));
+  const tooLong = new Float32Array(count + 1);
+
+  test.each<[string, (weights: WeightBuffers) => Promise<unknown>]>([
+    ['of a step', (weights) => weights.rewrite(fail)],
+    ['over a spare set', (weights) => weights.rewrite(fail, weights.takeSet())],
+    ['that is tried again', (weights) => (weights.rewriteLater(fail), weights.settled())],
+    ['of given numbers', async (weights) => weights.update(tooLong)],
+    ['of a checkpoint', async (weights) => weights.leaseCopy(tooLong)],
+  ])('keeps one set for the next one: %s', async (_, write) => {
+    const { weights, lease, sets } = observed();
+    const { training } = weights;
+    for (let i = 0; i < 3; i++)
+      await expect(write(weights)).rejects.toThrow(/no memory|out of bounds|too large/);
+    expect(weights.training).toBe(training);
+    expect(sets()).toEqual([2, 2]);
+    lease.release();
+    await expect(weights.rewrite(fail, weights.takeSet())).rejects.toThrow('no memory');
+    expect(sets()).toEqual([2, 2]);
+  });
+});
+
 describe('weights that are written later', () => {
   const plusOne = async (from: ArraySet, to: ArraySet) =>
     flatOf(from).forEach((x, i) => (flatOf(to)[i] = x + 1));

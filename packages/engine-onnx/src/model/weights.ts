@@ -139,11 +139,13 @@ export class WeightBuffers {
   }
 
   /**
-   * Leases an unused set for weights read from a checkpoint. Its contents are arbitrary. Releasing
-   * the lease frees the set or keeps it for reuse.
+   * Leases a set with the numbers in `flat`, such as those of a checkpoint. Releasing the lease
+   * frees the set or keeps it for reuse.
    */
-  leaseEmpty(): WeightLease {
-    return this.lease(this.takeSet());
+  leaseCopy(flat: Float32Array): WeightLease {
+    const set = this.takeSet();
+    this.#fill(set, flat);
+    return this.lease(set);
   }
 
   /** Takes an unused set with arbitrary contents; {@link rewrite} accepts it as `spare`. */
@@ -154,8 +156,17 @@ export class WeightBuffers {
   /** Replaces the training weights with the numbers in `flat`. */
   update(flat: Float32Array): void {
     const to = this.#leases.has(this.#training) ? this.takeSet() : this.#training;
-    this.runtime.copySet(to, flat);
+    this.#fill(to, flat);
     this.#training = to;
+  }
+
+  #fill(set: ArraySet, flat: Float32Array): void {
+    try {
+      this.runtime.copySet(set, flat);
+    } catch (error) {
+      this.#recycleUnused(set);
+      throw error;
+    }
   }
 
   /**
@@ -210,9 +221,13 @@ export class WeightBuffers {
   async #write(write: Rewrite, spare?: ArraySet): Promise<void> {
     const from = this.#training;
     const to = this.#leases.has(from) ? (spare ?? this.takeSet()) : from;
-    await write(from, to);
-    this.#training = to;
-    if (spare && to !== spare) this.#recycle(spare);
+    try {
+      await write(from, to);
+      this.#training = to;
+    } finally {
+      // If the write failed, the set for the new numbers is unused, too.
+      for (const set of new Set([to, spare ?? to])) this.#recycleUnused(set);
+    }
   }
 
   /** Number of sets in memory: `training`, leased sets and free sets, without the reference. */
@@ -227,14 +242,15 @@ export class WeightBuffers {
       return;
     }
     this.#leases.delete(set);
-    if (set !== this.#training) this.#recycle(set);
+    this.#recycleUnused(set);
   }
 
   /**
-   * Keeps at most one free set. Alternating between two sets needs one spare set, and more would
-   * waste memory.
+   * Recycles a set without leases unless it is the training set. Keeps at most one free set.
+   * Alternating between two sets needs one spare set, and more would waste memory.
    */
-  #recycle(set: ArraySet): void {
+  #recycleUnused(set: ArraySet): void {
+    if (set === this.#training) return;
     if (this.#free.length === 0) this.#free.push(set);
     else set.free();
   }

@@ -2,18 +2,19 @@
  * Reads the weights of a model with its adapter merged in, one tensor at a time. Model and adapter
  * may be in two folders.
  */
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 
 import type { Quantization } from '@trinity-rft/core/engine';
 
-import { assertBase } from '../lora/checkpoint.js';
 import { mergeGraph } from '../lora/graphs.js';
 import { holdsAdapterOnly, modelBelow } from '../lora/load-model.js';
 import { loadAdapters } from '../lora/peft-folder.js';
 import { adapterTargets } from '../lora/plan.js';
+import type { ModelConfig } from '../model/config.js';
 import { parameterSpecs, type ParameterSpec } from '../model/parameters.js';
 import type { LoadedGraph } from '../runtime/graph-runtime.js';
-import { floats } from '../runtime/host-arrays.js';
+import { bytesOf, floats } from '../runtime/host-arrays.js';
 import { once } from '../runtime/once.js';
 import { OnnxRuntime } from '../runtime/onnx-runtime.js';
 import { adapterFolder, readBaseRecord } from '../storage/base-record.js';
@@ -33,31 +34,32 @@ export interface MergedWeights extends StoredWeights {
 /**
  * Opens weights as {@link openWeights} does. The weights of a folder that holds only an adapter are
  * W + alpha / rank B A, where W are the weights of the frozen model; a quantised W is converted to
- * float32. The first `read` loads the adapter. If W is quantised, this first `read` also holds all
- * quantised weights for a moment, to compare their digest with that of the weights that the adapter
- * was trained beside. Later reads hold only the adapter and one tensor.
+ * float32. The first `read` loads the adapter, and reads W to compare its digest with that of the
+ * weights that the adapter was trained on; it holds one tensor at a time, or all weights if they are
+ * quantised. Later reads hold only the adapter and one tensor.
  * @throws CheckpointError as {@link openWeights}, or when the frozen model cannot be read. `read`
- * throws a CheckpointError if the frozen model is not the model that the adapter was trained beside
+ * throws a CheckpointError if the frozen model is not the model that the adapter was trained on
  */
 export async function openMergedWeights(path: string): Promise<MergedWeights> {
   if (!(await holdsAdapterOnly(path))) return openWeights(path);
   const config = await readModelConfig(path);
-  const { quantization } = await readBaseRecord(path);
+  const folder = join(path, adapterFolder);
+  const { quantization } = (await readBaseRecord(folder)) ?? {};
   const model = await modelBelow(path);
   const specs = new Map(parameterSpecs(config).map((spec) => [spec.name, spec]));
+  const below = await openMergedWeights(model);
+  const digest = async (): Promise<string> =>
+    quantization
+      ? (await loadQuantizedBase(model, config, quantization)).digest()
+      : digestOfStored(below, config);
   let loaded: LoadedGraph | undefined;
   const adapter = once(async () => {
-    if (quantization) {
-      const base = await loadQuantizedBase(model, config, quantization);
-      await assertBase(path, { weights: undefined, quantization, digest: () => base.digest() });
-    }
-    const { plan, flat } = await loadAdapters(join(path, adapterFolder), config);
+    const { plan, flat } = await loadAdapters(folder, config, { quantization, digest });
     const targets = new Map(adapterTargets(config, plan).map((each) => [each.weight.name, each]));
     const runtime = new OnnxRuntime({ threads: { train: 1, sample: 1 } });
     const merger = (loaded = await runtime.load(mergeGraph(plan), 'train'));
     return { flat, targets, runtime, merger };
   });
-  const below = await openMergedWeights(model);
   return {
     ...below,
     read: async (name) => {
@@ -84,4 +86,10 @@ export async function openMergedWeights(path: string): Promise<MergedWeights> {
     },
     ...(quantization && { beside: { quantization, model } }),
   };
+}
+
+async function digestOfStored(weights: StoredWeights, config: ModelConfig): Promise<string> {
+  const hash = createHash('sha256');
+  for (const { name } of parameterSpecs(config)) hash.update(bytesOf(await weights.read(name)));
+  return hash.digest('hex');
 }

@@ -85,8 +85,8 @@ async function quantizedIn(given: Given): Promise<Quantized | undefined> {
  */
 async function storedBeside(directory: string): Promise<Omit<Quantized, 'checkpoint'> | undefined> {
   if (isGguf(directory) || !(await holdsAdapterOnly(directory))) return undefined;
-  const { quantization } = await readBaseRecord(directory);
-  if (quantization === undefined) return undefined;
   const lora = { path: join(directory, adapterFolder) };
+  const { quantization } = (await readBaseRecord(lora.path)) ?? {};
+  if (quantization === undefined) return undefined;
   return { modelPath: await modelBelow(directory), lora, quantization };
 }

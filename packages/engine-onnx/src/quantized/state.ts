@@ -3,7 +3,6 @@ import { InvariantError } from '@trinity-rft/core';
 import type { Quantization } from '@trinity-rft/core/engine';
 
 import {
-  assertBase,
   assertSamePlan,
   loadAdapterCheckpoint,
   saveAdapterCheckpoint,
@@ -72,7 +71,10 @@ export async function openQuantized(
   files: ModelFiles,
 ): Promise<QuantizedState> {
   const { config } = files;
-  const { plan, flat } = await adaptersOf(config, lora);
+  const loadBase = once(() => loadQuantizedBase(modelPath, config, quantization));
+  const digest = once(async () => (await loadBase()).digest());
+  const frozen = { weights: undefined, quantization, digest };
+  const { plan, flat } = await adaptersOf(config, lora, frozen);
   if (checkpoint?.expected)
     assertSamePlan(checkpoint.directory, plan, planAdapters(config, checkpoint.expected));
   const adapters = { targets: adapterTargets(config, plan), scale: adapterScale(plan) };
@@ -80,9 +82,7 @@ export async function openQuantized(
   const weights = new WeightBuffers(runtime, config, flat, specs);
   // Adapters of zeros give the model without adapters, computed by the same graphs.
   if (reference) weights.setReference(checkpoint ? flat.slice() : new Float32Array(flat.length));
-  const base = await loadQuantizedBase(modelPath, config, quantization);
-  const frozen = { weights: undefined, quantization, digest: once(() => base.digest()) };
-  if (checkpoint !== undefined) await assertBase(checkpoint.directory, frozen);
+  const base = await loadBase();
   const model = await QuantizedModel.open(runtime, base, adapters);
   const read = (directory: string) =>
     loadAdapterCheckpoint(directory, { config, plan, base: frozen });

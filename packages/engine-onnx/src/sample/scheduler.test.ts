@@ -27,9 +27,7 @@ const prompt = [1, 2, 3, 4];
 
 /** Other weights for `sampler`, as `version`. */
 function otherWeights({ buffers, config }: TestSampler, version: number): SamplingWeights {
-  const lease = buffers.leaseEmpty();
-  flatOf(lease.set).set(initialWeights(config, 99, { std: 0.15 }));
-  return { ...lease, version };
+  return { ...buffers.leaseCopy(initialWeights(config, 99, { std: 0.15 })), version };
 }
 
 describe('a request', () => {

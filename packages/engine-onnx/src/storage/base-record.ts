@@ -20,8 +20,11 @@ export interface BaseRecord {
   readonly quantization?: Quantization;
 }
 
-/** Reads the record of a folder. Returns an empty record if the folder has none. */
-export async function readBaseRecord(directory: string): Promise<BaseRecord> {
-  const text = await readIfThere(join(directory, adapterFolder, baseFile));
-  return JSON.parse(String(text ?? '{}')) as BaseRecord;
+/**
+ * Reads the record of a folder of adapters; undefined if it has none, because its checkpoint has
+ * all weights or because another program wrote it.
+ */
+export async function readBaseRecord(adapters: string): Promise<BaseRecord | undefined> {
+  const text = await readIfThere(join(adapters, baseFile));
+  return text && (JSON.parse(String(text)) as BaseRecord);
 }

@@ -205,6 +205,16 @@ describe('a broken safetensors file is rejected with its name:', () => {
       'its header names "x" twice',
     ],
     [
+      'a tensor without shape and place',
+      () => writeHeader('bare', '{"x": {"dtype": "F32"}}'),
+      'its header is not the JSON of the format',
+    ],
+    [
+      'metadata in the form of a tensor',
+      () => writeHeader('meta', `{${entry('__metadata__', 0)}}`),
+      'its header is not the JSON of the format',
+    ],
+    [
       'an unknown number format',
       () => writeRaw('int8', 'I8', [4], new Uint8Array(4)),
       'tensor x is stored as I8; expected one of F32, BF16, F16',

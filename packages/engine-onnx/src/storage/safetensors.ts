@@ -63,7 +63,9 @@ const entrySchema = z.object({
   shape: z.array(z.int().nonnegative()),
   data_offsets: z.tuple([z.int().nonnegative(), z.int().nonnegative()]),
 });
-const headerSchema = z.record(z.string(), z.union([entrySchema, z.record(z.string(), z.string())]));
+const headerSchema = z
+  .object({ __metadata__: z.record(z.string(), z.string()).optional() })
+  .catchall(entrySchema);
 
 /**
  * Opens a file and reads its header.
@@ -107,17 +109,13 @@ async function readHeader(
   if (length > Math.min(maxHeaderBytes, fileBytes - 8))
     throw broken(path, `its header claims ${length} bytes of a ${fileBytes}-byte file`);
   const text = (await readFully(handle, path, 8, Buffer.alloc(length))).toString('utf8');
-  const header = parseHeader(text, path);
-  const tensors = new Map<string, StoredTensor>();
-  let metadata: Record<string, string> = {};
-  for (const [name, entry] of Object.entries(header)) {
-    if (name === '__metadata__') metadata = entry as Record<string, string>;
-    else
-      tensors.set(
-        name,
-        locate(name, entry as z.infer<typeof entrySchema>, 8 + length, fileBytes, path),
-      );
-  }
+  const { __metadata__: metadata = {}, ...entries } = parseHeader(text, path);
+  const tensors = new Map(
+    Object.entries(entries).map(([name, entry]) => [
+      name,
+      locate(name, entry, 8 + length, fileBytes, path),
+    ]),
+  );
   assertContiguous([...tensors.values()], 8 + length, fileBytes, path);
   return { tensors, metadata };
 }

@@ -61,7 +61,7 @@ export async function openWeightFiles(directory: string): Promise<WeightFiles> {
 }
 
 async function waysOn(directory: string): Promise<string> {
-  const { quantization } = await readBaseRecord(directory);
+  const { quantization } = (await readBaseRecord(join(directory, adapterFolder))) ?? {};
   return quantization === undefined
     ? ': `trinity convert` writes the model with the adapter merged in.'
     : `, trained beside quantised weights (model.quantization: ${quantization}), with which it cannot be merged: ` +

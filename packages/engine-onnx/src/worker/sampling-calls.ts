@@ -153,9 +153,7 @@ export class SamplingCalls {
         source.kind === 'sent'
           ? await receiveWeights(source.port)
           : await sendFound(copyTo, () => load(source.directory));
-      const lease = weights.leaseEmpty();
-      weights.runtime.copySet(lease.set, found);
-      return { ...lease, version };
+      return { ...weights.leaseCopy(found), version };
     };
   }
 

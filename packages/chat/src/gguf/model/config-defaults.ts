@@ -99,7 +99,6 @@ export const configDefaults = {
   olmo3: {
     ...olmo,
     rope_theta: 500_000,
-    rope_local_base_freq: 500_000,
     sliding_window: 4096,
     sliding_window_pattern: 4,
   },

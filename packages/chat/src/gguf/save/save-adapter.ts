@@ -60,9 +60,20 @@ const understood: Readonly<Record<string, readonly unknown[]>> = {
   use_dora: [false, undefined, null],
   use_qalora: [false, undefined, null],
   lora_bias: [false, undefined, null],
+  // Other initialisations (PiSSA, OLoRA, CorDA, LoftQ, LoRA-GA) subtract the initial adapter from the
+  // base, so that the adapter does not fit the model that it was made from.
+  init_lora_weights: [true, false, undefined, null, 'gaussian', 'eva', 'orthogonal', 'mica'],
 };
-/** Keys for exceptions, such as other ranks for some layers; their values must be empty. */
+/**
+ * Keys for exceptions, such as other ranks for some layers, and for variants with another forward
+ * pass; their values must be empty.
+ */
 const exceptions = [
+  'alora_invocation_tokens',
+  'arrow_config',
+  'kasa_config',
+  'monteclora_config',
+  'use_bdlora',
   'rank_pattern',
   'alpha_pattern',
   'modules_to_save',
