@@ -3,7 +3,8 @@ import { pairs } from './access.js';
 import { listFilters, mapAttribute, type Filter } from './list-filters.js';
 import { interpolate } from './operators.js';
 import { dumps, str } from './spelling.js';
-import { capitalize, replace, splitLines, strip } from './text-methods.js';
+import { center } from './text-methods.js';
+import { capitalize, replace, splitLines, strip } from './texts.js';
 import {
   Float,
   isDict,
@@ -121,17 +122,11 @@ const htmlEscapes: Readonly<Record<string, string>> = {
 const escapeHtml = (text: string): string =>
   text.replaceAll(/[&<>'"]/g, (character) => htmlEscapes[character] ?? character);
 
-function center(text: string, width: number): string {
-  const space = Math.max(0, width - text.length);
-  const left = Math.floor(space / 2) + ((space % 2) & (width % 2));
-  return ' '.repeat(left) + text + ' '.repeat(space - left);
-}
-
 const filters: Readonly<Record<string, Filter>> = {
   ...listFilters,
   abs: absolute,
   capitalize: (value) => capitalize(str(value)),
-  center: (value, [width]) => center(str(value), numeric(width) ?? 80),
+  center: (value, [width]) => center(str(value), [width ?? 80]),
   count: lengthOf,
   d: fallback,
   default: fallback,

@@ -80,6 +80,30 @@ describe('a template', () => {
       'ab cba c axc',
     ],
     [
+      '{{ ["a😀b".find("b"), "😀b😀b".rfind("b"), "😀b".index("b"), "b😀b".rindex("b"), "😀".count("")] }}',
+      '[2, 3, 1, 2, 2]',
+    ],
+    [
+      '{{ ["abcabc".find("a", 1), "abcabc".rfind("c", 0, -1), "abc".find("", 4), "aaa".count("a", 1)] }}',
+      '[3, 2, -1, 2]',
+    ],
+    [
+      '{{ ["xab".startswith("a", 1), "abx".endswith(("b", "c"), 0, 2), "ab".startswith("b")] }}',
+      '[True, True, False]',
+    ],
+    [
+      '{{ ["a  b  c ".rsplit(none, 1), "aaa".rsplit("aa", 1), " a b ".split(none, 1), "a\\r\\nb".splitlines(true)] }}',
+      "[['a  b', 'c'], ['a', ''], ['a', 'b '], ['a\\r\\n', 'b']]",
+    ],
+    [
+      '{{ ["😀".ljust(3, "."), "😀".rjust(2), "-5".zfill(4), "a".center(4, "*"), "😀" | center(3), "ab".replace("", "-", 1)] }}',
+      "['😀..', ' 😀', '-005', '*a**', ' 😀 ', '-ab']",
+    ],
+    [
+      '{{ [{}.get("a", missing), {}.get("a"), {}.get("a", default=1) if false] }}',
+      '[Undefined, None, Undefined]',
+    ],
+    [
       '{{ 2 * [1, [2]] }} {{ (1, 2) * 2 }} {{ true * (1, 2) }} {{ [1] * -1 }} {{ 3 * "ab" }}',
       '[1, [2], 1, [2]] (1, 2, 1, 2) (1, 2) [] ababab',
     ],
@@ -184,6 +208,17 @@ it('names what is wrong: what is undefined, an unknown filter where it is reache
   expect(() => render('{{ "x" | nothing }}')).toThrow('there is no filter "nothing"');
   expect(render('{{ "x" | nothing if false else "y" }}')).toBe('y');
   expect(() => render('{{ missing | tojson }}')).toThrow('undefined is not JSON serializable');
+});
+
+it.each([
+  ['{{ "a".upper("b") }}', 'upper takes 0 arguments, not 1'],
+  ['{{ "a".split(by=",") }}', 'split takes no argument "by"'],
+  ['{{ [1].index(1, 0) }}', 'index takes 1 arguments, not 2'],
+  ['{{ {}.get("a", key="b") }}', 'get takes no argument "key"'],
+  ['{{ "a".split("") }}', 'the separator is empty'],
+  ['{{ "a".ljust(3, "ab") }}', 'the fill character is not one character'],
+])('refuses %s, which it would otherwise read differently', (source, message) => {
+  expect(() => render(source)).toThrow(message);
 });
 
 it.each([
