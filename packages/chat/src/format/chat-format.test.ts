@@ -155,6 +155,15 @@ describe('a chat format', () => {
     expect(generic.readTurn(generic.encode(written), { tools: true }).toolCalls).toHaveLength(1);
   });
 
+  it('gives the template documents, of the request or else of the format', () => {
+    const template = '{{ documents }}';
+    const [messages, own, others] = [[], { documents: ['a'] }, { documents: ['b'] }] as const;
+    const format = testFormat(template, { templateArgs: own });
+    expect(testFormat(template).render({ messages })).toBe('None');
+    expect(format.render({ messages })).toBe("['a']");
+    expect(format.render({ messages, templateArgs: others })).toBe("['b']");
+  });
+
   it('names what is missing or unknown', () => {
     const { chatTemplate: _, ...bare } = buildCharTokenizer(charOptions);
     expect(() => createChatFormat({ tokenizer: createTokenizer(bare) })).toThrow(

@@ -50,10 +50,10 @@ export function createChatTemplate(
   const renderWith = (input: RenderInput, format: ArgumentFormat): string =>
     template(
       new Map<string, Value>([
+        ['documents', null],
         ...own,
         ['messages', input.messages.map((message) => messageValue(message, format))],
         ['tools', input.tools && input.tools.length > 0 ? toolValues(input.tools) : null],
-        ['documents', null],
         ['add_generation_prompt', input.addGenerationPrompt],
         ...switches(input),
         ...toValues(input.templateArgs ?? {}),
