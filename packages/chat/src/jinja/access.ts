@@ -6,6 +6,7 @@ import {
   Attributes,
   equal,
   Float,
+  Group,
   isDict,
   isInt,
   isList,
@@ -20,6 +21,8 @@ export function attribute(object: Value, name: string): Value {
   if (typeof object === 'string') return textMethod(object, name);
   if (object instanceof Attributes) return object.entries.get(name);
   if (isDict(object)) return methodOf(dictMethods, object, name) ?? object.get(name);
+  if (object instanceof Group && name === 'grouper') return object[0];
+  if (object instanceof Group && name === 'list') return object[1];
   return isList(object) ? methodOf(listMethods, object, name) : undefined;
 }
 
@@ -52,7 +55,6 @@ export function slice(
   stop: number | undefined,
   step = 1,
 ): Value {
-  if (object === undefined) return [];
   const items = typeof object === 'string' ? Array.from(object) : object;
   if (!isList(items)) throw new Error('only texts and lists have slices');
   if (step === 0) throw new Error('slice step cannot be zero');

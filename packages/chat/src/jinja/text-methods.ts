@@ -1,6 +1,6 @@
 /** Python's methods of strings. */
+import { format } from './formats.js';
 import { methodOf, type Methods } from './parameters.js';
-import { str } from './spelling.js';
 import {
   asText,
   capitalize,
@@ -25,22 +25,6 @@ import {
 function partition(text: string, separator: string, at: number, missing: readonly string[]): Value {
   if (at < 0) return tuple(missing);
   return tuple([text.slice(0, at), separator, text.slice(at + separator.length)]);
-}
-
-/** Python's `str.format` with positional, numbered and named fields, but without format codes. */
-function format(
-  text: string,
-  args: readonly Value[],
-  keywords: ReadonlyMap<string, Value>,
-): string {
-  let next = 0;
-  return text.replaceAll(/\{\{|\}\}|\{(\w*)\}/g, (field, name: string | undefined) => {
-    if (name === undefined) return field.charAt(0);
-    const value = /^\d*$/.test(name)
-      ? args[name === '' ? next++ : Number(name)]
-      : keywords.get(name);
-    return str(value);
-  });
 }
 
 const asCount = (value: Value, missing: number): number => numeric(value) ?? missing;
