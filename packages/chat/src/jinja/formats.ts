@@ -7,6 +7,7 @@ export function fixed(value: number, digits: number): string {
   if (!Number.isFinite(value) || Math.abs(value) >= 1e21 || digits > 90)
     throw new Error(`${value} with ${digits} digits is not supported`);
   const sign = value < 0 || Object.is(value, -0) ? '-' : '';
+  // oxlint-disable-next-line oxc/number-arg-out-of-range -- 100 digits are allowed since ECMAScript 2018
   const exact = Math.abs(value).toFixed(100);
   const end = exact.indexOf('.') + 1 + digits;
   const low = exact.slice(0, digits === 0 ? end - 1 : end);
