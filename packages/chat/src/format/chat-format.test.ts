@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { charOptions, testFormat } from '../../test/helpers.js';
+import { ascii, charOptions, testFormat } from '../../test/helpers.js';
 import { createChatFormat } from './chat-format.js';
+import { reasoningParsers } from '../reasoning-parser/table.js';
 import { chatTemplates } from '../template/chat-templates.js';
 import { buildCharTokenizer } from '../tokenizer/char-tokenizer.js';
 import { createTokenizer } from '../tokenizer/tokenizer.js';
@@ -39,6 +40,26 @@ describe('a chat format', () => {
       toolCalls: [],
     });
   });
+
+  it.each(Object.entries(reasoningParsers))(
+    'sees a %s block at the end of a prompt, even where every character is a token',
+    (reasoningParser, { markers: [open, close] }) => {
+      const files = buildCharTokenizer({ characters: ascii, eosToken: '<|im_end|>' });
+      const spelling = createChatFormat({
+        tokenizer: createTokenizer(files),
+        chatTemplate: '{{ messages[0].content }}',
+        reasoningParser,
+      });
+      const read = (prompt: string): object => {
+        const promptIds = spelling.encode(prompt);
+        return spelling.readTurn(spelling.encode(`hm${close}4`), { tools: false, promptIds });
+      };
+      for (const space of ['', '\n\n', '\n'.repeat(20)]) {
+        expect(read(`x${open}${space}`)).toMatchObject({ reasoning: 'hm', text: '4' });
+        expect(read(`x${open}${close}${space}`)).toMatchObject({ text: `hm${close}4` });
+      }
+    },
+  );
 
   it('ends the text before the stop string, though the tokens keep it', () => {
     expect(
@@ -132,6 +153,15 @@ describe('a chat format', () => {
       `assistant\n${written}<|im_end|>\n<|im_start|>user\n${results}<|im_end|>\n<|im_start|>assistant\n`,
     );
     expect(generic.readTurn(generic.encode(written), { tools: true }).toolCalls).toHaveLength(1);
+  });
+
+  it('gives the template documents, of the request or else of the format', () => {
+    const template = '{{ documents }}';
+    const [messages, own, others] = [[], { documents: ['a'] }, { documents: ['b'] }] as const;
+    const format = testFormat(template, { templateArgs: own });
+    expect(testFormat(template).render({ messages })).toBe('None');
+    expect(format.render({ messages })).toBe("['a']");
+    expect(format.render({ messages, templateArgs: others })).toBe("['b']");
   });
 
   it('names what is missing or unknown', () => {

@@ -137,6 +137,12 @@ const cacheOptions = {
 const isLong = ({ messages }: PromptInput): boolean =>
   messages.reduce((sum, { content }) => sum + content.length, 0) > cacheOptions.maxEntrySize;
 
+/**
+ * Number of tokens at a prompt's end that are searched for a marker of reasoning: enough for a
+ * marker with a token per byte, and white space after it.
+ */
+const endLength = 64;
+
 interface ConstraintContext {
   readonly constraint: ResponseConstraint;
   readonly reasoning: WritingStyle['reasoning'];
@@ -160,7 +166,7 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
   );
   const endOf = (ids: Int32Array | undefined): PromptEnd =>
     ids && parsers.reasoning
-      ? promptEnd(tokenizer.decode(ids.slice(-8)), parsers.reasoning.markers)
+      ? promptEnd(tokenizer.decode(ids.slice(-endLength)), parsers.reasoning.markers)
       : 'other';
   const hasTools = printsTools(templates.tools);
   const templateFor = ({ tools }: PromptInput): ChatTemplate => {

@@ -1,16 +1,17 @@
 /** Attributes and items: `a.b`, `a[b]`, `a[1:2]`. */
+import { methodOf, type Methods } from './parameters.js';
 import { str } from './spelling.js';
 import { textMethod } from './text-methods.js';
 import {
   Attributes,
   equal,
   Float,
+  Group,
   isDict,
   isInt,
   isList,
   Tuple,
   tuple,
-  type Callable,
   type Dict,
   type Value,
 } from './values.js';
@@ -19,8 +20,10 @@ import {
 export function attribute(object: Value, name: string): Value {
   if (typeof object === 'string') return textMethod(object, name);
   if (object instanceof Attributes) return object.entries.get(name);
-  if (isDict(object)) return dictMethod(object, name) ?? object.get(name);
-  return isList(object) ? listMethod(object, name) : undefined;
+  if (isDict(object)) return methodOf(dictMethods, object, name) ?? object.get(name);
+  if (object instanceof Group && name === 'grouper') return object[0];
+  if (object instanceof Group && name === 'list') return object[1];
+  return isList(object) ? methodOf(listMethods, object, name) : undefined;
 }
 
 /** `object[key]`: an item, or else the attribute of that name. */
@@ -28,7 +31,7 @@ export function item(object: Value, key: Value): Value {
   if (isDict(object)) {
     const own = dictKey(key);
     if (object.has(own)) return object.get(own);
-    return typeof key === 'string' ? dictMethod(object, key) : undefined;
+    return typeof key === 'string' ? methodOf(dictMethods, object, key) : undefined;
   }
   if (isInt(key) || typeof key === 'boolean') return at(object, Number(key));
   return typeof key === 'string' ? attribute(object, key) : undefined;
@@ -52,7 +55,6 @@ export function slice(
   stop: number | undefined,
   step = 1,
 ): Value {
-  if (object === undefined) return [];
   const items = typeof object === 'string' ? Array.from(object) : object;
   if (!isList(items)) throw new Error('only texts and lists have slices');
   if (step === 0) throw new Error('slice step cannot be zero');
@@ -75,37 +77,29 @@ export function slice(
 export const pairs = (dict: Dict): readonly Value[] =>
   Array.from(dict, ([key, value]) => tuple([key, value]));
 
-function dictMethod(dict: Dict, name: string): Callable | undefined {
-  switch (name) {
-    case 'get':
-      return ([key, otherwise]) =>
-        dict.has(dictKey(key)) ? dict.get(dictKey(key)) : (otherwise ?? null);
-    case 'items':
-      return () => pairs(dict);
-    case 'keys':
-      return () => [...dict.keys()];
-    case 'values':
-      return () => [...dict.values()];
-    case 'copy':
-      return () => new Map(dict);
-    default:
-      return undefined;
-  }
-}
+const dictMethods: Methods<Dict> = {
+  copy: [[], (dict) => new Map(dict)],
+  get: [
+    ['key', 'default'],
+    (dict, [key, ...otherwise]) => {
+      if (dict.has(dictKey(key))) return dict.get(dictKey(key));
+      return otherwise.length > 0 ? otherwise[0] : null;
+    },
+  ],
+  items: [[], pairs],
+  keys: [[], (dict) => [...dict.keys()]],
+  values: [[], (dict) => [...dict.values()]],
+};
 
-function listMethod(list: readonly Value[], name: string): Callable | undefined {
-  switch (name) {
-    case 'index':
-      return ([value]) => {
-        const found = list.findIndex((each) => equal(each, value));
-        if (found < 0) throw new Error('the value is not in the list');
-        return found;
-      };
-    case 'count':
-      return ([value]) => list.filter((each) => equal(each, value)).length;
-    case 'copy':
-      return () => list.slice();
-    default:
-      return undefined;
-  }
-}
+const listMethods: Methods<readonly Value[]> = {
+  copy: [[], (list) => list.slice()],
+  count: [['value'], (list, [value]) => list.filter((each) => equal(each, value)).length],
+  index: [
+    ['value'],
+    (list, [value]) => {
+      const found = list.findIndex((each) => equal(each, value));
+      if (found < 0) throw new Error('the value is not in the list');
+      return found;
+    },
+  ],
+};

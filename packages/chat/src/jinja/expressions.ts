@@ -95,7 +95,7 @@ function member(node: Member): Evaluate {
     return value;
   };
   const { property } = node;
-  if (property.type === 'SliceExpression') return sliced(object, property);
+  if (property.type === 'SliceExpression') return sliced(of, property);
   if (!node.computed && property.type === 'Identifier')
     return (scope) => {
       const owner = of(scope);

@@ -1,9 +1,11 @@
 /** Jinja's filters, as in `x | trim`. */
 import { pairs } from './access.js';
 import { listFilters, mapAttribute, type Filter } from './list-filters.js';
-import { interpolate } from './operators.js';
+import { fixed, interpolate } from './formats.js';
+import { bind } from './parameters.js';
 import { dumps, str } from './spelling.js';
-import { capitalize, replace, splitLines, strip } from './text-methods.js';
+import { center } from './text-methods.js';
+import { capitalize, replace, splitLines, strip } from './texts.js';
 import {
   Float,
   isDict,
@@ -19,22 +21,20 @@ import {
 } from './values.js';
 
 /** `json.dumps` with the arguments that the filter `tojson` of transformers accepts. */
-function toJson(value: Value, args: readonly Value[], keywords: Keywords): Value {
-  const argument = (index: number, name: string): Value => args[index] ?? keywords.get(name);
-  const indent = argument(1, 'indent');
-  const separators = argument(2, 'separators');
+function toJson(value: Value, args: readonly Value[]): Value {
+  const [ensureAscii, indent, separators, sortKeys] = args;
   return dumps(value, {
-    ensureAscii: truthy(argument(0, 'ensure_ascii')),
+    ensureAscii: truthy(ensureAscii),
     indent: isInt(indent) ? Number(indent) : typeof indent === 'string' ? indent : undefined,
     separators: isList(separators) ? [str(separators[0]), str(separators[1])] : undefined,
-    sortKeys: truthy(argument(3, 'sort_keys')),
+    sortKeys: truthy(sortKeys),
   });
 }
 
-function indentLines(value: Value, args: readonly Value[], keywords: Keywords): Value {
-  const width = args[0] ?? keywords.get('width') ?? 4;
-  const first = truthy(args[1] ?? keywords.get('first'));
-  const blank = truthy(args[2] ?? keywords.get('blank'));
+function indentLines(value: Value, args: readonly Value[]): Value {
+  const width = args[0] ?? 4;
+  const first = truthy(args[1]);
+  const blank = truthy(args[2]);
   const space = typeof width === 'string' ? width : ' '.repeat(numeric(width) ?? 4);
   const lines = splitLines(`${str(value)}\n`);
   const text = lines
@@ -44,9 +44,9 @@ function indentLines(value: Value, args: readonly Value[], keywords: Keywords): 
 }
 
 /** An int from a number or from text in the given base; the default for invalid text. */
-function int(value: Value, args: readonly Value[], keywords: Keywords): Value {
-  const otherwise = args[0] ?? keywords.get('default') ?? 0;
-  const base = numeric(args[1] ?? keywords.get('base')) ?? 10;
+function int(value: Value, args: readonly Value[]): Value {
+  const otherwise = args[0] ?? 0;
+  const base = numeric(args[1]) ?? 10;
   if (typeof value !== 'string') {
     const number = numeric(value);
     return number === undefined ? otherwise : Math.trunc(number);
@@ -61,9 +61,9 @@ function int(value: Value, args: readonly Value[], keywords: Keywords): Value {
 const orElse = (number: number, otherwise: Value): Value =>
   Number.isNaN(number) ? otherwise : number;
 
-function float(value: Value, args: readonly Value[], keywords: Keywords): Value {
+function float(value: Value, args: readonly Value[]): Value {
   const number = typeof value === 'string' ? floatOf(strip(value)) : numeric(value);
-  const otherwise = args[0] ?? keywords.get('default') ?? new Float(0);
+  const otherwise = args[0] ?? new Float(0);
   return number === undefined ? otherwise : new Float(number);
 }
 
@@ -71,18 +71,16 @@ const floatOf = (text: string): number | undefined =>
   /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined;
 
 /** Rounds like Python: halves to the even neighbour. */
-function round(value: Value, args: readonly Value[], keywords: Keywords): Value {
-  const digits = numeric(args[0] ?? keywords.get('precision')) ?? 0;
-  const method = str(args[1] ?? keywords.get('method') ?? 'common');
+function round(value: Value, args: readonly Value[]): Value {
+  const digits = numeric(args[0]) ?? 0;
+  const method = str(args[1] ?? 'common');
   const number = numeric(value);
   if (number === undefined) throw new Error(`round needs a number, got ${typeName(value)}`);
   const scale = 10 ** digits;
   if (method !== 'common')
     return new Float((method === 'ceil' ? Math.ceil : Math.floor)(number * scale) / scale);
-  if (isInt(value)) return value;
-  const [low, part] = [Math.floor(number * scale), (number * scale) % 1];
-  const half = Math.abs(part) === 0.5;
-  return new Float((half && low % 2 === 0 ? low : Math.round(number * scale)) / scale);
+  if (digits < 0) throw new Error('round does not support negative digits');
+  return isInt(value) ? value : new Float(Number(fixed(number, digits)));
 }
 
 function absolute(value: Value): Value {
@@ -91,10 +89,11 @@ function absolute(value: Value): Value {
   return value instanceof Float ? new Float(Math.abs(number)) : Math.abs(number);
 }
 
-function fallback(value: Value, args: readonly Value[], keywords: Keywords): Value {
-  const whenFalse = truthy(args[1] ?? keywords.get('boolean'));
+function fallback(value: Value, args: readonly Value[]): Value {
+  const whenFalse = truthy(args[1]);
   const missing = value === undefined || (whenFalse && !truthy(value));
-  return missing ? (args.length > 0 ? args[0] : (keywords.get('default_value') ?? '')) : value;
+  if (!missing) return value;
+  return args[0] === undefined && args.length !== 1 ? '' : args[0];
 }
 
 function items(value: Value): Value {
@@ -121,24 +120,21 @@ const htmlEscapes: Readonly<Record<string, string>> = {
 const escapeHtml = (text: string): string =>
   text.replaceAll(/[&<>'"]/g, (character) => htmlEscapes[character] ?? character);
 
-function center(text: string, width: number): string {
-  const space = Math.max(0, width - text.length);
-  const left = Math.floor(space / 2) + ((space % 2) & (width % 2));
-  return ' '.repeat(left) + text + ' '.repeat(space - left);
-}
-
 const filters: Readonly<Record<string, Filter>> = {
   ...listFilters,
   abs: absolute,
   capitalize: (value) => capitalize(str(value)),
-  center: (value, [width]) => center(str(value), numeric(width) ?? 80),
+  center: (value, [width]) => center(str(value), [width ?? 80]),
   count: lengthOf,
   d: fallback,
   default: fallback,
   e: (value) => escapeHtml(str(value)),
   escape: (value) => escapeHtml(str(value)),
   float,
-  format: (value, args) => interpolate(str(value), args),
+  format: (value, args, keywords) => {
+    if (keywords.size > 0) throw new Error('format with names is not supported');
+    return interpolate(str(value), args);
+  },
   indent: indentLines,
   int,
   items,
@@ -156,10 +152,7 @@ const filters: Readonly<Record<string, Filter>> = {
   string: str,
   title: (value) => title(str(value)),
   tojson: toJson,
-  trim: (value, [characters], keywords) => {
-    const set = characters ?? keywords.get('chars');
-    return strip(str(value), 'both', typeof set === 'string' ? set : undefined);
-  },
+  trim: (value, [set]) => strip(str(value), 'both', typeof set === 'string' ? set : undefined),
   upper: (value) => str(value).toUpperCase(),
   urlencode: (value) => encodeURIComponent(str(value)).replaceAll('%2F', '/'),
   wordcount: (value) => str(value).match(/[\p{L}\p{N}_]+/gu)?.length ?? 0,
@@ -167,12 +160,50 @@ const filters: Readonly<Record<string, Filter>> = {
 
 export const filterNames: readonly string[] = Object.keys(filters);
 
+/** Parameters of filters. A filter that is not named has none. */
+const parameters: Readonly<Record<string, readonly string[]>> = {
+  attr: ['name'],
+  batch: ['linecount', 'fill_with'],
+  center: ['width'],
+  d: ['default_value', 'boolean'],
+  default: ['default_value', 'boolean'],
+  dictsort: ['case_sensitive', 'by', 'reverse'],
+  float: ['default'],
+  groupby: ['attribute', 'default', 'case_sensitive'],
+  indent: ['width', 'first', 'blank'],
+  int: ['default', 'base'],
+  join: ['d', 'attribute'],
+  max: ['case_sensitive', 'attribute'],
+  min: ['case_sensitive', 'attribute'],
+  replace: ['old', 'new', 'count'],
+  round: ['precision', 'method'],
+  sort: ['reverse', 'case_sensitive', 'attribute'],
+  sum: ['attribute', 'start'],
+  tojson: ['ensure_ascii', 'indent', 'separators', 'sort_keys'],
+  trim: ['chars'],
+  unique: ['case_sensitive', 'attribute'],
+};
+
+/** Filters that take any arguments. */
+const variadic: ReadonlySet<string> = new Set([
+  'format',
+  'map',
+  'reject',
+  'rejectattr',
+  'select',
+  'selectattr',
+]);
+
 /**
- * Returns the filter called `name`.
+ * Returns the filter called `name`. Its arguments are bound to its parameters.
  * @throws Error for an unknown name
  */
 export function filterNamed(name: string): Filter {
   const filter = Object.hasOwn(filters, name) ? filters[name] : undefined;
   if (!filter) throw new Error(`there is no filter "${name}"`);
-  return filter;
+  if (variadic.has(name)) return filter;
+  return (value, args, keywords) =>
+    filter(value, bind(name, parameters[name] ?? [], args, keywords), noKeywords);
 }
+
+const noKeywords: Keywords = new Map();

@@ -80,6 +80,63 @@ describe('a template', () => {
       'ab cba c axc',
     ],
     [
+      '{{ ["a😀b".find("b"), "😀b😀b".rfind("b"), "😀b".index("b"), "b😀b".rindex("b"), "😀".count("")] }}',
+      '[2, 3, 1, 2, 2]',
+    ],
+    [
+      '{{ ["abcabc".find("a", 1), "abcabc".rfind("c", 0, -1), "abc".find("", 4), "aaa".count("a", 1)] }}',
+      '[3, 2, -1, 2]',
+    ],
+    [
+      '{{ ["xab".startswith("a", 1), "abx".endswith(("b", "c"), 0, 2), "ab".startswith("b")] }}',
+      '[True, True, False]',
+    ],
+    [
+      '{{ ["a  b  c ".rsplit(none, 1), "aaa".rsplit("aa", 1), " a b ".split(none, 1), "a\\r\\nb".splitlines(true)] }}',
+      "[['a  b', 'c'], ['a', ''], ['a', 'b '], ['a\\r\\n', 'b']]",
+    ],
+    [
+      '{{ ["😀".ljust(3, "."), "😀".rjust(2), "-5".zfill(4), "a".center(4, "*"), "😀" | center(3), "ab".replace("", "-", 1)] }}',
+      "['😀..', ' 😀', '-005', '*a**', ' 😀 ', '-ab']",
+    ],
+    [
+      '{{ [{}.get("a", missing), {}.get("a"), {}.get("a", default=1) if false] }}',
+      '[Undefined, None, Undefined]',
+    ],
+    [
+      '{{ ["%02d" % 5, "%5s|%-3s|" % ("a", "b"), "%x %X" % (255, 255), "%+.1f%%" % 0.25, "%.2s" % "abc"] }}',
+      "['05', '    a|b  |', 'ff FF', '+0.2%', 'ab']",
+    ],
+    [
+      '{{ ["{:.2f} {:,}".format(2.675, 1234567), "{:>4}|{:<4}|{:*^5}".format("a", "b", "c"), "{!r:5}{{}}".format("x"), "{:+04d}".format(5)] }}',
+      "['2.67 1,234,567', '   a|b   |**c**', \"'x'  {}\", '+005']",
+    ],
+    [
+      '{{ [2.675 | round(2), 0.125 | round(2), 0.5 | round, 1.5 | round, 7 | round(1)] }}',
+      '[2.67, 0.12, 0.0, 2.0, 7]',
+    ],
+    [
+      '{{ [[1, 2] | sum(start=10), [{"a": 1.5}] | sum("a", 1), [1] | batch(linecount=2, fill_with=0) | list] }}',
+      '[13, 2.5, [[1, 0]]]',
+    ],
+    [
+      '{{ ["" | default("q", boolean=true), missing | default(boolean=true), none | d(none, true)] }}',
+      "['q', '', None]",
+    ],
+    [
+      '{% for g in [{"a": "X"}, {"a": "x"}, {}] | groupby("a", default="y") %}{{ g.grouper }}{{ g.list | length }}{{ g[1] | length }} {% endfor %}',
+      'X22 y11 ',
+    ],
+    [
+      '{{ [missing is sequence, missing is iterable, missing is mapping, 1 < 2 and 2 < 3] }}',
+      '[True, True, False, True]',
+    ],
+    [
+      '{{ [(1 == 1) != (2 == 2), 1 in [1] and 2 == 2, {"a": 1 == 1, "b": 2 == 2}, [1 == 1, 2 == 2]] }}',
+      "[False, True, {'a': True, 'b': True}, [True, True]]",
+    ],
+    ['{% for x in [1, 2] if x == 1 %}{{ x == 1 if x < 2 else x > 3 }}{% endfor %}', 'True'],
+    [
       '{{ 2 * [1, [2]] }} {{ (1, 2) * 2 }} {{ true * (1, 2) }} {{ [1] * -1 }} {{ 3 * "ab" }}',
       '[1, [2], 1, [2]] (1, 2, 1, 2) (1, 2) [] ababab',
     ],
@@ -184,6 +241,32 @@ it('names what is wrong: what is undefined, an unknown filter where it is reache
   expect(() => render('{{ "x" | nothing }}')).toThrow('there is no filter "nothing"');
   expect(render('{{ "x" | nothing if false else "y" }}')).toBe('y');
   expect(() => render('{{ missing | tojson }}')).toThrow('undefined is not JSON serializable');
+});
+
+it.each([
+  ['{{ "%g" % 1 }}', 'the format "%g" is not supported'],
+  ['{{ "%s %s" % 1 }}', 'there is no value for "%s"'],
+  ['{{ "%s" % (1, 2) }}', 'there are more values than fields in the text'],
+  ['{{ "%(a)s" % {"a": 1} }}', 'the format "%(" is not supported'],
+  ['{{ "{:e}".format(1.5) }}', 'the format "e" of float is not supported'],
+  ['{{ "{0.a}".format(1) }}', 'has a field that is not supported'],
+  ['{{ "{} {}".format(1) }}', 'there is no value for "{}"'],
+  ['{{ [1, "a"] | sum }}', '+ is not possible between int and str'],
+  ['{{ "a" | upper(1) }}', 'upper takes 0 arguments, not 1'],
+  ['{{ [2] | sort(key=1) }}', 'sort takes no argument "key"'],
+  ['{{ 1234 | round(-2) }}', 'round does not support negative digits'],
+  ['{{ missing[1:] }}', 'missing is undefined'],
+  ['{{ "b" < "b" != -1 }}', 'a chain of comparisons (at !=) is not supported'],
+  ['{{ 1 == 1 not in [1] }}', 'a chain of comparisons (at in) is not supported'],
+  ['{% if 0 < x < 5 %}{% endif %}', 'a chain of comparisons (at <) is not supported'],
+  ['{{ "a".upper("b") }}', 'upper takes 0 arguments, not 1'],
+  ['{{ "a".split(by=",") }}', 'split takes no argument "by"'],
+  ['{{ [1].index(1, 0) }}', 'index takes 1 arguments, not 2'],
+  ['{{ {}.get("a", key="b") }}', 'get takes no argument "key"'],
+  ['{{ "a".split("") }}', 'the separator is empty'],
+  ['{{ "a".ljust(3, "ab") }}', 'the fill character is not one character'],
+])('refuses %s, which it would otherwise read differently', (source, message) => {
+  expect(() => render(source)).toThrow(message);
 });
 
 it.each([

@@ -1,5 +1,6 @@
 /** Filters on lists, such as select, sort and map. */
 import { attribute, dictKey, item } from './access.js';
+import { add } from './operators.js';
 import { repr, str } from './spelling.js';
 import { testNamed } from './tests.js';
 import {
@@ -9,6 +10,7 @@ import {
   isInt,
   isDict,
   iterate,
+  group,
   numeric,
   truthy,
   tuple,
@@ -32,10 +34,10 @@ function path(name: Value): (value: Value) => Value {
 /** Value for case-insensitive comparisons: text in lower case; other values unchanged. */
 const folded = (value: Value): Value => (typeof value === 'string' ? value.toLowerCase() : value);
 
-function sort(value: Value, args: readonly Value[], keywords: Keywords): Value {
-  const reverse = truthy(args[0] ?? keywords.get('reverse'));
-  const exact = truthy(args[1] ?? keywords.get('case_sensitive'));
-  const names = args[2] ?? keywords.get('attribute');
+function sort(value: Value, args: readonly Value[]): Value {
+  const reverse = truthy(args[0]);
+  const exact = truthy(args[1]);
+  const names = args[2];
   const keys = typeof names === 'string' ? names.split(',').map(path) : [path(names)];
   const key = (each: Value): readonly Value[] =>
     keys.map((read) => (exact ? read(each) : folded(read(each))));
@@ -43,9 +45,9 @@ function sort(value: Value, args: readonly Value[], keywords: Keywords): Value {
   return sorted;
 }
 
-function unique(value: Value, args: readonly Value[], keywords: Keywords): Value {
-  const exact = truthy(args[0] ?? keywords.get('case_sensitive'));
-  const read = path(args[1] ?? keywords.get('attribute'));
+function unique(value: Value, args: readonly Value[]): Value {
+  const exact = truthy(args[0]);
+  const read = path(args[1]);
   const key = (each: Value): Value => (exact ? read(each) : folded(read(each)));
   const seen = new Set<Value>();
   return iterate(value).filter((each) => {
@@ -60,9 +62,9 @@ function unique(value: Value, args: readonly Value[], keywords: Keywords): Value
 /** The largest (sign 1) or smallest (sign -1) item; undefined for an empty list. */
 const extreme =
   (sign: 1 | -1): Filter =>
-  (value, args, keywords) => {
-    const exact = truthy(args[0] ?? keywords.get('case_sensitive'));
-    const read = path(args[1] ?? keywords.get('attribute'));
+  (value, args) => {
+    const exact = truthy(args[0]);
+    const read = path(args[1]);
     const key = (each: Value): Value => (exact ? read(each) : folded(read(each)));
     return iterate(value).reduce<Value>(
       (best, each, i) => (i === 0 || compare(key(each), key(best)) * sign > 0 ? each : best),
@@ -86,35 +88,41 @@ const chosen =
     return orNone(value).filter((each) => test(read(each), rest) === keep);
   };
 
-function groupBy(value: Value, args: readonly Value[], keywords: Keywords): Value {
-  const by = args[0] ?? keywords.get('attribute');
+function groupBy(value: Value, [by, missing, exact]: readonly Value[]): Value {
   const read = path(by);
-  const groups: { readonly key: Value; readonly items: Value[] }[] = [];
-  for (const each of iterate(sort(value, [], new Map([['attribute', by]])))) {
+  const keyed = iterate(value).map((each) => tuple([read(each) ?? missing, each]));
+  const key = (pair: readonly Value[]): Value => (truthy(exact) ? pair[0] : folded(pair[0]));
+  const groups: { readonly key: Value; readonly pairs: (readonly Value[])[] }[] = [];
+  for (const pair of keyed.toSorted((a, b) => compare(key(a), key(b)))) {
     const last = groups.at(-1);
-    if (last && equal(folded(last.key), folded(read(each)))) last.items.push(each);
-    else groups.push({ key: read(each), items: [each] });
+    if (last && equal(last.key, key(pair))) last.pairs.push(pair);
+    else groups.push({ key: key(pair), pairs: [pair] });
   }
-  return groups.map(({ key, items }) => tuple([key, items]));
+  return groups.map(({ pairs }) =>
+    group(
+      pairs[0]?.[0],
+      pairs.map(([, each]) => each),
+    ),
+  );
 }
 
-function join(value: Value, args: readonly Value[], keywords: Keywords): Value {
-  const read = path(args[1] ?? keywords.get('attribute'));
+function join(value: Value, args: readonly Value[]): Value {
+  const read = path(args[1]);
   return iterate(value)
     .map((each) => str(read(each)))
-    .join(str(args[0] ?? keywords.get('d')));
+    .join(str(args[0]));
 }
 
-function sum(value: Value, args: readonly Value[], keywords: Keywords): Value {
-  const read = path(args[0] ?? keywords.get('attribute'));
-  return iterate(value).reduce<number>((total, each) => total + (numeric(read(each)) ?? 0), 0);
+function sum(value: Value, [attribute, start = 0]: readonly Value[]): Value {
+  const read = path(attribute);
+  return iterate(value).reduce((total, each) => add(total, read(each)), start);
 }
 
-function dictSort(value: Value, args: readonly Value[], keywords: Keywords): Value {
+function dictSort(value: Value, args: readonly Value[]): Value {
   if (!isDict(value)) throw new Error('dictsort needs a dict');
-  const exact = truthy(args[0] ?? keywords.get('case_sensitive'));
-  const by = str(args[1] ?? keywords.get('by') ?? 'key');
-  const reverse = truthy(args[2] ?? keywords.get('reverse'));
+  const exact = truthy(args[0]);
+  const by = str(args[1] ?? 'key');
+  const reverse = truthy(args[2]);
   const key = (entry: readonly Value[]): Value =>
     exact ? entry[by === 'key' ? 0 : 1] : folded(entry[by === 'key' ? 0 : 1]);
   return [...value]
@@ -128,7 +136,7 @@ function batch(value: Value, args: readonly Value[]): Value {
   const count = Math.ceil(items.length / size);
   return Array.from({ length: count }, (_, i) => {
     const part = items.slice(i * size, (i + 1) * size);
-    const missing = args[1] === undefined ? 0 : size - part.length;
+    const missing = (args[1] ?? null) === null ? 0 : size - part.length;
     return [...part, ...Array.from({ length: missing }, () => args[1])];
   });
 }

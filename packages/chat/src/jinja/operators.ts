@@ -1,6 +1,7 @@
 /** Binary operators with Python's semantics. */
 import { dictKey } from './access.js';
-import { repr, str } from './spelling.js';
+import { interpolate } from './formats.js';
+import { str } from './spelling.js';
 import {
   checkLength,
   compare,
@@ -53,7 +54,7 @@ function defined(value: Value): Value {
   return value;
 }
 
-function add(a: Value, b: Value): Value {
+export function add(a: Value, b: Value): Value {
   if (typeof a === 'string' && typeof b === 'string') return a + b;
   if (isList(a) && isList(b) && a instanceof Tuple === b instanceof Tuple) {
     const joined = [...a, ...b];
@@ -109,18 +110,4 @@ function arithmetic(
 function nonZero(value: Value): Value {
   if (numeric(value) === 0) throw new Error('division by zero');
   return value;
-}
-
-/** Python's `'%s: %d' % (a, b)`, which is also the filter `format`. */
-export function interpolate(text: string, values: readonly Value[]): string {
-  let next = 0;
-  return text.replaceAll(/%(?:\.(\d+))?([sdrf%])/g, (_, digits: string | undefined, kind) => {
-    if (kind === '%') return '%';
-    const value = values[next++];
-    if (kind === 's') return str(value);
-    if (kind === 'r') return repr(value);
-    const number = numeric(value);
-    if (number === undefined) throw new Error(`%${kind} needs a number, got ${typeName(value)}`);
-    return kind === 'd' ? `${Math.trunc(number)}` : number.toFixed(Number(digits ?? 6));
-  });
 }

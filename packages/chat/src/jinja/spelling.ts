@@ -72,14 +72,19 @@ export interface JsonStyle {
   readonly indent?: number | string;
   readonly separators?: readonly [item: string, key: string];
   readonly sortKeys?: boolean;
+  /** False to refuse infinity and NaN, which Python writes although JSON has neither. @default true */
+  readonly allowNan?: boolean;
 }
+
+/** Deepest nesting that `dumps` writes: the limit of Python's recursion. */
+const deepest = 1000;
 
 /**
  * Python's `json.dumps`.
  * @throws for values that JSON cannot represent
  */
 export function dumps(value: Value, style: JsonStyle = {}): string {
-  const { indent, ensureAscii = false } = style;
+  const { indent, ensureAscii = false, allowNan = true } = style;
   const step = typeof indent === 'number' ? ' '.repeat(indent) : indent;
   const [itemEnd, keyEnd] = style.separators ?? [step === undefined ? ', ' : ',', ': '];
   const text = (raw: string): string => (ensureAscii ? ascii(quoted(raw)) : quoted(raw));
@@ -90,6 +95,9 @@ export function dumps(value: Value, style: JsonStyle = {}): string {
   };
   const print = (item: Value, level: number): string => {
     if (typeof item === 'string') return text(item);
+    if (level > deepest) throw new Error(`a value has more than ${deepest} levels`);
+    if (item instanceof Float && !allowNan && !Number.isFinite(item.value))
+      throw new Error(`${floatText(item.value)} is not JSON`);
     if (isList(item))
       return block(
         '[',

@@ -1,5 +1,6 @@
 /** The syntax tree of a template, as the library `@huggingface/jinja` produces it. */
 import { parse, tokenize } from '@huggingface/jinja';
+import { refuseChains } from './chains.js';
 
 export type Statement =
   | {
@@ -145,5 +146,6 @@ export function parseTemplate(source: string): Body {
   if (longestSpace.test(source))
     throw new Error('it has 1000 characters of white space in a row. Remove them');
   const tokens = tokenize(source, { lstrip_blocks: true, trim_blocks: true });
+  refuseChains(tokens);
   return parse(tokens).body as unknown as Body;
 }

@@ -16,7 +16,7 @@ import {
 export type Test = (value: Value, args: readonly Value[]) => boolean;
 
 const sequence = (value: Value): boolean =>
-  typeof value === 'string' || isList(value) || isDict(value);
+  value === undefined || typeof value === 'string' || isList(value) || isDict(value);
 
 const remainder = (value: Value, by: number): number => {
   const number = numeric(value);
@@ -37,7 +37,7 @@ const table: Readonly<Record<string, Test>> = {
   gt: (value, [other]) => compare(value, other) > 0,
   in: (value, [container]) => contains(container, value),
   integer: isInt,
-  iterable: (value) => value === undefined || sequence(value),
+  iterable: sequence,
   le: (value, [other]) => compare(value, other) <= 0,
   lower: (value) => str(value) === str(value).toLowerCase() && /\p{Ll}/u.test(str(value)),
   lt: (value, [other]) => compare(value, other) < 0,

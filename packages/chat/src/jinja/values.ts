@@ -22,6 +22,15 @@ export function tuple(items: readonly Value[]): Tuple {
   return made;
 }
 
+/** A group of the filter `groupby`: a tuple whose items also have names. */
+export class Group extends Tuple {}
+
+export function group(key: Value, items: readonly Value[]): Group {
+  const made = new Group();
+  made.push(key, items);
+  return made;
+}
+
 /** An object with attributes, such as `namespace()` and `loop`. */
 export class Attributes {
   readonly entries: Map<string, Value>;

@@ -2,7 +2,7 @@
  * Parses reasoning in a block at the beginning of a response, such as `<think>...</think>`. Parsers
  * differ in their markers, and in how they read a response without the opening marker.
  */
-import { trimLineBreaks } from '../jinja/text-methods.js';
+import { trimLineBreaks } from '../jinja/texts.js';
 import type { PromptEnd, ReasoningParse, ReasoningParser } from './types.js';
 
 interface BlockOptions extends Partial<Omit<ReasoningParser, 'parse'>> {

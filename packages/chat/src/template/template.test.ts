@@ -123,6 +123,20 @@ describe('createChatTemplate', () => {
     expect(args('a\r\n{%- if true %}\r\nb\rc{% endif %}')).toBe('ab\nc');
   });
 
+  it.each([
+    ['{{ 1 is divisibleby 3 }}', /Expected closing expression token/],
+    ['{{ (1,) }}', /Unexpected token: CloseParen/],
+    ['{% raw %}{{ x }}{% endraw %}', /Unknown statement type: raw/],
+    ['{% with x = 1 %}{{ x }}{% endwith %}', /Unknown statement type: with/],
+    ['{{ 1 < 2 < 3 }}', /a chain of comparisons/],
+  ])('does not call valid Jinja invalid: %s', (source, cause) => {
+    const compile = (): unknown => createChatTemplate(source);
+    expect(compile).toThrow(
+      /not valid Jinja, or uses a part of Jinja that is not supported here: /,
+    );
+    expect(compile).toThrow(cause);
+  });
+
   it('names a template that is not Jinja, and one that rejects the messages', () => {
     expect(() => createChatTemplate('{% if %}')).toThrow(
       expect.objectContaining({ code: 'TEMPLATE_INVALID' }),

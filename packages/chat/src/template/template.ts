@@ -50,10 +50,10 @@ export function createChatTemplate(
   const renderWith = (input: RenderInput, format: ArgumentFormat): string =>
     template(
       new Map<string, Value>([
+        ['documents', null],
         ...own,
         ['messages', input.messages.map((message) => messageValue(message, format))],
         ['tools', input.tools && input.tools.length > 0 ? toolValues(input.tools) : null],
-        ['documents', null],
         ['add_generation_prompt', input.addGenerationPrompt],
         ...switches(input),
         ...toValues(input.templateArgs ?? {}),
@@ -87,10 +87,13 @@ function compile(source: string, now: Date): Render {
     // As in Python's Jinja, every line ending becomes a line feed.
     return compileJinja(source.replaceAll(/\r\n?/g, '\n'), { now });
   } catch (cause) {
-    throw new CheckpointError(`The chat template is not valid Jinja: ${describeError(cause)}`, {
-      code: 'TEMPLATE_INVALID',
-      cause,
-    });
+    throw new CheckpointError(
+      `The chat template is not valid Jinja, or uses a part of Jinja that is not supported here: ${describeError(cause)}`,
+      {
+        code: 'TEMPLATE_INVALID',
+        cause,
+      },
+    );
   }
 }
 

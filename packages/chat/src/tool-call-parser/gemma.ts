@@ -3,7 +3,7 @@
  * FunctionGemma, and `<|tool_call>call:f{a:<|"|>x<|"|>}<tool_call|>` of Gemma 4.
  */
 import type { ToolDefinition } from '@trinity-rft/core';
-import { dumps } from '../jinja/spelling.js';
+import { readCallOf } from './argument-json.js';
 import { readGemmaArguments } from './gemma-arguments.js';
 import { skipSpace } from './json-span.js';
 import { isCut, scanCalls, textOutside, type Attempt } from './scan-calls.js';
@@ -65,8 +65,7 @@ function readCall(text: string, start: number, reading: Reading): Attempt | unde
   const isClosed = text.startsWith(marks.close, after);
   if (!isWhole && !isClosed && isCut(text, after, marks.close)) return undefined;
   if (!isClosed && after < text.length) return { malformed: 1, end: at };
-  const toolCalls = [{ name, arguments: dumps(args) }];
-  return { toolCalls, end: isClosed ? after + marks.close.length : after };
+  return readCallOf(name, args, isClosed ? after + marks.close.length : after);
 }
 
 export const functionGemma = gemmaParser({

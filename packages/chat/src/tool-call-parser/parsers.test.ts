@@ -153,6 +153,8 @@ describe('the pythonic parser', () => {
       '[f(a=b)]',
       '[f(a=1e999)]',
       "[f(a='x)]",
+      '[f(a={(1, 2): 3})]',
+      '[f(a=[{[]: 3}])]',
       '[f()] so',
       '[f(a=b"x")]',
       '[get-weather(1)]',
@@ -180,6 +182,7 @@ describe.each([
       '{"o": {"k": "v", "q: r": [1, [], {}]}, "l": ["a", 2]}',
     ],
     [' a : Paris , b : ~~ ', '{"a": "Paris", "b": ""}'],
+    ['a:1e999,b:[-1e999]', '{"a": "1e999", "b": ["-1e999"]}'],
   ])('reads %s', (args, expected) => {
     expect(parse(`So.\n${call(args)} ${call('')}\nDone. `)).toEqual({
       text: 'So.\nDone.',
@@ -313,6 +316,10 @@ describe('the qwen3_coder parser', () => {
     [{ m: 'null', t: 'None', s: 'null' }, '{"m": null, "t": null, "s": "null"}'],
     [{ n: 'many', o: 'not json', unknown: '5' }, '{"n": "many", "o": "not json", "unknown": "5"}'],
     [{ s: 'two\nlines\n  <b>', t: '7' }, '{"s": "two\\nlines\\n  <b>", "t": 7}'],
+    [
+      { o: '{(1, 2): 3}', x: '1e999', l: '[1e999]' },
+      '{"o": "{(1, 2): 3}", "x": "1e999", "l": "[1e999]"}',
+    ],
   ])('reads %j by the schema', (args, expected) => {
     expect(coder.parse(`So.\n${call(args)}`, { tools })).toEqual({
       text: 'So.',
@@ -441,6 +448,45 @@ describe.each(Object.entries(toolCallParsers))('the %s parser', (_, { parse }) =
         }
       }),
       { numRuns: 500 },
+    );
+  });
+
+  it('never throws for a value that JSON cannot represent, and gives valid JSON', () => {
+    const nested = (depth: number): readonly string[] => [
+      '['.repeat(depth) + ']'.repeat(depth),
+      `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`,
+      `${'{a:'.repeat(depth)}1${'}'.repeat(depth)}`,
+    ];
+    const value = fc.oneof(
+      fc.constantFrom(
+        ...['{(1, 2): 3}', '{[1]: 3}', '{{}: 1}', '[{(): 1}]', '{None: 1, True: 2, 1.5: 3}'],
+        ...['1e999', '[1, -1e400]', '{"a": [1e999]}', '{1: 1e999}', 'NaN', '-Infinity', 'nan'],
+        ...["'\\ud800'", '"\\udfff"', "'\\U99999999'", '9'.repeat(400), '1_0', '+1', '-.5', '.'],
+      ),
+      fc.integer({ min: 900, max: 6000 }).chain((depth) => fc.constantFrom(...nested(depth))),
+    );
+    const written = (each: string): readonly string[] => [
+      `<tool_call>\n<function=f>\n<parameter=a>\n${each}\n</parameter>\n</function>\n</tool_call>`,
+      `<tool_call>{"name": "f", "arguments": {"a": ${each}}}</tool_call>`,
+      `<tool_call>{"name": ${each}, "arguments": ${each}}</tool_call>`,
+      `{"name": "f", "parameters": {"a": ${each}}}`,
+      `[TOOL_CALLS]f[ARGS]{"a": ${each}}`,
+      `functools[{"name": "f", "arguments": {"a": ${each}}}]`,
+      `<|tool_call_start|>[f(a=${each})]<|tool_call_end|>`,
+      `[f(a=${each})]`,
+      ...[each, `<|"|>${each}<|"|>`].map((a) => `<|tool_call>call:f{a:${a}}<tool_call|>`),
+      `<start_function_call>call:f{a:${each}}<end_function_call>`,
+    ];
+    const types = ['string', 'integer', 'number', 'boolean', 'object', 'array', 'null'];
+    fc.assert(
+      fc.property(value, fc.constantFrom(...types), fc.boolean(), (each, type, isWhole) => {
+        const parameters = { properties: { a: { type } } };
+        const tools = [{ type: 'function', function: { name: 'f', parameters } }] as const;
+        for (const text of written(each))
+          for (const call of parse(text, { tools, isWhole }).toolCalls)
+            expect(JSON.parse(call.arguments)).toBeTypeOf('object');
+      }),
+      { numRuns: 40 },
     );
   });
 });

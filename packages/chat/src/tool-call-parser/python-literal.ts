@@ -1,5 +1,5 @@
 /** Reads Python literals as values that can be printed as JSON. */
-import { Float, type Value } from '../jinja/values.js';
+import { Float, isDict, isList, typeName, type Value } from '../jinja/values.js';
 
 /** Reader of Python literals at a position in a text; reading advances the position. */
 export class PythonReader {
@@ -96,6 +96,7 @@ export class PythonReader {
     this.#at++;
     this.items('}', () => {
       const key = this.value();
+      if (isList(key) || isDict(key)) throw new SyntaxError(`a key is a ${typeName(key)}`);
       this.expect(':');
       entries.set(key, this.value());
     });

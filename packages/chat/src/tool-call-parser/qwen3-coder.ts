@@ -3,8 +3,8 @@
  * `<tool_call><function=f><parameter=a>1</parameter></function></tool_call>`.
  */
 import type { ToolDefinition } from '@trinity-rft/core';
-import { dumps } from '../jinja/spelling.js';
 import type { Value } from '../jinja/values.js';
+import { readCallOf } from './argument-json.js';
 import { scanJson } from './json-scan.js';
 import { skipSpace } from './json-span.js';
 import { isCut, scanCalls, type Attempt } from './scan-calls.js';
@@ -131,7 +131,7 @@ function callReader(
     const end = callEnd(text, at, isTagged, isWhole);
     if (end === 'cut') return undefined;
     if (end === undefined) return { malformed: 1, end: at };
-    return { toolCalls: [{ name, arguments: dumps(args) }], end };
+    return readCallOf(name, args, end);
   };
 }
 

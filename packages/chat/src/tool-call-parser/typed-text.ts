@@ -1,6 +1,7 @@
 /** Converts arguments that a syntax writes as plain text to values of the types in the schema. */
 import { valueOfJson } from '../jinja/from-json.js';
 import { Float, isDict, isList, numeric, type Value } from '../jinja/values.js';
+import { isArgument } from './argument-json.js';
 import { PythonReader } from './python-literal.js';
 
 /**
@@ -32,12 +33,20 @@ function fits(value: Value, type: string): boolean {
   return type === 'number' && typeof value !== 'boolean' && numeric(value) !== undefined;
 }
 
-/** Reads JSON, or else a Python literal; undefined for other text. */
+/**
+ * Reads JSON, or else a Python literal; undefined for other text, and for values that an argument
+ * cannot have, such as 1e999.
+ */
 export function literal(text: string): Value {
+  const value = jsonLiteral(text) ?? pythonLiteral(text);
+  return isArgument(value) ? value : undefined;
+}
+
+function jsonLiteral(text: string): Value {
   try {
     return valueOfJson(text);
   } catch {
-    return pythonLiteral(text);
+    return undefined;
   }
 }
 

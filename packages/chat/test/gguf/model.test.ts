@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openGguf } from '../../src/gguf/file/gguf-file.js';
 import { isGguf, openGgufModel, readGgufConfig } from '../../src/gguf/gguf-model.js';
+import { tokenizerKeys } from '../../src/gguf/tokenizer/save-tokenizer.js';
 import { writeGguf, type GgufContent } from './support/write-gguf.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'trinity-gguf-'));
@@ -27,6 +28,18 @@ const metadata = {
   'tokenizer.ggml.eos_token_id': 0,
   'tokenizer.ggml.eot_token_id': 4,
   'tokenizer.chat_template': '{{ messages }}',
+};
+/** A SentencePiece vocabulary of single bytes. */
+const bytes = {
+  'tokenizer.ggml.tokens': [
+    '<|end|>',
+    ...Array.from(
+      { length: 256 },
+      (_, i) => `<0x${i.toString(16).toUpperCase().padStart(2, '0')}>`,
+    ),
+  ],
+  'tokenizer.ggml.token_type': [3, ...Array.from({ length: 256 }, () => 6)],
+  'tokenizer.ggml.scores': Array.from({ length: 257 }, () => 0),
 };
 const tensors = { 'token_embd.weight': [8, 32], 'rope_odd.weight': [2] };
 
@@ -115,6 +128,27 @@ describe('a GGUF file', () => {
     expect(json(file, 'generation_config.json')).toMatchObject({ eos_token_id: [0, 4] });
     expect(readText(file, 'chat_template.jinja')).toBe('{{ messages }}');
     expect(readText(file, 'vocab.json')).toBeUndefined();
+  });
+
+  it.each([
+    [{ 'tokenizer.ggml.pre': 'smollm' }, false],
+    [{ 'tokenizer.ggml.pre': 'dbrx' }, false],
+    [{ 'tokenizer.ggml.pre': 'llama-bpe' }, true],
+    [{ 'tokenizer.ggml.pre': 'lfm2' }, true],
+    [{ 'tokenizer.ggml.pre': 'tekken' }, true],
+    [{ 'tokenizer.ggml.pre': 'llama3', 'tokenizer.ggml.add_bos_token': false }, false],
+    [{ 'tokenizer.ggml.pre': 'qwen2', 'tokenizer.ggml.add_bos_token': true }, true],
+    [{ 'tokenizer.ggml.model': 'llama', ...bytes }, true],
+    [{ 'tokenizer.ggml.model': 'llama', ...bytes, 'tokenizer.ggml.add_bos_token': false }, false],
+  ])('adds the BOS token as llama.cpp does, and so does its copy (%#)', (change, added) => {
+    const file = write({ ...change, 'tokenizer.ggml.bos_token_id': 0 });
+    const tokenizerConfig = json(file, 'tokenizer_config.json');
+    expect(tokenizerConfig).toMatchObject({ add_bos_token: added, bos_token: '<|end|>' });
+    const files = { tokenizer: json(file, 'tokenizer.json'), tokenizerConfig };
+    expect(tokenizerKeys({ files, config: {}, rows: 300 }).keys).toContainEqual([
+      'tokenizer.ggml.add_bos_token',
+      { type: 'bool', value: added },
+    ]);
   });
 
   it('gives several templates by their names', () => {

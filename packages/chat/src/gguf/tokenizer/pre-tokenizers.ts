@@ -9,6 +9,8 @@ export interface PreTokenizer {
   readonly preTokenizer: unknown;
   /** True if a word that is itself a token is not split further. */
   readonly ignoreMerges: boolean;
+  /** True if llama.cpp adds the BOS token unless `tokenizer.ggml.add_bos_token` is false. */
+  readonly addsBos: boolean;
   /** True if llama.cpp splits words with capitals outside ASCII differently. @default false */
   readonly asciiCapitals?: true;
 }
@@ -32,6 +34,7 @@ const gpt2: PreTokenizer = {
   normalizer: null,
   preTokenizer: byteLevel(true),
   ignoreMerges: false,
+  addsBos: false,
 };
 
 /** Splits off each digit, then splits like GPT-2. */
@@ -46,6 +49,7 @@ const llama3: PreTokenizer = {
     String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
   ),
   ignoreMerges: true,
+  addsBos: true,
 };
 
 const qwen2: PreTokenizer = {
@@ -54,6 +58,7 @@ const qwen2: PreTokenizer = {
     String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
   ),
   ignoreMerges: false,
+  addsBos: false,
 };
 
 /** Splits like Qwen 2, but combining marks are treated as letters. */
@@ -65,10 +70,10 @@ const qwen35: PreTokenizer = {
 };
 
 /**
- * GPT-4's pattern as in Llama 3. Unlike in Llama 3, merges also apply to words that are tokens.
- * OLMo 2, DBRX and Phi-4 use these rules.
+ * GPT-4's pattern as in Llama 3. Unlike in Llama 3, merges also apply to words that are tokens, and
+ * no BOS token is added. OLMo 2, DBRX and Phi-4 use these rules.
  */
-const gpt4: PreTokenizer = { ...llama3, ignoreMerges: false };
+const gpt4: PreTokenizer = { ...llama3, ignoreMerges: false, addsBos: false };
 
 const olmo: PreTokenizer = { ...gpt2, normalizer: { type: 'NFC' } };
 
@@ -88,6 +93,7 @@ const tekken: PreTokenizer = {
   normalizer: null,
   preTokenizer: split(byCase('', String.raw`\p{N}`)),
   ignoreMerges: true,
+  addsBos: true,
   asciiCapitals: true,
 };
 
@@ -95,6 +101,7 @@ const gpt4o: PreTokenizer = {
   normalizer: null,
   preTokenizer: split(byCase("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", String.raw`\p{N}{1,3}`)),
   ignoreMerges: false,
+  addsBos: false,
   asciiCapitals: true,
 };
 

@@ -3,6 +3,7 @@ import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
 import { keysOf, type Keys } from '../model/keys.js';
 import { bytePairTokenizer } from './byte-pairs.js';
+import { preTokenizers } from './pre-tokenizers.js';
 import { sentencePieceTokenizer } from './sentence-pieces.js';
 
 /** Functions that make `tokenizer.json`, by the name in `tokenizer.ggml.model`. */
@@ -42,7 +43,7 @@ export function tokenizerConfig(file: GgufFile): Readonly<Record<string, unknown
   });
   return {
     ...Object.fromEntries(tokens),
-    add_bos_token: keys.flag('tokenizer.ggml.add_bos_token') ?? false,
+    add_bos_token: keys.flag('tokenizer.ggml.add_bos_token') ?? addsBos(keys),
     add_eos_token: keys.flag('tokenizer.ggml.add_eos_token') ?? false,
     clean_up_tokenization_spaces: false,
     model_max_length: keys.number(keys.own('context_length')),
@@ -50,6 +51,11 @@ export function tokenizerConfig(file: GgufFile): Readonly<Record<string, unknown
     ...namedTemplates(keys),
   };
 }
+
+/** llama.cpp's default of `add_bos_token`, which older files do not state. */
+const addsBos = (keys: Keys): boolean =>
+  keys.text('tokenizer.ggml.model') === 'llama' ||
+  preTokenizers.get(keys.text('tokenizer.ggml.pre') ?? '')?.addsBos === true;
 
 const moreTemplates = (keys: Keys): readonly string[] =>
   keys.texts('tokenizer.chat_templates') ?? [];
