@@ -77,6 +77,13 @@ function fill(database: DatabaseSync, random: Random): void {
 const mostRows = 200;
 
 /**
+ * Beginnings of queries. EXPLAIN is possible only before SELECT and WITH, because SQLite sets the
+ * flags of a PRAGMA as it compiles it, also after EXPLAIN.
+ */
+const isQuery =
+  /^\s*(?:(?:explain\s+(?:query\s+plan\s+)?)?(?:select|with)\b|pragma\s+table_info\b)/i;
+
+/**
  * Returns the reason to refuse a query that might never end, because node:sqlite cannot interrupt
  * queries.
  */
@@ -84,7 +91,7 @@ function refusalOf(sql: string): string | undefined {
   const tables =
     sql.match(/\b(?:authors|books|customers|sales|sqlite_\w+|pragma_\w+)\b(?!\.)/gi) ?? [];
   if (sql.length > 2000) return 'A query has at most 2,000 characters.';
-  if (!/^\s*(?:select|with|explain|pragma\s+table_info)\b/i.test(sql))
+  if (!isQuery.test(sql))
     return 'Only queries are possible: SELECT, WITH, EXPLAIN, PRAGMA table_info.';
   if (/\b(?:recursive|randomblob|zeroblob|printf|format|load_extension)\b/i.test(sql))
     return 'RECURSIVE and functions that make large values are not possible.';
