@@ -136,7 +136,12 @@ it.each([
   const { checkRow, tasks } = workflowOf(name);
   const { signal } = new AbortController();
   const taskOf = (rawTask: RawTask) =>
-    ({ rawTask, workflowArgs: {}, formatArgs: defaultFormatArgs }) as unknown as Task;
+    ({
+      rawTask,
+      workflowArgs: {},
+      rewardFnArgs: {},
+      formatArgs: defaultFormatArgs,
+    }) as unknown as Task;
   await expect(checkRow?.(taskOf(row), signal)).rejects.toThrow(says);
   const [own = {}] = tasks?.({}, { split: 'train', count: 1, seed: 0 }) ?? [];
   await expect(checkRow?.(taskOf(own), signal)).resolves.toBeUndefined();
