@@ -1,8 +1,15 @@
 /** Tests Trinity-RFT's workflows, played by the solver of each environment instead of a policy. */
-import { type Experience, type RawTask, type Task, defaultFormatArgs } from '@trinity-rft/core';
+import {
+  type Experience,
+  type RawTask,
+  type Task,
+  createRuntime,
+  defaultFormatArgs,
+} from '@trinity-rft/core';
 import type { Action } from '@trinity-rft/environment';
 import { createEnvironments, drivers } from '@trinity-rft/environment/playing';
 import { scriptedModel, tryWorkflow, type ScriptedAnswer } from '@trinity-rft/workflow';
+import { manualClock } from '@trinity-rft/testing';
 import { expect, it } from 'vitest';
 import { builtInEnvironments } from '../src/index.js';
 import { worldWorkflows } from '../src/index.js';
@@ -106,6 +113,29 @@ it('gives a second attempt that sees the first, and trains nothing of two failur
   expect(failed.experiences.every(({ actionMask }) => actionMask.every((mask) => mask === 0))).toBe(
     true,
   );
+});
+
+it.each([
+  ['looks at the first attempt again', 15_000, 70, (ms: number) => ms >= 950 && ms < 1000],
+  ['has no time for a second attempt', 100_000, 10, (ms: number) => ms >= 900 && ms < 1000],
+])('ends two attempts within the time of one rollout: %s', async (_, perCall, calls, inTime) => {
+  const name = 'RAFT_reflect_alfworld_workflow';
+  const { row: rawTask } = solved(name, 'household', {});
+  const clock = manualClock();
+  const begun = clock.now();
+  const scripted = scriptedModel({ answers: () => '<action>look</action>' });
+  const model: typeof scripted = {
+    ...scripted,
+    chat: async (messages, options) => {
+      await clock.advance(perCall);
+      options?.signal?.throwIfAborted();
+      return scripted.chat(messages, { ...options, signal: undefined });
+    },
+  };
+  const runtime = createRuntime({ clock });
+  await tryWorkflow(workflowOf(name), { model, rawTask, runtime, timeLimitMs: 1_000_000 });
+  expect((clock.now() - begun) / 1000).toSatisfy(inTime);
+  expect(scripted.calls.length).toBeLessThanOrEqual(calls);
 });
 
 it("says what to do with rows of ALFWorld's own games", async () => {

@@ -185,9 +185,18 @@ function run(
   const played = environmentArgs.parse(play(args));
   const settings = { ...played, ...choiceOf(played, task.rewardFnArgs) };
   const given = task.formatArgs.systemPrompt;
+  const timeLeft = countDown(context);
   const attempt = (systemPrompt = given) => {
     const formatArgs = { ...task.formatArgs, systemPrompt };
-    return playTask({ ...context, task: { ...task, rawTask, formatArgs } }, settings, environments);
+    const own = { ...context, timeLimitMs: timeLeft(), task: { ...task, rawTask, formatArgs } };
+    return playTask(own, settings, environments);
   };
-  return attempts === undefined ? attempt() : attempts(attempt, given);
+  return attempts === undefined ? attempt() : attempts(attempt, { given, timeLeft });
+}
+
+/** Creates a function that returns the time, in ms, that is left of the rollout's limit. */
+function countDown({ runtime: { clock }, timeLimitMs }: WorkflowContext) {
+  const begun = clock.now();
+  return () =>
+    timeLimitMs === undefined ? undefined : Math.max(0, timeLimitMs - (clock.now() - begun));
 }
