@@ -82,7 +82,7 @@ function problemOf(assertion: Assertion): string | undefined {
   const lacksText = kind.endsWith('-any') || kind.endsWith('-all') ? noTexts(value) : isEmpty;
   if (value === undefined || (lacksText && !withEmpty.includes(kind)))
     return 'has no value to compare the answer with. Add its value.';
-  return kind === 'regex' && !isPattern(String(value))
+  return kind === 'regex' && !isPattern(String(assertion.value))
     ? `has the value ${JSON.stringify(value)}, which is not a regular expression. Correct it.`
     : undefined;
 }
