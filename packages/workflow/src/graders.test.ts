@@ -79,6 +79,12 @@ describe('tool_call_workflow', () => {
   const answer =
     '<think>ask</think> <tool_call>{"name":"price","arguments":{"item":"tea"}}</tool_call>';
 
+  it.each([null, undefined])('begins with its instruction where raw_system is %s', async (none) => {
+    const row = { ...rawTask, raw_system: none };
+    const { messages } = await attempt('tool_call_workflow', answer, { rawTask: row });
+    expect(messages[0]?.content).toMatch(/^You may call the tools below/);
+  });
+
   it('shows tools and conversation, and scores the calls', async () => {
     const { reward, messages } = await attempt('tool_call_workflow', answer, { rawTask });
     expect(reward).toBe(1);

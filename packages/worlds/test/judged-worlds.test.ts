@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
-import type { Experience, RawTask } from '@trinity-rft/core';
+import type { Experience, RawTask, Task } from '@trinity-rft/core';
 import { createEnvironments } from '@trinity-rft/environment/playing';
 import { scriptedModel, tryWorkflow, type ScriptedAnswer } from '@trinity-rft/workflow';
 import { createRemoteModel } from '@trinity-rft/workflow';
@@ -159,4 +159,24 @@ it('says who grades, and what it cannot do', () => {
 it('does not grade consultations of others by the words of its own', async () => {
   const played = play({ ...doctor, says: [], args: { judge: false } });
   await expect(played).rejects.toThrow(/"since when it itches".*add a judge/);
+});
+
+it.each([
+  ['learn2ask_workflow', {}],
+  ['environment_workflow', { environment: 'learn_to_ask' }],
+])('checks rows of %s for the grader that the run has', async (workflow, workflowArgs) => {
+  const rawTask = {
+    messages: [{ role: 'user', content: 'My ear hurts.' }],
+    info_truth: ['pain when swallowing'],
+  };
+  const check = (args: RawTask, rewardFnArgs: RawTask, models?: readonly string[]) => {
+    const task = { rawTask, workflowArgs: { ...workflowArgs, ...args }, rewardFnArgs };
+    const { signal } = new AbortController();
+    return workflowOf(workflow).checkRow?.(task as unknown as Task, signal, models);
+  };
+  await check({}, {});
+  await check({}, {}, ['big']);
+  await expect(check({}, {}, [])).rejects.toThrow(/Without a judge/);
+  await expect(check({ judge: false }, {}, ['big'])).rejects.toThrow(/Without a judge/);
+  await expect(check({}, { llm_as_a_judge: false }, ['big'])).rejects.toThrow(/Without a judge/);
 });

@@ -1,8 +1,15 @@
 /** Tests Trinity-RFT's workflows, played by the solver of each environment instead of a policy. */
-import { type Experience, type RawTask, type Task, defaultFormatArgs } from '@trinity-rft/core';
+import {
+  type Experience,
+  type RawTask,
+  type Task,
+  createRuntime,
+  defaultFormatArgs,
+} from '@trinity-rft/core';
 import type { Action } from '@trinity-rft/environment';
 import { createEnvironments, drivers } from '@trinity-rft/environment/playing';
 import { scriptedModel, tryWorkflow, type ScriptedAnswer } from '@trinity-rft/workflow';
+import { manualClock } from '@trinity-rft/testing';
 import { expect, it } from 'vitest';
 import { builtInEnvironments } from '../src/index.js';
 import { worldWorkflows } from '../src/index.js';
@@ -108,6 +115,29 @@ it('gives a second attempt that sees the first, and trains nothing of two failur
   );
 });
 
+it.each([
+  ['looks at the first attempt again', 15_000, 70, (ms: number) => ms >= 950 && ms < 1000],
+  ['has no time for a second attempt', 100_000, 10, (ms: number) => ms >= 900 && ms < 1000],
+])('ends two attempts within the time of one rollout: %s', async (_, perCall, calls, inTime) => {
+  const name = 'RAFT_reflect_alfworld_workflow';
+  const { row: rawTask } = solved(name, 'household', {});
+  const clock = manualClock();
+  const begun = clock.now();
+  const scripted = scriptedModel({ answers: () => '<action>look</action>' });
+  const model: typeof scripted = {
+    ...scripted,
+    chat: async (messages, options) => {
+      await clock.advance(perCall);
+      options?.signal?.throwIfAborted();
+      return scripted.chat(messages, { ...options, signal: undefined });
+    },
+  };
+  const runtime = createRuntime({ clock });
+  await tryWorkflow(workflowOf(name), { model, rawTask, runtime, timeLimitMs: 1_000_000 });
+  expect((clock.now() - begun) / 1000).toSatisfy(inTime);
+  expect(scripted.calls.length).toBeLessThanOrEqual(calls);
+});
+
 it("says what to do with rows of ALFWorld's own games", async () => {
   await expect(play('alfworld_workflow', ['x'], { game_file: '/games/a.tw-pddl' })).rejects.toThrow(
     /names the game "\/games\/a\.tw-pddl", which is ALFWorld's.*storage_type: generated/,
@@ -136,7 +166,12 @@ it.each([
   const { checkRow, tasks } = workflowOf(name);
   const { signal } = new AbortController();
   const taskOf = (rawTask: RawTask) =>
-    ({ rawTask, workflowArgs: {}, formatArgs: defaultFormatArgs }) as unknown as Task;
+    ({
+      rawTask,
+      workflowArgs: {},
+      rewardFnArgs: {},
+      formatArgs: defaultFormatArgs,
+    }) as unknown as Task;
   await expect(checkRow?.(taskOf(row), signal)).rejects.toThrow(says);
   const [own = {}] = tasks?.({}, { split: 'train', count: 1, seed: 0 }) ?? [];
   await expect(checkRow?.(taskOf(own), signal)).resolves.toBeUndefined();

@@ -67,3 +67,19 @@ describe.each(withTasks)('$name', (definition) => {
     await environment.close();
   });
 });
+
+it('takes only the expressions that countdown asks for, unless it scores as Reasoning Gym', async () => {
+  const [given] = builtInEnvironments.filter(({ name }) => name === 'countdown');
+  const scored = async (text: string, args: Readonly<Record<string, unknown>> = {}, target = 6) => {
+    const environment = await given?.open(args, { logger: silentLogger, signal });
+    const row = { numbers: [1, 5, 4], target };
+    const episode = await environment?.reset({ row, seed: 0 }, signal);
+    return (await episode?.step({ type: 'text', text }, signal))?.reward;
+  };
+  expect(await scored('(5 - 4) * 1', {}, 1)).toBe(1);
+  expect(await scored('(5 + 1) * 4 // 4')).toBe(0);
+  expect(await scored('1.5 * 4')).toBe(0);
+  expect(await scored('1.5 * 4', { scoring: 'reasoning_gym' })).toBe(1);
+  expect(await scored('5 + 1 ** 4')).toBe(0);
+  expect(await scored('5 + 4 // 4 * 1')).toBe(0);
+});

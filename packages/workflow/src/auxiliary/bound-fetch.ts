@@ -15,8 +15,7 @@ export function boundFetch(options: RemoteModelOptions): typeof globalThis.fetch
     const deadline = AbortSignal.timeout(Math.min(timeoutMs, longestTimer));
     const signals = [deadline, run, own].filter((one) => one !== undefined && one !== null);
     const signal = AbortSignal.any(signals);
-    waits?.add(name);
-    const done = (): void => void waits?.delete(name);
+    const done = waits === undefined ? () => undefined : beginWait(waits, name);
     try {
       const response = await sendWithSettings(fetch, options, input, { ...init, signal });
       await rejectWebPage(response, options);
@@ -27,6 +26,24 @@ export function boundFetch(options: RemoteModelOptions): typeof globalThis.fetch
       if (own?.aborted) throw error;
       throw explainRemote(error, { signal, deadline, options });
     }
+  };
+}
+
+const openCalls = new WeakMap<Set<string>, Set<{ readonly name: string }>>();
+
+/**
+ * Adds a name to `waits`. Returns a function that ends this wait, and removes the name if no other
+ * call of that name waits.
+ */
+function beginWait(waits: Set<string>, name: string): () => void {
+  const calls = openCalls.get(waits) ?? new Set();
+  openCalls.set(waits, calls);
+  const call = { name };
+  calls.add(call);
+  waits.add(name);
+  return () => {
+    calls.delete(call);
+    if (![...calls].some((other) => other.name === name)) waits.delete(name);
   };
 }
 

@@ -225,6 +225,24 @@ describe('createRemoteModel', () => {
     expect([...waits]).toEqual([]);
   });
 
+  it('notes that it waits as long as one of its calls waits', async () => {
+    const waits = new Set<string>();
+    const answers: (() => void)[] = [];
+    const fetch = async () => {
+      await new Promise<void>((resolve) => answers.push(resolve));
+      return Response.json(completion);
+    };
+    const { model } = await serve([], { waits, fetch });
+    const calls = [model.chat(ask), model.chat(ask)];
+    await vi.waitFor(() => expect(answers).toHaveLength(2));
+    answers[0]?.();
+    await calls[0];
+    expect(waits.size).toBe(1);
+    answers[1]?.();
+    await calls[1];
+    expect(waits.size).toBe(0);
+  });
+
   it('rejects what only a local model supports', async () => {
     const { model } = await serve([]);
     await expect(model.chat(ask, { topLogprobs: 2 })).rejects.toMatchObject({

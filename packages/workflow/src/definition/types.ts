@@ -163,10 +163,16 @@ export interface WorkflowDefinition {
   readonly tasks?: (args: AnyArgs, range: TaskRange) => readonly RawTask[] | undefined;
   /**
    * Begins the task of a row and ends the task at once, as a check before the training run.
+   * @param models names of the auxiliary models, in configured order; if they are not given, the
+   * check assumes that there is one
    * @default rows are not checked
    * @throws TaskError for a row that the workflow cannot attempt
    */
-  readonly checkRow?: (task: Task, signal: AbortSignal) => Promise<void>;
+  readonly checkRow?: (
+    task: Task,
+    signal: AbortSignal,
+    models?: GraderContext['models'],
+  ) => Promise<void>;
   /**
    * Returns the name of the environment that the workflow uses with these arguments. If the
    * environment fails repeatedly, all rollouts that use it wait.

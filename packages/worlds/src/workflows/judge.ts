@@ -55,6 +55,11 @@ export function judgeOf(context: Context, settings: JudgeSettings): Judge | unde
   };
 }
 
+/** Judge of an episode that is only begun, as a check before the training run. */
+export const idleJudge: Judge = {
+  ask: () => Promise.reject(new EnvironmentError('A check of rows asks no judge.')),
+};
+
 type Choice = Pick<JudgeSettings, 'judge'>;
 
 /** Applies Trinity-RFT's `llm_as_a_judge: false`, which disables the judge. */

@@ -4,11 +4,19 @@ import { instructions } from '../worlds/household/instructions.js';
 
 /** Plays the task once, with the given system prompt. */
 type Attempt = (systemPrompt?: string) => Promise<readonly Experience[]>;
-/**
- * Makes the attempts at a task.
- * @param given the system prompt of the task set
- */
-export type Attempts = (attempt: Attempt, given?: string) => Promise<readonly Experience[]>;
+
+interface AttemptContext {
+  /** System prompt of the task set. @default the workflow's own */
+  readonly given?: string;
+  /** Returns the time that is left for all attempts, in ms, or undefined for no limit. */
+  readonly timeLeft: () => number | undefined;
+}
+
+/** Makes the attempts at a task. */
+export type Attempts = (
+  attempt: Attempt,
+  context: AttemptContext,
+) => Promise<readonly Experience[]>;
 
 /**
  * Pattern of an answer. Its parts are experience with similar tasks, a thought about the next step,
@@ -21,18 +29,24 @@ const ownPrompt = `${instructions}
 Before the command, write what you know about tasks of this kind as <experience>...</experience>, and what you think as <think>...</think>.`;
 
 /** Plays one attempt, which is trained on only if it succeeds and keeps the format. */
-export const oneAttempt: Attempts = async (attempt, given = ownPrompt) => {
+export const oneAttempt: Attempts = async (attempt, { given = ownPrompt }) => {
   const first = await attempt(given);
   return isGood(first) ? first : untrained(first);
 };
 
+/** Smallest share of the time before the first attempt that must be left for the second. */
+const leastShare = 0.2;
+
 /**
- * Plays a second attempt, whose prompt contains the first, if the first did not succeed. The second
- * attempt is trained on only if it succeeds and is better or shorter.
+ * Plays a second attempt, whose prompt contains the first, if the first did not succeed and time is
+ * left. The second attempt is trained on only if it succeeds and is better or shorter.
  */
-export const twoAttempts: Attempts = async (attempt, given = ownPrompt) => {
+export const twoAttempts: Attempts = async (attempt, { given = ownPrompt, timeLeft }) => {
+  const atFirst = timeLeft();
   const first = await attempt(given);
   if (isGood(first)) return first;
+  const left = timeLeft() ?? Infinity;
+  if (atFirst !== undefined && left < leastShare * atFirst) return untrained(first);
   const second = await attempt(`${given}\n\n${lookBack(first)}`);
   const isBetter = rewardOf(second) > rewardOf(first) || second.length < first.length;
   return isGood(second) && isBetter ? second : untrained(second);

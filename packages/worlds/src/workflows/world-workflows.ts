@@ -19,7 +19,7 @@ import {
 } from '@trinity-rft/workflow';
 import { builtInEnvironments } from '../worlds/table.js';
 import { environmentArgs, environmentProblems } from './environment-args.js';
-import { choiceOf, graderOf } from './judge.js';
+import { choiceOf, graderOf, idleJudge } from './judge.js';
 import { agentscopeEmailSearch, type NamedWorkflow, namedWorkflows } from './named.js';
 import { playTask } from './play-task.js';
 
@@ -58,7 +58,7 @@ export function withWorldTypes(
       readRow: (task) => of(task.workflowArgs).needs?.readRow?.(task),
     },
     checkArgs: (args) => of(args).checkArgs?.(args) ?? [],
-    checkRow: async (task, signal) => await of(task.workflowArgs).checkRow?.(task, signal),
+    checkRow: async (task, ...rest) => await of(task.workflowArgs).checkRow?.(task, ...rest),
     environment: (args) => of(args).environment?.(args) ?? builtIn.name,
     grader: (args, context) => of(args).grader?.(args, context),
     tasks: (args, range) => of(args).tasks?.(args, range),
@@ -90,7 +90,7 @@ function worldWorkflow(named: NamedWorkflow, environments: Environments): Workfl
       const problems = declared.checkArgs?.(args) ?? [];
       return problems.length > 0 ? problems : environmentProblems(named.play(args), environments);
     },
-    checkRow: (task, signal) => checkRow(named, task, environments, signal),
+    checkRow: (task, signal, models) => checkRow(named, task, environments, { signal, models }),
     selects: named.attempts !== undefined,
     environment: (args) => environmentArgs.parse(named.play(args)).environment,
     grader: (args, { models, rewardFnArgs }) => {
@@ -122,12 +122,15 @@ async function checkRow(
   { play, rowOf }: NamedWorkflow,
   task: Task,
   environments: Environments,
-  signal: AbortSignal,
+  { signal, models }: { readonly signal: AbortSignal; readonly models?: readonly string[] },
 ): Promise<void> {
   const row = rowOf?.(task) ?? task.rawTask;
-  const { environment: name, environment_args } = environmentArgs.parse(play(task.workflowArgs));
+  const settings = environmentArgs.parse(play(task.workflowArgs));
+  const { environment: name, environment_args } = settings;
   if (!startsAtOnce.has(name)) return;
   const environment = environments.open(name, environment_args, silentLogger);
+  const asks = choiceOf(settings, task.rewardFnArgs).judge !== false && models?.length !== 0;
+  const judge = environments.get(name).judged === true && asks ? idleJudge : undefined;
   const guard = {
     name,
     timeoutMs: longestStartMs,
@@ -135,7 +138,7 @@ async function checkRow(
     logger: silentLogger,
     signal,
   };
-  const episode = await beginEpisode(environment, { row, seed: 0 }, guard);
+  const episode = await beginEpisode(environment, { row, seed: 0, judge }, guard);
   await episode.close();
 }
 
@@ -182,9 +185,18 @@ function run(
   const played = environmentArgs.parse(play(args));
   const settings = { ...played, ...choiceOf(played, task.rewardFnArgs) };
   const given = task.formatArgs.systemPrompt;
+  const timeLeft = countDown(context);
   const attempt = (systemPrompt = given) => {
     const formatArgs = { ...task.formatArgs, systemPrompt };
-    return playTask({ ...context, task: { ...task, rawTask, formatArgs } }, settings, environments);
+    const own = { ...context, timeLimitMs: timeLeft(), task: { ...task, rawTask, formatArgs } };
+    return playTask(own, settings, environments);
   };
-  return attempts === undefined ? attempt() : attempts(attempt, given);
+  return attempts === undefined ? attempt() : attempts(attempt, { given, timeLeft });
+}
+
+/** Creates a function that returns the time, in ms, that is left of the rollout's limit. */
+function countDown({ runtime: { clock }, timeLimitMs }: WorkflowContext) {
+  const begun = clock.now();
+  return () =>
+    timeLimitMs === undefined ? undefined : Math.max(0, timeLimitMs - (clock.now() - begun));
 }

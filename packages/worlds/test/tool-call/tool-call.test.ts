@@ -20,6 +20,25 @@ it("judges calls as BFCL's checker does", () => {
   expect(cases.length).toBeGreaterThan(1800);
 });
 
+it.each(['constructor', 'toString', '__proto__'])('judges arguments named %s as others', (name) => {
+  const parameters = { type: 'dict', properties: { a: { type: 'string' } }, required: [] };
+  const functions = [{ name: 'f', description: '', parameters }];
+  const given = Object.fromEntries([[name, 'y']]);
+  const verdict = (args: Readonly<Record<string, unknown>>, wanted: readonly string[]) =>
+    areRightCalls(
+      functions,
+      [{ name: 'f', arguments: args }],
+      [{ f: Object.fromEntries(wanted.map((key) => [key, ['x']])) }],
+    );
+  expect(verdict({ ...given, a: 'x' }, ['a'])).toBe(false);
+  expect(verdict({ a: 'x' }, ['a', name])).toBe(false);
+  expect(verdict({ a: 'x' }, ['a'])).toBe(true);
+  const dict = { type: 'dict', properties: { d: { type: 'dict' } }, required: [] };
+  const ofDict = [{ name: 'f', description: '', parameters: dict }];
+  const calls = [{ name: 'f', arguments: { d: given } }];
+  expect(areRightCalls(ofDict, calls, [{ f: { d: [{}] } }])).toBe(false);
+});
+
 it('refuses tools that do not exist, and ends after the calls that were asked for', async () => {
   const { signal } = new AbortController();
   const environment = await toolCall.open({}, { logger: silentLogger, signal });

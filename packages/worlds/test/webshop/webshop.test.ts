@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { silentLogger } from '@trinity-rft/core';
 import { createWebShop } from '@trinity-rft/worlds';
 import { webshop } from '../../src/worlds/webshop/definition.js';
+import { readShopFiles } from '../../src/worlds/webshop/files/read-files.js';
 import { expect, it, onTestFinished } from 'vitest';
 
 const { signal } = new AbortController();
@@ -110,6 +111,24 @@ it("opens the shop of WebShop's own files", async () => {
     /no session 7 of webshop: the files have 1/,
   );
 });
+
+it.each(['A B A C', 'A B C A', 'A A B B C C'])(
+  'numbers sessions alike with duplicates: %s',
+  async (list) => {
+    const shopOf = (numbers: string) => {
+      const [product] = files['items_shuffle_1000.json'];
+      const [goal] = files['items_human_ins.json'].B000000001;
+      const goals = ['A', 'B', 'C'].map((asin) => [asin, [{ ...goal, instruction: asin }]]);
+      const folder = folderWith({
+        'items_shuffle_1000.json': numbers.split(' ').map((asin) => ({ ...product, asin })),
+        'items_ins_v2_1000.json': {},
+        'items_human_ins.json': Object.fromEntries(goals),
+      });
+      return readShopFiles(folder, true);
+    };
+    expect(await shopOf(list)).toEqual(await shopOf('A B C'));
+  },
+);
 
 it('says which file is missing or wrong', async () => {
   await expect(webshop.open({ data_path: folderWith({}) }, context)).rejects.toThrow(

@@ -27,6 +27,23 @@ describe('math_boxed_workflow', () => {
     ]);
   });
 
+  it.each([
+    ['user', 'System:Add.\nUser:\n1+1\nAssistant:\n'],
+    ['assistant', 'System:Add.\nAssistant:\n1+1'],
+  ])('gives a base model a list of messages as plain text: %s', async (role, text) => {
+    const model = scriptedModel({ answers: ['\\boxed{2}'] });
+    const prompt = [
+      { role: 'system', content: 'Add.' },
+      { role, content: '1+1' },
+    ];
+    await tryWorkflow(createWorkflowRegistry().get('bots_math_boxed_workflow'), {
+      rawTask: { ...rawTask, prompt },
+      model,
+      task: { workflowArgs: { use_base: true } },
+    });
+    expect(model.calls[0]?.messages).toEqual([{ role: 'user', content: text }]);
+  });
+
   it('wants the answer in a box, and a thought where one is asked for', async () => {
     const run = async (
       answer: string,

@@ -1,8 +1,7 @@
 /** `math_boxed_workflow`: the simple workflow with the answer in `\boxed{}`. */
-import { ModelError, type ChatResponse, type RewardFn } from '@trinity-rft/core';
+import { ModelError, type ChatMessage, type ChatResponse, type RewardFn } from '@trinity-rft/core';
 import { createRewardFn } from '../../reward/index.js';
 import { z } from 'zod';
-import { requirePrompt } from '../../definition/require-prompt.js';
 import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
 import { trueOrFalse } from '../task-args.js';
@@ -45,15 +44,13 @@ export class MathBoxedWorkflow extends SimpleWorkflow {
   }
 
   /**
-   * Samples completions of a plain text. The layout of the text is that of Trinity-RFT's
-   * `math_boxed_workflow` with `use_base`.
+   * Samples completions of the messages as a plain text.
    */
   async #continueText(): Promise<readonly ChatResponse[]> {
-    const system = this.systemPrompt();
     const { choices } = await this.model.openaiClient().completions.create(
       {
         model: this.model.modelPath,
-        prompt: `System:${system}\nUser:\n${requirePrompt(this.task)}\nAssistant:\n`,
+        prompt: plainText(this.messages()),
         n: this.repeatTimes,
       },
       { signal: this.signal },
@@ -83,4 +80,24 @@ export class MathBoxedWorkflow extends SimpleWorkflow {
   #args(): z.output<typeof boxedArgs> {
     return readWorkflowArgs(boxedArgs, this.task.workflowArgs);
   }
+}
+
+const headings: Readonly<Record<ChatMessage['role'], string>> = {
+  system: 'System:',
+  developer: 'System:',
+  user: 'User:\n',
+  assistant: 'Assistant:\n',
+  tool: 'Tool:\n',
+};
+
+/**
+ * Writes messages as a text that the model continues as the assistant. The layout is that of
+ * Trinity-RFT's `math_boxed_workflow` with `use_base`.
+ */
+function plainText(messages: readonly ChatMessage[]): string {
+  const turns = messages.map(
+    ({ role, content }) => `${headings[role]}${typeof content === 'string' ? content : ''}`,
+  );
+  const isBegun = messages.at(-1)?.role === 'assistant';
+  return (isBegun ? turns : [...turns, headings.assistant]).join('\n');
 }

@@ -23,7 +23,7 @@ declares:
  */
 export class ToolCallWorkflow extends SimpleWorkflow {
   protected override messages(): readonly ChatMessage[] {
-    const { raw_system: system = '' } = this.task.rawTask;
+    const system: unknown = this.task.rawTask['raw_system'] ?? '';
     const tools = listIn(this.task, 'tools').map((tool) =>
       JSON.stringify({ type: 'function', function: tool }),
     );

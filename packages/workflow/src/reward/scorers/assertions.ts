@@ -25,7 +25,9 @@ type Holds = (output: string, value: unknown, assertion: Assertion) => boolean;
 
 const lower = (text: string): string => text.toLowerCase();
 const textsOf = (value: unknown): readonly string[] =>
-  (Array.isArray(value) ? value : String(value).split(',')).map((text) => String(text).trim());
+  (Array.isArray(value) ? value : String(value).split(','))
+    .map((text) => String(text).trim())
+    .filter((text) => text !== '');
 
 const kinds: Readonly<Record<string, Holds>> = {
   equals: (output, value) => output === value || sameJson(output, value),
@@ -46,8 +48,10 @@ const kinds: Readonly<Record<string, Holds>> = {
 
 /** Maximum number of brackets that are tried as the beginning of JSON. */
 const mostOpenings = 50;
-/** Types that need no value. */
-const withoutValue: readonly string[] = ['is-json', 'contains-json'];
+/** Types whose value is a JSON schema, which is not supported, and can be left out. */
+const withSchema: readonly string[] = ['is-json', 'contains-json'];
+/** Types that compare with an empty text. Every answer contains an empty text. */
+const withEmpty: readonly string[] = ['equals', 'levenshtein'];
 
 /** Returns true for one assertion, or a list of assertions. */
 export function isAssertions(value: unknown): value is Assertion | readonly Assertion[] {
@@ -63,28 +67,52 @@ interface AssertionArguments {
 
 const kindOf = ({ type }: Assertion): string => type.replace(/^not-/, '');
 
-/** Returns true if the value is missing, or is not JSON, such as a function. */
-const lacksValue = (assertion: Assertion): boolean =>
-  !withoutValue.includes(kindOf(assertion)) && asJson(assertion.value) === undefined;
+/**
+ * Returns the reason for which an assertion of a known type cannot be checked. A pattern with
+ * columns of the task is complete only when an answer is scored.
+ */
+function problemOf(assertion: Assertion): string | undefined {
+  const kind = kindOf(assertion);
+  const value = asJson(assertion.value);
+  const isEmpty = value === undefined || value === '';
+  if (withSchema.includes(kind))
+    return isEmpty || value === null
+      ? undefined
+      : 'has a JSON schema, which is not supported. Leave its value out to accept any JSON.';
+  const lacksText = kind.endsWith('-any') || kind.endsWith('-all') ? noTexts(value) : isEmpty;
+  if (value === undefined || (lacksText && !withEmpty.includes(kind)))
+    return 'has no value to compare the answer with. Add its value.';
+  return kind === 'regex' && !isPattern(String(assertion.value))
+    ? `has the value ${JSON.stringify(value)}, which is not a regular expression. Correct it.`
+    : undefined;
+}
 
-const noValue = ({ type }: Assertion): ConfigError =>
-  new ConfigError(
-    `The assertion "${type}" has no value to compare the answer with. Add its value.`,
-    { code: 'SCORER_FORM' },
-  );
+const noTexts = (value: unknown): boolean => textsOf(value).length === 0;
+
+function isPattern(source: string): boolean {
+  try {
+    return source.includes('{{') || new RegExp(source) instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
 
 /**
  * Creates a scorer. The score is the weighted mean of the assertions, as in promptfoo. The reason
  * names the assertions that do not hold.
  * @throws ConfigError for an unknown type, such as one that asks a model or runs code, and for a
- * missing value; RewardError if the weights add up to 0 or less
+ * value that is missing or cannot be used; RewardError if the weights add up to 0 or less
  */
 export function assertionScorer(given: Assertion | readonly Assertion[]) {
   const assertions = 'type' in given ? [given] : given;
   const checks = assertions.map((assertion) => {
     const isNot = assertion.type.startsWith('not-');
     const holds = pickRow('assertion', kinds, kindOf(assertion));
-    if (lacksValue(assertion)) throw noValue(assertion);
+    const problem = problemOf(assertion);
+    if (problem !== undefined)
+      throw new ConfigError(`The assertion "${assertion.type}" ${problem}`, {
+        code: 'SCORER_FORM',
+      });
     return { assertion, weight: assertion.weight ?? 1, holds: negatedIf(isNot, holds) };
   });
   const total = checks.reduce((sum, { weight }) => sum + weight, 0);
@@ -109,14 +137,14 @@ export function assertionScorer(given: Assertion | readonly Assertion[]) {
 /**
  * Scores an answer by the assertions in the column `assert` of the task, which `trinity import
  * --from promptfoo` writes. Skips assertions that ask a model, execute code, measure time or cost,
- * or lack a value, and names them in the reason.
+ * have a JSON schema, or whose value is missing or invalid, and names them in the reason.
  * @throws RewardError for a task without an assertion that can be checked
  */
 export function taskAssertions({ output, metadata = {} }: AssertionArguments) {
   const { assert: given, vars } = metadata;
   const all: readonly Assertion[] = isAssertions(given) ? [given].flat() : [];
   const canCheck = (assertion: Assertion): boolean =>
-    Object.hasOwn(kinds, kindOf(assertion)) && !lacksValue(assertion);
+    Object.hasOwn(kinds, kindOf(assertion)) && problemOf(assertion) === undefined;
   const checked = all.filter(canCheck);
   if (checked.length === 0)
     throw new RewardError(

@@ -132,7 +132,12 @@ describe('assertions of promptfoo', () => {
     [{ type: 'icontains-any', value: ['A', 'x'] }, 'a', 1],
     [{ type: 'starts-with', value: 'The' }, 'The end', 1],
     [{ type: 'regex', value: '^\\d+$' }, '42', 1],
+    [{ type: 'contains-any', value: 'red, green,' }, 'hello', 0],
+    [{ type: 'not-contains-any', value: ['', 'red'] }, 'hello', 1],
+    [{ type: 'equals', value: '' }, '', 1],
+    [{ type: 'levenshtein', value: '' }, 'four', 1],
     [{ type: 'is-json' }, '[1]', 1],
+    [{ type: 'is-json', value: null }, '[1]', 1],
     [{ type: 'is-json' }, 'so: [1]', 0],
     [{ type: 'contains-json' }, 'so: {"a": "}"} end', 1],
     [{ type: 'contains-json' }, 'so: {a}', 0],
@@ -190,11 +195,35 @@ describe('assertions of promptfoo', () => {
     },
   );
 
-  it('without a value are not checked in the column of a task', async () => {
-    const assert = [{ type: 'equals' }, { type: 'contains', value: '4' }];
+  it.each([
+    ['contains', '', 'has no value'],
+    ['not-regex', '', 'has no value'],
+    ['contains-all', ' , ', 'has no value'],
+    ['icontains-any', [''], 'has no value'],
+    ['is-json', { type: 'object' }, 'has a JSON schema, which is not supported'],
+    ['not-contains-json', 'file://schema.json', 'has a JSON schema'],
+    ['regex', '(', 'has the value "(", which is not a regular expression'],
+  ])('of the type %s do not take the value %j', (type, value, says) => {
+    expect(() => fromScorer({ type, value })).toThrow(ConfigError);
+    expect(() => fromScorer({ type, value })).toThrow(`The assertion "${type}" ${says}`);
+  });
+
+  it('have patterns with columns of the task', async () => {
+    const [type, value] = ['regex', '^[{{low}}-{{high}}]$'];
+    expect(await scored({ type, value }, '5', { low: '3', high: '6' })).toMatchObject({
+      parts: { assertions: 1 },
+    });
+  });
+
+  it.each([
+    { type: 'equals' },
+    { type: 'regex', value: '(' },
+    { type: 'is-json', value: { type: 'object' } },
+  ])('are not checked in the column of a task where they cannot be: %j', async (assertion) => {
+    const assert = [assertion, { type: 'contains', value: '4' }];
     expect(await fromScorer(taskAssertions)(input('42', '', { assert }))).toMatchObject({
       parts: { assertions: 1 },
-      reasons: { assertions: expect.stringContaining('Not checked: equals.') },
+      reasons: { assertions: expect.stringContaining(`Not checked: ${assertion.type}.`) },
     });
   });
 

@@ -39,8 +39,9 @@ export const countdown = defineEnvironment({
         step: (action) => {
           const answer = action.type === 'text' ? action.text : '';
           const score = scoreCountdown(answer, puzzle);
-          const reward = scoring === 'strict' ? Number(score === 1) : score;
-          return { observation: score === 1 ? 'Right.' : 'Wrong.', reward, done: true };
+          const isRight = score === 1 && (scoring !== 'strict' || isPlain(answer));
+          const reward = scoring === 'strict' ? Number(isRight) : score;
+          return { observation: isRight ? 'Right.' : 'Wrong.', reward, done: true };
         },
         stateKey: () => '',
       };
@@ -60,6 +61,10 @@ export const countdown = defineEnvironment({
 const instructions = `Write an arithmetic expression over the given numbers that has the target as its value.
 Use each number exactly once, with + - * / and parentheses, and without an equals sign.
 Think, then write the expression as <answer>(1 + 2) * 3</answer>.`;
+
+/** Returns true if the text has only whole numbers, parentheses and + - * /. */
+const isPlain = (answer: string): boolean =>
+  /^[\d+\-*/()\s]+$/.test(answer) && !/\*\*|\/\//.test(answer);
 
 const questionOf = ({ numbers, target }: Puzzle): string =>
   `Numbers: ${numbers.join(', ')}\nTarget: ${target}`;

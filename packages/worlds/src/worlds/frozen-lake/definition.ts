@@ -34,7 +34,7 @@ export const frozenLake = defineEnvironment({
     rowsOfSplit(
       range,
       (seed) => ({ size: sizeOf(args), p: args.p, seed }),
-      (row) => keyOf(lakeOf(row, args)),
+      (row) => [keyOf(lakeOf(row, args)), ...(args.desc ? [String(row['seed'])] : [])].join(' '),
     ),
   solver: ({ row }, args) => {
     const lake = lakeOf(row, args);

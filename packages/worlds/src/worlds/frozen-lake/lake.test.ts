@@ -43,3 +43,10 @@ it('slips to the sides on slippery ice, and the solver goes on from there', asyn
 it('says which lake it cannot read', async () => {
   await expect(begin({ desc: ['SF', 'HH'] })).rejects.toThrow(/desc is no lake: \["SF","HH"\]/);
 });
+
+it('draws several tasks of one given lake, and other ones for an evaluation', () => {
+  const rows = (['train', 'eval'] as const).flatMap(
+    (split) => frozenLake.tasks?.({ split, count: 4, seed: 1 }, { desc }) ?? [],
+  );
+  expect(new Set(rows.map(({ seed }) => seed)).size).toBe(8);
+});

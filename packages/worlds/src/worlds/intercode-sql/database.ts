@@ -4,6 +4,7 @@ import { type Random, createRandom, deriveSeed } from '@trinity-rft/core';
 import { openSqlite } from '@trinity-rft/core/store';
 import { once } from '../shared/once.js';
 import { pick } from '../shared/pick.js';
+import { refusalOf } from './refusal.js';
 
 export interface ReadOnlyDatabase {
   /**
@@ -75,22 +76,6 @@ function fill(database: DatabaseSync, random: Random): void {
 }
 
 const mostRows = 200;
-
-/**
- * Returns the reason to refuse a query that might never end, because node:sqlite cannot interrupt
- * queries.
- */
-function refusalOf(sql: string): string | undefined {
-  const tables =
-    sql.match(/\b(?:authors|books|customers|sales|sqlite_\w+|pragma_\w+)\b(?!\.)/gi) ?? [];
-  if (sql.length > 2000) return 'A query has at most 2,000 characters.';
-  if (!/^\s*(?:select|with|explain|pragma\s+table_info)\b/i.test(sql))
-    return 'Only queries are possible: SELECT, WITH, EXPLAIN, PRAGMA table_info.';
-  if (/\b(?:recursive|randomblob|zeroblob|printf|format|load_extension)\b/i.test(sql))
-    return 'RECURSIVE and functions that make large values are not possible.';
-  if ((sql.match(/\breplace\s*\(/gi) ?? []).length > 2) return 'At most two calls of replace.';
-  return tables.length > 4 ? 'A query names at most four tables.' : undefined;
-}
 
 function* take<T>(items: Iterable<T>, most: number): Generator<T> {
   let left = most;

@@ -10,6 +10,14 @@ function database() {
 it('answers queries', () => {
   expect(database().query('SELECT COUNT(*) AS n FROM books')).toEqual([{ n: 30 }]);
   expect(database().query('SELECT a.id FROM sales a, sales b')).toHaveLength(200);
+  expect(database().query('PRAGMA table_info(books)')).toHaveLength(6);
+  expect(database().query('EXPLAIN QUERY PLAN SELECT * FROM books')).toHaveLength(1);
+  expect(database().query('EXPLAIN WITH x AS (SELECT 1) SELECT * FROM x')).not.toEqual([]);
+  expect(
+    database().query(
+      'WITH sold AS (SELECT book_id, SUM(quantity) AS n FROM sales GROUP BY 1), top AS (SELECT * FROM sold ORDER BY sold.n DESC LIMIT 3) SELECT title, top.n FROM top JOIN books ON id = top.book_id',
+    ),
+  ).toHaveLength(3);
 });
 
 it.each([
@@ -20,9 +28,20 @@ it.each([
     /RECURSIVE/,
   ],
   ['SELECT COUNT(*) FROM sales, sales a, sales b, sales c, sales d', /at most four tables/],
+  ['WITH t AS (SELECT id FROM sales) SELECT COUNT(*) FROM t a, t b, t c, t d', /at most four/],
+  ['WITH "t" (x)/*(*/AS--\nNOT MATERIALIZED(SELECT 1) SELECT 1 FROM t,t a,[t] b,t c, t d', /four/],
+  ["WITH 'a b' AS (SELECT 1) SELECT 1 FROM 'a b', 'a b', 'a b', 'a b', 'a b'", /at most four/],
+  ['WITH té AS (SELECT 1) SELECT COUNT(*) FROM té', /letters, digits and _/],
+  [`SELECT 1${' UNION ALL SELECT 1'.repeat(5)}`, /at most four/],
+  ['WITH v AS (VALUES (1), (2)) SELECT COUNT(*) FROM v', /make rows/],
+  ["SELECT COUNT(*) FROM json_each('[1, 2]')", /make rows/],
+  ['SELECT COUNT(*) FROM pragma_function_list', /make rows/],
   ['SELECT hex(zeroblob(900000000))', /large values/],
   ['SELECT pages FROM books', /no such column/],
   ['', /Only queries/],
+  ['EXPLAIN PRAGMA query_only = OFF', /Only queries/],
+  ['explain  query plan\nPRAGMA query_only = 0', /Only queries/],
+  ["EXPLAIN ATTACH 'other.db' AS other", /Only queries/],
 ])('does not run %j', (sql, why) => {
   expect(() => database().query(sql)).toThrow(why);
 });

@@ -46,7 +46,13 @@ export function drawCase(level: number, seed: number): RetailCase {
     ),
     random,
   );
-  return { state, customer, order, wish, isAllowed };
+  return { state, customer, order, wish: withChange(wish, order, random), isAllowed };
+}
+
+/** Draws the new address again until it differs from the one of the order. */
+function withChange(wish: Wish, { address }: Pick<Order, 'address'>, random: Random): Wish {
+  if (wish.kind !== 'move' || wish.address !== address) return wish;
+  return withChange({ ...wish, address: drawAddress(random) }, { address }, random);
 }
 
 function drawWish(kind: (typeof kinds)[number], random: Random): Wish {

@@ -51,3 +51,10 @@ it('gives nothing for a change that nobody asked for', async () => {
   const { reward } = await say('I cannot do that.');
   expect(reward).toBe(other === undefined ? 1 : 0);
 });
+
+it('asks only for addresses that are other ones', () => {
+  const cases = Array.from({ length: 2000 }, (_, seed) => drawCase(2, seed));
+  const moves = cases.filter(({ wish }) => wish.kind === 'move');
+  expect(moves.length).toBeGreaterThan(500);
+  for (const { wish, order } of moves) expect(wish).not.toMatchObject({ address: order.address });
+});

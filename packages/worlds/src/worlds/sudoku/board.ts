@@ -143,5 +143,16 @@ export const isConsistent = (board: Board): boolean =>
 export const isSolved = (board: Board): boolean =>
   board.every((cells) => cells.every((digit) => digit !== 0)) && isConsistent(board);
 
+/** Returns true if a board is solved and keeps the digits of the puzzle. */
+export const isSolutionOf = (puzzle: Board, board: Board): boolean =>
+  board.length === puzzle.length &&
+  board.every(
+    (cells) => cells.length === puzzle.length && cells.every((digit) => digit <= puzzle.length),
+  ) &&
+  puzzle.every((cells, row) =>
+    cells.every((digit, column) => digit === 0 || digit === board[row]?.[column]),
+  ) &&
+  isSolved(board);
+
 export const boardText = (board: Board, blank = '0'): string =>
   board.map((row) => row.map((digit) => digit || blank).join(' ')).join('\n');

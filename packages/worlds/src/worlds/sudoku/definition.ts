@@ -1,4 +1,4 @@
-import type { RawTask } from '@trinity-rft/core';
+import { type RawTask, TaskError } from '@trinity-rft/core';
 import {
   type Action,
   defineEnvironment,
@@ -69,10 +69,15 @@ export const sudoku = defineEnvironment({
 /**
  * Returns the puzzle of a row. Rows of Trinity-RFT contain the solution. For other rows, the
  * solution is computed.
+ * @throws TaskError if there is none
  */
 function puzzleOf(row: RawTask): Puzzle {
-  const { puzzle, solution } = readRow(rowSchema, row, 'sudoku');
-  return { puzzle, solution: solution ?? solutionsOf(puzzle, 1)[0] ?? puzzle };
+  const { puzzle, solution = solutionsOf(puzzle, 1)[0] } = readRow(rowSchema, row, 'sudoku');
+  if (solution !== undefined) return { puzzle, solution };
+  throw new TaskError(
+    `The puzzle of a row has no solution:\n${boardText(puzzle)}\nCorrect it, or leave it out.`,
+    { code: 'TASK_ROW' },
+  );
 }
 
 function solutionTo({ puzzle, solution }: Puzzle, args: Args): readonly Action[] {

@@ -1,6 +1,6 @@
 /** Sudoku with the whole board in one answer. */
 import type { World } from '@trinity-rft/environment';
-import { boardText, type Puzzle } from './board.js';
+import { boardText, isSolutionOf, type Puzzle } from './board.js';
 import { scoreSudoku } from './score.js';
 
 export function gridWorld(
@@ -14,7 +14,13 @@ Think, then write all ${size} rows as digits with a space between, inside <answe
     observation: boardText(puzzle, '_'),
     step: (action) => {
       const answer = action.type === 'text' ? action.text.trim() : '';
-      const isRight = digits(answer) === digits(boardText(solution));
+      const lines = digits(answer);
+      const isRight =
+        lines.join('\n') === solution.map((row) => row.join('')).join('\n') ||
+        isSolutionOf(
+          puzzle,
+          lines.map((line) => Array.from(line, Number)),
+        );
       const score = scoring === 'strict' ? Number(isRight) : scoreSudoku(answer, solution);
       return { observation: isRight ? 'Right.' : 'Wrong.', reward: score, done: true };
     },
@@ -23,9 +29,8 @@ Think, then write all ${size} rows as digits with a space between, inside <answe
 }
 
 /** Returns the digits of each non-empty line, without borders and blanks. */
-const digits = (text: string): string =>
+const digits = (text: string): readonly string[] =>
   text
     .split('\n')
     .map((line) => line.replace(/[\s|]/g, ''))
-    .filter((line) => line !== '')
-    .join('\n');
+    .filter((line) => line !== '');

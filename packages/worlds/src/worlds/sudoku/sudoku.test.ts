@@ -50,3 +50,29 @@ it('refuses rows that break the rules', async () => {
   const broken = { puzzle: [[1, 1, 0, 0], ...puzzle.slice(1)] };
   await expect(begin({}, broken)).rejects.toThrow(/no digit twice/);
 });
+
+it('takes every solution of a puzzle that has several', async () => {
+  const empty = puzzle.map((row) => row.map(() => 0));
+  const right = ['1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1', '4 3 2 1\n2 1 4 3\n3 4 1 2\n1 2 3 4'];
+  for (const answer of right)
+    expect(await (await begin({}, { puzzle: empty }))(answer)).toMatchObject({ reward: 1 });
+  const wrong = [
+    '1 2 3 4',
+    `${right[0]}\n1 2 3 4`,
+    'a b c d\n'.repeat(4),
+    right[0]?.replace('4', '5'),
+  ];
+  for (const answer of [...wrong, right[1]?.replaceAll('1', '5')])
+    expect(await (await begin({}, { puzzle: empty }))(answer ?? '')).toMatchObject({ reward: 0 });
+  expect(await (await begin({}))(right[1] ?? '')).toMatchObject({ reward: 0 });
+});
+
+it.each(['grid', 'moves'])('refuses a puzzle without a solution: %s', async (answer) => {
+  const none = [
+    [1, 2, 3, 0],
+    [0, 0, 0, 4],
+    [0, 0, 0, 0],
+    [0, 0, 0, 0],
+  ];
+  await expect(begin({ answer }, { puzzle: none })).rejects.toThrow(/has no solution/);
+});

@@ -50,20 +50,24 @@ export function areRightCalls(
 function isRightCall(described: BfclFunction, call: Call, possible: Possible): boolean {
   const { properties, required } = described.parameters;
   const given = call.arguments;
-  if (call.name !== described.name || required.some((name) => !(name in given))) return false;
+  if (call.name !== described.name || required.some((name) => !Object.hasOwn(given, name)))
+    return false;
   const isComplete = Object.entries(possible).every(
-    ([name, values]) => name in given || values.includes(''),
+    ([name, values]) => Object.hasOwn(given, name) || values.includes(''),
   );
   return (
     isComplete &&
     Object.entries(given).every(([name, value]) => {
-      const [parameter, values] = [properties[name], possible[name]];
+      const [parameter, values] = [ownValue(properties, name), ownValue(possible, name)];
       return (
         parameter !== undefined && values !== undefined && isRightValue(parameter, value, values)
       );
     })
   );
 }
+
+const ownValue = <T>(record: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(record, name) ? record[name] : undefined;
 
 function isRightValue(parameter: Parameter, value: unknown, possible: readonly unknown[]): boolean {
   const expected = kinds[parameter.type] ?? 'string';
@@ -156,12 +160,12 @@ function isRightDict(value: unknown, possible: unknown): boolean {
   if (kindOf(value) !== 'dict' || kindOf(possible) !== 'dict') return false;
   const [given, wanted] = [value as Readonly<Record<string, unknown>>, possible as Possible];
   const isComplete = Object.entries(wanted).every(
-    ([key, values]) => key in given || values.includes(''),
+    ([key, values]) => Object.hasOwn(given, key) || values.includes(''),
   );
   return (
     isComplete &&
     Object.entries(given).every(([key, each]) =>
-      (wanted[key] ?? []).some((one) => isDeepStrictEqual(standard(one), standard(each))),
+      (ownValue(wanted, key) ?? []).some((one) => isDeepStrictEqual(standard(one), standard(each))),
     )
   );
 }

@@ -124,9 +124,10 @@ async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {
   });
 }
 
+/** Returns the first product of each number, in its place: goals, and so sessions, follow the order. */
 const distinct = (raw: readonly RawProduct[]): readonly RawProduct[] =>
-  [...new Map(raw.toReversed().map((each) => [each.asin, each])).values()]
-    .toReversed()
+  [...Map.groupBy(raw, ({ asin }) => asin).values()]
+    .flatMap(([first]) => first ?? [])
     .filter(({ asin }) => asin !== 'nan' && asin.length <= 10);
 
 function productOf(raw: RawProduct, attributes?: Attributes, reviews?: Reviews): Product {

@@ -1,0 +1,55 @@
+/**
+ * Refuses queries that write, might run for minutes, or make large values. The text is the only
+ * place to stop them: SQLite does not return before it has a row, and node:sqlite cannot interrupt
+ * it, nor can the end of a thread.
+ */
+
+/**
+ * Returns the reason to refuse a query. EXPLAIN is possible only before SELECT and WITH, because
+ * SQLite sets the flags of a PRAGMA as it compiles it, also after EXPLAIN.
+ */
+export function refusalOf(sql: string): string | undefined {
+  if (sql.length > 2000) return 'A query has at most 2,000 characters.';
+  if (!isQuery.test(sql))
+    return 'Only queries are possible: SELECT, WITH, EXPLAIN, PRAGMA table_info.';
+  if (largeValues.test(sql))
+    return 'RECURSIVE and functions that make large values are not possible.';
+  if (manyRows.test(sql)) return 'VALUES and functions that make rows are not possible.';
+  if (countOf(/\breplace\s*\(/gi, sql) > 2) return 'At most two calls of replace.';
+  return refusalOfSources(sql);
+}
+
+const isQuery =
+  /^\s*(?:(?:explain\s+(?:query\s+plan\s+)?)?(?:select|with)\b|pragma\s+table_info\b)/i;
+const largeValues = /\b(?:recursive|randomblob|zeroblob|printf|format|load_extension)\b/i;
+const manyRows = /\b(?:values|json_each|json_tree|pragma_(?!table_info\b)\w+)\b/i;
+
+/** Largest number of tables in a query: the rows of all combinations of four are counted at once. */
+const mostSources = 4;
+
+/** Names of tables, also where they qualify no column. UNION adds rows as a table does. */
+const fixedSources =
+  /\b(?:(?:authors|books|customers|sales|sqlite_\w+|pragma_\w+)\b(?!\.)|union\b)/gi;
+
+/**
+ * Counts the tables that a query can combine. A name that WITH defines stands for as many rows as
+ * its tables have together, so that each use counts.
+ */
+function refusalOfSources(sql: string): string | undefined {
+  const defined = [...sql.matchAll(definition)].map(([, name = '']) => name);
+  if (defined.length < countOf(anyDefinition, sql))
+    return 'A name that WITH defines consists of letters, digits and _.';
+  const uses = defined.map((name) => countOf(new RegExp(`\\b${name}\\b(?!\\.)`, 'gi'), sql) - 1);
+  const sources = uses.reduce((sum, each) => sum + each, countOf(fixedSources, sql));
+  return sources > mostSources
+    ? 'A query names at most four tables, counting UNION and each use of a name that WITH defines.'
+    : undefined;
+}
+
+const gap = String.raw`(?:\s|--.*\n|/\*(?:[^*]|\*(?!/))*\*/)*`;
+const asQuery = `\\bas\\b${gap}(?:(?:not\\b${gap})?materialized\\b${gap})?\\(`;
+const anyDefinition = new RegExp(asQuery, 'gi');
+/** The name, which may be quoted, and the columns of a common table expression. */
+const definition = new RegExp(`\\b(\\w+)["'\`\\]]?${gap}(?:\\([^()]*\\)${gap})?${asQuery}`, 'gi');
+
+const countOf = (pattern: RegExp, text: string): number => text.match(pattern)?.length ?? 0;
