@@ -3,7 +3,7 @@
  * `@huggingface/transformers`.
  */
 import path from 'node:path';
-import type { NormalMessage } from '@trinity-rft/chat';
+import type { ChatFormatOptions, NormalMessage } from '@trinity-rft/chat';
 import {
   CheckpointError,
   createRandom,
@@ -48,7 +48,11 @@ async function openFolder(folder: string, dtype: Dtype) {
   return { library, tokenizer, model };
 }
 
-export async function transformersPlayer(folder: string, dtype: Dtype): Promise<Player> {
+export async function transformersPlayer(
+  folder: string,
+  dtype: Dtype,
+  { enableThinking }: Pick<ChatFormatOptions, 'enableThinking'> = {},
+): Promise<Player> {
   const { library, tokenizer, model } = await openFolder(folder, dtype);
   const { Tensor } = library;
   const row = (ids: Int32Array): Record<string, unknown> => ({
@@ -61,6 +65,7 @@ export async function transformersPlayer(folder: string, dtype: Dtype): Promise<
         tools: (tools ?? null) as never,
         tokenize: false,
         add_generation_prompt: true,
+        ...(enableThinking !== undefined && { enable_thinking: enableThinking }),
       }) as string,
     encode: (text) => Int32Array.from(tokenizer.encode(text, { add_special_tokens: false })),
     decode: (ids) => tokenizer.decode(Array.from(ids), { skip_special_tokens: true }),
