@@ -107,14 +107,15 @@ const runtimes: Readonly<Record<FormatName, string>> = {
 
 async function openExported(exported: CheckedExport): Promise<Player> {
   const { folder, file, target, numbers, chat } = exported;
-  if (target === 'transformersjs')
-    return transformersPlayer(folder, numbers.name as Parameters<typeof transformersPlayer>[1], {
-      enableThinking: chat.enable_thinking,
-    });
   const location = path.join(folder, file);
   // Uses the template and tokenizer of the written files, not those of the checkpoint.
   const { chat_template: _, ...settings } = chat;
   const format = chatFormatOf(await loadTokenizer(location), settings);
+  if (target === 'transformersjs')
+    return transformersPlayer(folder, numbers.name as Parameters<typeof transformersPlayer>[1], {
+      enableThinking: chat.enable_thinking,
+      ...(chat.tool_prompt !== undefined && { format }),
+    });
   if (target === 'hf') return embeddedPlayer(location, format);
   return llamaPlayer(location, { exactCache: numbers.precision === 'float32', format });
 }

@@ -75,7 +75,7 @@ async function saveAdapter(
 
 export async function writeOllama(input: TargetInput): Promise<Written> {
   const { folder, format, chat, contextTokens, name } = input;
-  const usesTools = chat.tool_call_parser !== undefined;
+  const usesTools = (chat.tool_call_parser ?? chat.tool_prompt) !== undefined;
   const { file, notes } = await writeGguf(input);
   const { text, template } = modelfileOf({ file, format, usesTools, contextTokens });
   await writeFile(path.join(folder, 'Modelfile'), text);
