@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { addToProject } from './add-to-project.js';
 
 let cwd = '';
@@ -88,6 +88,17 @@ it('writes the settings of a workspace at its root', async () => {
   expect(await json('package.json')).toHaveProperty(['allowScripts', 'onnxruntime-node'], false);
   expect(await json('apps/one/package.json')).not.toHaveProperty('allowScripts');
   expect(await read('pnpm-workspace.yaml')).toContain('onnxruntime-node: false');
+});
+
+it('finds the root of a workspace from a relative folder', async () => {
+  await write('package.json', JSON.stringify({ workspaces: ['apps/*'] }));
+  await write('apps/one/package.json', '{}');
+  const before = process.cwd();
+  process.chdir(path.join(cwd, 'apps'));
+  onTestFinished(() => process.chdir(before));
+  const { files } = await addToProject({ cwd: 'one', env: npm11 });
+  expect(files).toContain('../../package.json');
+  expect(await json('apps/one/package.json')).not.toHaveProperty('allowScripts');
 });
 
 it('ignores manifests of parent folders that cannot be read', async () => {

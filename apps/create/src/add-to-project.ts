@@ -75,10 +75,11 @@ export interface AddedToProject {
  */
 export async function addToProject({
   template: wanted,
-  cwd = process.cwd(),
+  cwd: named = process.cwd(),
   folder = 'trinity',
   env = process.env,
 }: AddToProjectOptions = {}): Promise<AddedToProject> {
+  const cwd = path.resolve(named);
   const file = path.join(cwd, 'package.json');
   if (!existsSync(file))
     throw new ConfigError(
