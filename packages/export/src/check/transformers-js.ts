@@ -75,7 +75,7 @@ export async function transformersPlayer(
       ...(enableThinking !== undefined && { enable_thinking: enableThinking }),
     }) as string;
   return {
-    render: format?.render ?? renderWithLibrary,
+    render: (prompt) => format?.render(prompt) ?? renderWithLibrary(prompt),
     encode: (text) => Int32Array.from(tokenizer.encode(text, { add_special_tokens: false })),
     decode: (ids) => tokenizer.decode(Array.from(ids), { skip_special_tokens: true }),
     score: async (ids) => {
