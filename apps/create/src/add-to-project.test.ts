@@ -1,7 +1,7 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { addToProject } from './add-to-project.js';
 
 let cwd = '';
@@ -88,6 +88,49 @@ it('writes the settings of a workspace at its root', async () => {
   expect(await json('package.json')).toHaveProperty(['allowScripts', 'onnxruntime-node'], false);
   expect(await json('apps/one/package.json')).not.toHaveProperty('allowScripts');
   expect(await read('pnpm-workspace.yaml')).toContain('onnxruntime-node: false');
+});
+
+it('finds the root of a workspace from a relative folder', async () => {
+  await write('package.json', JSON.stringify({ workspaces: ['apps/*'] }));
+  await write('apps/one/package.json', '{}');
+  const before = process.cwd();
+  process.chdir(path.join(cwd, 'apps'));
+  onTestFinished(() => process.chdir(before));
+  const { files } = await addToProject({ cwd: 'one', env: npm11 });
+  expect(files).toContain('../../package.json');
+  expect(await json('apps/one/package.json')).not.toHaveProperty('allowScripts');
+});
+
+it('ignores manifests of parent folders that cannot be read', async () => {
+  for (const broken of ['', '[]']) {
+    await write('package.json', broken);
+    await write('mine/package.json', '{}');
+    const { files } = await addToProject({ cwd: path.join(cwd, 'mine'), env: npm11 });
+    expect(files).toContain('package.json');
+    expect(await read('package.json')).toBe(broken);
+    await rm(path.join(cwd, 'mine'), { recursive: true });
+  }
+});
+
+it.each([
+  ['pnpm-workspace.yaml', 'packages: [', undefined],
+  ['pnpm-workspace.yaml', 'allowBuilds: true', undefined],
+  ['pnpm-workspace.yaml', '- packages', undefined],
+  ['mine/package.json', '{"name": ', 'openai'],
+])('writes nothing where %s is %s', async (file, text, template) => {
+  await write('mine/package.json', '{}');
+  await write(file, text);
+  const before = [await read('mine/package.json'), await readdir(path.join(cwd, 'mine'))];
+  const add = () => addToProject({ cwd: path.join(cwd, 'mine'), template, env: npm11 });
+  for (const _ of ['first', 'again'])
+    await expect(add()).rejects.toMatchObject({
+      name: 'ConfigError',
+      message: expect.stringContaining(`${path.join(cwd, file)} `) as string,
+    });
+  expect([await read('mine/package.json'), await readdir(path.join(cwd, 'mine'))]).toEqual(before);
+  await write(file, file.endsWith('.json') ? '{}' : 'allowBuilds:\n');
+  await add();
+  expect(await read(file)).toContain('onnxruntime-node');
 });
 
 it('refuses what it cannot add to', async () => {

@@ -75,32 +75,40 @@ export interface AddedToProject {
  */
 export async function addToProject({
   template: wanted,
-  cwd = process.cwd(),
+  cwd: named = process.cwd(),
   folder = 'trinity',
   env = process.env,
 }: AddToProjectOptions = {}): Promise<AddedToProject> {
+  const cwd = path.resolve(named);
   const file = path.join(cwd, 'package.json');
   if (!existsSync(file))
     throw new ConfigError(
       `There is no package.json in ${cwd}. Use --add in the folder of your project, or leave it out for a new project.`,
     );
-  const { name: template, parts } = findTemplate(wanted ?? templateOf(readManifest(file)));
+  const manifest = readManifest(file);
+  const { name: template, parts } = findTemplate(wanted ?? templateOf(manifest));
   if (!parts.includes('agent'))
     throw new ConfigError(
       `The template "${template}" is a package of its own. Create it in a new folder, without --add.`,
     );
   const target = path.resolve(cwd, folder);
+  // Reads everything before the first file is written, so that a failed call can be repeated.
+  const rootManifest = findUp(cwd, 'package.json', isWorkspaceRoot) ?? file;
+  const pnpmSettings = await pnpmSettingsOf(cwd, env);
   await makeEmptyFolder(target);
   const added = parts.filter((part) => part !== 'base');
   await copyParts(added, target, ['README.md', 'INSTALL.md', '.github']);
   await writeFile(path.join(target, '.gitignore'), ignored);
-  const kept = await addDependencies(file, partsOf(added));
-  const settings = await denyScripts(cwd, file, env);
+  const kept = await addDependencies(file, manifest, partsOf(added));
+  await denyScripts(rootManifest, env);
+  if (pnpmSettings) await writeFile(pnpmSettings.file, pnpmSettings.text);
   const created = (await listFiles(target)).map((each) => path.join(target, each));
   const run = runners[packageManagerOf(env)];
   return {
     template,
-    files: [...new Set([file, ...settings, ...created])]
+    files: [
+      ...new Set([file, rootManifest, ...(pnpmSettings ? [pnpmSettings.file] : []), ...created]),
+    ]
       .map((each) => path.relative(cwd, each))
       .toSorted(),
     kept,
@@ -127,8 +135,12 @@ const dependenciesOf = (manifest: Manifest): Readonly<Record<string, unknown>> =
  * Adds the template's dependencies that the project lacks. Returns a line for each one that the
  * project has in another version.
  */
-async function addDependencies(file: string, template: Manifest): Promise<readonly string[]> {
-  const present = dependenciesOf(readManifest(file));
+async function addDependencies(
+  file: string,
+  manifest: Manifest,
+  template: Manifest,
+): Promise<readonly string[]> {
+  const present = dependenciesOf(manifest);
   const wanted = Object.entries(dependenciesOf(template));
   const missing = wanted.filter(([name]) => !(name in present));
   await editManifest(file, { dependencies: Object.fromEntries(missing) });
@@ -139,37 +151,49 @@ async function addDependencies(file: string, template: Manifest): Promise<readon
     );
 }
 
-/**
- * Forbids the install scripts of {@link denied} in the settings of each package manager. Returns
- * the changed files.
- */
-async function denyScripts(
-  cwd: string,
-  ownManifest: string,
-  env: Environment,
-): Promise<readonly string[]> {
-  const manifest =
-    findUp(cwd, 'package.json', (file) => 'workspaces' in readManifest(file)) ?? ownManifest;
+/** Forbids the install scripts of {@link denied} in the settings of npm and Yarn. */
+async function denyScripts(manifest: string, env: Environment): Promise<void> {
   const none = Object.fromEntries(denied.map((name) => [name, false]));
   const built = Object.fromEntries(denied.map((name) => [name, { built: false }]));
-  const manager = packageManagerOf(env);
   await editManifest(manifest, {
     allowScripts: none,
-    ...(manager === 'yarn' && { dependenciesMeta: built }),
+    ...(packageManagerOf(env) === 'yarn' && { dependenciesMeta: built }),
   });
-  const files = [manifest];
-  const workspace = findUp(cwd, 'pnpm-workspace.yaml');
-  if (workspace !== undefined || manager === 'pnpm')
-    files.push(await writeWorkspace(workspace ?? path.join(cwd, 'pnpm-workspace.yaml')));
-  return files;
 }
 
-async function writeWorkspace(file: string): Promise<string> {
-  const document = parseDocument(existsSync(file) ? await readFile(file, 'utf8') : '');
-  for (const name of denied)
-    if (!document.hasIn(['allowBuilds', name])) document.setIn(['allowBuilds', name], false);
-  await writeFile(file, document.toString());
-  return file;
+/** Returns true for the package.json of a workspace; false for a file that cannot be read. */
+function isWorkspaceRoot(file: string): boolean {
+  try {
+    return 'workspaces' in readManifest(file);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Returns the settings of pnpm, which forbid the install scripts of {@link denied}; undefined if
+ * the project does not use pnpm.
+ * @throws ConfigError if the present settings cannot be edited
+ */
+async function pnpmSettingsOf(
+  cwd: string,
+  env: Environment,
+): Promise<{ readonly file: string; readonly text: string } | undefined> {
+  const name = 'pnpm-workspace.yaml';
+  const found = findUp(cwd, name);
+  if (found === undefined && packageManagerOf(env) !== 'pnpm') return undefined;
+  const file = found ?? path.join(cwd, name);
+  try {
+    const document = parseDocument(found === undefined ? '' : await readFile(file, 'utf8'));
+    // The key may have no value.
+    if (document.has('allowBuilds') && document.get('allowBuilds') === undefined)
+      document.delete('allowBuilds');
+    for (const each of denied)
+      if (!document.hasIn(['allowBuilds', each])) document.setIn(['allowBuilds', each], false);
+    return { file, text: document.toString() };
+  } catch (cause) {
+    throw new ConfigError(`${file} cannot be edited: ${(cause as Error).message}`, { cause });
+  }
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { WorkflowError } from '@trinity-rft/core';
+import { gateway } from 'ai';
 
 /** Resolves a name to a model object of the AI SDK, of any version of its interface. */
 export type ResolveModel = (modelId: string) => unknown;
@@ -11,6 +12,9 @@ export type ResolveModel = (modelId: string) => unknown;
 interface DefaultProvider {
   readonly specificationVersion?: string;
   readonly languageModel: ResolveModel;
+  readonly embeddingModel?: ResolveModel;
+  /** Name of `embeddingModel` in providers without a version. */
+  readonly textEmbeddingModel?: ResolveModel;
 }
 
 /**
@@ -20,8 +24,8 @@ interface DefaultProvider {
 interface Shared {
   readonly scopes: AsyncLocalStorage<ResolveModel>;
   /**
-   * Provider that is installed while scopes are open. `before` still resolves other kinds of
-   * models, such as embedding models.
+   * Provider that is installed while scopes are open. `before`, or else the AI SDK's gateway, still
+   * resolves other kinds of models, such as embedding models.
    */
   installed?:
     | {
@@ -62,8 +66,11 @@ export async function withDefaultProvider<Result>(
 function install(): NonNullable<Shared['installed']> {
   if (shared.installed) return shared.installed;
   const before = global.AI_SDK_DEFAULT_PROVIDER;
-  const router = Object.assign(Object.create(before ?? null) as object, {
-    specificationVersion: before?.specificationVersion ?? 'v4',
+  const base: DefaultProvider = before ?? gateway;
+  const router = Object.assign(Object.create(base) as object, {
+    // A provider without a version would make the AI SDK convert the rollout's model as well.
+    specificationVersion: base.specificationVersion ?? 'v4',
+    embeddingModel: base.embeddingModel ?? base.textEmbeddingModel,
     languageModel: (modelId: string) => {
       const resolve = shared.scopes.getStore();
       if (resolve) return resolve(modelId);

@@ -2,8 +2,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { createOpenAI } from '@ai-sdk/openai';
 import { inProcessRollouts } from '@trinity-rft/model/testing';
 import { scriptedSampler } from '@trinity-rft/testing';
-import { generateText } from 'ai';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { embed, gateway, generateText } from 'ai';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { withDefaultProvider } from '../src/default-provider.js';
 import { aiSdkModel } from '../src/model.js';
 
@@ -82,6 +82,35 @@ describe('withDefaultProvider', () => {
       expect(await ask()).toBe('a');
     });
     expect(globalThis.AI_SDK_DEFAULT_PROVIDER).toBe(mine);
+  });
+
+  it('leaves other models that are named as text to the gateway if there is no provider', async () => {
+    const asked = vi.spyOn(gateway, 'embeddingModel').mockImplementation(() => {
+      throw new RangeError('the gateway');
+    });
+    onTestFinished(() => asked.mockRestore());
+    await withDefaultProvider(await answering('a'), async () => {
+      await expect(embed({ model: 'openai/small', value: 'x' })).rejects.toThrow('the gateway');
+      expect(await ask()).toBe('a');
+    });
+    expect(asked).toHaveBeenCalledExactlyOnceWith('openai/small');
+    expect(globalThis.AI_SDK_DEFAULT_PROVIDER).toBeUndefined();
+  });
+
+  it('finds the embedding models of a provider without a version', async () => {
+    const usage = { tokens: 1 };
+    const textEmbeddingModel = () => ({
+      ...{ specificationVersion: 'v2', provider: 'old', modelId: 'small', maxEmbeddingsPerCall: 1 },
+      doEmbed: () => Promise.resolve({ embeddings: [[1, 2]], usage, warnings: [] }),
+    });
+    const old: object = { languageModel: () => undefined, textEmbeddingModel };
+    globalThis.AI_SDK_DEFAULT_PROVIDER = old as typeof globalThis.AI_SDK_DEFAULT_PROVIDER;
+    await withDefaultProvider(await answering('a'), async () => {
+      expect((await embed({ model: 'small', value: 'x' })).embedding).toEqual([1, 2]);
+      const { text, usage: counted } = await generateText({ model: 'x', prompt: 'Hi.' });
+      expect(text).toBe('a');
+      expect(counted.outputTokens).toBeGreaterThan(0);
+    });
   });
 
   it('keeps a provider that was set in the meantime, and cleans up after errors', async () => {

@@ -26,7 +26,8 @@ export interface Command {
    */
   readonly input?: string;
   /**
-   * Maximum length of the transcript, in characters. The oldest output is dropped.
+   * Maximum length of standard output in the transcript, and of standard error, in characters. The
+   * oldest output is dropped.
    * @default 1,000,000
    */
   readonly transcriptLimit?: number;

@@ -9,7 +9,7 @@ export interface Transcript {
   add(stream: TranscriptLine['stream'], text: string): void;
   /** Kept text of one stream. */
   text(stream: TranscriptLine['stream']): string;
-  /** Kept lines. If characters were dropped, the first line states this. */
+  /** Kept lines. If characters of a stream were dropped, a line before its first one states this. */
   lines(): readonly TranscriptLine[];
 }
 
@@ -18,51 +18,77 @@ const defaultLimit = 1_000_000;
 /** Length from which a piece is not extended, so that dropping a part of a piece stays cheap. */
 const pieceLength = 16_384;
 
-/** Creates a transcript that keeps the newest `limit` characters. */
+/** Creates a transcript that keeps the newest `limit` characters of each stream. */
 export function createTranscript(limit = defaultLimit): Transcript {
-  let pieces: TranscriptLine[] = [];
-  /** Index of the oldest kept piece; earlier pieces are removed in batches. */
-  let first = 0;
-  let kept = 0;
-  let dropped = 0;
-  const drop = (excess: number): void => {
-    const { stream, text } = pieces[first]!;
-    if (excess < text.length) pieces[first] = { stream, text: text.slice(excess) };
-    else first++;
-    const removed = Math.min(excess, text.length);
-    kept -= removed;
-    dropped += removed;
-    if (first * 2 < pieces.length) return;
-    pieces = pieces.slice(first);
-    first = 0;
+  const tails = { stdout: createTail(limit), stderr: createTail(limit) };
+  let turn = 0;
+  let latest: TranscriptLine['stream'] | undefined;
+  /** Pieces of a stream, after a notice of the dropped characters. */
+  const noticed = (stream: TranscriptLine['stream']) => {
+    const { dropped, pieces } = tails[stream].kept();
+    const text = `[${dropped} characters before this were dropped]\n`;
+    const notice = dropped > 0 ? [{ turn: pieces[0]?.turn ?? turn, text }] : [];
+    return [...notice, ...pieces].map((piece) => ({ ...piece, stream }));
   };
-  const all = (): readonly TranscriptLine[] => pieces.slice(first);
   return {
     add: (stream, text) => {
-      const last = pieces.at(-1);
-      if (last?.stream === stream && last.text.length < pieceLength)
-        pieces[pieces.length - 1] = { stream, text: last.text + text };
-      else pieces.push({ stream, text });
-      kept += text.length;
-      while (kept > limit) drop(kept - limit);
+      if (stream !== latest) turn++;
+      latest = stream;
+      tails[stream].add({ turn, text });
     },
-    text: (stream) => joined(all().filter((piece) => piece.stream === stream)),
-    lines: () => [
-      ...(dropped > 0
-        ? [{ stream: 'stderr' as const, text: `[${dropped} characters before this were dropped]` }]
-        : []),
-      ...runsOf(all()).flatMap(({ stream, text }) =>
+    text: (stream) =>
+      tails[stream]
+        .kept()
+        .pieces.map(({ text }) => text)
+        .join(''),
+    lines: () =>
+      runsOf(
+        [...noticed('stdout'), ...noticed('stderr')].toSorted((a, b) => a.turn - b.turn),
+      ).flatMap(({ stream, text }) =>
         text
           .replace(/\r?\n$/, '')
           .split(/\r?\n/)
           .map((each) => ({ stream, text: each })),
       ),
-    ],
   };
 }
 
-const joined = (pieces: readonly TranscriptLine[]): string =>
-  pieces.map(({ text }) => text).join('');
+/** Text that one stream wrote before the other stream wrote again; `turn` counts these changes. */
+interface Piece {
+  readonly turn: number;
+  readonly text: string;
+}
+
+/** Keeps the newest `limit` characters of a stream. */
+function createTail(limit: number) {
+  let pieces: Piece[] = [];
+  /** Index of the oldest kept piece; earlier pieces are removed in batches. */
+  let first = 0;
+  let length = 0;
+  let dropped = 0;
+  const drop = (excess: number): void => {
+    const { turn, text } = pieces[first]!;
+    if (excess < text.length) pieces[first] = { turn, text: text.slice(excess) };
+    else first++;
+    const removed = Math.min(excess, text.length);
+    length -= removed;
+    dropped += removed;
+    if (first * 2 < pieces.length) return;
+    pieces = pieces.slice(first);
+    first = 0;
+  };
+  return {
+    add: ({ turn, text }: Piece): void => {
+      const last = pieces.at(-1);
+      if (last?.turn === turn && last.text.length < pieceLength)
+        pieces[pieces.length - 1] = { turn, text: last.text + text };
+      else pieces.push({ turn, text });
+      length += text.length;
+      while (length > limit) drop(length - limit);
+    },
+    kept: () => ({ pieces: pieces.slice(first), dropped }),
+  };
+}
 
 /** Joins consecutive pieces of the same stream. */
 function runsOf(pieces: readonly TranscriptLine[]): readonly TranscriptLine[] {

@@ -47,13 +47,18 @@ describe('a program', () => {
   });
 
   it('leaves a transcript of both outputs, the newest part of it when it is long', async () => {
-    const script = `process.stdout.write('one\\ntwo'); setTimeout(() => { console.error('oops'); console.log('!\\nthree') }, 50)`;
+    const script = `process.stdout.write('one\\ntwo'); setTimeout(() => console.error('oops'), 50); setTimeout(() => console.log('!\\nthree'), 300)`;
     expect(
       (await run(script)).transcript.map(({ stream, text }) => `${stream} ${text}`).toSorted(),
     ).toEqual(['stderr oops', 'stdout !', 'stdout one', 'stdout three', 'stdout two'].toSorted());
     const long = await run(`console.log('x'.repeat(1000) + 'end')`, { transcriptLimit: 10 });
     expect(long.text).toBe('xxxxxxend');
     expect(long.transcript[0]!.text).toBe('[994 characters before this were dropped]');
+  });
+
+  it('has answered although its warnings fill the transcript', async () => {
+    const script = `console.log('42'); process.stderr.write('x\\n'.repeat(500_001))`;
+    expect((await run(script)).text).toBe('42');
   });
 
   it('that does not read its input is no error', async () => {

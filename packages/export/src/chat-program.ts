@@ -1,7 +1,8 @@
 /**
- * Writes `chat.ts` of an export, a program that asks the model one question with the chat template
- * and parser of training.
+ * Writes `chat.ts` of an export, a program that asks the model one question with the chat settings
+ * of training.
  */
+import { chatFormatOptions, type ChatSettings } from '@trinity-rft/local';
 import type { FormatName } from './format/formats.js';
 
 /**
@@ -14,19 +15,19 @@ export function chatProgram(
     file,
     name,
     dtype,
-    toolCallParser,
+    chat,
   }: {
     readonly file: string;
     readonly name: string;
     readonly dtype: string;
-    readonly toolCallParser: string | undefined;
+    readonly chat: ChatSettings;
   },
 ): string {
   const programs: Readonly<Record<FormatName, string>> = {
     gguf: local(file, 'npm install @trinity-rft/local node-llama-cpp'),
     hf: local('.', 'npm install @trinity-rft/local'),
-    ollama: ollama(file, name, toolCallParser),
-    transformersjs: transformersJs(dtype, toolCallParser),
+    ollama: ollama(file, name, settingsOf(chat)),
+    transformersjs: transformersJs(dtype, settingsOf(chat)),
   };
   return programs[format];
 }
@@ -47,19 +48,23 @@ console.log(answer.text);
 await model.close();
 `;
 
-const parserOf = (parser: string | undefined): string =>
-  parser === undefined ? '' : `, toolCallParser: ${quoted(parser)}`;
+/** Returns the options of `createChatFormat`. The template is in the written files. */
+function settingsOf(chat: ChatSettings): string {
+  const { chatTemplate: _, ...options } = chatFormatOptions(chat);
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return given.map(([name, value]) => `, ${name}: ${JSON.stringify(value)}`).join('');
+}
 
 const ollama = (
   file: string,
   name: string,
-  parser: string | undefined,
+  settings: string,
 ): string => `// npm install @trinity-rft/chat; ollama create ${name} -f Modelfile
 import { fileURLToPath } from 'node:url';
 import { createChatFormat, loadTokenizer } from '@trinity-rft/chat';
 
 const tokenizer = await loadTokenizer(fileURLToPath(new URL(${quoted(file)}, import.meta.url)));
-const format = createChatFormat({ tokenizer${parserOf(parser)} });
+const format = createChatFormat({ tokenizer${settings} });
 const messages = [{ role: 'user', content: process.argv[2] ?? 'Hello' }] as const;
 // Tools: render({ messages, tools }) and readTurn(..., { tools }), whose result has toolCalls.
 const prompt = format.render({ messages });
@@ -71,7 +76,7 @@ console.log(format.readTurn(format.encode(response), { tools: false }).text);
 
 const transformersJs = (
   dtype: string,
-  parser: string | undefined,
+  settings: string,
 ): string => `// npm install @huggingface/transformers @trinity-rft/chat
 import { fileURLToPath } from 'node:url';
 import { AutoModelForCausalLM, AutoTokenizer } from '@huggingface/transformers';
@@ -80,11 +85,11 @@ import { createChatFormat, loadTokenizer } from '@trinity-rft/chat';
 const folder = fileURLToPath(new URL('.', import.meta.url));
 const tokenizer = await AutoTokenizer.from_pretrained(folder);
 const model = await AutoModelForCausalLM.from_pretrained(folder, { dtype: ${quoted(dtype)} });
-const messages = [{ role: 'user', content: process.argv[2] ?? 'Hello' }];
-// Tools: apply_chat_template(messages, { tools, ... }) and readTurn(ids, { tools }), whose result has toolCalls.
-const inputs = tokenizer.apply_chat_template(messages, { add_generation_prompt: true, return_dict: true });
+const format = createChatFormat({ tokenizer: await loadTokenizer(folder)${settings} });
+const messages = [{ role: 'user', content: process.argv[2] ?? 'Hello' }] as const;
+// Tools: render({ messages, tools }) and readTurn(ids, { tools }), whose result has toolCalls.
+const inputs = tokenizer(format.render({ messages }), { add_special_tokens: false });
 const output = await model.generate({ ...inputs, max_new_tokens: 256 });
 const ids = Int32Array.from(output.data.slice(inputs.input_ids.data.length), Number);
-const format = createChatFormat({ tokenizer: await loadTokenizer(folder)${parserOf(parser)} });
 console.log(format.readTurn(ids, { tools: false }).text);
 `;

@@ -159,9 +159,8 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
     adapter,
     name: modelName(options.name, from, facts),
     numbers,
+    chat,
     format: chatFormatOf(await loadTokenizer(from), chat),
-    chatTemplate: chat.chat_template,
-    usesTools: chat.tool_call_parser !== undefined,
     contextTokens: chat.max_model_len ?? (await readModelConfig(from)).maxPositions,
     facts,
     signal: options.signal,
@@ -169,8 +168,9 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
   return fillFolder(directory, async (folder) => {
     await assertRoom(folder, weights * numbers.bytes * 1.1 + 1e7);
     onProgress(`Writes ${format} (${numbers.name}) from ${from}.`);
-    const { file, notes } = await writers[format]({ ...input, folder });
-    await writeCompanions({ ...input, folder }, format, file, chat);
+    const { file, ...written } = await writers[format]({ ...input, folder });
+    const notes = [...written.notes, ...thinkingNotes(chat)];
+    await writeCompanions({ ...input, folder }, format, file);
     const files = await digestFolder(folder);
     const report: ExportReport = {
       version: 1,
@@ -201,26 +201,36 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
   });
 }
 
+/**
+ * Returns a note on `enable_thinking`, which other programs must pass, because a template holds no
+ * value of it.
+ */
+const thinkingNotes = ({ enable_thinking: value }: ChatSettings): readonly string[] =>
+  value === undefined
+    ? []
+    : [
+        `The model was trained with enable_thinking: ${value}. A program that does not read export.json must pass it to the chat template, for example as chat_template_kwargs.`,
+      ];
+
 const unmeasured =
   'What is lost by rounding again was not measured, because the embedded engine reads no GGUF files of this architecture: --check plays the file in llama.cpp.';
 
 function checked(
   input: TargetInput & { readonly file: string },
-  { format: target, check = {}, signal, model }: ExportOptions,
+  { format: target, check = {}, signal }: ExportOptions,
   onProgress: (line: string) => void,
 ): Promise<CheckResult> {
-  const toolCallParser = model.chat.tool_call_parser;
-  return checkExport({ ...input, target, toolCallParser }, check, { signal, onProgress });
+  return checkExport({ ...input, target }, check, { signal, onProgress });
 }
 
 async function rewardsOf(
   input: TargetInput & { readonly file: string },
-  { format: target, model: { chat }, compareRewards }: ExportOptions,
+  { format: target, compareRewards }: ExportOptions,
   onProgress: (line: string) => void,
 ): Promise<readonly RewardComparison[] | undefined> {
   if (!compareRewards || input.numbers.precision === 'float32') return undefined;
   onProgress('Evaluates the export on the evaluation tasks of the run.');
-  const exported = await openExported({ ...input, target, dtype: input.numbers.name, chat });
+  const exported = await openExported({ ...input, target, dtype: input.numbers.name });
   try {
     return await compareRewards(exported);
   } finally {
@@ -233,17 +243,16 @@ async function rewardsOf(
  * are folders, the chat template of training.
  */
 async function writeCompanions(
-  { folder, adapter, chatTemplate, name, numbers }: TargetInput,
+  { folder, adapter, chat, name, numbers }: TargetInput,
   format: FormatName,
   file: string,
-  chat: ChatSettings,
 ): Promise<void> {
   if (adapter !== undefined) return;
+  const chatTemplate = chat.chat_template;
   const isFolder = format === 'hf' || format === 'transformersjs';
   if (isFolder && chatTemplate !== undefined)
     await writeTokenizerFiles(folder, { ...(await readTokenizerFiles(folder)), chatTemplate });
-  const toolCallParser = chat.tool_call_parser;
-  const program = chatProgram(format, { file, name, dtype: numbers.name, toolCallParser });
+  const program = chatProgram(format, { file, name, dtype: numbers.name, chat });
   await writeFile(path.join(folder, 'chat.ts'), program);
 }
 

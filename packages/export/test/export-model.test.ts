@@ -205,6 +205,78 @@ PARAMETER repeat_penalty 1
   });
 });
 
+describe('an export of a model that was trained without thinking', () => {
+  const chat_template = `{% for m in messages %}<|im_start|>{{ m.role }}
+{{ m.content }}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% if enable_thinking is defined and not enable_thinking %}0=0
+{% endif %}{% endif %}`;
+  const chat = { chat_template, enable_thinking: false, reasoning_parser: 'qwen3' };
+  const exportedAs = async (
+    format: ExportOptions['format'],
+    options: Partial<ExportOptions> = {},
+  ) =>
+    exportModel({
+      model: { ...(await findModel(model)), chat: { ...chat, max_model_len: 200 } },
+      directory: folder(`no-thinking-${format}`),
+      format,
+      ...options,
+    });
+
+  it.each(['gguf', 'transformersjs', 'hf'] as const)(
+    'renders prompts as training did, and says so, in %s',
+    async (format) => {
+      const { check, notes } = await exportedAs(format, { check: {} });
+      expect(check?.faults).toEqual([]);
+      expect(check?.renderedPrompts.equal).toBe(check?.renderedPrompts.of);
+      expect(notes.join('\n')).toContain('trained with enable_thinking: false');
+    },
+  );
+
+  it('has no Ollama template that lets it think, and reads the thoughts in chat.ts', async () => {
+    await exportedAs('ollama');
+    const read = (format: string, file: string): Promise<string> =>
+      readFile(path.join(folder(`no-thinking-${format}`), file), 'utf8');
+    expect(await read('ollama', 'Modelfile')).toContain('TEMPLATE """{{ .Prompt }}"""');
+    for (const format of ['ollama', 'transformersjs'])
+      expect(await read(format, 'chat.ts')).toContain(
+        ', reasoningParser: "qwen3", enableThinking: false });',
+      );
+  });
+});
+
+describe('an export of a model that was trained with tools in its messages', () => {
+  const chat_template = `{% for m in messages %}<|im_start|>{{ m.role }}
+{{ m.content }}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}`;
+  const chat = { chat_template, tool_prompt: 'generic' };
+  /** The practice model with room for the description of tools. */
+  const wide = () => folder('wide');
+  beforeAll(async () => {
+    await cp(practice, wide(), { recursive: true });
+    const file = path.join(wide(), 'config.json');
+    const config = JSON.parse(await readFile(file, 'utf8')) as object;
+    await writeFile(file, JSON.stringify({ ...config, max_position_embeddings: 1024 }));
+  });
+
+  it.each(['gguf', 'ollama', 'transformersjs', 'hf'] as const)(
+    'renders them in %s',
+    async (format) => {
+      const directory = folder(`tools-${format}`);
+      const place = { ...(await findModel(wide())), chat };
+      const report = await exportModel({ model: place, format, directory, check: {} });
+      expect(report.check?.faults).toEqual([]);
+      const { equal, of } = report.check!.renderedPrompts;
+      expect([equal, of]).toEqual([6, 6]);
+      expect(report.notes.join('\n')).not.toContain('template "chatml"');
+      if (format !== 'transformersjs' && format !== 'ollama') return;
+      const program = await readFile(path.join(directory, 'chat.ts'), 'utf8');
+      expect(program).toContain(', toolPrompt: "generic" });');
+    },
+  );
+});
+
 describe('an export that cannot be made leaves nothing behind', () => {
   it.each<[string, RegExp, Partial<ExportOptions> & Pick<ExportOptions, 'format'>]>([
     [

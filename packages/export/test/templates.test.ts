@@ -113,6 +113,13 @@ describe('the formats that Ollama has a template for', () => {
     ).toEqual(promptFormats.map(({ name }) => [name, name]));
   });
 
+  it('are not taken for a template that ends prompts in another way for enable_thinking', () => {
+    const source = `${jinja['chatml']}{% if enable_thinking is defined and not enable_thinking %}{{ '<think></think>' }}{% endif %}`;
+    const tokenizer = createTokenizer(filesOf(source));
+    expect(promptFormatOf(createChatFormat({ tokenizer }))?.name).toBe('chatml');
+    expect(promptFormatOf(createChatFormat({ tokenizer, enableThinking: false }))).toBeUndefined();
+  });
+
   it('are not taken for a template that adds a system message of its own', () => {
     const own = `{% if messages[0].role != 'system' %}{{ '<|im_start|>system\\nYou are Qwen.<|im_end|>\\n' }}{% endif %}${jinja['chatml']}`;
     expect(promptFormatOf(formatOf(own))).toBeUndefined();

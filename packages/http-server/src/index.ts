@@ -1,4 +1,5 @@
 export { parseJson, readBytes, readJson, type BodyLimits, type JsonText } from './body.js';
+export { decodeSegment } from './decode-segment.js';
 export { bearerKey, hasKey } from './key.js';
 export {
   addProcess,

@@ -1,6 +1,7 @@
 export type { ChatAnswer, ChatPart, Usage } from './model/answers.js';
 export {
   chatFormatOf,
+  chatFormatOptions,
   loadModel,
   modelOver,
   type ChatMessages,

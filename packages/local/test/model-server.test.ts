@@ -75,6 +75,8 @@ describe('a server of models', () => {
     expect(answers[0]?.choices[0]?.message.content).toBe(answers[1]?.choices[0]?.message.content);
     expect((await client.models.list()).data.map(({ id }) => id)).toEqual(['agent', 'plain']);
     expect(await (await get('/v1/models/agent')).json()).toMatchObject({ id: 'agent', step: 10 });
+    expect(await (await get('/v1/models/a%67ent')).json()).toMatchObject({ id: 'agent' });
+    expect((await get('/v1/models/%ZZ')).status).toBe(404);
     await expect(client.chat.completions.create(ask('other'))).rejects.toThrow(
       '404 There is no model "other" here. The models are agent, plain.',
     );

@@ -1,5 +1,6 @@
 /** Determines to which session, and thus to which conversation, a request belongs. */
 import { hash } from 'node:crypto';
+import { decodeSegment } from '@trinity-rft/http-server';
 
 /** Name of the header, or of the key in `metadata`, that contains the session. */
 export const sessionField = 'x-trinity-session';
@@ -27,7 +28,7 @@ export async function sessionOf(request: Request, lookup: SessionLookup): Promis
   const named = request.headers.get(sessionField)?.trim();
   if (named) return `name:${named.slice(0, 256)}`;
   const stored = /\/v1\/responses\/([^/?#]+)/.exec(new URL(request.url).pathname)?.[1];
-  if (stored !== undefined) return (await lookup.sessionOfCall(decode(stored))) ?? 'none';
+  if (stored !== undefined) return (await lookup.sessionOfCall(decodeSegment(stored))) ?? 'none';
   const body = objectOf(lookup.body);
   if (!body) return 'none';
   const continued = text(body['previous_response_id']);
@@ -60,11 +61,3 @@ const objectOf = (value: unknown): Body | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Body)
     : undefined;
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
-}

@@ -3,6 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createChatFormat, loadTokenizer, normalizeMessages } from '@trinity-rft/chat';
+import { writeManifest } from '@trinity-rft/core/engine';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Scored, Spoken } from '../../src/control/interface/index.js';
 import { findCheckpoints, type FoundCheckpoint } from '../../src/control/playground/checkpoints.js';
@@ -86,6 +87,21 @@ describe('checkpoints', () => {
       expect(top).toHaveLength(5);
       expect(top.reduce((sum, { logprob }) => sum + Math.exp(logprob), 0)).toBeLessThan(1.0001);
     }
+  });
+
+  it('answer with the chat settings of their run', async () => {
+    const chat_template = `{% for m in messages %}{{ m.content }}{% endfor %}{{ '1' if enable_thinking else '2' }}`;
+    const own = { chat_template, enable_thinking: false };
+    const settings = Object.entries(own).map(([key, value]) => [
+      `explorer.rollout_model.${key}`,
+      value,
+    ]);
+    const stages = [Object.fromEntries(settings)];
+    writeFileSync(path.join(folder, 'settings.json'), JSON.stringify({ stages }));
+    await writeManifest(path.join(folder, 'global_step_1'), { step: 1, final: false });
+    open();
+    const prompt = (await say('global_step_1')).find(({ kind }) => kind === 'prompt');
+    expect(prompt).toMatchObject({ text: '17*3=2', template: chat_template });
   });
 });
 

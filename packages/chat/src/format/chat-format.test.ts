@@ -25,6 +25,19 @@ describe('a chat format', () => {
     );
   });
 
+  it('has a default of enable_thinking, which an input overrides', () => {
+    const messages = [{ role: 'user', content: 'hi' }] as const;
+    const hasBlock = (text: string): boolean => text.includes('<think>');
+    const mute = testFormat(chatTemplates.chatml, { enableThinking: false });
+    expect(hasBlock(mute.render({ messages }))).toBe(true);
+    expect(hasBlock(mute.render({ messages, enableThinking: undefined }))).toBe(true);
+    expect(hasBlock(mute.render({ messages, enableThinking: true }))).toBe(false);
+    expect(hasBlock(mute.render({ messages, templateArgs: { enable_thinking: true } }))).toBe(
+      false,
+    );
+    expect(hasBlock(format.render({ messages }))).toBe(false);
+  });
+
   it('takes a turn apart', () => {
     const tokens = encode(
       '<think>\nhm\n</think>\n\nok\n<tool_call>{"name":"f","arguments":{"a": 1}}</tool_call><|im_end|>',

@@ -42,6 +42,10 @@ export interface ChatFormatOptions {
    * the chat template supports tools. @default the chat template describes tools
    */
   readonly toolPrompt?: string;
+  /**
+   * Value of `enable_thinking` for prompts whose input sets none. @default the template decides
+   */
+  readonly enableThinking?: boolean;
   /** Additional variables for the template (`chat_template_kwargs`). */
   readonly templateArgs?: Readonly<Record<string, unknown>>;
 }
@@ -234,10 +238,11 @@ const toolsNotPrinted = (count: number): ModelError =>
     { status: 400, code: 'chat_template_without_tools' },
   );
 
-function openTemplates({ tokenizer, chatTemplate, toolPrompt, templateArgs }: ChatFormatOptions): {
+function openTemplates(options: ChatFormatOptions): {
   readonly plain: ChatTemplate;
   readonly tools: ChatTemplate;
 } {
+  const { tokenizer, chatTemplate, toolPrompt, enableThinking, templateArgs } = options;
   const { default: own, tool_use: forTools } = tokenizer.chatTemplates;
   const source = chatTemplate ?? own;
   if (source === undefined) {
@@ -246,7 +251,11 @@ function openTemplates({ tokenizer, chatTemplate, toolPrompt, templateArgs }: Ch
       { code: 'CHAT_TEMPLATE_MISSING' },
     );
   }
-  const variables = { ...tokenizer.specialTokens, ...templateArgs };
+  const variables = {
+    ...tokenizer.specialTokens,
+    ...(enableThinking !== undefined && { enable_thinking: enableThinking }),
+    ...templateArgs,
+  };
   const plain = createChatTemplate(source, variables);
   if (toolPrompt !== undefined) {
     const generic = withToolsInMessages(plain);

@@ -6,6 +6,7 @@ import type { ChatTemplate } from '../template/template.js';
 export interface PromptInput {
   readonly messages: readonly NormalMessage[];
   readonly tools?: readonly ToolDefinition[];
+  /** Value of `enable_thinking`. @default the value of the chat format */
   readonly enableThinking?: boolean;
   /** Additional variables for the template, which take precedence over all other variables. */
   readonly templateArgs?: Readonly<Record<string, unknown>>;

@@ -3,8 +3,9 @@
  * the limits.
  */
 import path from 'node:path';
-import { createChatFormat, loadTokenizer, type ChatFormat } from '@trinity-rft/chat';
+import { loadTokenizer, type ChatFormat } from '@trinity-rft/chat';
 import { readModelConfig } from '@trinity-rft/engine-onnx';
+import { chatFormatOf, type ChatSettings } from '@trinity-rft/local';
 import type { ChosenNumbers, FormatName } from '../format/formats.js';
 import { compare, type Parity } from './compare.js';
 import { conversations } from './conversations.js';
@@ -42,9 +43,10 @@ interface CheckedExport {
   readonly file: string;
   readonly target: FormatName;
   readonly numbers: ChosenNumbers;
-  /** Chat template of the checkpoint, with the parsers that the training run used. */
+  /** Chat settings of training. */
+  readonly chat: ChatSettings;
+  /** Tokenizer of the checkpoint with `chat`. */
   readonly format: ChatFormat;
-  readonly toolCallParser: string | undefined;
   readonly contextTokens: number;
 }
 
@@ -104,13 +106,16 @@ const runtimes: Readonly<Record<FormatName, string>> = {
 };
 
 async function openExported(exported: CheckedExport): Promise<Player> {
-  const { folder, file, target, numbers, toolCallParser } = exported;
-  if (target === 'transformersjs')
-    return transformersPlayer(folder, numbers.name as Parameters<typeof transformersPlayer>[1]);
+  const { folder, file, target, numbers, chat } = exported;
   const location = path.join(folder, file);
   // Uses the template and tokenizer of the written files, not those of the checkpoint.
-  const tokenizer = await loadTokenizer(location);
-  const format = createChatFormat({ tokenizer, toolCallParser });
+  const { chat_template: _, ...settings } = chat;
+  const format = chatFormatOf(await loadTokenizer(location), settings);
+  if (target === 'transformersjs')
+    return transformersPlayer(folder, numbers.name as Parameters<typeof transformersPlayer>[1], {
+      enableThinking: chat.enable_thinking,
+      ...(chat.tool_prompt !== undefined && { format }),
+    });
   if (target === 'hf') return embeddedPlayer(location, format);
   return llamaPlayer(location, { exactCache: numbers.precision === 'float32', format });
 }

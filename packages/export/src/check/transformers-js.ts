@@ -3,7 +3,7 @@
  * `@huggingface/transformers`.
  */
 import path from 'node:path';
-import type { NormalMessage } from '@trinity-rft/chat';
+import type { ChatFormat, ChatFormatOptions, NormalMessage } from '@trinity-rft/chat';
 import {
   CheckpointError,
   createRandom,
@@ -48,20 +48,34 @@ async function openFolder(folder: string, dtype: Dtype) {
   return { library, tokenizer, model };
 }
 
-export async function transformersPlayer(folder: string, dtype: Dtype): Promise<Player> {
+interface TransformersPlayerOptions extends Pick<ChatFormatOptions, 'enableThinking'> {
+  /**
+   * Format that renders the prompts, as in `chat.ts`, for models whose tools are described in
+   * messages. @default transformers.js renders them
+   */
+  readonly format?: ChatFormat;
+}
+
+export async function transformersPlayer(
+  folder: string,
+  dtype: Dtype,
+  { enableThinking, format }: TransformersPlayerOptions = {},
+): Promise<Player> {
   const { library, tokenizer, model } = await openFolder(folder, dtype);
   const { Tensor } = library;
   const row = (ids: Int32Array): Record<string, unknown> => ({
     input_ids: new Tensor('int64', BigInt64Array.from(ids, BigInt), [1, ids.length]),
     attention_mask: new Tensor('int64', new BigInt64Array(ids.length).fill(1n), [1, ids.length]),
   });
+  const renderWithLibrary: Player['render'] = ({ messages, tools }) =>
+    tokenizer.apply_chat_template(messages.map(withArguments) as never, {
+      tools: (tools ?? null) as never,
+      tokenize: false,
+      add_generation_prompt: true,
+      ...(enableThinking !== undefined && { enable_thinking: enableThinking }),
+    }) as string;
   return {
-    render: ({ messages, tools }) =>
-      tokenizer.apply_chat_template(messages.map(withArguments) as never, {
-        tools: (tools ?? null) as never,
-        tokenize: false,
-        add_generation_prompt: true,
-      }) as string,
+    render: (prompt) => format?.render(prompt) ?? renderWithLibrary(prompt),
     encode: (text) => Int32Array.from(tokenizer.encode(text, { add_special_tokens: false })),
     decode: (ids) => tokenizer.decode(Array.from(ids), { skip_special_tokens: true }),
     score: async (ids) => {

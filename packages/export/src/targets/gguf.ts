@@ -32,7 +32,8 @@ const jsonOf = async (folder: string, name: string): Promise<Json> =>
   JSON.parse(await readFile(path.join(folder, name), 'utf8')) as Json;
 
 async function saveModel(input: TargetInput, target: string): Promise<SavedGguf> {
-  const { from, name, numbers, chatTemplate, facts } = input;
+  const { from, name, numbers, chat, facts } = input;
+  const chatTemplate = chat.chat_template;
   const files = await readTokenizerFiles(from);
   const weights = await openMergedWeights(from);
   try {
@@ -73,7 +74,8 @@ async function saveAdapter(
 }
 
 export async function writeOllama(input: TargetInput): Promise<Written> {
-  const { folder, format, usesTools, contextTokens, name } = input;
+  const { folder, format, chat, contextTokens, name } = input;
+  const usesTools = (chat.tool_call_parser ?? chat.tool_prompt) !== undefined;
   const { file, notes } = await writeGguf(input);
   const { text, template } = modelfileOf({ file, format, usesTools, contextTokens });
   await writeFile(path.join(folder, 'Modelfile'), text);

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { parseDocument } from 'yaml';
 
 /**
  * Reads the licence of a base model: the `license` field of its card, and the text of its licence
@@ -9,13 +10,20 @@ export async function licenseOf(
   folder: string | undefined,
 ): Promise<{ readonly id: string | undefined; readonly text: string | undefined }> {
   if (folder === undefined) return { id: undefined, text: undefined };
-  const card = await textOf(path.join(folder, 'README.md'));
-  const id = /^---[\s\S]*?^license:\s*["']?([\w.-]+)["']?\s*$[\s\S]*?^---/m.exec(card ?? '')?.[1];
+  const id = licenseIn((await textOf(path.join(folder, 'README.md'))) ?? '');
   for (const name of ['LICENSE', 'LICENSE.txt', 'LICENSE.md']) {
     const text = await textOf(path.join(folder, name));
     if (text !== undefined) return { id, text };
   }
   return { id, text: undefined };
+}
+
+/** The YAML between the first line of a card, `---`, and the next line `---`. */
+const frontMatter = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?\r?\n)??---[ \t]*(?:\r?\n|$)/;
+
+function licenseIn(card: string): string | undefined {
+  const id: unknown = parseDocument(frontMatter.exec(card)?.[1] ?? '').get('license');
+  return typeof id === 'string' && /^[\w.-]+$/.test(id) ? id : undefined;
 }
 
 const textOf = (file: string): Promise<string | undefined> =>

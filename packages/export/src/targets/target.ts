@@ -1,7 +1,7 @@
 /** Input and result of the functions that write the formats. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { ChosenNumbers } from '../format/formats.js';
-import type { RunFacts } from '@trinity-rft/local';
+import type { ChatSettings, RunFacts } from '@trinity-rft/local';
 
 export interface TargetInput {
   /** Model folder of the checkpoint. */
@@ -13,11 +13,10 @@ export interface TargetInput {
   /** Name that users see; `fileNameOf` makes file names of it. */
   readonly name: string;
   readonly numbers: ChosenNumbers;
-  /** Chat template of the checkpoint, with the parsers that the training run used. */
+  /** Chat settings of training, with the template if it differs from the folder's own. */
+  readonly chat: ChatSettings;
+  /** Tokenizer of the checkpoint with `chat`. */
   readonly format: ChatFormat;
-  /** Chat template of training, if it differs from the folder's own. */
-  readonly chatTemplate: string | undefined;
-  readonly usesTools: boolean;
   readonly contextTokens: number;
   readonly facts: RunFacts | undefined;
   readonly signal: AbortSignal | undefined;

@@ -1,9 +1,11 @@
 /** Tests of a local model over a sampler that records its calls. */
 import { fileURLToPath } from 'node:url';
+import { chatTemplates } from '@trinity-rft/chat';
 import type { Sampler, SamplingOptions } from '@trinity-rft/core/engine';
 import { expect, it } from 'vitest';
 import { findModel } from '../place/find-model.js';
 import type { ChatPart } from './answers.js';
+import type { ChatSettings } from '../place/chat-settings.js';
 import { modelOver, type LocalModel } from './load-model.js';
 
 const practice = fileURLToPath(
@@ -15,15 +17,19 @@ interface Recorded {
   readonly model: LocalModel;
   /** Sampling options of each call. */
   readonly sampled: SamplingOptions[];
+  /** Prompt of each call. */
+  readonly prompts: Int32Array[];
 }
 
-async function recordedModel(): Promise<Recorded> {
+async function recordedModel(chat: ChatSettings = {}): Promise<Recorded> {
   const sampled: SamplingOptions[] = [];
+  const prompts: Int32Array[] = [];
   const sampler: Sampler = {
     policyVersion: 0,
     maxModelLen: 512,
     adopt: () => Promise.resolve(),
-    sample: (_prompt, options) => {
+    sample: (prompt, options) => {
+      prompts.push(prompt);
       sampled.push(options);
       const choices = Array.from({ length: options.n ?? 1 }, (_, choice) => ({
         tokens: Int32Array.of(5 + choice, 6 + choice),
@@ -34,9 +40,18 @@ async function recordedModel(): Promise<Recorded> {
       return Promise.resolve(choices);
     },
   };
-  const model = await modelOver(sampler, await findModel(practice), { name: 'm', seed: 7 });
-  return { model, sampled };
+  const place = { ...(await findModel(practice)), chat };
+  return { model: await modelOver(sampler, place, { name: 'm', seed: 7 }), sampled, prompts };
 }
+
+it('renders a conversation with the switches of its calls', async () => {
+  const template = { chat_template: chatTemplates.chatml };
+  const { model, prompts } = await recordedModel({ ...template, enable_thinking: false });
+  const other = await recordedModel(template);
+  await model.chat(question);
+  expect(prompts).toEqual([model.render(question).ids]);
+  expect(prompts).not.toEqual([other.model.render(question).ids]);
+});
 
 it('samples concurrent calls with the seeds of consecutive calls', async () => {
   const [concurrent, consecutive] = [await recordedModel(), await recordedModel()];

@@ -6,6 +6,7 @@ import {
   loadTokenizer,
   normalizeMessages,
   type ChatFormat,
+  type ChatFormatOptions,
   type Tokenizer,
 } from '@trinity-rft/chat';
 import { isGguf } from '@trinity-rft/chat/gguf';
@@ -153,21 +154,24 @@ export async function loadModel(
   const name = options.name ?? path.basename(path.resolve(location)).replace(/\.gguf$/i, '');
   const { watch = (sampler) => sampler, seed } = options;
   const watched = { ...runtime, sampler: watch(runtime.sampler) };
-  return localModel(watched, { kind, name, place, format, chat, seed });
+  return localModel(watched, { kind, name, place, format, seed });
 }
+
+/** Converts chat settings to options of `createChatFormat`. */
+export const chatFormatOptions = (chat: ChatSettings): Omit<ChatFormatOptions, 'tokenizer'> => ({
+  chatTemplate: chat.chat_template,
+  toolCallParser: chat.tool_call_parser,
+  reasoningParser: chat.reasoning_parser,
+  toolPrompt: chat.tool_prompt,
+  enableThinking: chat.enable_thinking,
+});
 
 /**
  * Creates the chat format of a tokenizer with the given settings.
  * @throws ConfigError if there is no template, or no parser of the given name
  */
 export const chatFormatOf = (tokenizer: Tokenizer, chat: ChatSettings): ChatFormat =>
-  createChatFormat({
-    tokenizer,
-    chatTemplate: chat.chat_template,
-    toolCallParser: chat.tool_call_parser,
-    reasoningParser: chat.reasoning_parser,
-    toolPrompt: chat.tool_prompt,
-  });
+  createChatFormat({ tokenizer, ...chatFormatOptions(chat) });
 
 /**
  * Creates a `LocalModel` over the caller's own sampler.
@@ -181,7 +185,7 @@ export async function modelOver(
   const { location, chat } = place;
   const format = chatFormatOf(await loadTokenizer(location), chat);
   const runtime = { sampler, enforcesFormats: false, close: () => Promise.resolve() };
-  return localModel(runtime, { kind: 'own', name, place, format, chat, seed });
+  return localModel(runtime, { kind: 'own', name, place, format, seed });
 }
 
 interface Parts {
@@ -189,7 +193,6 @@ interface Parts {
   readonly name: string;
   readonly place: ModelPlace;
   readonly format: ChatFormat;
-  readonly chat: ChatSettings;
   readonly seed: number | undefined;
 }
 
@@ -258,7 +261,7 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
  * in training.
  */
 function createModel(runtime: Runtime, parts: Parts, signal: AbortSignal): RecordingModel {
-  const { name, format, chat, seed = randomInt(2 ** 31) } = parts;
+  const { name, format, seed = randomInt(2 ** 31) } = parts;
   const runtimeOfCalls = {
     ...createRuntime({ seed }),
     newId: (prefix: string) => `${prefix}_${randomBytes(12).toString('base64url')}`,
@@ -268,7 +271,6 @@ function createModel(runtime: Runtime, parts: Parts, signal: AbortSignal): Recor
     sampler: runtime.sampler,
     format,
     modelPath: name,
-    enableThinking: chat.enable_thinking,
     clientSampling: 'respect',
     strictFields: true,
     streamText: 'sampled',

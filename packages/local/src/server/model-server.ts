@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { describeError, ModelError } from '@trinity-rft/core';
 import {
+  decodeSegment,
   hasKey,
   openHttpServer,
   parseJson,
@@ -182,7 +183,7 @@ function answerer(
       });
     const named = /^\/v1\/models\/(.+)$/.exec(pathname)?.[1];
     if (request.method === 'GET' && named !== undefined)
-      return Response.json(entryOf(models, decodeURIComponent(named)));
+      return Response.json(entryOf(models, decodeSegment(named)));
     if (request.method !== 'POST') return firstFound(request, models);
     const bytes = await readBytes(request, { maxBytes: mostBytes });
     const { value, text } = parseJson(bytes, { expected: 'a request of this API' });

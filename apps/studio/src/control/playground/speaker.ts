@@ -1,14 +1,14 @@
 /** Entry of a process that answers and scores with one model. The process ends with the studio. */
 import {
-  createChatFormat,
   loadTokenizer,
   normalizeMessages,
+  tokenByteTable,
   type ChatFormat,
 } from '@trinity-rft/chat';
-import { tokenByteTable } from '@trinity-rft/chat';
 import { describeError } from '@trinity-rft/core';
 import type { Engine } from '@trinity-rft/core/engine';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
+import { chatFormatOf, findModel } from '@trinity-rft/local';
 import type { Spoken } from '../interface/index.js';
 import type {
   CallToScore,
@@ -36,13 +36,15 @@ const tell = (message: FromSpeaker): void => void process.send?.(message);
 
 async function load({ folder, threads }: SpeakerStart): Promise<void> {
   const tokenizer = await loadTokenizer(folder);
-  const format = createChatFormat({ tokenizer });
+  const { chat } = await findModel(folder);
+  const format = chatFormatOf(tokenizer, chat);
   const tokenBytes = tokenByteTable(tokenizer);
   const engine = await createOnnxEngine({ modelPath: folder, threads, tokenBytes });
   await engine.trainer.publish(0);
   await engine.sampler.adopt({ kind: 'published' }, 0);
-  const templates = Object.values(tokenizer.chatTemplates);
-  model = { engine, format, template: tokenizer.chatTemplates['default'] ?? templates[0] ?? '' };
+  const { default: own, ...others } = tokenizer.chatTemplates;
+  const template = chat.chat_template ?? own ?? Object.values(others)[0] ?? '';
+  model = { engine, format, template };
   tell({ kind: 'ready' });
 }
 
