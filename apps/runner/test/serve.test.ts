@@ -436,4 +436,24 @@ describe('trinity serve', () => {
     );
     expect(await readFailure(job('beside'))).toBe('EngineError: out of memory');
   });
+
+  it('deletes experiences that were trained on long ago', { timeout: 240_000 }, async () => {
+    const file = config('kept', {
+      buffer: {
+        trainer_input: { experience_buffer: { name: 'experience_buffer', keep_trained_steps: 1 } },
+      },
+      trainer: { save_interval: 1 },
+    });
+    const { ask, client, stop } = await serveHere(file);
+    for (let step = 1; step <= 4; step++) {
+      const answers = await Promise.all([ask(), ask(), ask(), ask()]);
+      for (const [runId, { id }] of answers.entries())
+        await client.feedback({ reward: runId, msgIds: [id], taskId: 't', runId });
+      await client.commit();
+      await until(async () => (await client.metrics())['rollout/model_0/model_version'] === step);
+    }
+    await stop();
+    const steps = usedRows(experiences('kept')).map(({ trainStep }) => trainStep);
+    expect([...new Set(steps)]).toEqual([3, 4]);
+  });
 });
