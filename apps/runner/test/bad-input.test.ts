@@ -47,6 +47,14 @@ const names = (workflow: string, reward = 'digits'): Tree => ({
   buffer: { explorer_input: { default_workflow_type: workflow, default_reward_fn_type: reward } },
 });
 
+/** Two stages in mode both. */
+const loops = (second: Tree): Tree => ({
+  stages: [
+    { stage_name: 'a', mode: 'both' },
+    { stage_name: 'b', mode: 'both', ...second },
+  ],
+});
+
 describe('a mistake of the user', () => {
   const mistakes: readonly (readonly [
     what: string,
@@ -92,6 +100,16 @@ describe('a mistake of the user', () => {
       /no-template.*chat.template/is,
     ],
     [
+      'a malformed chat template of a later stage',
+      () => [loops({ model: { chat_template_path: 'bad.jinja' } })],
+      /model\.model_path: .*template/,
+    ],
+    [
+      'a model of two stages with a missing tensor, once,',
+      () => [loops({}), { model: { model_path: 'no-tensor' } }],
+      /^(?!.*problems).*tensor model\.norm\.weight of shape \[32\] is missing/s,
+    ],
+    [
       'a model with a missing tensor',
       () => [{ model: { model_path: 'no-tensor' } }],
       /no-tensor: tensor model\.norm\.weight of shape \[32\] is missing/,
@@ -124,6 +142,7 @@ describe('a mistake of the user', () => {
     );
     workspace.write('list.jsonl', '[1, 2]\n');
     workspace.write('empty.jsonl', '');
+    workspace.write('bad.jinja', '{% for x in %}broken');
     for (const name of ['no-tokenizer', 'no-template', 'no-tensor', 'odd-tensor', 'short'])
       cpSync(at('model'), at(name), { recursive: true });
     rmSync(at('no-tokenizer/tokenizer.json'));

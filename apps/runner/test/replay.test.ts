@@ -145,3 +145,37 @@ it('makes several passes over a stored run, and goes on within one', async () =>
   expect((await runHere(workspace, config)).error).toBeUndefined();
   expect(recordOf('passes_killed')).toEqual(recordOf('passes'));
 }, 120_000);
+
+it('trains on all that another run has stored, in batches of its own, and goes on with more passes', async () => {
+  const explored = await runIt('trained', { buffer: { total_steps: 2 } });
+  expect(explored.error).toBeUndefined();
+  const passes = (count: number): Tree => ({
+    mode: 'train',
+    buffer: {
+      total_steps: undefined,
+      total_epochs: count,
+      train_batch_size: 8,
+      trainer_input: {
+        experience_buffer: {
+          storage_type: 'sql',
+          path: `sqlite:///${path.join(job('trained'), 'buffer/experience_buffer.db')}`,
+        },
+      },
+    },
+  });
+  const usesPerStep = (): readonly number[] => {
+    const steps = usesOf('longer').map((use) => Number(use.split(' ')[0]));
+    return [...new Set(steps)].map((step) => steps.filter((other) => other === step).length);
+  };
+  const file = (count: number): string =>
+    workspace.config('longer.yaml', { name: 'longer' }, passes(count));
+  for (const [count, doneBefore] of [
+    [2, false],
+    [3, false],
+    [3, true],
+  ] as const) {
+    const { summary } = await runHere(workspace, file(count));
+    expect(summary).toMatchObject({ trainStep: 4 * count, doneBefore });
+    expect(usesPerStep()).toEqual(Array.from({ length: 4 * count }, () => 8));
+  }
+}, 120_000);

@@ -1,6 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { run, type ServeAddress } from '@trinity-rft/launcher';
+import { readFailure } from '@trinity-rft/launcher/files';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { mainHere } from './support/main-here.js';
 import { productOf, serveKey, startProduct, until, type Product } from './support/product.js';
@@ -417,4 +420,40 @@ describe('trinity serve', () => {
       expect(error?.message).toContain('must keep its experiences');
     },
   );
+
+  it('with --no-train keeps its failure apart from that of the trainer', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    mkdirSync(job('beside'), { recursive: true });
+    const ofTrainer = path.join(job('beside'), 'failure.txt');
+    writeFileSync(ofTrainer, 'EngineError: out of memory\n');
+    const { error } = await runHere(workspace, config('beside'), { serve: { port, train: false } });
+    taken.close();
+    expect(error).toMatchObject({ code: 'PORT_TAKEN' });
+    expect(readFileSync(path.join(job('beside'), 'serve/failure.txt'), 'utf8')).toContain(
+      `${port}`,
+    );
+    expect(await readFailure(job('beside'))).toBe('EngineError: out of memory');
+  });
+
+  it('deletes experiences that were trained on long ago', { timeout: 240_000 }, async () => {
+    const file = config('kept', {
+      buffer: {
+        trainer_input: { experience_buffer: { name: 'experience_buffer', keep_trained_steps: 1 } },
+      },
+      trainer: { save_interval: 1 },
+    });
+    const { ask, client, stop } = await serveHere(file);
+    for (let step = 1; step <= 4; step++) {
+      const answers = await Promise.all([ask(), ask(), ask(), ask()]);
+      for (const [runId, { id }] of answers.entries())
+        await client.feedback({ reward: runId, msgIds: [id], taskId: 't', runId });
+      await client.commit();
+      await until(async () => (await client.metrics())['rollout/model_0/model_version'] === step);
+    }
+    await stop();
+    const steps = usedRows(experiences('kept')).map(({ trainStep }) => trainStep);
+    expect([...new Set(steps)]).toEqual([3, 4]);
+  });
 });

@@ -12,6 +12,7 @@ export {
   type Question,
 } from './pipeline/run-pipeline.js';
 export { taskOperatorTable, type TaskOperatorTable } from './pipeline/table.js';
+export { copyUnused } from './store/copy-unused.js';
 export { recordAnswers } from './store/evaluation-answers.js';
 export { openedFile } from './store/opened-file.js';
 export { checkRows } from './supervised/check-rows.js';

@@ -40,6 +40,7 @@ import {
 import { parseTree } from './source/parse.js';
 import {
   configError,
+  nowhere,
   renderProblem,
   sortProblems,
   type ConfigProblem,
@@ -74,9 +75,6 @@ export interface ParseConfigOptions extends NameTables {
   /** Algorithms and parts that the file may name. @default the built-in tables */
   readonly algorithms?: AlgorithmTables;
 }
-
-/** Position of values from overrides. */
-const nowhere: SourcePosition = { line: 0, column: 0 };
 
 export interface LoadedConfig {
   readonly config: ResolvedConfig;

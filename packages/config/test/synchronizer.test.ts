@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createWorkspace, parse, problems, stageOf, yaml } from './workspace.js';
+import { createWorkspace, parse, parts, problems, stageOf, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
 const file = (synchronizer: string, explorer = '{}'): string =>
@@ -54,5 +54,48 @@ describe('synchronizer', () => {
     ['sync_style: fully_async, max_staleness: 1, sync_offset: 2', 'as soon as they are published'],
   ])('says that a key has no effect in the style: %s', (synchronizer, message) => {
     expect(warningsOf(synchronizer)).toEqual([expect.stringContaining(message)]);
+  });
+});
+
+describe('keys that a mode does not read', () => {
+  const file = (top: string, replay = '') =>
+    yaml({
+      top,
+      buffer: `${parts.buffer}
+  total_steps: 5
+  total_epochs: 2
+  trainer_input: {experience_buffer: {capacity: 7, keep_trained_steps: 1, ${replay}}}`,
+      rest: 'synchronizer: {sync_interval: 2, trainer_sync_interval: 3, explorer_sync_interval: 3, sync_offset: 1, max_staleness: 4, sync_style: fixed}',
+    });
+  const named = (text: string, overrides?: Readonly<Record<string, unknown>>) =>
+    parse(cwd, text, { overrides }).warnings.flatMap(
+      (warning) => / (\S+): ignored\. In mode/.exec(warning)?.[1] ?? [],
+    );
+
+  it('are named in mode serve, unless the command sets the mode', () => {
+    const keys = [
+      'buffer.total_steps',
+      'buffer.total_epochs',
+      'synchronizer.trainer_sync_interval',
+      'synchronizer.explorer_sync_interval',
+      'synchronizer.sync_offset',
+      'synchronizer.max_staleness',
+      'synchronizer.sync_style',
+    ];
+    const capacity = 'buffer.trainer_input.experience_buffer.capacity';
+    expect(named(file('mode: serve')).toSorted()).toEqual([...keys, capacity].toSorted());
+    expect(named(file('mode: serve', 'replay_buffer: {enable: true}')).toSorted()).toEqual(
+      keys.toSorted(),
+    );
+    expect(named(file('mode: both'), { mode: 'serve' })).toEqual([]);
+  });
+
+  it('are named in mode train', () => {
+    const text = yaml({
+      top: 'mode: train',
+      buffer:
+        'buffer: {train_batch_size: 4, trainer_input: {experience_buffer: {storage_type: sql, path: tasks.jsonl, keep_trained_steps: 1}}}',
+    });
+    expect(named(text)).toEqual(['buffer.trainer_input.experience_buffer.keep_trained_steps']);
   });
 });

@@ -9,3 +9,4 @@ export * from './error-record.js';
 export * from './late-rewards.js';
 export * from './run-store.js';
 export * from './sqlite.js';
+export * from './sqlite-lock.js';

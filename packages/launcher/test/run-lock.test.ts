@@ -12,8 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
+import { openSqlite } from '@trinity-rft/core/store';
 import { afterAll, describe, expect, it } from 'vitest';
-import { lockRun } from '../src/run/lock.js';
+import { lockHolder, lockRun } from '../src/run/lock.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-lock-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -53,6 +54,19 @@ describe('lockRun', () => {
     await lockAndLetGo(job);
   });
 
+  it('waits for a process that holds the lock for a moment', async () => {
+    const job = folder();
+    await lockAndLetGo(job);
+    const hold = `const { DatabaseSync } = require('node:sqlite'); const lock = new DatabaseSync(process.argv[1] + '/run.lock'); lock.exec('BEGIN EXCLUSIVE');
+      console.log('held'); setTimeout(() => lock.close(), 60);`;
+    const holder = spawn(process.execPath, ['-e', hold, job], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    await once(holder.stdout, 'data');
+    await lockAndLetGo(job);
+    await once(holder, 'close');
+  });
+
   it('is not misled by the id of a process that is long gone', async () => {
     const job = folder();
     await lockAndLetGo(job);
@@ -81,5 +95,29 @@ describe('lockRun', () => {
     expect((error as ConfigError).message).toMatch(
       /^Run directory .*file.run cannot be used: .*Set checkpoint_root_dir to a folder that this process may write to\.$/,
     );
+  });
+});
+
+describe('lockHolder', () => {
+  it('names the process that has the lock', async () => {
+    const job = folder();
+    expect(await lockHolder(job)).toBeUndefined();
+    const unlock = await lockRun(job);
+    expect([await lockHolder(job), await lockHolder(job, 'serve')]).toEqual([
+      process.pid,
+      undefined,
+    ]);
+    await unlock();
+    expect(await lockHolder(job)).toBeUndefined();
+  });
+
+  it('names no process while another one asks, even if a killed run has left its id', async () => {
+    const job = folder();
+    await lockAndLetGo(job);
+    writeFileSync(path.join(job, 'run.pid'), `${process.ppid}\n`);
+    const other = openSqlite(path.join(job, 'run.lock'));
+    other.exec('BEGIN; SELECT 1 FROM sqlite_schema');
+    expect(await lockHolder(job)).toBeUndefined();
+    other.close();
   });
 });

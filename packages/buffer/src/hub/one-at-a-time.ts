@@ -6,13 +6,11 @@ import { mkdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { CancelledError } from '@trinity-rft/core';
-import { openSqlite } from '@trinity-rft/core/store';
+import { lockFile } from '@trinity-rft/core/store';
 import { waitingFor } from '@trinity-rft/core/support';
 import { listFolder } from './hub-cache.js';
 import type { DownloadOptions } from './stall-guard.js';
 
-/** SQLITE_BUSY: another connection holds the lock. */
-const busy = 5;
 const everyMs = 250;
 /**
  * Factor by which the maximum wait exceeds the stall time. The other process may stall several
@@ -92,14 +90,10 @@ async function bytesIn(folder: string): Promise<number> {
  * writable.
  */
 async function tryLock(lock: string): Promise<DatabaseSync | 'busy' | undefined> {
-  let holder: DatabaseSync | undefined;
   try {
     await mkdir(dirname(lock), { recursive: true });
-    holder = openSqlite(lock);
-    holder.exec('BEGIN EXCLUSIVE');
-    return holder;
-  } catch (error) {
-    holder?.close();
-    return (error as { readonly errcode?: number }).errcode === busy ? 'busy' : undefined;
+    return lockFile(lock, 0) ?? 'busy';
+  } catch {
+    return undefined;
   }
 }

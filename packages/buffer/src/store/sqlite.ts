@@ -5,7 +5,13 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Clock, BufferError } from '@trinity-rft/core';
-import { type ExperienceStore, assertIntact, openSqlite } from '@trinity-rft/core/store';
+import {
+  type ExperienceStore,
+  assertIntact,
+  isLocked,
+  lockFile,
+  openSqlite,
+} from '@trinity-rft/core/store';
 import { damagedStore } from './checksum.js';
 import { leaseStore, type Follow, type LeaseStoreOptions } from './lease-store.js';
 import { readLedger } from './ledger.js';
@@ -120,11 +126,6 @@ function claim(database: DatabaseSync, path: string, owner: StoreOwner): void {
 }
 
 const writerLock = 'writer.lock';
-/**
- * Milliseconds to wait for a lock. A process that only checks if the lock is free also holds it for
- * a moment.
- */
-const lockWaitMs = 200;
 
 /**
  * Returns true if a writer has ever opened the store. The writer may return, for example a server
@@ -146,24 +147,12 @@ function followOf(
     everyMs,
     ended: () => {
       if (!hasHadWriter(path)) return true;
-      if (hasWriter(path)) seen = clock.now();
+      if (isLocked(`${path}.${writerLock}`)) seen = clock.now();
       const isGone = clock.now() - seen > graceMs;
       if (isGone) onGone?.();
       return isGone;
     },
   };
-}
-
-function hasWriter(path: string): boolean {
-  const holder = openSqlite(`${path}.${writerLock}`);
-  try {
-    holder.exec('BEGIN EXCLUSIVE');
-    return false;
-  } catch {
-    return true;
-  } finally {
-    holder.close();
-  }
 }
 
 function openDatabase(path: string): DatabaseSync {
@@ -190,16 +179,12 @@ function openDatabase(path: string): DatabaseSync {
  * @returns function that releases the lock
  */
 function lock(path: string, suffix = 'lock'): () => void {
-  const holder = openSqlite(`${path}.${suffix}`);
-  try {
-    holder.exec(`PRAGMA busy_timeout = ${lockWaitMs}; BEGIN EXCLUSIVE`);
-  } catch (cause) {
-    holder.close();
+  const holder = lockFile(`${path}.${suffix}`);
+  if (holder === undefined)
     throw new BufferError(
       `${path} is already open in this or another process; expected one owner. End the other run, or give this one another name.`,
-      { code: 'BUFFER_LOCKED', cause },
+      { code: 'BUFFER_LOCKED' },
     );
-  }
   return () => holder.close();
 }
 

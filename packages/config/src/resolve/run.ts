@@ -14,6 +14,7 @@ import { mapStages } from './base/stages.js';
 import { deriveBuffer } from './buffer/buffer.js';
 import { deriveTaskPipeline } from './buffer/task-pipeline.js';
 import { deriveSynchronizer, stalenessBoundOf } from './synchronizer.js';
+import { sayUnread } from './unread.js';
 import { checkSampling } from './buffer/sample-strategy.js';
 import { deriveExplorer } from './explorer.js';
 import { deriveExternal } from './external.js';
@@ -125,6 +126,7 @@ function deriveStage(
   const algorithm = deriveAlgorithm(given, model, engine);
   const context = asPart(given, { jobDirectory, algorithm });
   const taskPipeline = deriveTaskPipeline(context, auxiliaryModels);
+  sayUnread(context);
   const synchronizer = deriveSynchronizer(context);
   const needs = {
     model,

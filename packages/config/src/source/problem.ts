@@ -7,6 +7,9 @@ export interface SourcePosition {
   readonly column: number;
 }
 
+/** Position of values from overrides. */
+export const nowhere: SourcePosition = { line: 0, column: 0 };
+
 /** A problem at a key. The key is empty if the file could not be read as a tree. */
 export interface LocatedProblem {
   readonly at: SourcePosition;

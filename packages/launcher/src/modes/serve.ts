@@ -74,7 +74,7 @@ async function serveAndTrain(context: StageContext, parts: Parts): Promise<Stage
   const found = { newest, engine, critic, source, transport };
   const { from, state } = await resumeTraining(found, runtime.logger);
   const sink = context.openSink({ explorer: await lastExploreStep(store), trainer: from });
-  const training = { engine, critic, algorithm, sampling, transport, sink, from, state };
+  const training = { engine, critic, algorithm, sampling, transport, store, sink, from, state };
   return await serveUntilInterrupted(context, {
     ...parts,
     commit: commitInto(store, sink, context, parts),

@@ -2,7 +2,8 @@
 import { BufferError } from '@trinity-rft/core';
 import { checkpointsToResume, createTrainer, verifyCheckpoint } from '@trinity-rft/trainer';
 import { algorithmOf } from '../assembly/algorithm.js';
-import { openTrainingData } from '../assembly/data/training-data.js';
+import { batchCount } from '../assembly/data/sample-strategy.js';
+import { openTrainingData, type TrainingData } from '../assembly/data/training-data.js';
 import { loadCheckpoint } from '../assembly/models/load-checkpoint.js';
 import { openChatFormat } from '../assembly/models/chat-format.js';
 import { openCritic } from '../assembly/models/critic.js';
@@ -21,8 +22,8 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
   const totalSteps = stage.trainer.totalSteps ?? data.totalSteps;
   const newest = (await checkpointsToResume(stage.jobDirectory)).at(-1);
   const from = newest?.manifest.step ?? 0;
-  const mayGoOn = totalSteps === undefined && data.mayGrow;
-  if (newest?.manifest.final && context.endedBefore && !mayGoOn && from >= (totalSteps ?? 0)) {
+  const hasEnded = newest?.manifest.final === true && context.endedBefore;
+  if (hasEnded && !(await mayGoOn(context, data, from))) {
     await verifyCheckpoint(newest);
     return { ...stageResult(from, newest.directory), doneBefore: true };
   }
@@ -46,4 +47,19 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
       { code: 'NOTHING_TRAINED' },
     );
   return { ...stageResult(step, checkpoint.directory), interrupted };
+}
+
+/** Returns true if the data has another batch after train step `from`, or may get one. */
+async function mayGoOn(
+  { stage, signal }: StageContext,
+  { source, filter, mayGrow, ...data }: TrainingData,
+  from: number,
+): Promise<boolean> {
+  const totalSteps = stage.trainer.totalSteps ?? data.totalSteps;
+  if (totalSteps !== undefined) return from < totalSteps;
+  if (mayGrow) return true;
+  await source.rollback(from);
+  const next = await source.take(batchCount(stage), filter?.(from + 1), signal);
+  await next?.release();
+  return next !== undefined;
 }

@@ -122,8 +122,8 @@ export async function checkFiles(
     pipelines.push(check.pipelines);
     digests.push(check.digests);
   }
-  if (problems.length > 0) throw configError(problems);
-  const said = new Map(warnings.map((warning) => [renderProblem(warning), warning]));
+  if (problems.length > 0) throw configError([...distinct(problems).values()]);
+  const said = distinct(warnings);
   return {
     warnings: [...said.keys()],
     warningProblems: [...said.values()],
@@ -133,6 +133,10 @@ export async function checkFiles(
     digests,
   };
 }
+
+/** Returns problems by their texts. Stages that share a setting have the same problem. */
+const distinct = (problems: readonly ConfigProblem[]): ReadonlyMap<string, ConfigProblem> =>
+  new Map(problems.map((problem) => [renderProblem(problem), problem]));
 
 type KeyPath = readonly (string | number)[];
 
@@ -364,25 +368,23 @@ function checkStored({ stage, warn }: Check): void {
 }
 
 /**
- * Checks the models of a stage, except a model from the previous stage, which is checked with that
- * stage.
+ * Checks the models of a stage. If the stage starts from the previous one, checks the model that the
+ * previous one starts from, whose tokenizer and shape are the same, with the settings of this stage.
  */
 async function checkModels(check: Check): Promise<void> {
   const { model, engine, explorer } = check.stage;
   checkHubWeights(check);
-  if (!model.fromPreviousStage) {
-    await checkModel(check, ['model', 'model_path'], { ...model, engine });
-    const { rolloutModel } = explorer;
-    await attempt(check, ['model', 'model_path'], async () => {
-      if (!isThere(model.modelPath)) return;
-      const { printsTools } = await readChat(model.modelPath, rolloutModel);
-      if (rolloutModel.toolCallParser !== undefined && !printsTools)
-        check.warn(
-          ['explorer', 'rollout_model', 'tool_call_parser'],
-          `got ${rolloutModel.toolCallParser}, but the chat template of ${model.modelPath} has no place for tools, so requests with tools are refused. Set explorer.rollout_model.tool_prompt: generic, or model.chat_template_path to a template with tools.`,
-        );
-    });
-  }
+  await checkModel(check, ['model', 'model_path'], { ...model, engine });
+  const { rolloutModel } = explorer;
+  await attempt(check, ['model', 'model_path'], async () => {
+    if (!isThere(model.modelPath)) return;
+    const { printsTools } = await readChat(model.modelPath, rolloutModel);
+    if (rolloutModel.toolCallParser !== undefined && !printsTools)
+      check.warn(
+        ['explorer', 'rollout_model', 'tool_call_parser'],
+        `got ${rolloutModel.toolCallParser}, but the chat template of ${model.modelPath} has no place for tools, so requests with tools are refused. Set explorer.rollout_model.tool_prompt: generic, or model.chat_template_path to a template with tools.`,
+      );
+  });
   await attempt(check, ['model', 'critic_model_path'], () =>
     checkCritic(check.stage, check.extensions.engines),
   );

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describeError, CancelledError } from '@trinity-rft/core';
 import { boundedText, causesOf, readableThrown, redactText } from '@trinity-rft/core/support';
 import { currentRun } from '@trinity-rft/explorer/internal';
-import { evaluationsName } from '../assembly/data/evaluation-answers.js';
+import { guestFolders } from './folders.js';
 
 export const failureFile = 'failure.txt';
 
@@ -53,7 +53,7 @@ export async function writeFailure(directory: string, error: unknown): Promise<v
  */
 export async function readFailure(jobDirectory: string): Promise<string | undefined> {
   const inside = await readdir(jobDirectory).catch(() => []);
-  const stages = inside.filter((name) => name !== evaluationsName);
+  const stages = inside.filter((name) => !guestFolders.includes(name));
   const files = ['.', ...stages].map((name) => path.join(jobDirectory, name, failureFile));
   const found = await Promise.all(
     files.map(async (file) => ({ file, at: (await stat(file).catch(() => undefined))?.mtimeMs })),

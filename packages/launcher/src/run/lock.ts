@@ -1,13 +1,10 @@
 /** Allows only one operating-system process per folder of a training run. */
-import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync, writeFileSync } from 'node:fs';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { ConfigError, describeError } from '@trinity-rft/core';
-import { openSqlite } from '@trinity-rft/core/store';
-
-/** SQLITE_BUSY: another connection holds the lock. */
-const busy = 5;
+import { isLocked, lockFile } from '@trinity-rft/core/store';
 
 /**
  * Locks the folder of a training run, and creates the folder if needed. Returns a function that
@@ -22,24 +19,24 @@ export async function lockRun(
   role: 'run' | 'serve' = 'run',
 ): Promise<() => Promise<void>> {
   const pidFile = path.join(jobDirectory, `${role}.pid`);
-  let holder: DatabaseSync | undefined;
+  let held: DatabaseSync | undefined;
   try {
     await mkdir(jobDirectory, { recursive: true });
-    holder = openSqlite(path.join(jobDirectory, `${role}.lock`));
-    holder.exec('BEGIN EXCLUSIVE');
-    await writeFile(pidFile, `${process.pid}\n`);
+    held = lockFile(path.join(jobDirectory, `${role}.lock`));
+    // Written at once, because the file of a killed process names a process that may be another
+    // program by now.
+    if (held) writeFileSync(pidFile, `${process.pid}\n`);
   } catch (error) {
-    holder?.close();
-    throw (error as { readonly errcode?: number }).errcode === busy
-      ? await inUse(jobDirectory, pidFile)
-      : notWritable(jobDirectory, error);
+    held?.close();
+    throw notWritable(jobDirectory, error);
   }
-  const held = holder;
+  if (held === undefined) throw await inUse(jobDirectory, pidFile);
+  const holder = held;
   return async () => {
     // The file is only used in messages, so a failure to remove it must not hide the result of the
     // training run.
     await rm(pidFile, { force: true }).catch(() => undefined);
-    held.close();
+    holder.close();
   };
 }
 
@@ -52,20 +49,11 @@ export async function lockHolder(
   role: 'run' | 'serve' = 'run',
 ): Promise<number | undefined> {
   const file = path.join(jobDirectory, `${role}.lock`);
-  if (!existsSync(file)) return undefined;
-  const lock = openSqlite(file);
-  try {
-    lock.exec('BEGIN EXCLUSIVE');
-    return undefined;
-  } catch (error) {
-    if ((error as { readonly errcode?: number }).errcode !== busy) throw error;
-    // The PID file is written after locking, and removed before unlocking.
-    const pidFile = path.join(jobDirectory, `${role}.pid`);
-    const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
-    return pid > 0 ? pid : undefined;
-  } finally {
-    lock.close();
-  }
+  if (!existsSync(file) || !isLocked(file)) return undefined;
+  // The PID file is written after locking, and removed before unlocking.
+  const pidFile = path.join(jobDirectory, `${role}.pid`);
+  const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
+  return pid > 0 ? pid : undefined;
 }
 
 async function inUse(jobDirectory: string, pidFile: string): Promise<ConfigError> {

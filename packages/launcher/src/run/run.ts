@@ -34,6 +34,7 @@ import {
 } from './configuration.js';
 import { catchStrayErrors, failureFile, firstCause, isInterrupt } from './failure.js';
 import { forgetEnd, interruptOf, writeEnd, type RunEnd } from './end.js';
+import { failureFolder } from './folders.js';
 import { guardProcess } from './guard/guard-process.js';
 import { lockRun } from './lock.js';
 import { hasBegun, readStageProgress, writeStageProgress } from './progress.js';
@@ -47,7 +48,6 @@ import {
   recordSettings,
 } from './changes/resume.js';
 import { writeSource } from './source.js';
-import { evaluationsFolder } from '../assembly/data/evaluation-answers.js';
 import { checkFiles, inNoFile, type CheckedFiles } from './check-files.js';
 import { explorerFolder } from '../modes/distributed/explorer-folder.js';
 import { runStage, type StageSurroundings } from './stage.js';
@@ -283,9 +283,9 @@ async function runLocked(
   const place = stages[0].part === 'explore' ? explorerFolder(stages[0]) : jobDirectory;
   const unlock = await lockRun(place, role);
   const strayErrors = catchStrayErrors((line) => terminal.write(`${line}\n`));
-  const failures = stages[reads.from]?.mode === 'bench' ? evaluationsFolder(place) : place;
+  const stage = { ...(stages[reads.from] ?? stages[0]), jobDirectory };
   const guard = guardProcess({
-    failureFile: path.join(failures, failureFile),
+    failureFile: path.join(failureFolder(stage, serve), failureFile),
     maxTimeoutMs: Math.max(...stages.map(({ explorer }) => explorer.maxTimeoutMs)),
     signal,
   });

@@ -11,7 +11,6 @@ import { rewardKeyOf } from '../assembly/models/endpoint.js';
 import { warnOfUncheckedMath } from '../assembly/math-warnings.js';
 import { withDevice } from '../assembly/models/device.js';
 import { startModelOf } from '../assembly/models/model-folder.js';
-import { evaluationsFolder } from '../assembly/data/evaluation-answers.js';
 import { openMonitor } from '../assembly/monitor.js';
 import {
   stageResult,
@@ -25,9 +24,9 @@ import { runExplorer } from '../modes/explorer.js';
 import { runServe } from '../modes/serve.js';
 import { runTrain } from '../modes/train.js';
 import { runTrainer } from '../modes/trainer.js';
-import { explorerFolder } from '../modes/distributed/explorer-folder.js';
 import { watchProcess, type ProcessWatch } from '../watch/watch-process.js';
 import { failureFile, firstCause, isInterrupt, writeFailure } from './failure.js';
+import { failureFolder, ownFolder } from './folders.js';
 
 /** Parts and options that all stages of a training run share. */
 export interface StageSurroundings extends ModeOptions {
@@ -67,7 +66,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
   const own = ownFolder(options.stage, serve);
   const stage = own === undefined ? options.stage : withOwnLogs(options.stage, own);
   const { jobDirectory } = stage;
-  const failures = failureFolder(stage);
+  const failures = failureFolder(options.stage, serve);
   await mkdir(failures, { recursive: true });
   await rm(path.join(failures, failureFile), { force: true });
   const { monitors } = options.extensions;
@@ -127,24 +126,6 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
     restoreEnvironment();
     await monitor.close(outcome);
   }
-}
-
-/**
- * Returns the folder for failure files. A benchmark has a separate folder, because its failure is
- * not a failure of the training run.
- */
-function failureFolder(stage: StageConfig): string {
-  if (stage.mode === 'bench') return evaluationsFolder(stage.jobDirectory);
-  return stage.part === 'explore' ? explorerFolder(stage) : stage.jobDirectory;
-}
-
-/**
- * Returns the folder for log and metrics of an explorer, or of a server that does not train.
- * Returns undefined for other stages, which write to the training run's folder.
- */
-function ownFolder(stage: StageConfig, serve: StageContext['serve']): string | undefined {
-  if (stage.part === 'explore') return explorerFolder(stage);
-  return serve?.train === false ? path.join(stage.jobDirectory, 'serve') : undefined;
 }
 
 const withOwnLogs = (stage: StageConfig, folder: string): StageConfig => ({

@@ -1,6 +1,8 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { sqliteExperienceStore } from '@trinity-rft/buffer';
+import { createExperience } from '@trinity-rft/core';
 import { openSqlite } from '@trinity-rft/core/store';
 import { afterAll, expect, it } from 'vitest';
 import { ownDatabase } from './stored-experiences.js';
@@ -8,15 +10,25 @@ import { ownDatabase } from './stored-experiences.js';
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-own-database-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-it('copies the database of another run while that run writes it', async () => {
+it('copies the experiences of another run while that run writes, without its train steps', async () => {
   const database = path.join(root, 'other.db');
+  const store = sqliteExperienceStore({ path: database });
+  const experience = (task: number) =>
+    createExperience({ eid: { batch: 1, task }, tokens: [1, 2], promptLength: 1 });
+  await store.put([1, 2, 3, 4].map(experience), { step: 1 });
+  await (await store.take(1))?.acknowledge(1, [new Float32Array([0.5])]);
+  await (await store.take(1))?.acknowledge(2);
+  await store.prune(1);
   const other = openSqlite(database);
-  other.exec('PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (7)');
   other.exec('BEGIN IMMEDIATE');
-  const copy = openSqlite(await ownDatabase(database, path.join(root, 'job')), { readOnly: true });
+  const copy = sqliteExperienceStore({ path: await ownDatabase(database, path.join(root, 'job')) });
   other.close();
-  expect(copy.prepare('SELECT x FROM t').get()).toEqual({ x: 7 });
-  copy.close();
+  await store.close();
+  await copy.rollback(0);
+  expect(await copy.counts()).toEqual({ total: 3, waiting: 3, leased: 0, trained: 0 });
+  const tasks = (await copy.take(3))?.experiences.map(({ eid }) => eid.task);
+  expect(tasks).toEqual([2, 3, 4]);
+  await copy.close();
 });
 
 it('does not create a database that is missing', async () => {

@@ -5,15 +5,15 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { copyUnused } from '@trinity-rft/buffer/internal';
 import { describeError, BufferError } from '@trinity-rft/core';
-import { openSqlite } from '@trinity-rft/core/store';
 import { fillFile } from '@trinity-rft/core/support';
 import { isWithin } from './run-id.js';
 
 /**
  * Returns the path of the database to open. Training records its steps in the database, so the
- * database of another training run is copied into `jobDirectory` first. An existing copy is used
- * again.
+ * database of another training run is copied into `jobDirectory` first, without the steps of that
+ * run. An existing copy is used again.
  * @throws BufferError when the copy cannot be made
  */
 export async function ownDatabase(database: string, jobDirectory: string): Promise<string> {
@@ -22,26 +22,15 @@ export async function ownDatabase(database: string, jobDirectory: string): Promi
   if (existsSync(copy)) return copy;
   try {
     await mkdir(path.dirname(copy), { recursive: true });
-    await fillFile(copy, (draft) => copyDatabase(database, draft));
+    await fillFile(copy, async (draft) => {
+      await rm(draft, { force: true });
+      copyUnused(database, draft);
+    });
     return copy;
   } catch (cause) {
     throw new BufferError(
       `The experiences in ${database} could not be copied to ${copy}: ${describeError(cause)}. Expected the database of an earlier run, and disk space for a copy.`,
       { code: 'BUFFER_COPY', cause },
     );
-  }
-}
-
-/**
- * Copies a snapshot of the database, even if another operating-system process has the database
- * open.
- */
-async function copyDatabase(from: string, to: string): Promise<void> {
-  await rm(to, { force: true });
-  const database = openSqlite(from, { readOnly: true });
-  try {
-    database.prepare('VACUUM INTO ?').run(to);
-  } finally {
-    database.close();
   }
 }

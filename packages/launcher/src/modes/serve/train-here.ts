@@ -5,13 +5,14 @@
 import type { StageConfig } from '@trinity-rft/config';
 import type { Logger, Runtime } from '@trinity-rft/core';
 import type { Engine, ValueEngine } from '@trinity-rft/core/engine';
-import type { ExperienceSource } from '@trinity-rft/core/store';
+import type { ExperienceSource, ExperienceStore } from '@trinity-rft/core/store';
 import {
   createTrainer,
   type Checkpoint,
   type TrainerResult,
   type TrainerState,
 } from '@trinity-rft/trainer';
+import { retention } from '../../assembly/data/retention.js';
 import { loadCheckpoint } from '../../assembly/models/load-checkpoint.js';
 import { trainerOptions, type TrainerParts } from '../../assembly/trainer-options.js';
 import type { StageTransport } from '../../assembly/transport.js';
@@ -41,6 +42,7 @@ export async function resumeTraining(
 
 export interface TrainHere extends Omit<TrainerParts, 'totalSteps'> {
   readonly transport: StageTransport;
+  readonly store: ExperienceStore;
   /** Train step of the checkpoint that training continues from. */
   readonly from: number;
   /** Signal that stops the training after the current step, with a checkpoint. */
@@ -51,7 +53,7 @@ export interface TrainHere extends Omit<TrainerParts, 'totalSteps'> {
 export function trainHere(
   stage: StageConfig,
   runtime: Runtime,
-  { transport, from, signal, ...parts }: TrainHere,
+  { transport, store, from, signal, ...parts }: TrainHere,
 ): Promise<TrainerResult> {
   const { syncInterval } = stage.synchronizer;
   const { totalSteps } = stage.trainer;
@@ -65,6 +67,7 @@ export function trainHere(
       },
       setTrainerWaiting: () => undefined,
     },
+    onCheckpoint: retention(stage, store),
     signal,
   });
   return trainer.run(from);

@@ -95,10 +95,23 @@ type NamedFile = readonly [key: string, file: string];
 async function filesOfModel(key: string, place: string): Promise<readonly NamedFile[]> {
   if (!path.isAbsolute(place)) return [];
   if (isGguf(place)) return [[key, place]];
-  const entries = await readdir(place, { withFileTypes: true }).catch(() => []);
-  return entries
-    .filter((entry) => !entry.isDirectory() && !/^\.|\.md$/i.test(entry.name))
-    .map(({ name }) => [`${key}/${name}`, path.join(place, name)]);
+  const names = await filesIn(place);
+  return names
+    .filter((name) => !/^\.|\.md$/i.test(name))
+    .map((name) => [`${key}/${name}`, path.join(place, name)]);
+}
+
+/** Returns the names of files and links to files in a folder, or none if it cannot be read. */
+async function filesIn(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const areFiles = await Promise.all(
+    entries.map(async (entry) =>
+      entry.isSymbolicLink()
+        ? ((await stat(path.join(folder, entry.name)).catch(() => undefined))?.isFile() ?? false)
+        : entry.isFile(),
+    ),
+  );
+  return entries.flatMap(({ name }, i) => (areFiles[i] ? [name] : []));
 }
 
 /**
@@ -111,10 +124,8 @@ async function filesOfArgument(key: string, place: string): Promise<readonly Nam
   const found = await stat(place).catch(() => undefined);
   if (found?.isFile()) return [[key, place]];
   if (!found?.isDirectory()) return [];
-  const entries = await readdir(place, { withFileTypes: true }).catch(() => []);
   // In the order of names, because another disk may list the same files in another order.
-  return entries
-    .flatMap((entry) => (entry.isFile() ? [entry.name] : []))
+  return (await filesIn(place))
     .toSorted()
     .slice(0, mostFiles)
     .map((name) => [`${key}/${name}`, path.join(place, name)]);

@@ -1,0 +1,65 @@
+/** Warns of keys that the mode of a stage does not read. */
+import { nodeAt, type KeyPath } from '../source/node.js';
+import { nowhere } from '../source/problem.js';
+import type { StageContext } from './base/context.js';
+import type { Mode } from './base/resolved.js';
+
+interface UnreadKeys {
+  readonly section: KeyPath;
+  readonly names: readonly string[];
+  readonly reason: string;
+}
+
+const experienceBuffer: KeyPath = ['buffer', 'trainer_input', 'experience_buffer'];
+
+/** Keys that have no effect, by mode, with the reason. */
+const unread: Readonly<Partial<Record<Mode, readonly UnreadKeys[]>>> = {
+  serve: [
+    {
+      section: ['synchronizer'],
+      names: [
+        'sync_style',
+        'explorer_sync_interval',
+        'trainer_sync_interval',
+        'sync_offset',
+        'max_staleness',
+      ],
+      reason: 'a server takes new weights every sync_interval train steps, and waits for none',
+    },
+    {
+      section: ['buffer'],
+      names: ['total_steps', 'total_epochs'],
+      reason: 'clients decide how much is explored; trainer.total_steps limits the train steps',
+    },
+  ],
+  train: [
+    {
+      section: experienceBuffer,
+      names: ['keep_trained_steps'],
+      reason: 'all stored experiences are kept, for further passes over them',
+    },
+  ],
+};
+
+/** Without replay, no put of a server waits for room. */
+const unboundedStore: UnreadKeys = {
+  section: experienceBuffer,
+  names: ['capacity'],
+  reason: 'clients do not wait for the trainer',
+};
+
+/**
+ * Warns of keys that are set and not read, unless the command sets the mode: `trinity serve` also
+ * serves files of other modes.
+ */
+export function sayUnread(context: StageContext): void {
+  const { mode, tree, input } = context;
+  if (nodeAt(tree, ['mode'])?.at.line === nowhere.line) return;
+  const isUnbounded =
+    mode === 'serve' && !input.buffer.trainer_input.experience_buffer.replay_buffer.enable;
+  const all = [...(unread[mode] ?? []), ...(isUnbounded ? [unboundedStore] : [])];
+  for (const { section, names, reason } of all)
+    for (const name of names)
+      if (context.isSet(...section, name))
+        context.warn([...section, name], `ignored. In mode ${mode} ${reason}.`);
+}

@@ -1,0 +1,32 @@
+/** Folders of a stage whose process shares the training run's folder with other processes. */
+import path from 'node:path';
+import type { StageConfig } from '@trinity-rft/config';
+import { evaluationsFolder, evaluationsName } from '../assembly/data/evaluation-answers.js';
+import type { StageContext } from '../context/stage-context.js';
+import { explorerFolder } from '../modes/distributed/explorer-folder.js';
+
+type Serve = StageContext['serve'];
+
+/** Name of the folder of a server that does not train. */
+const serveName = 'serve';
+
+/** Folders inside a training run whose failures are not failures of the training run. */
+export const guestFolders: readonly string[] = [evaluationsName, serveName];
+
+/**
+ * Returns the folder for log and metrics of an explorer, or of a server that does not train.
+ * Returns undefined for other stages, which write to the training run's folder.
+ */
+export function ownFolder(stage: StageConfig, serve: Serve): string | undefined {
+  if (stage.part === 'explore') return explorerFolder(stage);
+  return serve?.train === false ? path.join(stage.jobDirectory, serveName) : undefined;
+}
+
+/**
+ * Returns the folder for failure files. A benchmark has a separate folder, because its failure is
+ * not a failure of the training run.
+ */
+export function failureFolder(stage: StageConfig, serve: Serve): string {
+  if (stage.mode === 'bench') return evaluationsFolder(stage.jobDirectory);
+  return ownFolder(stage, serve) ?? stage.jobDirectory;
+}
