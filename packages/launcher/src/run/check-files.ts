@@ -247,8 +247,9 @@ async function checkFirstRow(
   const definition = check.extensions.workflows.find(workflow);
   if (rawTask === undefined || definition?.checkRow === undefined) return;
   const task = toTask({ row: 0, rawTask }, taskset, { batchId: 0, taskId: 0, isEval });
+  const models = check.stage.explorer.auxiliaryModels.map(({ name }) => name);
   await attempt(check, [...place, 'path'], () =>
-    inFolder(`row 0 of ${file}`, async () => definition.checkRow?.(task, check.signal)),
+    inFolder(`row 0 of ${file}`, async () => definition.checkRow?.(task, check.signal, models)),
   );
 }
 

@@ -58,9 +58,11 @@ async function lengthOf(
     const { instructions, observation, tools } = episode;
     const system = taskset.format.systemPrompt ?? instructions;
     const first = system === undefined ? [] : [{ role: 'system' as const, content: system }];
-    const format = await readChatFormat(stage.model.modelPath, stage.explorer.rolloutModel);
+    const { rolloutModel } = stage.explorer;
+    const format = await readChatFormat(stage.model.modelPath, rolloutModel);
     const messages = [...first, { role: 'user' as const, content: observation }];
-    return format.encode(format.render({ messages, tools })).length;
+    const { enableThinking } = rolloutModel;
+    return format.encode(format.render({ messages, tools, enableThinking })).length;
   } finally {
     await episode.close();
   }
