@@ -8,6 +8,8 @@ import { openSqlite } from '@trinity-rft/core/store';
 
 /** SQLITE_BUSY: another connection holds the lock. */
 const busy = 5;
+/** Time in ms that a run waits for the lock, which `lockHolder` holds for a moment. */
+const checkMs = 250;
 
 /**
  * Locks the folder of a training run, and creates the folder if needed. Returns a function that
@@ -25,7 +27,7 @@ export async function lockRun(
   let holder: DatabaseSync | undefined;
   try {
     await mkdir(jobDirectory, { recursive: true });
-    holder = openSqlite(path.join(jobDirectory, `${role}.lock`));
+    holder = openSqlite(path.join(jobDirectory, `${role}.lock`), { timeout: checkMs });
     holder.exec('BEGIN EXCLUSIVE');
     await writeFile(pidFile, `${process.pid}\n`);
   } catch (error) {
@@ -45,7 +47,8 @@ export async function lockRun(
 
 /**
  * Returns the id of the process on this machine that has locked the folder of a training run.
- * Returns undefined if the folder is not locked.
+ * Returns undefined if the folder is not locked. Takes a shared lock, so that several processes can
+ * check at the same time, also without the right to write.
  */
 export async function lockHolder(
   jobDirectory: string,
@@ -53,9 +56,9 @@ export async function lockHolder(
 ): Promise<number | undefined> {
   const file = path.join(jobDirectory, `${role}.lock`);
   if (!existsSync(file)) return undefined;
-  const lock = openSqlite(file);
+  const lock = openSqlite(file, { readOnly: true });
   try {
-    lock.exec('BEGIN EXCLUSIVE');
+    lock.exec('SELECT 1 FROM sqlite_schema');
     return undefined;
   } catch (error) {
     if ((error as { readonly errcode?: number }).errcode !== busy) throw error;
