@@ -5,7 +5,14 @@ import { mergeCalls } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import * as schemas from '../../src/studio/interface/rollouts.js';
 import { askedText, textBlocks } from '../../src/studio/interface/text-blocks.js';
-import { openWorkbench, runId, saying, tokenizer, type Workbench } from './support.js';
+import {
+  openWorkbench,
+  runId,
+  saying,
+  tokenizer,
+  writeTokenizer,
+  type Workbench,
+} from './support.js';
 
 const run = `runs/${encodeURIComponent(runId)}`;
 
@@ -455,5 +462,47 @@ describe('parts of a text', () => {
   it('give the question where a template names no roles, and all of a text without marks', () => {
     expect(askedText('2*21\n<tool_call>{}</tool_call><|im_end|>42\n', 'last')).toBe('2*21');
     expect(askedText('no marks at all', 'last')).toBe('no marks at all');
+  });
+});
+
+it('has texts and tool calls of a run that writes its tokenizer while the studio is open', async () => {
+  const call = '<tool_call>{"name": "sum"}</tool_call>';
+  const silent = { promptText: undefined, responseText: undefined };
+  const bench = await openWorkbench(
+    [
+      saying('2*21', call, { reward: 1, ...silent }),
+      saying('9*9', '81', { eid: { run: 1 }, ...silent }),
+    ],
+    false,
+  );
+  const lease = await bench.store.take(1);
+  await lease!.acknowledge(5, [new Float32Array(tokenizer.encode(call).length).fill(0.5)]);
+  const seen = async () => {
+    const { tools, rows } = await list(bench, 'minAdvantage=0.5');
+    const { body } = await bench.api(`${run}/rollouts/1/conversation`);
+    const { calls } = schemas.conversation.parse(body);
+    return {
+      tools,
+      rows: rows.map(({ question, toolCalls }) => [question, toolCalls]),
+      texts: calls.flatMap(({ segments }) => segments.map(({ texts }) => texts?.join(''))),
+      withTools: await ids(bench, 'minToolCalls=1'),
+      withText: await ids(bench, 'text=81'),
+    };
+  };
+  expect(await seen()).toEqual({
+    tools: [],
+    rows: [['', 0]],
+    texts: [undefined, undefined],
+    withTools: [],
+    withText: [],
+  });
+  await writeTokenizer(bench);
+  await list(bench, 'minAdvantage=0.5');
+  expect(await seen()).toEqual({
+    tools: ['sum'],
+    rows: [['2*21', 1]],
+    texts: ['2*21', call],
+    withTools: [1],
+    withText: [2],
   });
 });

@@ -32,8 +32,8 @@ const most = 2;
 
 interface Ordered {
   readonly rollouts: Uint32Array;
-  /** Number of calls in the index when the list was made. */
-  readonly size: number;
+  /** State of the index when the list was made: its number of calls, and its revision. */
+  readonly state: string;
   readonly at: number;
   /** Time in ms for making the list. */
   readonly took: number;
@@ -132,10 +132,11 @@ async function ordered(
   const key = listKey(query);
   const before = lists.get(key);
   const size = needsNames(query) ? index.size() : index.detailed();
+  const state = `${size}/${index.revision()}`;
   const now = performance.now();
   const age = now - (before?.at ?? -Infinity);
   // A search covers the rows that existed when it began, so it is continued.
-  if (before?.size === size && (before.search !== undefined || age < freshMs)) return before;
+  if (before?.state === state && (before.search !== undefined || age < freshMs)) return before;
   const patience = Math.max(freshWhileReadingMs, pauses * (before?.took ?? 0));
   if (before && !isComplete && age < patience) return before;
   const rollouts = matchingRollouts(query, index, await store.failures.read());
@@ -149,7 +150,7 @@ async function ordered(
           text: query.text,
           tokenizer: () => store.tokenizer(),
         });
-  const list = { rollouts, size, at: now, took: performance.now() - now, search };
+  const list = { rollouts, state, at: now, took: performance.now() - now, search };
   lists.delete(key);
   lists.set(key, list);
   for (const oldest of lists.keys()) if (lists.size > most) lists.delete(oldest);

@@ -56,6 +56,8 @@ export interface RowIndex {
   size(): number;
   /** Number of calls of which all columns were read. */
   detailed(): number;
+  /** Increases whenever calls that were read before have changed. */
+  revision(): number;
   /** Reads the names of all rows; concurrent callers share the work. */
   catchUpNames(): Promise<void>;
   /** Reads until all rows are in the index; concurrent callers share the work. */
@@ -76,7 +78,8 @@ export function createRowIndex(
 ): RowIndex {
   const columns = createColumns();
   const chains = createRolloutChains(columns);
-  let [size, detailed, gone, usePlace] = [0, 0, 0, 0];
+  let [size, detailed, gone, usePlace, revision] = [0, 0, 0, 0, 0];
+  let usedReader: ToolCallReader | undefined;
   let firstStart: number | undefined;
   let naming: Promise<void> | undefined;
   let reading: Promise<void> | undefined;
@@ -122,6 +125,9 @@ export function createRowIndex(
 
   const readDetails = async (): Promise<void> => {
     const toolCalls = await toolCallReader();
+    // Reads all calls again once there is a tokenizer, which finds their tool calls.
+    if (toolCalls !== usedReader) [detailed, usePlace, revision] = [0, 0, revision + 1];
+    usedReader = toolCalls;
     while (detailed < size) {
       const heads = reader.headsAfter(lastId(detailed), headsAtOnce);
       for (const head of heads) {
@@ -152,6 +158,7 @@ export function createRowIndex(
     chains,
     size: () => size,
     detailed: () => detailed,
+    revision: () => revision,
     catchUpNames,
     catchUp: () =>
       (reading ??= catchUpNames()
