@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { createExperience, type Experience } from '@trinity-rft/core';
+import { recordAnswers } from '@trinity-rft/buffer/internal';
+import { createExperience, type Experience, type ExperienceInit } from '@trinity-rft/core';
 import { mergeCalls } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import * as schemas from '../../src/studio/interface/rollouts.js';
@@ -505,4 +506,65 @@ it('has texts and tool calls of a run that writes its tokenizer while the studio
     withTools: [1],
     withText: [2],
   });
+});
+
+describe('rows that are deleted or replaced while the studio is open', () => {
+  const evaluations = `runs/${encodeURIComponent(`${runId}/evaluations`)}`;
+  const answer = (row: number, reward: number, more: Partial<ExperienceInit> = {}) =>
+    saying(`q${row}`, 'answer', { eid: { batch: 0, task: row }, reward, ...more });
+
+  it('leave the tasks, the numbers and the totals of an evaluation that is repeated', async () => {
+    const bench = await openWorkbench([]);
+    const folder = path.join(bench.root, runId, 'evaluations');
+    mkdirSync(folder);
+    const file = path.join(folder, 'experiences.db');
+    const evaluate = (rewards: readonly number[], policyVersion = 0): void =>
+      recordAnswers({
+        path: file,
+        set: 't',
+        policyVersion,
+        answers: rewards.map((reward, row) => answer(row, reward, { info: { taskset: 't', row } })),
+      });
+    const seen = async () => {
+      const { body } = await bench.api(`${evaluations}/tasks`);
+      const { rows, progress } = schemas.taskPage.parse(body);
+      const page = await bench.api(`${evaluations}/rollouts?minResponseTokens=7`);
+      const { matching, total } = schemas.rolloutPage.parse(page.body);
+      return {
+        rewards: rows.map(({ times, first, latest }) => [times, first, latest]),
+        progress,
+        longer: matching,
+        total,
+      };
+    };
+    evaluate([0, 0.25]);
+    await bench.api('runs');
+    const once = { progress: undefined, longer: 0, total: 2 };
+    expect(await seen()).toEqual({
+      ...once,
+      rewards: [
+        [1, 0, 0],
+        [1, 0.25, 0.25],
+      ],
+    });
+    evaluate([0.5, 1]);
+    expect(await polled(seen)).toEqual({
+      ...once,
+      rewards: [
+        [1, 0.5, 0.5],
+        [1, 1, 1],
+      ],
+    });
+    evaluate([0.5]);
+    expect(await polled(seen)).toEqual({ ...once, total: 1, rewards: [[1, 0.5, 0.5]] });
+  });
+
+  /** The list of tasks is not computed again for a few milliseconds. */
+  async function polled<T extends { readonly progress: unknown }>(
+    ask: () => Promise<T>,
+  ): Promise<T> {
+    let answered = await ask();
+    while (answered.progress !== undefined) answered = await ask();
+    return answered;
+  }
 });

@@ -58,13 +58,15 @@ export function rolloutList(store: RolloutStore): RolloutList {
       const ids = Array.from(found.slice(begin, begin + query.size), (rollout) =>
         rowIds(rollout, store),
       );
-      const done = hasNames ? index.detailed() : index.size();
+      const read = hasNames
+        ? index.progress(recorded)
+        : { done: Math.min(index.size(), recorded), of: recorded };
       return {
         ...common,
         rows: await listed(ids, store),
         matching: found.length,
-        total: index.chains.count(),
-        progress: progressOf(list, isComplete, { done, of: recorded }),
+        total: index.chains.present(),
+        progress: progressOf(list, isComplete, read),
       };
     },
   };
@@ -117,7 +119,7 @@ function progressOf(
   isComplete: boolean,
   read: NonNullable<RolloutPage['progress']>,
 ): RolloutPage['progress'] {
-  if (!isComplete) return { done: Math.min(read.done, read.of), of: read.of };
+  if (!isComplete) return read;
   return search && search.done < search.of ? { done: search.done, of: search.of } : undefined;
 }
 
