@@ -161,6 +161,19 @@ describe('what happened', () => {
       { x: 2, text: '1' },
       { x: 4, text: '2' },
     ]);
+    // Checkpoints are evaluated in any order, and again.
+    for (const step of [2, 0, 1, 0, 2])
+      appendFileSync(file, line('bench', step, { 'bench/x': step }));
+    const { marks: ofBench } = await marks('bench', 'step');
+    expect(ofBench.filter(({ kind }) => kind !== 'failure')).toEqual([
+      { kind: 'checkpoint', x: 1, text: '1' },
+      { kind: 'checkpoint', x: 2, text: '2' },
+      { kind: 'weights', x: 1, text: '1' },
+      { kind: 'weights', x: 2, text: '2' },
+      { kind: 'evaluation', x: 0, text: '0' },
+      { kind: 'restart', x: 1, text: '2026-11-22T18:30:43.918Z' },
+    ]);
+    expect((await curve('bench', 'bench/x', 'tokens')).x).toEqual([0, 100, 200]);
     expect(counts).toEqual({ checkpoint: 2, weights: 2, evaluation: 1, restart: 1, failure: 1 });
   });
 });
