@@ -41,26 +41,38 @@ function showTogether(show: () => void): void {
   shows.push(show);
 }
 
-/** Loads a response of the server for each run; leaves out runs whose request failed. */
+interface OfRuns<T> {
+  readonly answers: readonly { readonly run: string; readonly answer: T }[];
+  /** Errors of the runs whose request failed, one per line. */
+  readonly problem?: string | undefined;
+}
+
+/** Loads a response of the server for each run. */
 function useOfRuns<T>(
   ids: readonly string[],
   path: (run: string) => string,
   version: string,
-): readonly { readonly run: string; readonly answer: T }[] {
-  const [answers, setAnswers] = useState<readonly { run: string; answer: T }[]>([]);
+): OfRuns<T> {
+  const [found, setFound] = useState<OfRuns<T>>({ answers: [] });
   const paths = ids.map(path);
   useEffect(() => {
     const left = new AbortController();
+    const problems: string[] = [];
     const asked = ids.map(async (run) => {
-      const answer = await ask<T>(path(run), left.signal).catch(() => undefined);
-      return answer === undefined ? [] : [{ run, answer }];
+      try {
+        return [{ run, answer: await ask<T>(path(run), left.signal) }];
+      } catch (error) {
+        problems.push(`${run}: ${error instanceof Error ? error.message : String(error)}`);
+        return [];
+      }
     });
-    void Promise.all(asked).then((all) =>
-      showTogether(() => left.signal.aborted || setAnswers(all.flat())),
-    );
+    void Promise.all(asked).then((all) => {
+      const problem = problems.length === 0 ? undefined : problems.join('\n');
+      showTogether(() => left.signal.aborted || setFound({ answers: all.flat(), problem }));
+    });
     return () => left.abort();
   }, [paths.join('\n'), version]);
-  return answers;
+  return found;
 }
 
 export interface RunMetrics {
@@ -90,29 +102,34 @@ function useAtMostEvery<T>(ms: number, value: T): T {
 
 /**
  * All metrics of each run. The metrics of a large file arrive in parts; `share` is the part that
- * has been read, from 0 to 1.
+ * has been read, from 0 to 1. Failed requests are repeated.
  */
 export function useMetrics(
   ids: readonly string[],
   version: string,
-): { readonly runs: readonly RunMetrics[]; readonly share: number } {
+): {
+  readonly runs: readonly RunMetrics[];
+  readonly share: number;
+  readonly problem: string | undefined;
+} {
   const [times, setTimes] = useState(0);
   // The first metrics of a run are shown at once.
   const isKnown = useRef(false);
   const recent = useAtMostEvery(isKnown.current ? listMs : 0, version);
-  const lists = useOfRuns<MetricList>(ids, (run) => runPath(run, 'metrics'), `${recent} ${times}`);
+  const found = useOfRuns<MetricList>(ids, (run) => runPath(run, 'metrics'), `${recent} ${times}`);
+  const { answers: lists, problem } = found;
   isKnown.current = lists.some(({ answer: { metrics } }) => metrics.length > 0);
   const share = Math.min(1, ...lists.map(({ answer }) => answer.share));
   useEffect(() => {
-    if (share === 1) return undefined;
-    const timer = setTimeout(() => setTimes(times + 1), againMs);
+    if (share === 1 && problem === undefined) return undefined;
+    const timer = setTimeout(() => setTimes(times + 1), share < 1 ? againMs : listMs);
     return () => clearTimeout(timer);
-  }, [lists]);
+  }, [found]);
   const runs = useMemo(
     () => lists.map(({ run, answer: { metrics } }) => ({ run, metrics })),
     [lists],
   );
-  return { runs, share };
+  return { runs, share, problem };
 }
 
 /** Metrics of all runs, sorted by name, without duplicates. */
@@ -144,7 +161,7 @@ export function useCurves(
   version: string,
 ): readonly RunCurve[] {
   const query = { role, name, axis, from: range?.[0], to: range?.[1], smooth, points };
-  const answers = useOfRuns<Curve>(ids, (run) => runPath(run, 'curve', query), version);
+  const { answers } = useOfRuns<Curve>(ids, (run) => runPath(run, 'curve', query), version);
   return useMemo(() => answers.map(({ run, answer }) => ({ run, curve: answer })), [answers]);
 }
 
@@ -159,6 +176,10 @@ export function useMarks(
   axis: Axis,
   version: string,
 ): readonly RunMarks[] {
-  const answers = useOfRuns<Marks>(ids, (run) => runPath(run, 'marks', { role, axis }), version);
+  const { answers } = useOfRuns<Marks>(
+    ids,
+    (run) => runPath(run, 'marks', { role, axis }),
+    version,
+  );
   return useMemo(() => answers.map(({ run, answer }) => ({ run, marks: answer })), [answers]);
 }

@@ -1,4 +1,5 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, cpSync, rmSync } from 'node:fs';
+import path from 'node:path';
 import axe from 'axe-core';
 import puppeteer, { type Browser, type Page } from 'puppeteer-core';
 import { openStudio } from '@trinity-rft/inspect/studio';
@@ -140,8 +141,10 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
 
   it('shows what a run adds, and finds the server again', { timeout }, async () => {
     const own = await openWorkbench(built, 'live', [saying('a', 'b')], line(1, 0.25));
+    cpSync(path.join(own.root, 'live'), path.join(own.root, 'old'), { recursive: true });
     const { page, problems } = await open(own.studio.url);
     await says(page, 'tbody', '0.25');
+    await says(page, 'tbody', 'old');
     appendFileSync(own.metricsFile, line(2, 0.75));
     await own.store.put([saying('c', 'd', { eid: { step: 1 } })]);
     await says(page, 'tbody', '0.75');
@@ -149,15 +152,37 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
     const { port } = new URL(own.studio.url);
     await own.studio.close();
     await says(page, 'output', 'Connection lost');
+    // Meanwhile, a run is removed and another one is added.
+    cpSync(path.join(own.root, 'live'), path.join(own.root, 'added'), { recursive: true });
+    rmSync(path.join(own.root, 'old'), { recursive: true });
     const { key } = own.studio;
     const again = await openStudio({ runs: own.root, page: built, port: Number(port), key });
     appendFileSync(own.metricsFile, line(3, 0.875));
     await says(page, 'tbody', '0.875');
     expect(await text(page, 'output')).toBe('Connected');
+    await says(page, 'tbody', 'added');
+    expect(await text(page, 'tbody')).not.toContain('old');
     expect(problems).toEqual([]);
     await page.close();
     await again.close();
   });
+
+  it(
+    'names the runs whose metrics cannot be loaded, and shows the others',
+    { timeout },
+    async () => {
+      const { page } = await open(`${bench.studio.url}&page=metrics&run=removed`);
+      await says(page, 'main [role=alert]', 'removed: Not found.');
+      for (const shown of ['metrics', 'compare']) {
+        const query = new URLSearchParams({ page: shown });
+        for (const run of ['removed', name]) query.append('run', run);
+        await page.evaluate(`location.hash = ${JSON.stringify(query.toString())}`);
+        await page.waitForSelector('main .metric-card');
+        await says(page, 'main [role=alert]', 'removed: Not found.');
+      }
+      await page.close();
+    },
+  );
 
   it('opens where the language that the browser reports is none', { timeout }, async () => {
     const language =

@@ -241,6 +241,50 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     await look.page.close();
   });
 
+  it('ends the answer of a model when another model is chosen', { timeout }, async () => {
+    for (const step of [2, 3])
+      cpSync(path.join(practice, 'model'), path.join(bench.root, `run/global_step_${step}`), {
+        recursive: true,
+      });
+    const look = await open('playground');
+    const pane = 'section[aria-label="Model 1"]';
+    await look.says(pane, 'Ask a question below');
+    await look.page.select('section[aria-label="Model 2"] select', 'none');
+    // Each answer lasts until the page aborts it.
+    await look.page.evaluate(`
+      globalThis.asked = [];
+      const real = fetch;
+      globalThis.fetch = async (url, options) => {
+        if (!String(url).includes('/say')) return real(url, options);
+        const answer = { signal: options.signal };
+        const body = new ReadableStream({ start: (stream) => {
+          const line = (part) => stream.enqueue(new TextEncoder().encode(JSON.stringify(part) + '\\n'));
+          answer.say = (text) => { try { line({ kind: 'text', text }); } catch { /* The page has left. */ } };
+        } });
+        asked.push(answer);
+        return new Response(body);
+      };`);
+    await look.type('.ask textarea', 'first\n');
+    await look.page.waitForFunction('globalThis.asked.length === 1');
+    await look.page.evaluate("asked[0].say('old ')");
+    await look.says(pane, 'old');
+    await look.page.select(`${pane} select`, 'run global_step_3');
+    await look.says(pane, 'Ask a question below');
+    await look.type('.ask textarea', 'second\n');
+    await look.page.waitForFunction('globalThis.asked.length === 2');
+    await look.page.evaluate("asked[0].say('old '); asked[1].say('new')");
+    await look.says(pane, 'new');
+    expect(await look.text(`${pane} .turn.model`)).not.toContain('old');
+    expect(await look.page.evaluate('asked.map(({ signal }) => signal.aborted)')).toEqual([
+      true,
+      false,
+    ]);
+    await look.page.locator('.ask ::-p-text(Stop)').click();
+    await look.page.waitForFunction('globalThis.asked[1].signal.aborted');
+    expect(look.problems).toEqual([]);
+    await look.page.close();
+  });
+
   it('scores the tokens of a conversation with a checkpoint', { timeout }, async () => {
     cpSync(path.join(practice, 'model'), path.join(bench.root, 'run/global_step_2'), {
       recursive: true,

@@ -231,6 +231,53 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
     await page.close();
   });
 
+  it(
+    'continues to load when the list is refreshed while the server reads',
+    { timeout },
+    async () => {
+      const own = await openWorkbench(
+        built,
+        'first',
+        [saying('a', 'b'), saying('c', 'd', { eid: { run: 1 } })],
+        '',
+      );
+      const look = await open({}, own);
+      await look.says('.count', '2 rollouts');
+      // Answers as a server does that is still reading.
+      await look.page.evaluate(`
+      globalThis.calls = 0;
+      globalThis.fails = false;
+      const real = fetch;
+      globalThis.fetch = async (url, options) => {
+        if (!/rollouts[?]/.test(url)) return real(url, options);
+        calls++;
+        if (fails) return Response.json({ error: 'The store is closed.' }, { status: 500 });
+        const page = { rows: [], matching: 0, total: 0, recorded: 1, upTo: 1, tools: [] };
+        return Response.json({ ...page, progress: { done: calls, of: 1e6 } });
+      };`);
+      await own.store.put([saying('e', 'f', { eid: { run: 2 } })]);
+      await look.page.locator('.count button').click();
+      await look.page.waitForFunction('calls > 1');
+      // Refreshes just after an answer, when the page is about to ask again.
+      const before = await look.page.evaluate(`(async () => {
+      const seen = calls;
+      while (calls === seen) await new Promise((resolve) => setTimeout(resolve, 1));
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      document.querySelector('.count button').click();
+      return calls;
+    })()`);
+      await look.page.waitForFunction(`calls > ${Number(before)} + 2`);
+      // An error is shown above the list until an answer arrives.
+      await look.page.evaluate('fails = true');
+      await look.says('[role=alert]', 'The store is closed.');
+      await look.says('.count', 'Show');
+      await look.page.evaluate('fails = false');
+      await look.page.waitForFunction("document.querySelector('main [role=alert]') === null");
+      expect(look.problems).toEqual([]);
+      await look.page.close();
+    },
+  );
+
   it('keeps views and columns in the browser', { timeout }, async () => {
     const look = await open({ tool: 'calculator' });
     const { page } = look;

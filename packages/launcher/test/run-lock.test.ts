@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { ConfigError } from '@trinity-rft/core';
 import { openSqlite } from '@trinity-rft/core/store';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -74,6 +75,24 @@ describe('lockRun', () => {
     const unlock = await lockRun(job);
     expect(readFileSync(path.join(job, 'run.pid'), 'utf8')).toBe(`${process.pid}\n`);
     await unlock();
+  });
+
+  it('can be checked by several programs at once, which no run takes for another run', async () => {
+    const job = folder();
+    const unlock = await lockRun(job);
+    expect(await lockHolder(job)).toBe(process.pid);
+    await unlock();
+    writeFileSync(path.join(job, 'run.pid'), `${process.ppid}\n`);
+    const check = `const { DatabaseSync } = require('node:sqlite'); const { parentPort, workerData } = require('node:worker_threads');
+      const lock = new DatabaseSync(workerData + '/run.lock', { readOnly: true }); lock.exec('BEGIN; SELECT 1 FROM sqlite_schema'); parentPort.postMessage('checks');
+      parentPort.once('message', () => setTimeout(() => { lock.close(); parentPort.close(); }, 20));`;
+    const reader = new Worker(check, { eval: true, workerData: job });
+    const ended = once(reader, 'exit');
+    await once(reader, 'message');
+    expect(await lockHolder(job)).toBeUndefined();
+    reader.postMessage('end');
+    await lockAndLetGo(job);
+    await ended;
   });
 
   it('lets go although its process id file cannot be removed', async () => {

@@ -20,7 +20,7 @@ export function useRuns(): Live {
     let all: Live['runs'];
     // A hidden page does not render, because local training may need the computing time.
     const show = (): void => {
-      if (!document.hidden) setRuns(all);
+      if (!document.hidden && all !== undefined) setRuns(all);
     };
     document.addEventListener('visibilitychange', show);
     void followRuns(
@@ -29,8 +29,11 @@ export function useRuns(): Live {
         setLeft(event.left);
         show();
       },
-      (isConnected, problem) =>
-        setStatus(isConnected ? words.live : `${words.reconnecting} ${problem ?? ''}`),
+      (isConnected, problem) => {
+        // The first event of a connection has all runs, without those that were removed meanwhile.
+        if (isConnected) all = undefined;
+        setStatus(isConnected ? words.live : `${words.reconnecting} ${problem ?? ''}`);
+      },
     );
     return undefined;
   }, []);

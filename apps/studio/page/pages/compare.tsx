@@ -5,7 +5,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
 import { Help } from '../design/help.js';
 import { Search } from '../design/search.js';
-import { Empty, Skeleton } from '../design/states.js';
+import { Empty, Problem, Skeleton } from '../design/states.js';
 import { helpOf } from '../metric-help.js';
 import { allMetrics, axisOf, keyOf, shownRuns, useMetrics, type RunMetrics } from '../metrics.js';
 import { intervalText, type Interval } from '../numbers.js';
@@ -21,7 +21,7 @@ import { words as frame } from '../words/frame.js';
 
 export function Compare({ runs, place }: PageProps) {
   const { ids, version } = shownRuns({ runs, place });
-  const { runs: lists } = useMetrics(ids, version);
+  const { runs: lists, problem } = useMetrics(ids, version);
   if (runs === undefined) return <Skeleton lines={6} />;
   if (runs.length < 2 && ids.length < 2)
     return (
@@ -38,8 +38,9 @@ export function Compare({ runs, place }: PageProps) {
       {ids.length > 1 && (
         <>
           <ChosenRuns page="compare" ids={ids} place={place} />
+          {problem !== undefined && <Problem text={problem} />}
           {lists.length === 0 ? (
-            <Skeleton lines={8} />
+            problem === undefined && <Skeleton lines={8} />
           ) : (
             <CurvesOfAll lists={lists} ids={ids} place={place} version={version} />
           )}

@@ -4,7 +4,7 @@ import { ChartLine } from 'lucide';
 import { useMemo, useState } from 'preact/hooks';
 import { Help } from '../design/help.js';
 import { Search } from '../design/search.js';
-import { Empty, Skeleton } from '../design/states.js';
+import { Empty, Problem, Skeleton } from '../design/states.js';
 import { useKept } from '../kept.js';
 import { groupOf, groupRank } from '../metric-help.js';
 import { allMetrics, axisOf, keyOf, shownRuns, useMetrics } from '../metrics.js';
@@ -21,7 +21,7 @@ import { MetricView } from './metrics/view.js';
 
 export function Metrics({ runs, place }: PageProps) {
   const { ids, version } = shownRuns({ runs, place });
-  const { runs: lists, share } = useMetrics(ids, version);
+  const { runs: lists, share, problem } = useMetrics(ids, version);
   const metrics = useMemo(() => allMetrics(lists), [lists]);
   const [search, setSearch] = useState('');
   const [smooth, setSmooth] = useKept('grid smooth', 0);
@@ -30,7 +30,8 @@ export function Metrics({ runs, place }: PageProps) {
   const wanted = place.query['metric'];
   const metric = metrics.find((each) => keyOf(each) === wanted);
   if (ids.length === 0) return <Empty icon={ChartLine} title={words.choose} />;
-  if (lists.length === 0) return <Skeleton lines={8} />;
+  if (lists.length === 0)
+    return problem === undefined ? <Skeleton lines={8} /> : <Problem text={problem} />;
   if (metrics.length === 0) return <Empty icon={ChartLine} title={words.none} />;
   if (metric) return <MetricView metric={metric} ids={ids} place={place} version={version} />;
   const card = (each: MetricInfo) => (
@@ -50,6 +51,7 @@ export function Metrics({ runs, place }: PageProps) {
   const found = metrics.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()));
   return (
     <section aria-label={frame.pages.metrics}>
+      {problem !== undefined && <Problem text={problem} />}
       {wanted !== undefined && <p class="callout">{words.unknown(wanted)}</p>}
       <div class="controls">
         <Search label={words.search} value={search} onInput={setSearch} />

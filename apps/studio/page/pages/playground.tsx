@@ -14,6 +14,7 @@ import {
   ended,
   isUntouched,
   messagesOf,
+  newTurn,
   panesAtFirst,
   suggested,
   type Pane,
@@ -22,7 +23,7 @@ import {
 import { useOffers, useQuestions } from './playground/offers.js';
 import { PaneView } from './playground/pane.js';
 import { Settings } from './playground/settings.js';
-import { askSource, type Product } from './playground/sources.js';
+import { askSource, type Product, type Source } from './playground/sources.js';
 import './playground.css';
 
 export function Playground({ place, runs }: PageProps) {
@@ -36,11 +37,13 @@ export function Playground({ place, runs }: PageProps) {
     maxTokens: 128,
     seed: 1,
   });
-  const stop = useRef<AbortController>(undefined);
+  /** Requests of the panes, in their order. */
+  const { current: stops } = useRef<(AbortController | undefined)[]>([]);
+  const stopAll = (): void => stops.forEach((stop) => stop?.abort());
   useEffect(() => {
     // Leaving the page aborts its requests, so answers kept from an earlier visit are over.
     setPanes((before) => before.map(ended));
-    return () => stop.current?.abort();
+    return stopAll;
   }, []);
   useEffect(() => {
     if (offers) setPanes((before) => (isUntouched(before) ? suggested(offers) : before));
@@ -50,17 +53,22 @@ export function Playground({ place, runs }: PageProps) {
   const setPane = (at: number, change: (before: Pane) => Pane): void =>
     setPanes((before) => before.map((pane, i) => (i === at ? change(pane) : pane)));
 
+  /** Starts the conversation of a pane anew, with another model. */
+  const choose = (at: number, source: Source): void => {
+    stops[at]?.abort();
+    setPane(at, () => ({ source, turns: [] }));
+  };
+
   const send = (question: string): void => {
-    stop.current = new AbortController();
-    const { signal } = stop.current;
     panes.forEach(({ source, turns }, at) => {
       if (source.kind === 'none') return;
       const { system, ...numbers } = sampling;
       const request = { ...numbers, messages: [...messagesOf(system, turns, question)] };
-      const attempt = attempts(panes, at, question);
-      setPane(at, (pane) => asked(pane, question, attempt));
-      void askSource(source, request, product, signal, (change) =>
-        setPane(at, (pane) => answered(pane, change)),
+      const turn = newTurn(question, attempts(panes, at, question));
+      const stop = (stops[at] = new AbortController());
+      setPane(at, (pane) => asked(pane, turn));
+      void askSource(source, request, product, stop.signal, (change) =>
+        setPane(at, (pane) => answered(pane, turn.id, change)),
       );
     });
   };
@@ -86,7 +94,7 @@ export function Playground({ place, runs }: PageProps) {
           <PaneView
             key={at}
             {...{ at, pane, offers, product, system: sampling.system }}
-            onSource={(source) => setPane(at, () => ({ source, turns: [] }))}
+            onSource={(source) => choose(at, source)}
           />
         ))}
       </div>
@@ -96,7 +104,7 @@ export function Playground({ place, runs }: PageProps) {
         hasBegun={panes.some(({ turns }) => turns.length > 0)}
         questions={questions}
         onSend={send}
-        onStop={() => stop.current?.abort()}
+        onStop={stopAll}
         onClear={() => setPanes((before) => before.map((pane) => ({ ...pane, turns: [] })))}
       />
     </section>

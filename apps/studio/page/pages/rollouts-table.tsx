@@ -42,7 +42,6 @@ export function RolloutTable(props: RolloutTableProps) {
   }, [from, to, list?.upTo, matching]);
   const widths = columns.map((name) => specs[name].width).join(' ');
   useLayoutEffect(() => scroller.current?.style.setProperty('--columns', widths), [widths]);
-  if (problem !== undefined) return <Problem text={problem} />;
   const rowAt = (index: number): Rollout | undefined =>
     pages.get(Math.floor(index / pageSize))?.[index % pageSize];
   const move = (index: number): void => {
@@ -77,6 +76,7 @@ export function RolloutTable(props: RolloutTableProps) {
   const isEmpty = total !== undefined && matching === 0 && !progress;
   return (
     <>
+      {problem !== undefined && <Problem text={problem} />}
       <p class="count" role="status">
         {total !== undefined &&
           (progress
@@ -95,7 +95,7 @@ export function RolloutTable(props: RolloutTableProps) {
         ref={scroller}
         class="rows card"
         role="grid"
-        hidden={isEmpty}
+        hidden={isEmpty || (list === undefined && problem !== undefined)}
         tabIndex={0}
         aria-label={frame.pages.rollouts}
         aria-rowcount={matching + 1}
@@ -141,7 +141,8 @@ function* pagesOf(from: number, to: number): Generator<number> {
 type Pages = ReadonlyMap<number, readonly Rollout[]>;
 
 const keptPages = 40;
-const againMs = 400;
+/** Time in ms after which pages are loaded again: after a partial response, and after an error. */
+const [againMs, afterErrorMs] = [400, 3000];
 
 interface ListState {
   readonly asked: Set<number>;
@@ -175,27 +176,33 @@ function usePages(run: string, filter: Place['query']) {
       .then(({ rows, ...answered }) => {
         if (round !== state.round) return;
         state.upTo = answered.upTo;
+        setProblem(undefined);
         setList(answered);
         setPages((before) => keep(before, page, rows));
         // The response was partial, because the server is still reading; the next one has more
         // rows.
-        if (answered.progress) again();
+        if (answered.progress) again(againMs);
       })
-      .catch((error: unknown) =>
-        setProblem(error instanceof Error ? error.message : String(error)),
-      );
+      .catch((error: unknown) => {
+        if (round !== state.round) return;
+        setProblem(error instanceof Error ? error.message : String(error));
+        again(afterErrorMs);
+      });
   };
   /** Reloads the pages in view. Other pages are reloaded when they come into view. */
-  const again = (): void => {
+  const again = (ms: number): void => {
     const { round } = state;
     state.timer ??= setTimeout(() => {
       delete state.timer;
       if (round !== state.round) return;
       state.asked.clear();
       for (const page of state.wanted) load(page);
-    }, againMs);
+    }, ms);
   };
   const begin = (): void => {
+    clearTimeout(state.timer);
+    delete state.timer;
+    setProblem(undefined);
     Object.assign(state, {
       asked: new Set<number>(),
       wanted: [0],

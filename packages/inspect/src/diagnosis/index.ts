@@ -23,4 +23,4 @@ export {
   type Verdict,
 } from './verdict.js';
 export { rules } from './rules/table.js';
-export type { Measured } from './evidence/series.js';
+export { newestOfSteps, type Measured } from './evidence/series.js';

@@ -66,3 +66,21 @@ it('takes the training reward where nothing was evaluated, and says nothing with
   expect(verdict(...zeros)).toEqual(['same', 'The training reward stayed at 0.', 'reward-floor']);
   expect(verdict()).toBeUndefined();
 });
+
+it('compares the newest values of the first and the last step of repeated evaluations', () => {
+  const benched = (step: number, mean: number): MetricLine => ({
+    ...{ role: 'bench', step },
+    metrics: {
+      'bench/t/reward/mean@1': mean,
+      'bench/t/reward/mean@1/ci95_low': mean - 0.02,
+      'bench/t/reward/mean@1/ci95_high': mean + 0.02,
+    },
+  });
+  const second = [benched(20, 0.5), benched(0, 0.75)];
+  expect(verdict(benched(0, 0.25), benched(20, 0.625), ...second)).toEqual(verdict(...second));
+  expect(verdict(...second)).toEqual([
+    'worse',
+    'On the evaluation tasks "t", the mean reward fell from 0.75 to 0.5.',
+    undefined,
+  ]);
+});

@@ -4,7 +4,14 @@ import { diagnose } from './diagnose.js';
 import { short } from './evidence/format.js';
 import type { MetricRole, Point, RunRecord } from './evidence/record.js';
 import type { Finding } from './evidence/rule.js';
-import { evalName, flatRatio, lineThrough, rewardCourse, valuesOf } from './evidence/series.js';
+import {
+  evalName,
+  flatRatio,
+  lineThrough,
+  newestOfSteps,
+  rewardCourse,
+  valuesOf,
+} from './evidence/series.js';
 
 export interface Verdict {
   readonly kind: keyof typeof headlines;
@@ -116,10 +123,9 @@ function changeOf(
   { role, metric, set }: Pick<EvaluationChange, 'role' | 'metric' | 'set'>,
   pairedOf: PairedOf,
 ): EvaluationChange | undefined {
-  const points = run
-    .points(role, metric)
-    .filter(({ value }) => Number.isFinite(value))
-    .toSorted((a, b) => a.step - b.step);
+  const points = newestOfSteps(
+    run.points(role, metric).filter(({ value }) => Number.isFinite(value)),
+  );
   const [first, last] = [points.at(0), points.at(-1)];
   if (!first || !last || first.step === last.step) return undefined;
   const at = (name: string, step: number): number | undefined =>

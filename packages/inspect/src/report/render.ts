@@ -4,6 +4,7 @@ import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/support';
 import { evaluatedAfter, figureMetrics, isExploreStep, plotCurve } from '@trinity-rft/monitor';
 import { curveOf, metricNames, type MetricLine } from '@trinity-rft/monitor';
+import { newestOfSteps } from '../diagnosis/index.js';
 import { verdictOfRun } from './diagnose-run.js';
 import type { RunReport, StageReport } from './run-report.js';
 
@@ -63,7 +64,7 @@ function rewardText(metrics: readonly MetricLine[]): string | undefined {
   return `${first.toFixed(3)} -> ${last.toFixed(3)} in ${values.length} explore steps, best ${best.toFixed(3)}`;
 }
 
-/** First and last mean reward of each evaluation. */
+/** Mean reward of each evaluation at its first and its last step. */
 function evaluations(metrics: readonly MetricLine[]): Readonly<Record<string, string>> {
   const names = metricNames(metrics).filter((name) =>
     /^(?:eval|bench)\/.+\/reward\/mean(?:@\d+)?$/.test(name),
@@ -72,7 +73,8 @@ function evaluations(metrics: readonly MetricLine[]): Readonly<Record<string, st
   return Object.fromEntries(
     names.map((name) => {
       const role = name.startsWith('bench/') ? 'bench' : 'explorer';
-      const curve = curveOf(metrics, name).map(([step, value]) => {
+      const points = curveOf(metrics, name).map(([step, value]) => ({ step, value }));
+      const curve = newestOfSteps(points).map(({ step, value }) => {
         const after = evaluatedAfter({ role, step }, (each) => explored.has(each));
         return `${value.toFixed(3)} (after step ${after})`;
       });

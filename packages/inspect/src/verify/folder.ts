@@ -3,6 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import { isProcessAlive } from '@trinity-rft/core/support';
+import { lockHolder } from '@trinity-rft/launcher/files';
 
 /**
  * Returns the absolute path of the run's folder or of its configuration file, whichever `run`
@@ -31,13 +32,20 @@ export async function databasesIn(directory: string): Promise<readonly string[]>
     .map((name) => path.join(buffers, name));
 }
 
-/** Process id of a live training run or server in this folder; undefined if there is none. */
+/**
+ * Process id of a live training run or server of this machine in this folder; undefined if there is
+ * none. The process must hold the lock, because a killed run leaves its id in a file, and the id may
+ * by now belong to another process.
+ */
 export async function runningPid(jobDirectory: string): Promise<number | undefined> {
-  for (const role of ['run', 'serve']) {
+  for (const role of ['run', 'serve'] as const) {
     const pid = Number(
       await readFile(path.join(jobDirectory, `${role}.pid`), 'utf8').catch(() => ''),
     );
-    if (pid > 0 && isProcessAlive(pid)) return pid;
+    if (!(pid > 0 && isProcessAlive(pid))) continue;
+    // If the lock cannot be checked, the id is the only evidence.
+    const holder = await lockHolder(jobDirectory, role).catch(() => pid);
+    if (holder === pid) return pid;
   }
   return undefined;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { recordAnswers } from '@trinity-rft/buffer/internal';
 import { createExperience, type Experience, type Metrics } from '@trinity-rft/core';
-import { answersFile } from '@trinity-rft/launcher/files';
+import { answersFile, lockRun } from '@trinity-rft/launcher/files';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readStory, renderStory, renderStoryPage } from '../../src/index.js';
 import { openStudio } from '../../src/studio/index.js';
@@ -49,10 +49,10 @@ function record(
   recordAnswers({ path: answersFile(folder), set, policyVersion, answers });
 }
 
-async function storyOfRun(name: string, run: WrittenRun, before?: (folder: string) => void) {
+async function storyOfRun(name: string, run: WrittenRun, before?: (folder: string) => unknown) {
   const folder = path.join(root, name);
   await writeRun(folder, run);
-  before?.(folder);
+  await before?.(folder);
   return { folder, story: await readStory(folder) };
 }
 
@@ -183,10 +183,12 @@ describe('the story of a run', () => {
   });
 
   it('says how far a running run is, and how to watch it', async () => {
-    const { story } = await storyOfRun('goes on', {}, (place) => {
-      writeFileSync(path.join(place, 'run.pid'), `${process.pid}\n`);
+    let unlock: (() => Promise<void>) | undefined;
+    const { story } = await storyOfRun('goes on', {}, async (place) => {
+      unlock = await lockRun(place);
       settingsOf({ mode: 'both', 'buffer.total_steps': 40 })(place);
     });
+    await unlock?.();
     expect(story.verdict.headline).toBe('Running: step 12 of 40.');
     expect(story.verdict.text).toContain('So far: The training reward rose');
     expect(story.actions[0]?.command).toMatch(/trinity status '.*goes on'$/);

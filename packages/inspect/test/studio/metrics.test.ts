@@ -97,6 +97,25 @@ describe('curves', () => {
     expect(metrics.find(({ name }) => name === 'metric/69999')).toMatchObject({ last: 69_999 });
   });
 
+  it('of repeated evaluations have the newest value of each step, in the order of steps', async () => {
+    const name = 'bench/x/reward/mean@1';
+    for (const [step, value] of [
+      [0, 0.25],
+      [2, 0.5],
+      [2, 0.75],
+      [0, 0.375],
+    ] as const)
+      appendFileSync(file, line('bench', step, { [name]: value }));
+    const drawn = { values: [0.375, 0.75], points: 2 };
+    expect(await curve('bench', name)).toMatchObject({ ...drawn, x: [0, 2] });
+    const smoothed = await ask<Curve>('runs/job%2Fgrpo/curve', {
+      role: 'bench',
+      name,
+      smooth: '0.5',
+    });
+    expect(smoothed.smoothed).toEqual([0.375, (0.1875 / 2 + 0.375) / 0.75]);
+  });
+
   it('are smoothed over all points, also where only some are asked for', async () => {
     const query = { role: 'explorer', name: 'reward', smooth: '0.5', from: '2' };
     const { values, smoothed } = await ask<Curve>('runs/job%2Fgrpo/curve', query);
@@ -142,6 +161,19 @@ describe('what happened', () => {
       { x: 2, text: '1' },
       { x: 4, text: '2' },
     ]);
+    // Checkpoints are evaluated in any order, and again.
+    for (const step of [2, 0, 1, 0, 2])
+      appendFileSync(file, line('bench', step, { 'bench/x': step }));
+    const { marks: ofBench } = await marks('bench', 'step');
+    expect(ofBench.filter(({ kind }) => kind !== 'failure')).toEqual([
+      { kind: 'checkpoint', x: 1, text: '1' },
+      { kind: 'checkpoint', x: 2, text: '2' },
+      { kind: 'weights', x: 1, text: '1' },
+      { kind: 'weights', x: 2, text: '2' },
+      { kind: 'evaluation', x: 0, text: '0' },
+      { kind: 'restart', x: 1, text: '2026-11-22T18:30:43.918Z' },
+    ]);
+    expect((await curve('bench', 'bench/x', 'tokens')).x).toEqual([0, 100, 200]);
     expect(counts).toEqual({ checkpoint: 2, weights: 2, evaluation: 1, restart: 1, failure: 1 });
   });
 });

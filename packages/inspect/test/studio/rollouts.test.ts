@@ -1,11 +1,19 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { createExperience, type Experience } from '@trinity-rft/core';
+import { recordAnswers } from '@trinity-rft/buffer/internal';
+import { createExperience, type Experience, type ExperienceInit } from '@trinity-rft/core';
 import { mergeCalls } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import * as schemas from '../../src/studio/interface/rollouts.js';
 import { askedText, textBlocks } from '../../src/studio/interface/text-blocks.js';
-import { openWorkbench, runId, saying, tokenizer, type Workbench } from './support.js';
+import {
+  openWorkbench,
+  runId,
+  saying,
+  tokenizer,
+  writeTokenizer,
+  type Workbench,
+} from './support.js';
 
 const run = `runs/${encodeURIComponent(runId)}`;
 
@@ -456,4 +464,107 @@ describe('parts of a text', () => {
     expect(askedText('2*21\n<tool_call>{}</tool_call><|im_end|>42\n', 'last')).toBe('2*21');
     expect(askedText('no marks at all', 'last')).toBe('no marks at all');
   });
+});
+
+it('has texts and tool calls of a run that writes its tokenizer while the studio is open', async () => {
+  const call = '<tool_call>{"name": "sum"}</tool_call>';
+  const silent = { promptText: undefined, responseText: undefined };
+  const bench = await openWorkbench(
+    [
+      saying('2*21', call, { reward: 1, ...silent }),
+      saying('9*9', '81', { eid: { run: 1 }, ...silent }),
+    ],
+    false,
+  );
+  const lease = await bench.store.take(1);
+  await lease!.acknowledge(5, [new Float32Array(tokenizer.encode(call).length).fill(0.5)]);
+  const seen = async () => {
+    const { tools, rows } = await list(bench, 'minAdvantage=0.5');
+    const { body } = await bench.api(`${run}/rollouts/1/conversation`);
+    const { calls } = schemas.conversation.parse(body);
+    return {
+      tools,
+      rows: rows.map(({ question, toolCalls }) => [question, toolCalls]),
+      texts: calls.flatMap(({ segments }) => segments.map(({ texts }) => texts?.join(''))),
+      withTools: await ids(bench, 'minToolCalls=1'),
+      withText: await ids(bench, 'text=81'),
+    };
+  };
+  expect(await seen()).toEqual({
+    tools: [],
+    rows: [['', 0]],
+    texts: [undefined, undefined],
+    withTools: [],
+    withText: [],
+  });
+  await writeTokenizer(bench);
+  await list(bench, 'minAdvantage=0.5');
+  expect(await seen()).toEqual({
+    tools: ['sum'],
+    rows: [['2*21', 1]],
+    texts: ['2*21', call],
+    withTools: [1],
+    withText: [2],
+  });
+});
+
+describe('rows that are deleted or replaced while the studio is open', () => {
+  const evaluations = `runs/${encodeURIComponent(`${runId}/evaluations`)}`;
+  const answer = (row: number, reward: number, more: Partial<ExperienceInit> = {}) =>
+    saying(`q${row}`, 'answer', { eid: { batch: 0, task: row }, reward, ...more });
+
+  it('leave the tasks, the numbers and the totals of an evaluation that is repeated', async () => {
+    const bench = await openWorkbench([]);
+    const folder = path.join(bench.root, runId, 'evaluations');
+    mkdirSync(folder);
+    const file = path.join(folder, 'experiences.db');
+    const evaluate = (rewards: readonly number[], policyVersion = 0): void =>
+      recordAnswers({
+        path: file,
+        set: 't',
+        policyVersion,
+        answers: rewards.map((reward, row) => answer(row, reward, { info: { taskset: 't', row } })),
+      });
+    const seen = async () => {
+      const { body } = await bench.api(`${evaluations}/tasks`);
+      const { rows, progress } = schemas.taskPage.parse(body);
+      const page = await bench.api(`${evaluations}/rollouts?minResponseTokens=7`);
+      const { matching, total } = schemas.rolloutPage.parse(page.body);
+      return {
+        rewards: rows.map(({ times, first, latest }) => [times, first, latest]),
+        progress,
+        longer: matching,
+        total,
+      };
+    };
+    evaluate([0, 0.25]);
+    await bench.api('runs');
+    const once = { progress: undefined, longer: 0, total: 2 };
+    expect(await seen()).toEqual({
+      ...once,
+      rewards: [
+        [1, 0, 0],
+        [1, 0.25, 0.25],
+      ],
+    });
+    evaluate([0.5, 1]);
+    expect(await polled(seen)).toEqual({
+      ...once,
+      rewards: [
+        [1, 0.5, 0.5],
+        [1, 1, 1],
+      ],
+    });
+    evaluate([0.5]);
+    expect(await polled(seen)).toEqual({ ...once, total: 1, rewards: [[1, 0.5, 0.5]] });
+  });
+
+  /** The list of tasks is not computed again for a few milliseconds. */
+  async function polled<T extends { readonly progress: unknown }>(
+    ask: () => Promise<T>,
+  ): Promise<T> {
+    let answered = await ask();
+    while (answered.progress !== undefined) answered = await ask();
+    return answered;
+  }
 });

@@ -3,8 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { sqliteExperienceStore } from '@trinity-rft/buffer';
-import { writeFailure } from '@trinity-rft/launcher/files';
+import { lockRun, writeFailure } from '@trinity-rft/launcher/files';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { reportRun } from '../../src/index.js';
 import { jobFolder, openStudio, type Studio } from '../../src/studio/index.js';
 import { runSummary } from '../../src/studio/interface/schemas.js';
 import { saying } from './support.js';
@@ -69,6 +70,24 @@ it('has a run that failed before its first step: when, and why', async () => {
       changedAt: at * 1000,
     },
   ]);
+});
+
+it('tells by its lock whether a run is live, as its id may belong to another process', async () => {
+  const job = path.join(root, 'job');
+  write('job/monitor/metrics.jsonl', '{"role":"trainer","step":1,"metrics":{},"timing":{}}\n');
+  write('job/stage_meta.json', '{"latest_stage":0}');
+  const unlock = await lockRun(job);
+  expect(await runs()).toMatchObject([{ state: 'running', pid: process.pid }]);
+  await unlock();
+  await writeFailure(job, new Error('It ended.'));
+  // A killed run leaves its id; here it is the id of a process that is alive.
+  write('job/run.pid', `${process.pid}\n`);
+  expect(await runs()).toMatchObject([{ state: 'failed', failure: 'Error: It ended.' }]);
+  expect((await reportRun(job)).pid).toBeUndefined();
+  rmSync(path.join(job, 'run.lock'));
+  mkdirSync(path.join(job, 'run.lock'));
+  // The lock cannot be checked.
+  expect(await runs()).toMatchObject([{ state: 'running', pid: process.pid }]);
 });
 
 it.each([

@@ -33,6 +33,10 @@ export interface Workbench {
   api(path: string): Promise<{ readonly status: number; readonly body: unknown }>;
 }
 
+/** Writes the tokenizer of the run, as its first checkpoint does. */
+export const writeTokenizer = ({ root }: Pick<Workbench, 'root'>): Promise<void> =>
+  writeTokenizerFiles(path.join(root, runId, 'global_step_1'), files);
+
 /** Opens an experience store in the folder of a run, and a studio over the folder. */
 export async function openWorkbench(
   rows: readonly Experience[],
@@ -42,7 +46,7 @@ export async function openWorkbench(
   afterFile(() => rmSync(root, { recursive: true, force: true }));
   const folder = path.join(root, runId);
   mkdirSync(path.join(folder, 'buffer'), { recursive: true });
-  if (withTokenizer) await writeTokenizerFiles(path.join(folder, 'global_step_1'), files);
+  if (withTokenizer) await writeTokenizer({ root });
   const store = sqliteExperienceStore({ path: path.join(folder, 'buffer', 'store.db') });
   afterFile(() => store.close());
   await store.put(rows);

@@ -42,7 +42,8 @@ export async function lockRun(
 
 /**
  * Returns the id of the process on this machine that has locked the folder of a training run.
- * Returns undefined if the folder is not locked.
+ * Returns undefined if the folder is not locked. Takes a shared lock, so that several processes can
+ * check at the same time, also without the right to write.
  */
 export async function lockHolder(
   jobDirectory: string,

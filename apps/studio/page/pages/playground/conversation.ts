@@ -3,6 +3,8 @@ import type { Message } from '../../../src/control/interface/index.js';
 import { nothingYet, type Answer, type Offer, type Source } from './sources.js';
 
 export interface Turn {
+  /** Number of the turn, unique in the studio, to which the parts of its answer are addressed. */
+  readonly id: number;
   readonly question: string;
   readonly answer: Answer;
   /** Number of earlier attempts at the same question. */
@@ -59,15 +61,20 @@ export const ended = (pane: Pane): Pane => ({
   })),
 });
 
-export const asked = (pane: Pane, question: string, attempt: number): Pane => ({
-  ...pane,
-  turns: [...pane.turns, { question, answer: nothingYet, attempt }],
+let latestId = 0;
+
+export const newTurn = (question: string, attempt: number): Turn => ({
+  ...{ id: ++latestId, question, attempt },
+  answer: nothingYet,
 });
 
-export const answered = (pane: Pane, change: (before: Answer) => Answer): Pane => ({
+export const asked = (pane: Pane, turn: Turn): Pane => ({ ...pane, turns: [...pane.turns, turn] });
+
+/** Updates the answer of a turn; a no-op if the pane does not have the turn any more. */
+export const answered = (pane: Pane, id: number, change: (before: Answer) => Answer): Pane => ({
   ...pane,
-  turns: pane.turns.map((turn, i) =>
-    i === pane.turns.length - 1 ? { ...turn, answer: change(turn.answer) } : turn,
+  turns: pane.turns.map((turn) =>
+    turn.id === id ? { ...turn, answer: change(turn.answer) } : turn,
   ),
 });
 

@@ -12,7 +12,10 @@ export interface Point {
 
 /** A run, or one stage of it. */
 export interface RunRecord {
-  /** Points of one metric in ascending order of steps; empty if there is no such metric. */
+  /**
+   * Points of one metric as recorded, in ascending order of steps; empty if there is no such metric.
+   * Points of `bench` are in the order of the evaluations, and may repeat a step.
+   */
   readonly points: (role: MetricRole, name: string) => readonly Point[];
   readonly names: (role: MetricRole) => readonly string[];
   /** The newest recorded rollouts, in any order. */

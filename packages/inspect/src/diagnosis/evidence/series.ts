@@ -13,6 +13,16 @@ export interface Measured {
   readonly outOf?: readonly string[];
 }
 
+/**
+ * The newest item of each step, in the order of steps. A repeated `trinity eval` adds values of steps
+ * that were evaluated before.
+ * @param items in the order in which they were recorded
+ */
+export const newestOfSteps = <T extends { readonly step: number }>(
+  items: readonly T[],
+): readonly T[] =>
+  [...new Map(items.map((item) => [item.step, item])).values()].toSorted((a, b) => a.step - b.step);
+
 /** Minimum number of steps for a rule to apply. */
 export const leastSteps = 3;
 const [leastRecent, mostRecent] = [5, 50];

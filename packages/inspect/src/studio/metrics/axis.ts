@@ -47,13 +47,20 @@ async function tokensOf(metrics: MetricFile, lines: RoleLines): Promise<Position
   const sums = sumsOf(trainer.steps.length(), (line) => tokens?.at(line) || 0);
   if ((sums.at(-1) ?? 0) === 0) return () => Number.NaN;
   if (lines.role === 'trainer') return (line) => sums[line] ?? Number.NaN;
-  const versions = await versionsOf(metrics, lines);
+  const versions = await trainStepsOf(metrics, lines);
   const trained = (version: number): number => {
     const after = firstFrom(trainer.steps.length(), (line) => trainer.steps.at(line) > version);
     return after === 0 ? 0 : (sums[after - 1] ?? 0);
   };
   return (line) => (Number.isNaN(versions(line)) ? Number.NaN : trained(versions(line)));
 }
+
+/**
+ * Train steps whose weights the lines of a role are about: for the trainer and `bench`, the steps of
+ * the lines; for the explorer, the policy versions.
+ */
+export const trainStepsOf = async (metrics: MetricFile, lines: RoleLines): Promise<Position> =>
+  lines.role === 'explorer' ? versionsOf(metrics, lines) : lines.steps.at;
 
 /** Policy versions of explore steps and evaluations. */
 export async function versionsOf(metrics: MetricFile, { role }: RoleLines): Promise<Position> {

@@ -1,4 +1,5 @@
 /** Curves of metrics, downsampled if they are long. */
+import { newestOfSteps } from '../../diagnosis/index.js';
 import type { Curve } from '../interface/types.js';
 import type { Axis, Position } from './axis.js';
 import type { Column } from './columns.js';
@@ -29,14 +30,11 @@ export function curveOf(
   { lines: { role, steps }, name, values, low, high, axis, position }: CurveOf,
   { from = -Infinity, to = Infinity, points, smooth }: CurveRange,
 ): Curve {
-  const kept: number[] = [];
-  for (let line = 0; line < values.length(); line++) {
-    const x = position(line);
-    if (x >= from && x <= to && !Number.isNaN(values.at(line))) kept.push(line);
-  }
+  const lines = drawnLines(steps, values, axis);
+  const kept = lines.filter((line) => position(line) >= from && position(line) <= to);
   const shown = kept.length <= points ? kept : extremes(kept, values.at, Math.floor(points / 2));
   const numbers = (of: Column) => shown.map((line) => finite(of.at(line)));
-  const smoothed = smooth === 0 ? undefined : smoothedOf(values, smooth);
+  const smoothed = smooth === 0 ? undefined : smoothedOf(lines, values, smooth);
   return {
     role,
     name,
@@ -52,15 +50,31 @@ export function curveOf(
 }
 
 /**
+ * Lines with a value, in the order of the axis. A repeated `trinity eval` records steps again; of
+ * such a step, only the newest value is drawn.
+ */
+function drawnLines(steps: Column, values: Column, axis: Axis): readonly number[] {
+  const lines: { readonly line: number; readonly step: number }[] = [];
+  let isInOrder = true;
+  for (let line = 0; line < values.length(); line++) {
+    if (Number.isNaN(values.at(line))) continue;
+    const step = steps.at(line);
+    isInOrder &&= step > (lines.at(-1)?.step ?? -Infinity);
+    lines.push({ line, step });
+  }
+  // Times are those of the lines, so they are always in order.
+  return (isInOrder || axis === 'time' ? lines : newestOfSteps(lines)).map(({ line }) => line);
+}
+
+/**
  * Exponential moving average without a bias towards the first value. The average uses all lines, so
  * that zooming does not change it.
  */
-function smoothedOf(values: Column, share: number): Float64Array {
+function smoothedOf(lines: readonly number[], values: Column, share: number): Float64Array {
   const smoothed = new Float64Array(values.length()).fill(Number.NaN);
   let [sum, weight] = [0, 0];
-  for (let line = 0; line < values.length(); line++) {
+  for (const line of lines) {
     const value = values.at(line);
-    if (!Number.isFinite(value)) continue;
     sum = share * sum + (1 - share) * value;
     weight = share * weight + (1 - share);
     smoothed[line] = sum / weight;

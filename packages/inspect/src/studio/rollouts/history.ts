@@ -26,20 +26,19 @@ export async function historyOf(id: number, store: RolloutStore): Promise<TaskHi
   const { taskset, row } = call;
   if (row === undefined) return { taskset, row, question, times: [], left: 0 };
   const { index } = store;
-  await within(waitMs, index.catchUp());
+  const isComplete = await within(waitMs, index.catchUp());
   const found = matchingRollouts(parseQuery({ taskset, row: String(row) }), index, new Map());
   const batchOf = (rollout: number): string =>
     index.columns.batch.at(index.chains.first(rollout)) ?? '';
   const byBatch = [...Map.groupBy(found, batchOf)];
   const shown = spread(byBatch, most);
-  const total = store.reader.count();
   return {
     taskset,
     row,
     question,
     times: shown.map(([batch, rollouts]) => timeOf(batch, rollouts, store, textAt)),
     left: byBatch.length - shown.length,
-    progress: index.detailed() < total ? { done: index.detailed(), of: total } : undefined,
+    progress: isComplete ? undefined : index.progress(store.reader.count()),
   };
 
   function textAt(rowId: number): string {

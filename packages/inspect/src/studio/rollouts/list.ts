@@ -32,8 +32,8 @@ const most = 2;
 
 interface Ordered {
   readonly rollouts: Uint32Array;
-  /** Number of calls in the index when the list was made. */
-  readonly size: number;
+  /** State of the index when the list was made: its number of calls, and its revision. */
+  readonly state: string;
   readonly at: number;
   /** Time in ms for making the list. */
   readonly took: number;
@@ -58,13 +58,15 @@ export function rolloutList(store: RolloutStore): RolloutList {
       const ids = Array.from(found.slice(begin, begin + query.size), (rollout) =>
         rowIds(rollout, store),
       );
-      const done = hasNames ? index.detailed() : index.size();
+      const read = hasNames
+        ? index.progress(recorded)
+        : { done: Math.min(index.size(), recorded), of: recorded };
       return {
         ...common,
         rows: await listed(ids, store),
         matching: found.length,
-        total: index.chains.count(),
-        progress: progressOf(list, isComplete, { done, of: recorded }),
+        total: index.chains.present(),
+        progress: progressOf(list, isComplete, read),
       };
     },
   };
@@ -117,7 +119,7 @@ function progressOf(
   isComplete: boolean,
   read: NonNullable<RolloutPage['progress']>,
 ): RolloutPage['progress'] {
-  if (!isComplete) return { done: Math.min(read.done, read.of), of: read.of };
+  if (!isComplete) return read;
   return search && search.done < search.of ? { done: search.done, of: search.of } : undefined;
 }
 
@@ -132,10 +134,11 @@ async function ordered(
   const key = listKey(query);
   const before = lists.get(key);
   const size = needsNames(query) ? index.size() : index.detailed();
+  const state = `${size}/${index.revision()}`;
   const now = performance.now();
   const age = now - (before?.at ?? -Infinity);
   // A search covers the rows that existed when it began, so it is continued.
-  if (before?.size === size && (before.search !== undefined || age < freshMs)) return before;
+  if (before?.state === state && (before.search !== undefined || age < freshMs)) return before;
   const patience = Math.max(freshWhileReadingMs, pauses * (before?.took ?? 0));
   if (before && !isComplete && age < patience) return before;
   const rollouts = matchingRollouts(query, index, await store.failures.read());
@@ -149,7 +152,7 @@ async function ordered(
           text: query.text,
           tokenizer: () => store.tokenizer(),
         });
-  const list = { rollouts, size, at: now, took: performance.now() - now, search };
+  const list = { rollouts, state, at: now, took: performance.now() - now, search };
   lists.delete(key);
   lists.set(key, list);
   for (const oldest of lists.keys()) if (lists.size > most) lists.delete(oldest);

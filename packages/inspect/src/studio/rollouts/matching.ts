@@ -22,7 +22,7 @@ export function matchingRollouts(
   const found = new Uint32Array(chains.count());
   let count = 0;
   for (let rollout = 0; rollout < found.length; rollout++)
-    if (tests.every((test) => test(rollout))) found[count++] = rollout;
+    if (chains.isThere(rollout) && tests.every((test) => test(rollout))) found[count++] = rollout;
   return sorted(found.subarray(0, count), index, query);
 }
 
@@ -33,12 +33,7 @@ function testsOf(
 ): readonly Test[] {
   const { columns, chains } = index;
   const { batch, task, run, taskset, row, ranges, problem, tool, upTo } = query;
-  const tests: Test[] = [
-    (rollout) => columns.id.at(chains.first(rollout)) <= upTo,
-    (rollout) =>
-      columns.gone.at(chains.first(rollout)) === 0 ||
-      chains.calls(rollout).some((position) => columns.gone.at(position) === 0),
-  ];
+  const tests: Test[] = [(rollout) => columns.id.at(chains.first(rollout)) <= upTo];
   const equal = (read: (position: number) => number, value: number | undefined): void => {
     if (value !== undefined) tests.push((rollout) => read(chains.first(rollout)) === value);
   };

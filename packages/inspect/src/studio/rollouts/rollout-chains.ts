@@ -6,13 +6,22 @@ interface CallNames {
   readonly task: { readonly codes: Column };
   readonly run: Column;
   readonly step: Column;
+  /** 1 if the row was deleted from the store, else 0. */
+  readonly gone: Column;
 }
 
+/** The functions that take a rollout need one that {@link RolloutChains.isThere}. */
 export interface RolloutChains {
   /** Number of rollouts; they are numbered in the order in which their first rows were stored. */
   count(): number;
+  /** False for a rollout whose calls were all removed. */
+  isThere(rollout: number): boolean;
+  /** Number of rollouts that are there. */
+  present(): number;
   /** Adds the call at this position to its rollout. The name of the call must already be set. */
   add(position: number): void;
+  /** Removes a call whose row was deleted, and marks it as gone. */
+  remove(position: number): void;
   /** Position of the first call. */
   first(rollout: number): number;
   /** Position of the call, if there is only one. */
@@ -26,7 +35,7 @@ const end = 0;
 
 export function createRolloutChains(names: CallNames): RolloutChains {
   const [firsts, next] = [integers(), integers()];
-  let count = 0;
+  let [count, present] = [0, 0];
   /**
    * Hash table with open addressing: rollout numbers plus one; 0 is a free slot. At most half of
    * the slots are used.
@@ -76,16 +85,37 @@ export function createRolloutChains(names: CallNames): RolloutChains {
     else next.set(before - 1, position + 1);
   };
 
+  /** The first call of a rollout without calls stays, because it has the name of the rollout. */
+  const isThere = (rollout: number): boolean => names.gone.at(firsts.at(rollout)) === 0;
+
+  const before = (rollout: number, position: number): number => {
+    let at = firsts.at(rollout);
+    while (next.at(at) !== position + 1) at = next.at(at) - 1;
+    return at;
+  };
+
   return {
     count: () => count,
+    isThere,
+    present: () => present,
     add: (position) => {
       if (2 * (count + 1) > slots.length) grow();
       const slot = slotOf(position);
       const rollout = (slots[slot] ?? 0) - 1;
-      if (rollout >= 0) return link(rollout, position);
+      if (rollout >= 0 && isThere(rollout)) return link(rollout, position);
       next.set(position, end);
+      present++;
+      if (rollout >= 0) return firsts.set(rollout, position);
       firsts.set(count, position);
       slots[slot] = ++count;
+    },
+    remove: (position) => {
+      names.gone.set(position, 1);
+      const rollout = (slots[slotOf(position)] ?? 0) - 1;
+      const after = next.at(position);
+      if (firsts.at(rollout) !== position) next.set(before(rollout, position), after);
+      else if (after === end) present--;
+      else firsts.set(rollout, after - 1);
     },
     first: (rollout) => firsts.at(rollout),
     only: (rollout) => {

@@ -1,6 +1,5 @@
 /** Opens the recorded experiences of a run. */
 import { readExperiences, type ExperienceRow } from '@trinity-rft/buffer';
-import { loadTokenizer } from '@trinity-rft/chat';
 import { lazily } from '@trinity-rft/core/support';
 import type {
   Conversation,
@@ -23,7 +22,8 @@ import { rolloutCalls } from './rollout.js';
 import { createRowIndex } from './row-index.js';
 import type { RolloutStore } from './store.js';
 import { taskList } from './tasks.js';
-import { toolCallReader } from './tool-calls.js';
+import { tokenizerIn } from './tokenizer.js';
+import { noToolCalls, toolCallReader } from './tool-calls.js';
 import { traceOf } from './trace.js';
 
 /** Location of an experience store. */
@@ -31,10 +31,10 @@ export interface StorePlace {
   /** Path of the SQLite file. */
   readonly database: string;
   /**
-   * Model folder with the tokenizer of the records.
-   * @default no tokenizer; tokens are shown as ids
+   * Finds the model folder with the tokenizer of the records. Tokens are shown as ids while there is
+   * none: a run may write the tokenizer with its first checkpoint.
    */
-  readonly modelFolder?: string;
+  readonly modelFolder: () => Promise<string | undefined>;
   /** Path of the training run's log, which records failed rollouts. */
   readonly logFile: string;
 }
@@ -57,18 +57,16 @@ export interface Rollouts {
 }
 
 /**
- * Opens the store for reading. The tokenizer is read with the first request for rollouts.
+ * Opens the store for reading. The tokenizer is read with the first request for rollouts after it was
+ * written.
  * @throws BufferError when the database cannot be read
  */
 export function openRollouts({ database, modelFolder, logFile }: StorePlace): Rollouts {
   const reader = readExperiences(database);
-  const opened = lazily(async () =>
-    modelFolder === undefined ? undefined : loadTokenizer(modelFolder),
-  );
-  const tokenizer: RolloutStore['tokenizer'] = () => opened.get();
-  let toolReader: ReturnType<typeof toolCallReader> | undefined;
+  const tokenizer = tokenizerIn(modelFolder);
+  const toolReader = lazily(async () => toolCallReader(await tokenizer()));
   const toolCalls: RolloutStore['toolCalls'] = async () =>
-    (toolReader ??= toolCallReader(await tokenizer()));
+    (await tokenizer()) === undefined ? noToolCalls : toolReader.get();
   const index = createRowIndex(reader, toolCalls);
   const store: RolloutStore = {
     reader,

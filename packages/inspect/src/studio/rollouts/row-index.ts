@@ -56,6 +56,10 @@ export interface RowIndex {
   size(): number;
   /** Number of calls of which all columns were read. */
   detailed(): number;
+  /** Increases whenever calls that were read before have changed or were deleted. */
+  revision(): number;
+  /** Number of calls in the store of which all columns were read, out of a total of `of`. */
+  progress(of: number): { readonly done: number; readonly of: number };
   /** Reads the names of all rows; concurrent callers share the work. */
   catchUpNames(): Promise<void>;
   /** Reads until all rows are in the index; concurrent callers share the work. */
@@ -76,7 +80,8 @@ export function createRowIndex(
 ): RowIndex {
   const columns = createColumns();
   const chains = createRolloutChains(columns);
-  let [size, detailed, gone, usePlace] = [0, 0, 0, 0];
+  let [size, detailed, gone, usePlace, revision] = [0, 0, 0, 0, 0];
+  let usedReader: ToolCallReader | undefined;
   let firstStart: number | undefined;
   let naming: Promise<void> | undefined;
   let reading: Promise<void> | undefined;
@@ -113,8 +118,9 @@ export function createRowIndex(
       const last = names.length < namesAtOnce ? Infinity : (names.at(-1)?.id ?? Infinity);
       for (; position < size && columns.id.at(position) <= last; position++) {
         if (columns.gone.at(position) === 1 || kept.has(columns.id.at(position))) continue;
-        columns.gone.set(position, 1);
+        chains.remove(position);
         gone++;
+        revision++;
       }
       await pause();
     }
@@ -122,6 +128,9 @@ export function createRowIndex(
 
   const readDetails = async (): Promise<void> => {
     const toolCalls = await toolCallReader();
+    // Reads all calls again once there is a tokenizer, which finds their tool calls.
+    if (toolCalls !== usedReader) [detailed, usePlace, revision] = [0, 0, revision + 1];
+    usedReader = toolCalls;
     while (detailed < size) {
       const heads = reader.headsAfter(lastId(detailed), headsAtOnce);
       for (const head of heads) {
@@ -152,6 +161,9 @@ export function createRowIndex(
     chains,
     size: () => size,
     detailed: () => detailed,
+    revision: () => revision,
+    // Rows are deleted oldest first, so deleted rows are among those that were read.
+    progress: (of) => ({ done: Math.max(0, Math.min(detailed - gone, of)), of }),
     catchUpNames,
     catchUp: () =>
       (reading ??= catchUpNames()

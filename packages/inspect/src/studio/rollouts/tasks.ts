@@ -33,33 +33,33 @@ export interface TaskList {
 
 interface Known {
   readonly courses: readonly TaskCourse[];
-  /** Number of rows in the index when the courses were computed. */
-  readonly size: number;
+  /** State of the index when the courses were computed. */
+  readonly state: string;
   /** Time before which the courses are not computed again. */
   readonly until: number;
 }
 
 export function taskList(store: RolloutStore): TaskList {
-  let known: Known = { courses: [], size: 0, until: 0 };
-  const look = (): Known => {
-    const size = store.index.detailed();
+  const { index } = store;
+  let known: Known = { courses: [], state: '', until: 0 };
+  const look = (state: string): Known => {
     const start = performance.now();
-    if (size === known.size || start < known.until) return known;
-    const courses = coursesOf(store.index);
+    if (state === known.state || start < known.until) return known;
+    const courses = coursesOf(index);
     const end = performance.now();
-    known = { courses, size, until: end + pauses * (end - start) };
+    known = { courses, state, until: end + pauses * (end - start) };
     return known;
   };
   return {
     page: async ({ sort, descending, page, size }) => {
-      await within(waitMs, store.index.catchUp());
-      const { courses, size: done } = look();
+      const isRead = await within(waitMs, index.catchUp());
+      const state = `${index.detailed()}/${index.revision()}`;
+      const { courses, state: seen } = look(state);
       const shown = courses.toSorted(by(sort, descending)).slice(page * size, (page + 1) * size);
-      const of = store.reader.count();
       return {
         rows: await Promise.all(shown.map(async (course) => rowOf(course, store))),
         ...countsOf(courses),
-        progress: done < of ? { done, of } : undefined,
+        progress: isRead && seen === state ? undefined : index.progress(store.reader.count()),
       };
     },
   };
@@ -131,7 +131,7 @@ function coursesOf(index: RowIndex): readonly TaskCourse[] {
   for (let rollout = 0; rollout < chains.count(); rollout++) {
     const first = chains.first(rollout);
     const row = columns.row.at(first);
-    if (row < 0) continue;
+    if (row < 0 || !chains.isThere(rollout)) continue;
     // The key combines both numbers, because rows fit into 31 bits.
     const key = columns.taskset.codes.at(first) * 2 ** 31 + row;
     const before = rollouts.get(key);

@@ -20,9 +20,12 @@ const searched = 64;
 const named =
   /<function=([^>\s]+)>|"name"\s*:\s*"([^"\\]+)"|^\s*([\w.-]+)\[ARGS\]|^\s*call:([\w.-]+)\{|^\s*\[([\w.-]+)\(/;
 
-/** Reader of tool calls. Without a tokenizer, it finds no calls. */
+/** Reader for records without a tokenizer. */
+export const noToolCalls: ToolCallReader = () => [];
+
+/** Reader of tool calls; {@link noToolCalls} without a tokenizer. */
 export function toolCallReader(tokenizer: Tokenizer | undefined): ToolCallReader {
-  if (!tokenizer) return () => [];
+  if (!tokenizer) return noToolCalls;
   const textOf = (ids: ArrayLike<number>): string =>
     tokenTexts(tokenizer, Int32Array.from(ids)).join('');
   // If a tokenizer cannot encode a mark, the model cannot write calls with the mark.

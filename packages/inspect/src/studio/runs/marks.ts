@@ -3,7 +3,14 @@ import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { checkpointSteps } from '@trinity-rft/core/engine';
 import type { Mark, Marks } from '../interface/types.js';
-import { firstFrom, positionsOf, versionsOf, type Axis, type Position } from '../metrics/axis.js';
+import {
+  firstFrom,
+  positionsOf,
+  trainStepsOf,
+  versionsOf,
+  type Axis,
+  type Position,
+} from '../metrics/axis.js';
 import type { RoleLines } from '../metrics/line-index.js';
 import type { MetricFile } from '../metrics/metric-file.js';
 import { failureOf } from './failure.js';
@@ -32,15 +39,12 @@ export async function marksOf(
   lines: RoleLines,
   axis: Axis,
 ): Promise<Marks> {
-  const version = await versionsOf(metrics, lines);
   const count = lines.steps.length();
-  const reached: Position = lines.role === 'trainer' ? lines.steps.at : version;
-  const lineOfTrainStep = (step: number): number =>
-    firstFrom(count, (line) => reached(line) >= step);
+  const lineOfTrainStep = firstLines(count, lines, await trainStepsOf(metrics, lines));
   const looked: Looked = { lines, metrics, lineOfTrainStep };
   const events = await Promise.all([
     checkpoints(folder, looked),
-    weightUpdates(looked, version),
+    weightUpdates(looked),
     evaluations(looked),
     restarts(folder, looked),
     failure(folder, count),
@@ -57,6 +61,23 @@ export async function marksOf(
       events.flatMap((ofKind) => ofKind.slice(0, 1).map(({ kind }) => [kind, ofKind.length])),
     ),
   };
+}
+
+/**
+ * Returns a function that finds the first line that has reached a train step; the last line, or
+ * `count`, if none has. Lines of `bench` are sorted first, because checkpoints are evaluated in any order.
+ */
+function firstLines(
+  count: number,
+  { role, steps }: RoleLines,
+  reached: Position,
+): (step: number) => number {
+  if (role !== 'bench') return (step) => firstFrom(count, (line) => reached(line) >= step);
+  const order = Array.from({ length: count }, (_, line) => line).toSorted(
+    (a, b) => steps.at(a) - steps.at(b),
+  );
+  return (step) =>
+    order[firstFrom(count, (i) => reached(order[i] ?? 0) >= step)] ?? order.at(-1) ?? 0;
 }
 
 const thinned = (events: readonly Event[]): readonly Event[] => {
@@ -79,13 +100,14 @@ async function checkpoints(
     .map((step) => ({ kind: 'checkpoint', line: lineOfTrainStep(step), text: `${step}` }));
 }
 
-async function weightUpdates(
-  { lines, metrics, lineOfTrainStep }: Looked,
-  version: Position,
-): Promise<readonly Event[]> {
+async function weightUpdates({
+  lines,
+  metrics,
+  lineOfTrainStep,
+}: Looked): Promise<readonly Event[]> {
   const explorer = metrics.roles.get('explorer');
   if (!explorer) return [];
-  const versions = lines.role === 'explorer' ? version : await versionsOf(metrics, explorer);
+  const versions = await versionsOf(metrics, explorer);
   const events: Event[] = [];
   let before = Number.NaN;
   for (let line = 0; line < explorer.steps.length(); line++) {

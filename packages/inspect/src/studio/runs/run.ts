@@ -33,7 +33,6 @@ const summaryMs = 250;
 
 export function createRun(place: RunPlace): Run {
   const metrics = createMetricFile(place.metricsFile);
-  let opened: Promise<Rollouts> | undefined;
   let store: Rollouts | undefined;
   let progress = noProgress;
   let looking: Promise<void> | undefined;
@@ -49,14 +48,7 @@ export function createRun(place: RunPlace): Run {
   };
   const rollouts = async (): Promise<Rollouts | undefined> => {
     if (place.database === undefined) return undefined;
-    opened ??= openStore(place, place.database);
-    try {
-      return (store = await opened);
-    } catch (error) {
-      // The next call retries.
-      opened = undefined;
-      throw error;
-    }
+    return (store ??= openStore(place, place.database));
   };
   return {
     place,
@@ -83,7 +75,7 @@ export function createRun(place: RunPlace): Run {
     },
     close: () => {
       store?.close();
-      [store, opened] = [undefined, undefined];
+      store = undefined;
     },
   };
 }
@@ -95,7 +87,7 @@ export function createRun(place: RunPlace): Run {
 const countRecorded = (database: string | undefined): number | undefined =>
   database === undefined ? undefined : withReader(database, (reader) => reader.count());
 
-async function openStore(place: RunPlace, database: string): Promise<Rollouts> {
+function openStore(place: RunPlace, database: string): Rollouts {
   const logFile = path.join(place.folder, 'log', 'trinity.log');
-  return openRollouts({ database, modelFolder: await tokenizerFolder(place), logFile });
+  return openRollouts({ database, modelFolder: () => tokenizerFolder(place), logFile });
 }

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { renderReport } from './render.js';
+
+it('has the newest evaluations of the first and the last step', () => {
+  const rewards = [
+    [0, 0.5],
+    [20, 0.25],
+    [20, 0.75],
+    [0, 0.375],
+  ] as const;
+  const metrics = rewards.map(([step, mean]) => ({
+    ...({ role: 'bench', step, timing: {} } as const),
+    metrics: { 'bench/t/reward/mean@1': mean },
+  }));
+  const report = renderReport({
+    jobDirectory: '/x',
+    stages: [{ directory: '/x', metrics, log: [] }],
+  });
+  expect(report).toContain('0.375 (after step 0) -> 0.750 (after step 20)');
+});
