@@ -63,9 +63,10 @@ describe('lockRun', () => {
     const holder = spawn(process.execPath, ['-e', hold, job], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
+    const ended = once(holder, 'close');
     await once(holder.stdout, 'data');
-    await lockAndLetGo(job);
-    await once(holder, 'close');
+    await expect(lockAndLetGo(job)).resolves.toBeUndefined();
+    await ended;
   });
 
   it('is not misled by the id of a process that is long gone', async () => {

@@ -41,7 +41,7 @@ const unread: Readonly<Partial<Record<Mode, readonly UnreadKeys[]>>> = {
   ],
 };
 
-/** Without replay, no put of a server waits for room. */
+/** Key that a server reads only with replay, where it limits how many items wait. */
 const unboundedStore: UnreadKeys = {
   section: experienceBuffer,
   names: ['capacity'],
