@@ -171,7 +171,7 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
     'names the runs whose metrics cannot be loaded, and shows the others',
     { timeout },
     async () => {
-      const { page } = await open(`${bench.studio.url}&page=metrics&run=removed`);
+      const { page, problems } = await open(`${bench.studio.url}&page=metrics&run=removed`);
       await says(page, 'main [role=alert]', 'removed: Not found.');
       for (const shown of ['metrics', 'compare']) {
         const query = new URLSearchParams({ page: shown });
@@ -180,6 +180,7 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
         await page.waitForSelector('main .metric-card');
         await says(page, 'main [role=alert]', 'removed: Not found.');
       }
+      expect(problems).toEqual([]);
       await page.close();
     },
   );
