@@ -2,10 +2,10 @@
 import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';
 import { evaluationsFolder, evaluationsName } from '../assembly/data/evaluation-answers.js';
-import type { StageContext } from '../context/stage-context.js';
 import { explorerFolder } from '../modes/distributed/explorer-folder.js';
 
-type Serve = StageContext['serve'];
+/** The part of the settings of `trinity serve` that decides where a server writes. */
+type Serve = { readonly train?: boolean } | undefined;
 
 /** Name of the folder of a server that does not train. */
 const serveName = 'serve';
