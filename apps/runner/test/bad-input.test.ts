@@ -13,7 +13,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { toFailure } from '../src/shared/exit-codes.js';
 import { finishHere, runHere } from './support/run-here.js';
 import { weightsDigest } from './support/run-record.js';
-import { startTrinity, runArgs } from './support/trinity.js';
+import { runArgs, startTrinity, trinity } from './support/trinity.js';
 import { createWorkspace, twoStages, type Tree, type Workspace } from './support/workspace.js';
 
 let workspace: Workspace;
@@ -166,6 +166,23 @@ describe('a mistake of the user', () => {
       expect(existsSync(path.join(job(name), 'monitor'))).toBe(false);
     },
   );
+});
+
+it('--explorers starts nothing where processes cannot share the experiences', async () => {
+  const file = (name: string, ...over: readonly Tree[]): string =>
+    workspace.config(`${name}.yaml`, { name }, ...over);
+  const said = async (config: string): Promise<string> => {
+    const { exitCode, stderr } = await trinity(
+      workspace.root,
+      ...runArgs(config),
+      '--explorers',
+      '2',
+    );
+    expect(exitCode).toBe(2);
+    return stderr;
+  };
+  expect(await said(file('staged', loops({})))).toContain('one process executes all stages');
+  expect(await said(file('served', { mode: 'serve' }))).toContain('Expected mode both');
 });
 
 /** Changes the header of a safetensors file: its length in eight bytes, then JSON. */

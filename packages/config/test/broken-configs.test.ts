@@ -899,6 +899,31 @@ const cases: readonly Broken[] = [
     says: ['is empty', 'bench'],
   },
 
+  {
+    name: 'explorers beside a queue in memory',
+    file: {
+      buffer: `${taskset}      path: ./tasks.jsonl\n      default_workflow_type: w\n  trainer_input:\n    experience_buffer:\n      storage: «memory`,
+      rest: 'cluster: { explorers: 2 }',
+    },
+    key: 'buffer.trainer_input.experience_buffer.storage',
+    says: ['belongs to one process', 'cluster.explorers'],
+  },
+  {
+    name: 'explorers beside stored experiences',
+    file: {
+      buffer: `${taskset}      path: ./tasks.jsonl\n      default_workflow_type: w\n  trainer_input:\n    experience_buffer:\n      path: my.db\n      storage_type: «sql`,
+      rest: 'cluster: { explorers: 2 }',
+    },
+    key: 'buffer.trainer_input.experience_buffer.storage_type',
+    says: ['"sql" reads stored experiences'],
+  },
+  {
+    name: 'explorers of a stage',
+    file: { rest: 'cluster: { explorers: «2 }\nstages:\n  - stage_name: a' },
+    key: 'cluster.explorers',
+    says: ['one process executes all stages of a file'],
+  },
+
   // Stages
   {
     name: 'a stage without a name',

@@ -94,22 +94,30 @@ function overridesOf({ mode, explorerName }: RunArguments): Record<string, unkno
 
 /**
  * Number of explorer processes to start; 0 if this process does everything.
- * @throws ConfigError if `--explorers` is not a number
+ * @throws ConfigError if `--explorers` is not a number, or if the file cannot have explorers
  */
 async function explorersOf(configPath: string, given: RunArguments): Promise<number> {
   const { explorers, mode } = given;
   if (mode !== undefined) return 0;
-  if (explorers !== undefined) {
-    if (/^\d{1,4}$/.test(explorers)) return Number(explorers);
+  if (explorers !== undefined && !/^\d{1,4}$/.test(explorers))
     throw invalid(`--explorers is "${explorers}". Expected a number.`);
-  }
-  const [stage] = (await resolved(configPath, given)).stages;
-  return stage.mode === 'both' && stage.part === undefined ? stage.cluster.explorers : 0;
+  const overrides = explorers === undefined ? {} : { cluster: { explorers: Number(explorers) } };
+  const [stage] = (await resolved(configPath, given, overrides)).stages;
+  if (stage.mode === 'both') return stage.part && !explorers ? 0 : stage.cluster.explorers;
+  if (Number(explorers ?? 0) === 0) return 0;
+  throw invalid(
+    `--explorers is ${explorers}, and the mode of ${configPath} is ${stage.mode}. Expected mode both.`,
+  );
 }
 
-async function resolved(configPath: string, given: PluginOptions) {
+async function resolved(
+  configPath: string,
+  given: PluginOptions,
+  overrides: Readonly<Record<string, unknown>> = {},
+) {
   const { readConfiguration } = await import('@trinity-rft/launcher');
-  const { loaded } = await readConfiguration({ configPath, ...pluginsOf(given) });
+  const options = { configPath, ...pluginsOf(given), overrides, overridesName: 'command line' };
+  const { loaded } = await readConfiguration(options);
   return loaded.config;
 }
 

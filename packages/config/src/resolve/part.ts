@@ -25,7 +25,16 @@ export function asPart(context: StageContext, needs: PartNeeds): StageContext {
       );
     return { ...context, mode: 'both', part: 'explore' };
   }
-  if (mode !== 'train' || !trainsBesideExplorers(context, needs)) return context;
+  const obstacle = obstacleToExplorers(context, needs);
+  const { cluster, buffer } = context.input;
+  if (mode === 'both' && cluster.explorers > 0 && obstacle !== undefined)
+    context.report(
+      obstacle.key,
+      `${obstacle.why}, so the ${cluster.explorers} processes of cluster.explorers cannot share its experiences. Set cluster.explorers to 0, or change this.`,
+      [['cluster', 'explorers']],
+    );
+  const hasTasks = buffer.explorer_input.tasksets.length > 0;
+  if (mode !== 'train' || !hasTasks || obstacle !== undefined) return context;
   return { ...withBatchSize(context, needs), mode: 'both', part: 'train' };
 }
 
@@ -52,20 +61,35 @@ interface PartNeeds {
   readonly jobDirectory: string;
 }
 
-function trainsBesideExplorers(
+interface Obstacle {
+  readonly key: KeyPath;
+  readonly why: string;
+}
+
+/**
+ * Finds what prevents explorers and a trainer from executing the stage together, as processes that
+ * share a store.
+ */
+function obstacleToExplorers(
   { input, disk, stageName }: StageContext,
   { jobDirectory, algorithm }: PartNeeds,
-): boolean {
-  if (!algorithm.needsRollouts || stageName !== undefined) return false;
-  const { explorer_input: tasks, trainer_input: training } = input.buffer;
-  const { name, storage_type: kind, storage, path } = training.experience_buffer;
-  if (tasks.tasksets.length === 0) return false;
-  if (isPostgres(path)) return true;
-  if (kind === 'sql' || kind === 'file' || storage === 'memory') return false;
+): Obstacle | undefined {
+  const { name, storage_type: kind, storage, path } = input.buffer.trainer_input.experience_buffer;
+  const explorers: KeyPath = ['cluster', 'explorers'];
+  if (stageName !== undefined)
+    return { key: explorers, why: 'one process executes all stages of a file' };
+  if (!algorithm.needsRollouts)
+    return { key: explorers, why: 'the algorithm learns from data, and nothing is explored' };
+  if (isPostgres(path)) return undefined;
+  if (kind === 'sql' || kind === 'file')
+    return { key: [...bufferKey, 'storage_type'], why: `"${kind}" reads stored experiences` };
+  if (storage === 'memory')
+    return { key: [...bufferKey, 'storage'], why: '"memory" belongs to one process' };
   const own = join(jobDirectory, 'buffer', `${name}.db`);
   const shared = path === null ? undefined : sqliteFile(disk, path);
   const meet = shared ?? join(jobDirectory, runDatabase);
-  return disk.kind(meet) === 'file' || disk.kind(own) !== 'file';
+  if (disk.kind(meet) === 'file' || disk.kind(own) !== 'file') return undefined;
+  return { key: explorers, why: `${own} has the experiences of a run of one process` };
 }
 
 const runDatabase = 'run.db';
