@@ -30,7 +30,7 @@ export async function readProgress(
   const newest = checkpoints.at(-1)?.manifest.step ?? 0;
   if (!explorer || newest <= trained) return { checkpoints, explorer };
   logger.warn(
-    `The experiences in ${buffer.trainerInput.experienceBuffer.path} end at train step ${trained}, and the newest checkpoint is of step ${newest}: the disk has lost what was stored last. The steps after ${trained} are repeated.`,
+    `The experiences in ${buffer.trainerInput.experienceBuffer.path} end at train step ${trained}, and the newest checkpoint is of step ${newest}: the disk has lost what was stored last. The steps after ${trained} are repeated, and the checkpoints of these steps are written again.`,
   );
   const known = checkpoints.filter(({ manifest }) => manifest.step <= trained);
   return { checkpoints: known, explorer };
