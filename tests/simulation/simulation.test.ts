@@ -12,7 +12,7 @@ it('a run is the same to every event when its seed is played again', async () =>
   }
 });
 
-describe('errors known from the field, made on purpose', () => {
+describe('errors known from the field, made on purpose', { timeout: 600_000 }, () => {
   it.each(knownBugs)('$name ($knownFrom) shows', async (bug) => {
     for (const seed of [bug.seed, ...seeds]) {
       const { violations } = await simulate(seed, { bug });
