@@ -7,3 +7,4 @@ export { vocabularySample } from './tokenizer/vocabulary-sample.js';
 export { vocabularyOf } from './tokenizer/vocabulary.js';
 export { configDefaults } from './gguf/model/config-defaults.js';
 export { bfloatOfNumber, halfOfNumber } from './gguf/quantization/half.js';
+export { isUnset, plainInitialisations, variantKeys } from './gguf/save/peft-variants.js';

@@ -464,6 +464,7 @@ describe('an adapter', () => {
     [{ use_dora: true }, 'use_dora is true; expected false'],
     [{ bias: 'all' }, 'bias is "all"; expected "none"'],
     [{ peft_type: 'IA3' }, 'peft_type is "IA3"; expected "LORA"'],
+    [{ use_bdlora: true }, 'use_bdlora is true; expected none'],
     [{ alora_invocation_tokens: [5, 6] }, 'alora_invocation_tokens is [5,6]; expected none'],
     [{ init_lora_weights: 'pissa_niter_4' }, 'init_lora_weights is "pissa_niter_4"; expected true'],
     [{ r: 0 }, 'r is 0; expected a number above 0'],

@@ -4,6 +4,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { isUnset, plainInitialisations, variantKeys } from '@trinity-rft/chat/internal';
 import { CheckpointError } from '@trinity-rft/core';
 import { z } from 'zod';
 
@@ -84,28 +85,10 @@ const understood = {
   use_rslora: [false, undefined],
   use_qalora: [false, undefined],
   lora_bias: [false, undefined],
-  // Other initialisations (PiSSA, OLoRA, CorDA, LoftQ, LoRA-GA) subtract the initial adapter from the
-  // base. PEFT's `path_initial_model_for_weight_conversion` makes ordinary adapters of all but LoftQ.
-  init_lora_weights: [true, false, undefined, null, 'gaussian', 'eva', 'orthogonal', 'mica'],
+  init_lora_weights: plainInitialisations,
 } as const;
-/**
- * Keys that define exceptions for single layers or tokens, or a variant with another forward pass;
- * they must be empty.
- */
-const exceptions = [
-  'alora_invocation_tokens',
-  'arrow_config',
-  'kasa_config',
-  'monteclora_config',
-  'use_bdlora',
-  'trainable_token_indices',
-  'rank_pattern',
-  'alpha_pattern',
-  'modules_to_save',
-  'layers_to_transform',
-  'layer_replication',
-  'target_parameters',
-] as const;
+/** Keys that must be unset: adapters of some layers only cannot be trained here either. */
+const exceptions = [...variantKeys, 'layers_to_transform'] as const;
 
 const configSchema = z.looseObject({ r: z.int().positive(), lora_alpha: z.number().positive() });
 
@@ -218,7 +201,7 @@ async function readConfig(path: string): Promise<z.infer<typeof configSchema>> {
         `${key} is ${JSON.stringify(value)}; only ${listed(values)} can be trained here`,
       );
   }
-  const special = exceptions.find((key) => !isEmpty(config[key]));
+  const special = exceptions.find((key) => !isUnset(config[key]));
   if (special !== undefined)
     throw unusable(
       path,
@@ -243,12 +226,6 @@ const listed = (values: readonly unknown[]): string =>
     .filter((value) => value != null)
     .map((value) => JSON.stringify(value))
     .join(', ');
-
-/** True for a value that stands for nothing: null, false, or an empty list or section. */
-const isEmpty = (value: unknown): boolean =>
-  value == null ||
-  value === false ||
-  (typeof value === 'object' && Object.keys(value).length === 0);
 
 function unusable(path: string, why: string): CheckpointError {
   return new CheckpointError(`${path}: ${why}.`, { code: 'ADAPTER_UNUSABLE' });

@@ -5,6 +5,7 @@ import { writeGguf, type TensorToWrite } from '../file/write-file.js';
 import { parseName, type ParsedName } from '../model/names.js';
 import { readSavedConfig, type Json, type SavedConfig } from './config.js';
 import { generalKeys, type ModelCard } from './keys.js';
+import { isUnset, plainInitialisations, variantKeys } from './peft-variants.js';
 import { counts, type SavedGguf, type WeightSource } from './save-model.js';
 import { arranged, fileName, partsOf, reorderedHeads } from './tensors.js';
 
@@ -60,27 +61,8 @@ const understood: Readonly<Record<string, readonly unknown[]>> = {
   use_dora: [false, undefined, null],
   use_qalora: [false, undefined, null],
   lora_bias: [false, undefined, null],
-  // Other initialisations (PiSSA, OLoRA, CorDA, LoftQ, LoRA-GA) subtract the initial adapter from the
-  // base, so that the adapter does not fit the model that it was made from.
-  init_lora_weights: [true, false, undefined, null, 'gaussian', 'eva', 'orthogonal', 'mica'],
+  init_lora_weights: plainInitialisations,
 };
-/**
- * Keys for exceptions, such as other ranks for some layers, and for variants with another forward
- * pass; their values must be empty.
- */
-const exceptions = [
-  'alora_invocation_tokens',
-  'arrow_config',
-  'kasa_config',
-  'monteclora_config',
-  'use_bdlora',
-  'rank_pattern',
-  'alpha_pattern',
-  'modules_to_save',
-  'layer_replication',
-  'target_parameters',
-  'trainable_token_indices',
-] as const;
 
 const refuse = (key: string, value: unknown, expected: string) =>
   refused({
@@ -94,10 +76,8 @@ const refuse = (key: string, value: unknown, expected: string) =>
 function assertUnderstood(adapter: Json): void {
   for (const [key, values] of Object.entries(understood))
     if (!values.includes(adapter[key])) throw refuse(key, adapter[key], JSON.stringify(values[0]));
-  for (const key of exceptions) {
-    const value = adapter[key];
-    if (value != null && Object.keys(value).length > 0) throw refuse(key, value, 'none');
-  }
+  for (const key of variantKeys)
+    if (!isUnset(adapter[key])) throw refuse(key, adapter[key], 'none');
 }
 
 /**
