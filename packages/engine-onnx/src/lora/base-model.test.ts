@@ -40,7 +40,7 @@ async function save(name: string, on: string, base?: BaseModel): Promise<void> {
   const { config } = files;
   const plan = planAdapters(config, { rank: 2, alpha: 4 });
   const flat = initialAdapters(adapterTargets(config, plan), 1).map((x) => x + 0.01);
-  const digest = (): string => digestOf(plainWeights(weights, {}), parameterSpecs(config));
+  const digest = () => digestOf(parameterSpecs(config), plainWeights(weights, {}).part);
   await saveAdapterCheckpoint(at(name), {
     ...{ files, plan, flat, modelPath: at(on), weights: undefined, optimizer: undefined },
     base: base ?? { digest },

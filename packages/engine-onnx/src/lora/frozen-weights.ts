@@ -47,10 +47,13 @@ export const plainWeights = (flat: Float32Array, arrays: DeviceArrays): FrozenWe
   all: () => flat,
 });
 
-/** Returns the SHA-256 of the weights in `ranges`, as float32. */
-export function digestOf(weights: FrozenWeights, ranges: readonly Range[]): string {
+/** Returns the SHA-256 of the weights, as float32, whose parts `read` returns one after another. */
+export async function digestOf<R>(
+  ranges: readonly R[],
+  read: (range: R) => Float32Array | Promise<Float32Array>,
+): Promise<string> {
   const hash = createHash('sha256');
-  for (const range of ranges) hash.update(bytesOf(weights.part(range)));
+  for (const range of ranges) hash.update(bytesOf(await read(range)));
   return hash.digest('hex');
 }
 

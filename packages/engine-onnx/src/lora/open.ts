@@ -32,11 +32,10 @@ export async function openAdapters({
   weights,
   lora,
   sharesBase,
-  digest = async () =>
-    digestOf(
-      plainWeights(await weights.runtime.readSet(weights.training), {}),
-      parameterSpecs(config),
-    ),
+  digest = async () => {
+    const { part } = plainWeights(await weights.runtime.readSet(weights.training), {});
+    return digestOf(parameterSpecs(config), part);
+  },
 }: OpenAdaptersOptions): Promise<Adapters> {
   const { plan, flat } = await adaptersOf(config, lora, { digest });
   const adapters = await Adapters.open({ config, plan, weights, initial: flat, sharesBase });

@@ -2,19 +2,18 @@
  * Reads the weights of a model with its adapter merged in, one tensor at a time. Model and adapter
  * may be in two folders.
  */
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 
 import type { Quantization } from '@trinity-rft/core/engine';
 
+import { digestOf } from '../lora/frozen-weights.js';
 import { mergeGraph } from '../lora/graphs.js';
 import { holdsAdapterOnly, modelBelow } from '../lora/load-model.js';
 import { loadAdapters } from '../lora/peft-folder.js';
 import { adapterTargets } from '../lora/plan.js';
-import type { ModelConfig } from '../model/config.js';
 import { parameterSpecs, type ParameterSpec } from '../model/parameters.js';
 import type { LoadedGraph } from '../runtime/graph-runtime.js';
-import { bytesOf, floats } from '../runtime/host-arrays.js';
+import { floats } from '../runtime/host-arrays.js';
 import { once } from '../runtime/once.js';
 import { OnnxRuntime } from '../runtime/onnx-runtime.js';
 import { adapterFolder, readBaseRecord } from '../storage/base-record.js';
@@ -51,7 +50,7 @@ export async function openMergedWeights(path: string): Promise<MergedWeights> {
   const digest = async (): Promise<string> =>
     quantization
       ? (await loadQuantizedBase(model, config, quantization)).digest()
-      : digestOfStored(below, config);
+      : digestOf([...specs.keys()], below.read);
   let loaded: LoadedGraph | undefined;
   const adapter = once(async () => {
     const { plan, flat } = await loadAdapters(folder, config, { quantization, digest });
@@ -86,10 +85,4 @@ export async function openMergedWeights(path: string): Promise<MergedWeights> {
     },
     ...(quantization && { beside: { quantization, model } }),
   };
-}
-
-async function digestOfStored(weights: StoredWeights, config: ModelConfig): Promise<string> {
-  const hash = createHash('sha256');
-  for (const { name } of parameterSpecs(config)) hash.update(bytesOf(await weights.read(name)));
-  return hash.digest('hex');
 }

@@ -95,7 +95,7 @@ async function adapterState(
   const { runtime } = weights;
   const base = {
     weights: adapters.base,
-    digest: once(() => digestOf(adapters.base, parameterSpecs(config))),
+    digest: once(() => digestOf(parameterSpecs(config), (spec) => adapters.base.part(spec))),
   };
   return {
     trainable: adapters,
