@@ -6,9 +6,7 @@ import { join } from 'node:path';
 import type { KeyPath } from '../source/node.js';
 import type { StageContext } from './base/context.js';
 import type { AlgorithmConfig } from './base/resolved.js';
-import { isPostgres, sqliteFile, sqlitePath } from './base/paths.js';
-
-const bufferKey: KeyPath = ['buffer', 'trainer_input', 'experience_buffer'];
+import { experienceBuffer, isPostgres, sqliteFile, sqlitePath } from './base/paths.js';
 
 /**
  * Changes the stage to one part of mode `both` if its process explores for a trainer, or trains on
@@ -25,16 +23,18 @@ export function asPart(context: StageContext, needs: PartNeeds): StageContext {
       );
     return { ...context, mode: 'both', part: 'explore' };
   }
-  const obstacle = obstacleToExplorers(context, needs);
   const { cluster, buffer } = context.input;
-  if (mode === 'both' && cluster.explorers > 0 && obstacle !== undefined)
-    context.report(
-      obstacle.key,
-      `${obstacle.why}, so the ${cluster.explorers} processes of cluster.explorers cannot share its experiences. Set cluster.explorers to 0, or change this.`,
-      [['cluster', 'explorers']],
-    );
+  if (mode === 'both' && cluster.explorers > 0) {
+    const obstacle = obstacleToExplorers(context, needs);
+    if (obstacle)
+      context.report(
+        obstacle.key,
+        `${obstacle.why}, so the ${cluster.explorers} processes of cluster.explorers cannot share its experiences. Set cluster.explorers to 0, or change this.`,
+        [['cluster', 'explorers']],
+      );
+  }
   const hasTasks = buffer.explorer_input.tasksets.length > 0;
-  if (mode !== 'train' || !hasTasks || obstacle !== undefined) return context;
+  if (mode !== 'train' || !hasTasks || obstacleToExplorers(context, needs)) return context;
   return { ...withBatchSize(context, needs), mode: 'both', part: 'train' };
 }
 
@@ -82,9 +82,12 @@ function obstacleToExplorers(
     return { key: explorers, why: 'the algorithm learns from data, and nothing is explored' };
   if (isPostgres(path)) return undefined;
   if (kind === 'sql' || kind === 'file')
-    return { key: [...bufferKey, 'storage_type'], why: `"${kind}" reads stored experiences` };
+    return {
+      key: [...experienceBuffer, 'storage_type'],
+      why: `"${kind}" reads stored experiences`,
+    };
   if (storage === 'memory')
-    return { key: [...bufferKey, 'storage'], why: '"memory" belongs to one process' };
+    return { key: [...experienceBuffer, 'storage'], why: '"memory" belongs to one process' };
   const own = join(jobDirectory, 'buffer', `${name}.db`);
   const shared = path === null ? undefined : sqliteFile(disk, path);
   const meet = shared ?? join(jobDirectory, runDatabase);
@@ -101,5 +104,5 @@ export function deriveRunStore(context: StageContext, jobDirectory: string): str
   // A PostgreSQL address is used even if the command line, and not the file, sets the part.
   if (isPostgres(path)) return path;
   if (context.part === undefined || path === null) return own;
-  return sqlitePath(context, [...bufferKey, 'path'], path) ?? own;
+  return sqlitePath(context, [...experienceBuffer, 'path'], path) ?? own;
 }

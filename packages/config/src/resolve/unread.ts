@@ -2,6 +2,7 @@
 import { nodeAt, type KeyPath } from '../source/node.js';
 import { nowhere } from '../source/problem.js';
 import type { StageContext } from './base/context.js';
+import { experienceBuffer } from './base/paths.js';
 import type { Mode } from './base/resolved.js';
 
 interface UnreadKeys {
@@ -9,8 +10,6 @@ interface UnreadKeys {
   readonly names: readonly string[];
   readonly reason: string;
 }
-
-const experienceBuffer: KeyPath = ['buffer', 'trainer_input', 'experience_buffer'];
 
 /** Keys that have no effect, by mode, with the reason. */
 const unread: Readonly<Partial<Record<Mode, readonly UnreadKeys[]>>> = {

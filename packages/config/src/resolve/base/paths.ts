@@ -6,6 +6,9 @@ import { isSecretKey } from '../../source/secrets.js';
 import type { StageContext } from './context.js';
 import type { Disk } from './disk.js';
 
+/** Section of the store of experiences. */
+export const experienceBuffer: KeyPath = ['buffer', 'trainer_input', 'experience_buffer'];
+
 export interface Location {
   /** Absolute path if `isLocal`, else a hub id. */
   readonly path: string;

@@ -16,13 +16,12 @@ import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import { deriveDataset } from './dataset.js';
-import { checkName, isPostgres, sqlitePath } from '../base/paths.js';
+import { checkName, experienceBuffer, isPostgres, sqlitePath } from '../base/paths.js';
 import { deriveReplay, noReplay } from './replay.js';
 
 type BufferInput = RunInput['buffer']['trainer_input']['experience_buffer'];
 
-const section: KeyPath = ['buffer', 'trainer_input', 'experience_buffer'];
-const at = (key: string): KeyPath => [...section, key];
+const at = (key: string): KeyPath => [...experienceBuffer, key];
 
 export function deriveExperienceBuffer(
   context: StageContext,
@@ -35,7 +34,7 @@ export function deriveExperienceBuffer(
   const { experience_buffer: input } = context.input.buffer.trainer_input;
   checkName(context, at('name'), input.name);
   if (algorithm.needsRollouts) return store(context, jobDirectory);
-  noReplay(context, section, input, 'Rows are trained on as often as total_epochs says.');
+  noReplay(context, experienceBuffer, input, 'Rows are trained on as often as total_epochs says.');
   return supervised(context, model);
 }
 
@@ -153,7 +152,7 @@ function supervised(context: StageContext, model: ModelConfig): SupervisedBuffer
       uses,
     );
   }
-  return rowsOf(context, section, input, model);
+  return rowsOf(context, experienceBuffer, input, model);
 }
 
 function store(context: StageContext, jobDirectory: string): ExperienceStoreConfig {
@@ -176,7 +175,7 @@ function store(context: StageContext, jobDirectory: string): ExperienceStoreConf
     storageType,
     storage: inMemory ? 'memory' : 'sqlite',
     path,
-    replay: deriveReplay(context, section, input),
+    replay: deriveReplay(context, experienceBuffer, input),
   };
 }
 
