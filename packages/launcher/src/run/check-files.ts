@@ -96,11 +96,13 @@ export async function checkFiles(
   const pipelines: PipelinePlan[][] = [];
   const graders: GraderPlan[][] = [];
   const digests: Record<string, string>[] = [];
+  const readChat = chatReader();
   for (const stage of withCachedModels(config, env).stages.slice(from)) {
     const at = (key: KeyPath, message: string): ConfigProblem =>
       problemAt(stage.stageIndex, key, message);
     const check: Check = {
       stage,
+      readChat,
       pipelines: [],
       digests: {},
       hasBegun: isRecorded(config, stage),
@@ -157,6 +159,7 @@ interface Check extends Reading {
   readonly digests: Record<string, string>;
   readonly stage: StageConfig;
   readonly extensions: Extensions;
+  readonly readChat: ReadChat;
   readonly report: (key: KeyPath, message: string) => void;
   readonly warn: (key: KeyPath, message: string) => void;
 }
@@ -204,8 +207,19 @@ async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-const readChat = (folder: string, model: Parameters<typeof readChatFormat>[1]) =>
-  inFolder(folder, () => readChatFormat(folder, model));
+type ReadChat = typeof readChatFormat;
+
+/** Reads each chat format once, because several stages may have the same model and settings. */
+function chatReader(): ReadChat {
+  const found = new Map<string, ReturnType<ReadChat>>();
+  return (folder, { chatTemplate, toolCallParser, toolPrompt, reasoningParser }) => {
+    const settings = { chatTemplate, toolCallParser, toolPrompt, reasoningParser };
+    const key = JSON.stringify([folder, settings]);
+    const format = found.get(key) ?? inFolder(folder, () => readChatFormat(folder, settings));
+    found.set(key, format);
+    return format;
+  };
+}
 
 async function checkTasksets(check: Check): Promise<Readonly<Record<string, number>>> {
   const { stage, extensions } = check;
@@ -379,7 +393,7 @@ async function checkModels(check: Check): Promise<void> {
   const { rolloutModel } = explorer;
   await attempt(check, ['model', 'model_path'], async () => {
     if (!isThere(model.modelPath)) return;
-    const { printsTools } = await readChat(model.modelPath, rolloutModel);
+    const { printsTools } = await check.readChat(model.modelPath, rolloutModel);
     if (rolloutModel.toolCallParser !== undefined && !printsTools)
       check.warn(
         ['explorer', 'rollout_model', 'tool_call_parser'],
@@ -395,7 +409,7 @@ async function checkModels(check: Check): Promise<void> {
     const key = ['explorer', 'auxiliary_models', index, 'model_path'];
     await checkModel(check, key, source);
     await attempt(check, key, async () => {
-      if (isThere(source.modelPath)) await readChat(source.modelPath, auxiliary);
+      if (isThere(source.modelPath)) await check.readChat(source.modelPath, auxiliary);
     });
   }
 }
