@@ -146,7 +146,7 @@ it('makes several passes over a stored run, and goes on within one', async () =>
   expect(recordOf('passes_killed')).toEqual(recordOf('passes'));
 }, 120_000);
 
-it('trains on all that another run has stored, in batches of its own, and goes on with more passes', async () => {
+it('trains on all experiences of another run in its own batches, and continues when passes are added', async () => {
   const explored = await runIt('trained', { buffer: { total_steps: 2 } });
   expect(explored.error).toBeUndefined();
   const passes = (count: number): Tree => ({

@@ -184,14 +184,14 @@ describe('the story of a run', () => {
 
   it('says how far a running run is, and how to watch it', async () => {
     let unlock: (() => Promise<void>) | undefined;
-    const { story } = await storyOfRun('goes on', {}, async (place) => {
+    const { story } = await storyOfRun('still running', {}, async (place) => {
       unlock = await lockRun(place);
       settingsOf({ mode: 'both', 'buffer.total_steps': 40 })(place);
     });
     await unlock?.();
     expect(story.verdict.headline).toBe('Running: step 12 of 40.');
     expect(story.verdict.text).toContain('So far: The training reward rose');
-    expect(story.actions[0]?.command).toMatch(/trinity status '.*goes on'$/);
+    expect(story.actions[0]?.command).toMatch(/trinity status '.*still running'$/);
   });
 
   it.each([
