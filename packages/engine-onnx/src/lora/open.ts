@@ -33,8 +33,8 @@ export async function openAdapters({
   lora,
   sharesBase,
   digest = async () => {
-    const { part } = plainWeights(await weights.runtime.readSet(weights.training), {});
-    return digestOf(parameterSpecs(config), part);
+    const base = plainWeights(await weights.runtime.readSet(weights.training), {});
+    return digestOf(parameterSpecs(config), (spec) => base.part(spec));
   },
 }: OpenAdaptersOptions): Promise<Adapters> {
   const { plan, flat } = await adaptersOf(config, lora, { digest });

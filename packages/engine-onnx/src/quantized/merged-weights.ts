@@ -50,7 +50,7 @@ export async function openMergedWeights(path: string): Promise<MergedWeights> {
   const digest = async (): Promise<string> =>
     quantization
       ? (await loadQuantizedBase(model, config, quantization)).digest()
-      : digestOf([...specs.keys()], below.read);
+      : digestOf([...specs.keys()], (name) => below.read(name));
   let loaded: LoadedGraph | undefined;
   const adapter = once(async () => {
     const { plan, flat } = await loadAdapters(folder, config, { quantization, digest });
