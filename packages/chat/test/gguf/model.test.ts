@@ -114,6 +114,68 @@ describe('a GGUF file', () => {
     expect(() => json(unlisted, 'config.json')).toThrow('lfm2.attention.head_count_kv is missing');
   });
 
+  it('of Qwen3.5 leaves out layers for multi-token prediction', () => {
+    const qwen35 = {
+      'general.architecture': 'qwen35',
+      'tokenizer.ggml.pre': 'qwen35',
+      'qwen35.block_count': 3,
+      'qwen35.nextn_predict_layers': 1,
+      'qwen35.context_length': 64,
+      'qwen35.embedding_length': 32,
+      'qwen35.feed_forward_length': 48,
+      'qwen35.attention.head_count': 4,
+      'qwen35.attention.head_count_kv': 2,
+      'qwen35.attention.key_length': 16,
+      'qwen35.attention.layer_norm_rms_epsilon': 1e-6,
+      'qwen35.rope.dimension_count': 4,
+      'qwen35.full_attention_interval': 2,
+      'qwen35.ssm.conv_kernel': 4,
+      'qwen35.ssm.state_size': 8,
+      'qwen35.ssm.group_count': 2,
+      'qwen35.ssm.time_step_rank': 4,
+      'qwen35.ssm.inner_size': 32,
+    };
+    const layers = { 'blk.0.ssm_a': [4], 'blk.0.ssm_dt.bias': [4], 'blk.2.attn_norm.weight': [32] };
+    const file = write(qwen35, { tensors: { ...tensors, ...layers } });
+    expect(json(file, 'config.json')).toMatchObject({
+      model_type: 'qwen3_5_text',
+      num_hidden_layers: 2,
+      layer_types: ['linear_attention', 'full_attention'],
+      partial_rotary_factor: 0.25,
+      linear_conv_kernel_dim: 4,
+      linear_num_key_heads: 2,
+      linear_key_head_dim: 8,
+      linear_num_value_heads: 4,
+      linear_value_head_dim: 8,
+    });
+    const model = openGgufModel(file);
+    expect([...model.tensors.keys()]).toEqual([
+      'model.embed_tokens.weight',
+      'rope_odd.weight',
+      'model.layers.0.linear_attn.A_log',
+      'model.layers.0.linear_attn.dt_bias',
+    ]);
+    model.close();
+    const unsized = write({ ...qwen35, 'qwen35.ssm.state_size': '' });
+    expect(() => json(unsized, 'config.json')).toThrow('qwen35.ssm.state_size is missing');
+    // Ollama's older files list key heads by layer.
+    const listed = write({ ...qwen35, 'qwen35.attention.head_count_kv': [2, 0, 0] });
+    expect(json(listed, 'config.json')).toMatchObject({
+      num_key_value_heads: 2,
+      layer_types: ['full_attention', 'linear_attention'],
+    });
+  });
+
+  it('of OLMo 3 is refused, because its architecture is that of OLMo 2', () => {
+    const olmo3 = Object.fromEntries(
+      Object.entries(metadata).map(([key, value]) => [key.replace(/^llama\./, 'olmo2.'), value]),
+    );
+    const windowed = { 'general.architecture': 'olmo2', 'olmo2.attention.sliding_window': 16 };
+    expect(() => json(write({ ...olmo3, ...windowed }), 'config.json')).toThrow(
+      'olmo2.attention.sliding_window is set, so this is OLMo 3',
+    );
+  });
+
   it('gives the tokenizer, the template, and all tokens that end an answer', () => {
     const file = write();
     expect(json(file, 'tokenizer.json')).toMatchObject({

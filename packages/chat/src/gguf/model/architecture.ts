@@ -9,6 +9,10 @@ export const ggufArchitectures = {
   phi3: { modelType: 'phi3', className: 'Phi3ForCausalLM' },
   mistral3: { modelType: 'ministral3', className: 'Ministral3ForCausalLM' },
   lfm2: { modelType: 'lfm2', className: 'Lfm2ForCausalLM' },
+  qwen35: { modelType: 'qwen3_5_text', className: 'Qwen3_5ForCausalLM' },
+  smollm3: { modelType: 'smollm3', className: 'SmolLM3ForCausalLM' },
+  olmo2: { modelType: 'olmo2', className: 'Olmo2ForCausalLM' },
+  gemma2: { modelType: 'gemma2', className: 'Gemma2ForCausalLM' },
   gemma3: { modelType: 'gemma3_text', className: 'Gemma3ForCausalLM' },
   granite: { modelType: 'granite', className: 'GraniteForCausalLM' },
 } as const;

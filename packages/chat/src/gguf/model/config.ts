@@ -1,9 +1,11 @@
 import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
-import { architectureOf, ggufArchitectures } from './architecture.js';
-import { keysOf, type Keys } from './keys.js';
+import { architectureOf, ggufArchitectures, type GgufArchitecture } from './architecture.js';
+import { describe, type Keys } from './keys.js';
 import { ownKeys } from './own-keys.js';
 import { ropeScaling } from './rope.js';
+
+const rotatedInPart: ReadonlySet<GgufArchitecture> = new Set(['phi3', 'qwen35']);
 
 /**
  * Makes the content of the `config.json` that transformers would write for the model of a GGUF
@@ -13,17 +15,14 @@ import { ropeScaling } from './rope.js';
 export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
   const architecture = architectureOf(file);
   const { modelType, className } = ggufArchitectures[architecture];
-  const keys = keysOf(file);
+  const model = describe(file);
+  const { keys, heads, headDim, hiddenSize, rotated } = model;
   refuseParts(file, keys);
-  const heads = keys.need(keys.own('attention.head_count'));
-  const hiddenSize = keys.need(keys.own('embedding_length'));
-  const headDim = keys.number(keys.own('attention.key_length')) ?? hiddenSize / heads;
-  const rotated = keys.number(keys.own('rope.dimension_count')) ?? headDim;
-  if (rotated !== headDim && architecture !== 'phi3')
+  if (rotated !== headDim && !rotatedInPart.has(architecture))
     throw unsupported(
       file.path,
       keys.own('rope.dimension_count'),
-      `${keys.own('rope.dimension_count')} is ${rotated}; expected the width of a head, ${headDim}, because only heads of Phi-3 can be rotated in part.`,
+      `${keys.own('rope.dimension_count')} is ${rotated}; expected the width of a head, ${headDim}, because only heads of Phi-3 and Qwen3.5 can be rotated in part.`,
     );
   const theta = keys.number(keys.own('rope.freq_base')) ?? 10_000;
   return {
@@ -32,7 +31,7 @@ export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
     vocab_size: vocabularySize(file),
     hidden_size: hiddenSize,
     intermediate_size: keys.need(keys.own('feed_forward_length')),
-    num_hidden_layers: keys.need(keys.own('block_count')),
+    num_hidden_layers: model.layers,
     num_attention_heads: heads,
     head_dim: headDim,
     hidden_act: 'silu',
@@ -45,7 +44,7 @@ export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
     eos_token_id: keys.number('tokenizer.ggml.eos_token_id'),
     pad_token_id: keys.number('tokenizer.ggml.padding_token_id'),
     dtype: 'float32',
-    ...ownKeys[architecture]({ path: file.path, keys, heads, headDim, rotated, hiddenSize }),
+    ...ownKeys[architecture](model),
   };
 }
 

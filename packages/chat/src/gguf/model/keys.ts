@@ -1,7 +1,8 @@
-/** Typed access to the metadata of a file. */
+/** Typed access to the metadata of a file, and the sizes that all architectures have. */
 import { broken, unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
 import type { GgufValue } from '../file/header.js';
+import type { DeltaSizes, LayoutSizes } from './layout.js';
 
 export interface Keys {
   /** Adds the prefix of the architecture, such as `llama.`, to a name. */
@@ -16,15 +17,52 @@ export interface Keys {
 }
 
 /** Metadata of a file, and sizes that all architectures have. */
-export interface Described {
+export interface Described extends LayoutSizes {
   /** Path of the file, for messages. */
   readonly path: string;
   readonly keys: Keys;
-  readonly heads: number;
-  readonly headDim: number;
+  /** Number of layers, without those for multi-token prediction. */
+  readonly layers: number;
+  /** Key heads of each layer, if the file gives them by layer; 0 in a layer without attention. */
+  readonly kvHeadsByLayer: readonly number[] | undefined;
   /** Width of the rotated part of a head. */
   readonly rotated: number;
   readonly hiddenSize: number;
+}
+
+/** @throws CheckpointError that names the key that is missing or of another type */
+export function describe(file: GgufFile): Described {
+  const keys = keysOf(file);
+  const need = (name: string): number => keys.need(keys.own(name));
+  const number = (name: string): number | undefined => keys.number(keys.own(name));
+  const [heads, hiddenSize] = [need('attention.head_count'), need('embedding_length')];
+  const headDim = number('attention.key_length') ?? hiddenSize / heads;
+  const kvName = keys.own('attention.head_count_kv');
+  const byLayer = Array.isArray(file.metadata.get(kvName)) ? keys.numbers(kvName) : undefined;
+  return {
+    path: file.path,
+    keys,
+    layers: need('block_count') - (number('nextn_predict_layers') ?? 0),
+    heads,
+    kvHeads: byLayer ? Math.max(...byLayer) : (keys.number(kvName) ?? heads),
+    kvHeadsByLayer: byLayer,
+    headDim,
+    rotated: number('rope.dimension_count') ?? headDim,
+    hiddenSize,
+    delta: deltaSizes(keys),
+  };
+}
+
+function deltaSizes(keys: Keys): DeltaSizes | undefined {
+  if (keys.number(keys.own('ssm.state_size')) === undefined) return undefined;
+  const need = (name: string): number => keys.need(keys.own(`ssm.${name}`));
+  const valueHeads = need('time_step_rank');
+  return {
+    keyHeads: need('group_count'),
+    keyDim: need('state_size'),
+    valueHeads,
+    valueDim: need('inner_size') / valueHeads,
+  };
 }
 
 export function keysOf({ path, metadata }: GgufFile): Keys {

@@ -80,6 +80,24 @@ const lfm2Layer: Parts = {
   'feed_forward.w2': 'ffn_down',
 };
 
+/** The parts of both kinds of layers: with attention, and with the gated delta rule. */
+const qwen35Layer: Parts = {
+  input_layernorm: 'attn_norm',
+  post_attention_layernorm: 'post_attention_norm',
+  ...attention,
+  ...queryKeyNorms,
+  ...feedForward,
+  'linear_attn.in_proj_qkv': 'attn_qkv',
+  'linear_attn.in_proj_z': 'attn_gate',
+  'linear_attn.in_proj_b': 'ssm_beta',
+  'linear_attn.in_proj_a': 'ssm_alpha',
+  'linear_attn.conv1d': 'ssm_conv1d',
+  'linear_attn.norm': 'ssm_norm',
+  'linear_attn.out_proj': 'ssm_out',
+  'linear_attn.A_log': 'ssm_a',
+  'linear_attn.dt_bias': 'ssm_dt',
+};
+
 /** The parts of a layer by architecture, without the experts of `qwen3moe`. */
 export const layerParts = {
   llama: { ...before, ...attention, ...feedForward },
@@ -90,6 +108,7 @@ export const layerParts = {
   qwen3moe: { ...before, ...attention, ...queryKeyNorms, 'mlp.gate': 'ffn_gate_inp' },
   phi3: { ...before, ...fused },
   lfm2: lfm2Layer,
+  qwen35: qwen35Layer,
   olmo2: { ...after, ...attention, ...queryKeyNorms, ...feedForward },
   gemma2: { ...around, ...attention, ...feedForward },
   gemma3: { ...around, ...attention, ...queryKeyNorms, ...feedForward },
@@ -110,20 +129,52 @@ export const graniteDivided: Readonly<Record<string, readonly string[]>> = {
   'shared_mlp.input_linear': ['ffn_gate', 'ffn_up'],
 };
 
-/** A Hugging Face name, split into its components. */
+/** A name, split into its components. */
 export interface ParsedName {
   readonly layer?: number;
   /** Name without the layer, such as `self_attn.q_proj`. */
   readonly part: string;
-  readonly kind: 'weight' | 'bias';
+  /** Undefined for the vectors of the gated delta rule, which Hugging Face names without it. */
+  readonly kind?: string;
 }
 
-export function parseName(name: string): ParsedName | undefined {
-  const [, layer, part, kind] = /^(?:model\.layers\.(\d+)\.)?(.+)\.(weight|bias)$/.exec(name) ?? [];
-  if (part === undefined) return undefined;
+const patternOf = (layers: string): RegExp =>
+  new RegExp(`^(?:${layers}\\.(\\d+)\\.)?(.+?)(?:\\.(weight|bias))?$`);
+const hfPattern = patternOf('model\\.layers');
+const ggufPattern = patternOf('blk');
+
+/** Splits a Hugging Face name. */
+export const parseName = (name: string): ParsedName => parsed(hfPattern, name);
+/** Splits a GGUF name. */
+export const parseGgufName = (name: string): ParsedName => parsed(ggufPattern, name);
+
+function parsed(pattern: RegExp, name: string): ParsedName {
+  const [, layer, part = name, kind] = pattern.exec(name) ?? [];
   return {
     ...(layer !== undefined && { layer: Number(layer) }),
     part,
-    kind: kind as ParsedName['kind'],
+    ...(kind !== undefined && { kind }),
   };
+}
+
+/** Parts that Hugging Face names without a kind. */
+const unkinded: ReadonlySet<string> = new Set(['linear_attn.A_log', 'linear_attn.dt_bias']);
+/** Kinds of these parts in GGUF; the empty text for none. */
+const ownKinds: Readonly<Record<string, string>> = { ssm_a: '', ssm_dt: 'bias' };
+
+/** True if a Hugging Face name has a kind exactly if the names of its part have one. */
+export const hasItsKind = ({ part, kind }: ParsedName): boolean =>
+  (kind === undefined) === unkinded.has(part);
+
+/** GGUF name of a part. */
+export function ggufName({ layer, kind }: ParsedName, part: string): string {
+  const last = ownKinds[part] ?? kind ?? '';
+  const name = layer === undefined ? part : `blk.${layer}.${part}`;
+  return last === '' ? name : `${name}.${last}`;
+}
+
+/** Hugging Face name of a part. */
+export function hfName({ layer, kind }: ParsedName, part: string): string {
+  const name = layer === undefined ? part : `model.layers.${layer}.${part}`;
+  return kind === undefined || unkinded.has(part) ? name : `${name}.${kind}`;
 }

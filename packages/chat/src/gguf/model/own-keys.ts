@@ -1,7 +1,7 @@
 /** Keys of config.json that depend on the architecture of a GGUF file. */
 import { unsupported } from '../file/failure.js';
 import type { GgufArchitecture } from './architecture.js';
-import { gemma3Keys } from './gemma3.js';
+import { gemmaKeys } from './gemma.js';
 import type { Described, Keys } from './keys.js';
 
 type HfKeys = Readonly<Record<string, unknown>>;
@@ -13,17 +13,18 @@ export const ownKeys: Readonly<Record<GgufArchitecture, (model: Described) => Hf
   phi3: (model) => ({ ...attentionKeys(model), ...partKeys(model) }),
   mistral3: attentionKeys,
   lfm2: lfm2Keys,
-  gemma3: (model) => ({ ...attentionKeys(model), ...gemma3Keys(model) }),
+  qwen35: (model) => ({ ...attentionKeys(model), ...qwen35Keys(model) }),
+  smollm3: (model) => ({ ...attentionKeys(model), no_rope_layer_interval: 4 }),
+  olmo2: (model) => ({ ...attentionKeys(model), ...assertNoWindow(model) }),
+  gemma2: (model) => ({ ...attentionKeys(model), ...gemmaKeys(model, 'gemma2') }),
+  gemma3: (model) => ({ ...attentionKeys(model), ...gemmaKeys(model, 'gemma3') }),
   granite: (model) => ({ ...attentionKeys(model), ...multipliers(model) }),
 };
 
 const epsilonOf = (keys: Keys): number => keys.need(keys.own('attention.layer_norm_rms_epsilon'));
 
-function attentionKeys({ keys, heads }: Described): HfKeys {
-  return {
-    num_key_value_heads: keys.number(keys.own('attention.head_count_kv')) ?? heads,
-    rms_norm_eps: epsilonOf(keys),
-  };
+function attentionKeys({ keys, kvHeads }: Described): HfKeys {
+  return { num_key_value_heads: kvHeads, rms_norm_eps: epsilonOf(keys) };
 }
 
 /** Keys for partial rotary embeddings, and for an attention window that all layers share. */
@@ -33,17 +34,46 @@ const partKeys = ({ keys, headDim, rotated }: Described): HfKeys => ({
 });
 
 /** Keys of LFM2. Layers without key heads have a convolution. */
-function lfm2Keys({ path, keys }: Described): HfKeys {
+function lfm2Keys({ path, keys, kvHeads }: Described): HfKeys {
   const name = keys.own('attention.head_count_kv');
-  const kvHeads = keys.numbers(name);
-  if (!kvHeads) throw unsupported(path, name, `the key ${name} is missing.`);
+  const byLayer = keys.numbers(name);
+  if (!byLayer) throw unsupported(path, name, `the key ${name} is missing.`);
   return {
-    num_key_value_heads: Math.max(...kvHeads),
-    layer_types: kvHeads.map((count) => (count === 0 ? 'conv' : 'full_attention')),
+    num_key_value_heads: kvHeads,
+    layer_types: byLayer.map((count) => (count === 0 ? 'conv' : 'full_attention')),
     norm_eps: epsilonOf(keys),
     conv_L_cache: keys.need(keys.own('shortconv.l_cache')),
     block_auto_adjust_ff_dim: false,
   };
+}
+
+/** Keys of Qwen3.5. Layers without key heads have the gated delta rule. */
+function qwen35Keys({ keys, layers, kvHeadsByLayer, headDim, rotated, delta }: Described): HfKeys {
+  const interval = keys.number(keys.own('full_attention_interval')) ?? 4;
+  const attends = (layer: number): boolean =>
+    kvHeadsByLayer ? kvHeadsByLayer[layer] !== 0 : (layer + 1) % interval === 0;
+  return {
+    partial_rotary_factor: rotated / headDim,
+    layer_types: Array.from({ length: layers }, (_, layer) =>
+      attends(layer) ? 'full_attention' : 'linear_attention',
+    ),
+    linear_conv_kernel_dim: keys.need(keys.own('ssm.conv_kernel')),
+    linear_num_key_heads: delta?.keyHeads,
+    linear_key_head_dim: keys.need(keys.own('ssm.state_size')),
+    linear_num_value_heads: delta?.valueHeads,
+    linear_value_head_dim: delta?.valueDim,
+  };
+}
+
+/** @throws CheckpointError for OLMo 3, whose files have the architecture of OLMo 2 */
+function assertNoWindow({ path, keys }: Described): HfKeys {
+  const window = keys.own('attention.sliding_window');
+  if (keys.number(window) === undefined) return {};
+  throw unsupported(
+    path,
+    window,
+    `${window} is set, so this is OLMo 3, which is not read from GGUF files. Use the Hugging Face folder of this model.`,
+  );
 }
 
 /** @throws CheckpointError for a model without rotary embeddings */

@@ -1,10 +1,11 @@
-/** The tensors of a GGUF file, with the names and the order of rows that Hugging Face uses. */
-import type { GgufFile } from '../file/gguf-file.js';
+/** The tensors of a GGUF file, with the names, values and order that Hugging Face uses. */
+import { unsupported } from '../file/failure.js';
+import type { GgufFile, GgufTensor } from '../file/gguf-file.js';
 import type { TensorLevels } from '../quantization/levels.js';
-import { architectureOf } from './architecture.js';
-import { withoutOffset } from './gemma3.js';
-import { keysOf } from './keys.js';
-import { layerParts, wholeParts } from './names.js';
+import { architectureOf, type GgufArchitecture } from './architecture.js';
+import { describe } from './keys.js';
+import { fromFileOrder, isDivisible, orderOf, valuesOf, type Order } from './layout.js';
+import { hfName, layerParts, parseGgufName, wholeParts, type ParsedName } from './names.js';
 import { ropeTensors } from './rope.js';
 
 /** A tensor of a GGUF file in the layout of Hugging Face. */
@@ -14,25 +15,24 @@ export interface WeightTensor {
    * Decodes the tensor to float32, row-major. `into` has exactly as many elements as the tensor.
    */
   read(into: Float32Array): void;
-  /** Integers of the tensor and their scales; undefined for a tensor of floating point numbers. */
+  /**
+   * Integers of the tensor and their scales; undefined for a tensor of floating point numbers.
+   * @throws CheckpointError when the columns of Hugging Face's order are not made of whole blocks
+   */
   readLevels(): TensorLevels | undefined;
 }
 
 const inverse = (names: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
   new Map(Object.entries(names).map(([hf, gguf]) => [gguf, hf]));
 
-/** Returns a function that converts GGUF names to Hugging Face names, and keeps unknown names. */
-function hfNames(file: GgufFile): (name: string) => string {
-  const architecture = architectureOf(file);
+/** Returns a function from the parts of GGUF names to those of Hugging Face. */
+function hfParts(architecture: GgufArchitecture): (name: ParsedName) => string | undefined {
   const whole = inverse(wholeParts(architecture));
   const layers = inverse(layerParts[architecture]);
-  return (name) => {
-    const [, layer, part, kind] = /^(?:blk\.(\d+)\.)?([\w.]+)\.(weight|bias)$/.exec(name) ?? [];
+  return ({ layer, part }) => {
     // Ollama's converter gives the last norm of LFM2 the name that other models use.
     const own = architecture === 'lfm2' && part === 'output_norm' ? 'token_embd_norm' : part;
-    const known = (layer === undefined ? whole : layers).get(own ?? '');
-    if (known === undefined) return name;
-    return layer === undefined ? `${known}.${kind}` : `model.layers.${layer}.${known}.${kind}`;
+    return (layer === undefined ? whole : layers).get(own);
   };
 }
 
@@ -40,75 +40,75 @@ function hfNames(file: GgufFile): (name: string) => string {
  * Returns the shape that Hugging Face uses. There, a convolution has a dimension of size 1, because
  * each channel has a single input. GGUF omits that dimension.
  */
-const hfShape = (name: string, shape: readonly number[]): readonly number[] =>
-  name.endsWith('.shortconv.conv.weight') ? [shape[0] ?? 0, 1, shape[1] ?? 0] : shape;
+const hfShape = (part: string, shape: readonly number[]): readonly number[] =>
+  part === 'shortconv.conv' || part === 'ssm_conv1d' ? [shape[0] ?? 0, 1, shape[1] ?? 0] : shape;
 
+/**
+ * Returns the weights of the model. Leaves out layers for multi-token prediction, which follow the
+ * layers of the model.
+ */
 export function hfWeights(file: GgufFile): ReadonlyMap<string, WeightTensor> {
   const architecture = architectureOf(file);
-  const headsOf = rotatedHeads(file);
-  const hfName = hfNames(file);
+  const described = describe(file);
+  const partOf = hfParts(architecture);
   return new Map(
     [...file.tensors.values()]
-      .filter(({ name }) => !ropeTensors.has(name))
-      .map(({ name, shape }) => [
-        hfName(name),
-        {
-          shape: hfShape(name, shape),
-          read: (into: Float32Array) => {
-            file.read(name, into);
-            const heads = headsOf(name);
-            if (heads !== undefined) into.set(halvesApart(into, heads, shape[0] ?? 1));
-            if (architecture === 'gemma3' && name.endsWith('norm.weight')) withoutOffset(into);
-          },
-          readLevels: () => {
-            const found = file.readLevels(name);
-            const heads = headsOf(name);
-            if (!found || heads === undefined) return found;
-            const apart = <T extends Float32Array | Uint8Array>(from: T): T =>
-              halvesApart(from, heads, shape[0] ?? 1);
-            const { integers, scales, offsets } = found;
-            return {
-              ...found,
-              integers: apart(integers),
-              scales: apart(scales),
-              ...(offsets && { offsets: apart(offsets) }),
-            };
-          },
-        },
-      ]),
+      .map((tensor) => ({ tensor, parsed: parseGgufName(tensor.name) }))
+      .filter(({ tensor }) => !ropeTensors.has(tensor.name))
+      .filter(({ parsed }) => (parsed.layer ?? 0) < described.layers)
+      .map(({ tensor, parsed }) => {
+        const { part } = parsed;
+        const own = partOf(parsed);
+        return [
+          own === undefined ? tensor.name : hfName(parsed, own),
+          arranged(file, tensor, {
+            shape: hfShape(part, tensor.shape),
+            order: orderOf(architecture, part, described),
+            fromFile: valuesOf(architecture, part)?.fromFile,
+          }),
+        ];
+      }),
   );
 }
 
-/**
- * Architectures for which llama.cpp's converter reorders the rows of the query and key projections.
- */
-const reordered: ReadonlySet<string> = new Set(['llama', 'granite', 'mistral3']);
-
-/**
- * Returns a function from a tensor's name to its number of heads; undefined if llama.cpp's
- * converter does not reorder the tensor's rows.
- */
-function rotatedHeads(file: GgufFile): (name: string) => number | undefined {
-  if (!reordered.has(architectureOf(file))) return () => undefined;
-  const keys = keysOf(file);
-  const heads = keys.need(keys.own('attention.head_count'));
-  const kvHeads = keys.number(keys.own('attention.head_count_kv')) ?? heads;
-  return (name) =>
-    /\.attn_q\.\w+$/.test(name) ? heads : /\.attn_k\.\w+$/.test(name) ? kvHeads : undefined;
+interface Arrangement {
+  readonly shape: readonly number[];
+  readonly order: Order | undefined;
+  /** Converts a value of the file. @default values are those of Hugging Face */
+  readonly fromFile: ((value: number) => number) | undefined;
 }
 
-/**
- * Undoes the row order of llama.cpp's converter. llama.cpp rotates pairs of adjacent rows of a
- * head; Hugging Face rotates row i of the first half with row i of the second half.
- */
-function halvesApart<T extends Float32Array | Uint8Array>(from: T, heads: number, rows: number): T {
-  const width = from.length / rows;
-  const half = rows / heads / 2;
-  const to = from.slice() as T;
-  for (let row = 0; row < rows; row++) {
-    const [head, within] = [Math.floor(row / (2 * half)), row % (2 * half)];
-    const source = head * 2 * half + 2 * (within % half) + Math.floor(within / half);
-    to.set(from.subarray(source * width, (source + 1) * width), row * width);
-  }
-  return to;
+function arranged(
+  file: GgufFile,
+  { name, shape: [rows = 1] }: GgufTensor,
+  { shape, order, fromFile }: Arrangement,
+): WeightTensor {
+  const own = <T extends Float32Array | Uint8Array>(from: T): T => {
+    if (!order) return from;
+    if (isDivisible(from.length, rows, order)) return fromFileOrder(from, rows, order);
+    throw unsupported(
+      file.path,
+      name,
+      `blocks of tensor ${name} hold columns of several heads, which Hugging Face orders differently. Set model.quantization to none, or use a file of this model in F16 or F32.`,
+    );
+  };
+  return {
+    shape,
+    read: (into) => {
+      file.read(name, into);
+      into.set(own(into));
+      if (fromFile) into.forEach((value, i) => void (into[i] = fromFile(value)));
+    },
+    readLevels: () => {
+      const found = file.readLevels(name);
+      if (!found || !order) return found;
+      const { integers, scales, offsets } = found;
+      return {
+        ...found,
+        integers: own(integers),
+        scales: own(scales),
+        ...(offsets && { offsets: own(offsets) }),
+      };
+    },
+  };
 }

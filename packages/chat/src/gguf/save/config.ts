@@ -5,6 +5,7 @@
 import { commonKeys } from '@trinity-rft/core/support';
 import { refused } from '../file/failure.js';
 import { configDefaults, type FamilyName } from '../model/config-defaults.js';
+import type { DeltaSizes, LayoutSizes } from '../model/layout.js';
 import { savedFamilies, type SavedFamily } from './families.js';
 
 const configFile = 'config.json';
@@ -12,13 +13,10 @@ const configFile = 'config.json';
 export type Json = Readonly<Record<string, unknown>>;
 
 /** A config.json with its family's defaults filled in. */
-export interface SavedConfig {
+export interface SavedConfig extends LayoutSizes {
   readonly family: SavedFamily;
   readonly json: Json;
   readonly layers: number;
-  readonly heads: number;
-  readonly kvHeads: number;
-  readonly headDim: number;
   readonly hiddenSize: number;
   readonly vocabularySize: number;
   /** Maximum sequence length of the model, in tokens. */
@@ -53,6 +51,7 @@ export function readSavedConfig(config: Json): SavedConfig {
     heads,
     kvHeads: json['num_key_value_heads'] == null ? heads : number('num_key_value_heads'),
     headDim: json['head_dim'] == null ? hiddenSize / heads : number('head_dim'),
+    delta: family.architecture === 'qwen35' ? deltaSizes(number) : undefined,
     hiddenSize,
     vocabularySize: number('vocab_size'),
     context: number('max_position_embeddings'),
@@ -61,6 +60,13 @@ export function readSavedConfig(config: Json): SavedConfig {
   refuseTraits(saved);
   return saved;
 }
+
+const deltaSizes = (number: (key: string) => number): DeltaSizes => ({
+  keyHeads: number('linear_num_key_heads'),
+  keyDim: number('linear_key_head_dim'),
+  valueHeads: number('linear_num_value_heads'),
+  valueDim: number('linear_value_head_dim'),
+});
 
 /** Fills in defaults. Null is kept, because null means that there is no window or no cap. */
 const withDefaults = (config: Json): Json => ({
@@ -91,7 +97,7 @@ export const notFollowed = (key: string, value: unknown, expected: string) =>
 
 function refuseTraits(config: SavedConfig): void {
   const { family, json } = config;
-  for (const check of [activation, biases, windows, attention, rotation, experts, dense])
+  for (const check of [activation, biases, windows, attention, rotation, delta, experts, dense])
     check(config);
   if (family.squareAttention && config.heads * config.headDim !== config.hiddenSize)
     throw notFollowed(
@@ -206,9 +212,36 @@ function experts({ family, json, layers }: SavedConfig): void {
     throw notFollowed('norm_topk_prob', json['norm_topk_prob'] ?? false, 'true');
 }
 
-/** True if a layer has a convolution instead of attention. */
-export const isConvolution = ({ json }: SavedConfig, layer: number): boolean =>
-  Array.isArray(json['layer_types']) && json['layer_types'][layer] === 'conv';
+const recurrentTypes: ReadonlySet<unknown> = new Set(['conv', 'linear_attention']);
+
+/** True if a layer has a convolution or the gated delta rule instead of attention. */
+export function isRecurrent({ json, family }: SavedConfig, layer: number): boolean {
+  const types = json['layer_types'];
+  if (Array.isArray(types)) return recurrentTypes.has(types[layer]);
+  return family.architecture === 'qwen35' && (layer + 1) % attentionInterval(json) !== 0;
+}
+
+/** The n for which every n-th layer of Qwen3.5 has attention. */
+export const attentionInterval = (json: Json): number => {
+  const types = json['layer_types'];
+  return Array.isArray(types)
+    ? types.indexOf('full_attention') + 1
+    : positive(json, 'full_attention_interval');
+};
+
+/** Checks what llama.cpp assumes about the gated delta rule. */
+function delta(config: SavedConfig): void {
+  const { delta: sizes, json, layers } = config;
+  if (!sizes) return;
+  if (sizes.keyDim !== sizes.valueDim)
+    throw notFollowed('linear_value_head_dim', sizes.valueDim, `${sizes.keyDim}, as for keys`);
+  const every = attentionInterval(json);
+  const irregular = Array.from({ length: layers }, (_, layer) => layer).some(
+    (layer) => isRecurrent(config, layer) === ((layer + 1) % every === 0),
+  );
+  if (irregular)
+    throw notFollowed('layer_types', json['layer_types'], 'full_attention at every n-th layer');
+}
 
 /**
  * Checks that a Granite hybrid has no experts and no Mamba-2 layers, and that it uses rotary

@@ -3,6 +3,7 @@
  * llama.cpp's assumptions about the model.
  */
 import type { FamilyName } from '../model/config-defaults.js';
+import { gemmas } from '../model/gemma.js';
 import { graniteDivided, graniteShared, type layerParts } from '../model/names.js';
 
 export interface SavedFamily {
@@ -14,17 +15,6 @@ export interface SavedFamily {
   readonly divided?: Readonly<Record<string, readonly string[]>>;
   /** Names in config.json of the activation that llama.cpp computes. */
   readonly activations: readonly string[];
-  /**
-   * True if the rows of the query and key projections must be reordered, because llama.cpp applies
-   * rotary position embeddings to pairs of adjacent rows.
-   * @default false
-   */
-  readonly reordered?: true;
-  /**
-   * Offset that is added to the weights of norms before writing, because llama.cpp does not add it.
-   * @default 0
-   */
-  readonly normOffset?: number;
   /** Values of `rope_type` that llama.cpp supports for this architecture. */
   readonly ropeTypes: readonly RopeType[];
   /**
@@ -57,7 +47,6 @@ const scaled = ['default', 'linear', 'yarn'] as const;
 const granite = {
   architecture: 'granite',
   activations: silu,
-  reordered: true,
   ropeTypes: [...scaled, 'llama3'],
   outputBias: true,
 } as const satisfies Partial<SavedFamily>;
@@ -67,7 +56,6 @@ export const savedFamilies: Readonly<Partial<Record<FamilyName, SavedFamily>>> =
   llama: {
     architecture: 'llama',
     activations: silu,
-    reordered: true,
     ropeTypes: [...scaled, 'llama3'],
     outputBias: true,
     mlpBias: true,
@@ -75,19 +63,16 @@ export const savedFamilies: Readonly<Partial<Record<FamilyName, SavedFamily>>> =
   mistral: {
     architecture: 'llama',
     activations: silu,
-    reordered: true,
     ropeTypes: [...scaled, 'llama3'],
   },
   ministral3: {
     architecture: 'mistral3',
     activations: silu,
-    reordered: true,
     ropeTypes: ['default', 'yarn'],
   },
   smollm3: {
     architecture: 'smollm3',
     activations: silu,
-    reordered: true,
     ropeTypes: scaled,
   },
   qwen2: {
@@ -110,6 +95,12 @@ export const savedFamilies: Readonly<Partial<Record<FamilyName, SavedFamily>>> =
     activations: silu,
     ropeTypes: ['default'],
   },
+  qwen3_5_text: {
+    architecture: 'qwen35',
+    activations: silu,
+    ropeTypes: ['default'],
+    partialRotary: true,
+  },
   phi3: {
     architecture: 'phi3',
     activations: silu,
@@ -127,18 +118,16 @@ export const savedFamilies: Readonly<Partial<Record<FamilyName, SavedFamily>>> =
   gemma2: {
     architecture: 'gemma2',
     activations: tanhGelu,
-    normOffset: 1,
     ropeTypes: ['default', 'linear'],
     windows: true,
-    layersOf27B: 46,
+    layersOf27B: gemmas.gemma2.layersOf27B,
   },
   gemma3_text: {
     architecture: 'gemma3',
     activations: tanhGelu,
-    normOffset: 1,
     ropeTypes: ['default', 'linear'],
     windows: true,
-    layersOf27B: 62,
+    layersOf27B: gemmas.gemma3.layersOf27B,
   },
   granite: { ...granite, mlpBias: true },
   granitemoehybrid: {

@@ -3,7 +3,14 @@
  * graph.
  */
 import { f32, text, u32, type TypedValue } from '../file/typed-value.js';
-import { expertCount, isConvolution, positive, windowPeriod, type SavedConfig } from './config.js';
+import {
+  attentionInterval,
+  expertCount,
+  isRecurrent,
+  positive,
+  windowPeriod,
+  type SavedConfig,
+} from './config.js';
 import type { SavedFamily } from './families.js';
 import type { SavedRope } from './rope.js';
 import { fileTypeNumber, type GgufFileType } from './types.js';
@@ -97,7 +104,7 @@ export function modelKeys(config: SavedConfig, rope: SavedRope): readonly Key[] 
 function keyHeads(config: SavedConfig): TypedValue {
   if (config.family.architecture !== 'lfm2') return u32(config.kvHeads);
   const value = Array.from({ length: config.layers }, (_, layer) =>
-    isConvolution(config, layer) ? 0 : config.kvHeads,
+    isRecurrent(config, layer) ? 0 : config.kvHeads,
   );
   return { list: 'i32', value };
 }
@@ -118,6 +125,18 @@ const multiplierKeys = ({ json }: SavedConfig): readonly Key[] => [
 const convolutionKeys = ({ json }: SavedConfig): readonly Key[] => [
   ['shortconv.l_cache', u32(positive(json, 'conv_L_cache'))],
 ];
+
+const deltaKeys = ({ json, delta }: SavedConfig): readonly Key[] =>
+  delta
+    ? [
+        ['full_attention_interval', u32(attentionInterval(json))],
+        ['ssm.conv_kernel', u32(positive(json, 'linear_conv_kernel_dim'))],
+        ['ssm.state_size', u32(delta.keyDim)],
+        ['ssm.group_count', u32(delta.keyHeads)],
+        ['ssm.time_step_rank', u32(delta.valueHeads)],
+        ['ssm.inner_size', u32(delta.valueDim * delta.valueHeads)],
+      ]
+    : [];
 
 /**
  * Keys of Gemma's attention window and soft caps. Gemma 2 without a window gets a window of the
@@ -150,5 +169,6 @@ const ownKeys: Readonly<
   gemma2: gemmaKeys,
   gemma3: gemmaKeys,
   lfm2: convolutionKeys,
+  qwen35: deltaKeys,
   granite: multiplierKeys,
 };

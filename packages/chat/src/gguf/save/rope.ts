@@ -32,6 +32,8 @@ export function savedRope(config: SavedConfig): SavedRope {
     ['rope.dimension_count', u32(rotated)],
     ['rope.freq_base', f32(theta)],
   ];
+  if (family.architecture === 'qwen35')
+    return { keys: [...common, ['rope.dimension_sections', sections(rotated)]] };
   if (family.architecture === 'gemma3') return gemma3(config, common, full, sliding);
   if (type === 'longrope') return longRope(config, common, full, rotated);
   if (type !== 'llama3') return { keys: [...common, ...scaling(type, full, config)] };
@@ -46,6 +48,15 @@ export function savedRope(config: SavedConfig): SavedRope {
   });
   return { keys: common, divisors: { [ropeFactorsName]: Float32Array.from(divisors) } };
 }
+
+/**
+ * Numbers of frequencies for the time, height and width of an image, which alternate, and 0. Text
+ * has equal positions in all three, so the numbers only have to add up to all frequencies.
+ */
+const sections = (rotated: number): TypedValue => ({
+  list: 'i32',
+  value: [...[0, 1, 2].map((from) => Math.ceil((rotated / 2 - from) / 3)), 0],
+});
 
 /** Base of the rotary frequencies. */
 function base(value: unknown, name: string): number {

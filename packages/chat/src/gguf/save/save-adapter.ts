@@ -2,12 +2,13 @@
 import { refused } from '../file/failure.js';
 import { f32, text } from '../file/typed-value.js';
 import { writeGguf, type TensorToWrite } from '../file/write-file.js';
-import { parseName, type ParsedName } from '../model/names.js';
+import { orderOf } from '../model/layout.js';
+import { ggufName, parseName, type ParsedName } from '../model/names.js';
 import { readSavedConfig, type Json, type SavedConfig } from './config.js';
 import { generalKeys, type ModelCard } from './keys.js';
 import { isUnset, plainInitialisations, variantKeys } from './peft-variants.js';
 import { counts, type SavedGguf, type WeightSource } from './save-model.js';
-import { arranged, fileName, partsOf, reorderedHeads } from './tensors.js';
+import { arranged, partsOf } from './tensors.js';
 
 export interface SaveGgufAdapterOptions extends ModelCard {
   /** Parsed `adapter_config.json`. */
@@ -113,13 +114,15 @@ function matrices(
   return parts.map((part, index): TensorToWrite => {
     const share = isB && parts.length > 1 ? { index, count: parts.length } : undefined;
     const own = share ? [shape[0]! / share.count, shape[1]!] : shape;
-    const heads = isB ? reorderedHeads(config, part) : undefined;
+    // B has the rows of the adapted matrix, and A its columns.
+    const found = orderOf(config.family.architecture, part, config);
+    const order = found?.axis === (isB ? 0 : 1) ? found : undefined;
     return {
-      name: `${fileName(parsed, part)}.lora_${isB ? 'b' : 'a'}`,
+      name: `${ggufName(parsed, part)}.lora_${isB ? 'b' : 'a'}`,
       shape: own,
       type,
       async *read() {
-        yield arranged({ shape: own, share, heads }, await weights.read(name));
+        yield arranged({ shape: own, share, order }, await weights.read(name));
       },
     };
   });

@@ -103,9 +103,9 @@ function toWrite(tensor: PlannedTensor, type: EncodedType, weights: WeightSource
 }
 
 function changed(tensor: PlannedTensor, data: Float32Array): Float32Array {
-  const { offset } = tensor;
+  const { toFile } = tensor;
   const ordered = arranged(tensor, data);
-  return offset === undefined ? ordered : ordered.map((value) => value + offset);
+  return toFile ? ordered.map((value) => toFile(value)) : ordered;
 }
 
 export function counts(tensors: readonly TensorToWrite[]): SavedGguf['tensors'] {

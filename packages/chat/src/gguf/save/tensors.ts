@@ -1,7 +1,15 @@
 /** Plans the tensors of a GGUF file, and the sources of each tensor in the model. */
 import { refused } from '../file/failure.js';
-import { layerParts, parseName, wholeParts, type ParsedName } from '../model/names.js';
-import { expertCount, isConvolution, type SavedConfig } from './config.js';
+import { orderOf, toFileOrder, valuesOf, type Order } from '../model/layout.js';
+import {
+  ggufName,
+  hasItsKind,
+  layerParts,
+  parseName,
+  wholeParts,
+  type ParsedName,
+} from '../model/names.js';
+import { expertCount, isRecurrent, type SavedConfig } from './config.js';
 
 /** A tensor of the GGUF file, before its format is chosen. */
 export interface PlannedTensor {
@@ -11,10 +19,10 @@ export interface PlannedTensor {
   /** Hugging Face names of the source tensors: one, or one per expert of a layer. */
   readonly sources: readonly string[];
   readonly layer?: number;
-  /** Number of heads, if their rows are reordered. @default rows are not reordered */
-  readonly heads?: number | undefined;
-  /** Offset that is added to every value. @default 0 */
-  readonly offset?: number;
+  /** Order of the rows or columns. @default that of Hugging Face */
+  readonly order?: Order | undefined;
+  /** Converts a value of Hugging Face. @default values are not changed */
+  readonly toFile?: ((value: number) => number) | undefined;
   /**
    * Share of the source's rows, if the rows are divided among several tensors. @default all rows
    */
@@ -58,8 +66,8 @@ function planMatrix(
   shape: readonly number[],
 ): readonly PlannedTensor[] {
   const parsed = parseName(name);
-  const parts = parsed ? partsOf(config, parsed) : [];
-  if (!parsed || parts.length === 0) throw noPlace(config, name, shape);
+  const parts = partsOf(config, parsed);
+  if (parts.length === 0) throw noPlace(config, name, shape);
   const { length: count } = parts;
   if (count === 1) return [planOne(config, parsed, parts[0]!, { name, shape })];
   const [rows = 0, ...rest] = shape;
@@ -75,36 +83,26 @@ function planOne(
   part: string,
   { name, shape }: { readonly name: string; readonly shape: readonly number[] },
 ): PlannedTensor {
-  const isNorm = part.endsWith('norm');
-  const { normOffset } = config.family;
+  const { architecture } = config.family;
   return {
-    name: fileName(parsed, part),
+    name: ggufName(parsed, part),
     // Drops the dimension of size 1 of a convolution. It is for the single input of a channel.
     shape: shape.length === 3 ? shape.filter((_, axis) => axis !== 1) : shape,
     sources: [name],
     ...(parsed.layer !== undefined && { layer: parsed.layer }),
-    heads: reorderedHeads(config, part),
-    ...(isNorm && normOffset !== undefined && { offset: normOffset }),
+    order: orderOf(architecture, part, config),
+    toFile: valuesOf(architecture, part)?.toFile,
   };
 }
 
-/** Number of heads of a matrix whose rows are reordered; undefined for other matrices. */
-export function reorderedHeads(
-  { family, heads, kvHeads }: SavedConfig,
-  part: string,
-): number | undefined {
-  if (!family.reordered) return undefined;
-  return part === 'attn_q' ? heads : part === 'attn_k' ? kvHeads : undefined;
-}
-
-/** Values of a tensor in the row order of the GGUF file, computed from the values of its source. */
+/** Values of a tensor in the order of the GGUF file, computed from the values of its source. */
 export function arranged(
-  { heads, share, shape }: Pick<PlannedTensor, 'heads' | 'share' | 'shape'>,
+  { order, share, shape }: Pick<PlannedTensor, 'order' | 'share' | 'shape'>,
   source: Float32Array,
 ): Float32Array {
   const size = source.length / (share?.count ?? 1);
   const own = share ? source.subarray(share.index * size, (share.index + 1) * size) : source;
-  return heads === undefined ? own : neighbours(own, heads, shape[0] ?? 1);
+  return order ? toFileOrder(own, shape[0] ?? 1, order) : own;
 }
 
 /**
@@ -113,6 +111,7 @@ export function arranged(
  */
 export function partsOf({ family, layers }: SavedConfig, name: ParsedName): readonly string[] {
   const { architecture, parts = layerParts[architecture], divided = {} } = family;
+  if (!hasItsKind(name)) return [];
   if (name.layer === undefined) return own(wholeParts(family.architecture), name.part);
   if (name.layer >= layers) return [];
   const one = own(parts, name.part);
@@ -121,9 +120,6 @@ export function partsOf({ family, layers }: SavedConfig, name: ParsedName): read
 
 const own = <T>(names: Readonly<Record<string, T>>, key: string): readonly T[] =>
   Object.hasOwn(names, key) ? [names[key]!] : [];
-
-export const fileName = ({ layer, kind }: ParsedName, part: string): string =>
-  layer === undefined ? `${part}.${kind}` : `blk.${layer}.${part}.${kind}`;
 
 const noPlace = ({ json }: SavedConfig, name: string, shape: readonly number[]) =>
   refused({
@@ -202,6 +198,11 @@ function assertComplete(config: SavedConfig, planned: readonly PlannedTensor[]):
     });
 }
 
+/** Matches parts of layers with attention only. */
+const attentionParts = /^attn_(q|k|v|output)(_|$)/;
+/** Matches parts of layers without attention only. */
+const recurrentParts = /^(shortconv\.|ssm_|attn_(qkv|gate)$)/;
+
 /** GGUF names of the weights that every model of the family has. */
 function expectedNames(config: SavedConfig): readonly string[] {
   const { family, layers, tied } = config;
@@ -212,24 +213,9 @@ function expectedNames(config: SavedConfig): readonly string[] {
   return [
     ...whole.filter((part) => !tied || part !== 'output').map((part) => `${part}.weight`),
     ...Array.from({ length: layers }, (_, layer) => {
-      const absent = isConvolution(config, layer) ? /^attn_(?!norm)/ : /^shortconv\./;
-      return all.filter((part) => !absent.test(part)).map((part) => `blk.${layer}.${part}.weight`);
+      const absent = isRecurrent(config, layer) ? attentionParts : recurrentParts;
+      const own = all.filter((part) => !absent.test(part));
+      return own.map((part) => ggufName({ layer, part, kind: 'weight' }, part));
     }).flat(),
   ];
-}
-
-/**
- * Reorders rows: llama.cpp rotates pairs of adjacent rows of a head; Hugging Face rotates row i of
- * the first half with row i of the second half.
- */
-function neighbours(from: Float32Array, heads: number, rows: number): Float32Array {
-  const width = from.length / rows;
-  const half = rows / heads / 2;
-  const to = new Float32Array(from.length);
-  for (let row = 0; row < rows; row++) {
-    const [head, within] = [Math.floor(row / (2 * half)), row % (2 * half)];
-    const target = head * 2 * half + 2 * (within % half) + Math.floor(within / half);
-    to.set(from.subarray(row * width, (row + 1) * width), target * width);
-  }
-  return to;
 }

@@ -26,7 +26,7 @@ export interface ChosenType {
  * precision, because they are small and llama.cpp requires full precision.
  */
 const isPlain = ({ name, shape }: PlannedTensor): boolean =>
-  shape.length < 2 || /_norm\.|ffn_gate_inp|shortconv\.conv\./.test(name);
+  shape.length < 2 || /_norm\.|ffn_gate_inp|shortconv\.conv\.|ssm_conv1d/.test(name);
 
 /**
  * @param layers number of layers of the model

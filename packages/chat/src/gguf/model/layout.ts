@@ -1,0 +1,158 @@
+/**
+ * Differences between the tensors of a GGUF file and those of Hugging Face: the order of rows or
+ * columns, and values that llama.cpp's converter computes ahead.
+ */
+import type { layerParts } from './names.js';
+
+type Architecture = keyof typeof layerParts;
+
+/**
+ * Order of rows (axis 0) or columns (axis 1). The axis is divided into `groups.length` groups of
+ * equal size. Group i of the file is group `groups[i]` of Hugging Face.
+ */
+export interface Order {
+  readonly axis: 0 | 1;
+  readonly groups: readonly number[];
+}
+
+/** Sizes of the gated delta rule in a layer. */
+export interface DeltaSizes {
+  readonly keyHeads: number;
+  readonly keyDim: number;
+  readonly valueHeads: number;
+  readonly valueDim: number;
+}
+
+/** Sizes of a model that determine the order of its rows and columns. */
+export interface LayoutSizes {
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly headDim: number;
+  /** Undefined if the model has no gated delta rule. */
+  readonly delta: DeltaSizes | undefined;
+}
+
+/**
+ * Architectures for which llama.cpp applies rotary position embeddings to pairs of adjacent rows.
+ * Hugging Face rotates row i of a head's first half with row i of its second half.
+ */
+const paired: ReadonlySet<Architecture> = new Set(['llama', 'granite', 'mistral3', 'smollm3']);
+
+/**
+ * Returns the order of a part of a layer, such as `attn_q`; undefined if the file and Hugging Face
+ * have the same order.
+ */
+export function orderOf(
+  architecture: Architecture,
+  part: string,
+  { heads, kvHeads, headDim, delta }: LayoutSizes,
+): Order | undefined {
+  if (paired.has(architecture)) {
+    if (part === 'attn_q') return { axis: 0, groups: pairs(heads, headDim) };
+    return part === 'attn_k' ? { axis: 0, groups: pairs(kvHeads, headDim) } : undefined;
+  }
+  if (!delta || delta.keyHeads === delta.valueHeads) return undefined;
+  return deltaOrders[part]?.(delta);
+}
+
+const pairs = (heads: number, headDim: number): readonly number[] =>
+  Array.from({ length: heads * headDim }, (_, row) => {
+    const within = row % headDim;
+    return row - within + (within % 2) * (headDim / 2) + Math.floor(within / 2);
+  });
+
+/**
+ * llama.cpp numbers the value heads so that neighbours belong to different key heads; for Hugging
+ * Face, the value heads of one key head are neighbours.
+ */
+const valueHeadsOf = ({ keyHeads, valueHeads }: DeltaSizes): readonly number[] =>
+  Array.from({ length: valueHeads }, (_, head) => {
+    const perKey = valueHeads / keyHeads;
+    return (head % keyHeads) * perKey + Math.floor(head / keyHeads);
+  });
+
+const byValueHead =
+  (axis: Order['axis']) =>
+  (delta: DeltaSizes): Order => ({ axis, groups: valueHeadsOf(delta) });
+
+/** Order of the channels of queries, keys and values. Only values are reordered. */
+function channels(delta: DeltaSizes): Order {
+  const before = 2 * delta.keyHeads * delta.keyDim;
+  const values = valueHeadsOf(delta).flatMap((head) =>
+    Array.from({ length: delta.valueDim }, (_, row) => before + head * delta.valueDim + row),
+  );
+  return { axis: 0, groups: [...Array.from({ length: before }, (_, row) => row), ...values] };
+}
+
+const deltaOrders: Readonly<Record<string, (delta: DeltaSizes) => Order>> = {
+  attn_qkv: channels,
+  ssm_conv1d: channels,
+  attn_gate: byValueHead(0),
+  ssm_alpha: byValueHead(0),
+  ssm_beta: byValueHead(0),
+  ssm_a: byValueHead(0),
+  ssm_dt: byValueHead(0),
+  ssm_out: byValueHead(1),
+};
+
+/** Copies values of Hugging Face to the file's order. @param rows number of rows of the matrix */
+export const toFileOrder = <T extends Float32Array | Uint8Array>(
+  from: T,
+  rows: number,
+  order: Order,
+): T => reordered(from, rows, order, (place) => order.groups[place]!);
+
+/** Copies values of the file to the order of Hugging Face. @param rows number of rows */
+export function fromFileOrder<T extends Float32Array | Uint8Array>(
+  from: T,
+  rows: number,
+  order: Order,
+): T {
+  const places = new Map(order.groups.map((group, place) => [group, place]));
+  return reordered(from, rows, order, (group) => places.get(group)!);
+}
+
+/** True if each group holds a whole number of elements. */
+export const isDivisible = (length: number, rows: number, { axis, groups }: Order): boolean =>
+  Number.isInteger(length / (axis === 0 ? 1 : rows) / groups.length);
+
+/** @param sourceOf group of `from` that becomes a group of the result */
+function reordered<T extends Float32Array | Uint8Array>(
+  from: T,
+  rows: number,
+  { axis, groups }: Order,
+  sourceOf: (group: number) => number,
+): T {
+  const lines = axis === 0 ? 1 : rows;
+  const size = from.length / lines / groups.length;
+  const to = from.slice() as T;
+  for (let line = 0; line < lines; line++)
+    for (let group = 0; group < groups.length; group++) {
+      const start = line * groups.length;
+      const source = (start + sourceOf(group)) * size;
+      to.set(from.subarray(source, source + size), (start + group) * size);
+    }
+  return to;
+}
+
+/** Conversion of the values of a tensor. */
+interface Values {
+  readonly toFile: (value: number) => number;
+  readonly fromFile: (value: number) => number;
+}
+
+/** Norms that transformers multiplies by 1 + w. The file holds 1 + w. */
+const plusOne: Values = { toFile: (w) => w + 1, fromFile: (w) => w - 1 };
+/** `A_log` of the gated delta rule. The file holds the factor -exp(A_log). */
+const negativeExponential: Values = {
+  toFile: (log) => -Math.exp(log),
+  fromFile: (factor) => Math.log(-factor),
+};
+const offsetNorms: ReadonlySet<Architecture> = new Set(['gemma2', 'gemma3', 'qwen35']);
+
+/** Returns the conversion of a part's values; undefined if the file holds the same values. */
+export function valuesOf(architecture: Architecture, part: string): Values | undefined {
+  if (part === 'ssm_a') return negativeExponential;
+  const isOffset = part.endsWith('norm') && part !== 'ssm_norm' && offsetNorms.has(architecture);
+  return isOffset ? plusOne : undefined;
+}
