@@ -2,13 +2,16 @@
 import { readSupervisedRow } from '@trinity-rft/buffer';
 import { defaultFormatArgs, type ChatMessage } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
-import { importLines, reasonsOf } from './support.js';
+import { importLines, reasonsOf, type Row } from './support.js';
 
 const user = { role: 'user', content: 'Hi' };
 const inner = { name: 'f', arguments: '{"a":1}' };
 const call = { id: 'c1', type: 'function', function: inner };
 const part = { type: 'tool_use', id: 'c1', name: 'f', input: { a: 1 } };
 const parsed = { name: 'f', args: { a: 1 }, id: 'c1', type: 'tool_call' };
+
+const messagesIn = (row: Row | undefined, key: string): readonly ChatMessage[] =>
+  (row?.[key] ?? []) as readonly ChatMessage[];
 
 describe('an answer of LangChain', () => {
   const message = (fields: object) => ({
@@ -39,7 +42,7 @@ describe('an answer of LangChain', () => {
     ['in an old message without a role', { content: 'I call f.', function_call: inner }],
   ])('has its call once: %s', async (_, answer) => {
     const { rows } = await importLines([run(answer)]);
-    const [, last] = rows[0]?.['messages'] as readonly ChatMessage[];
+    const [, last] = messagesIn(rows[0], 'messages');
     expect(last?.tool_calls?.map((each) => each.function)).toEqual([inner]);
   });
 
@@ -76,12 +79,12 @@ describe('calls without ids', () => {
   it('get ids that are unique in prompt and answer, and results those of their calls', async () => {
     const input = [user, said('', bare), result, said('', { ...call, id: 'call_1' }), result];
     const { rows } = await importLines([generation('g', input, said('', bare))]);
-    const row = rows[0] as { readonly messages: readonly ChatMessage[] };
-    expect(row.messages.map((m) => m.tool_call_id ?? m.tool_calls?.map(({ id }) => id))).toEqual([
-      ...[undefined, ['call_0'], 'call_0', ['call_1'], 'call_1'],
-      ['call_2'],
-    ]);
-    expect(readSupervisedRow(row, defaultFormatArgs)).toBeDefined();
+    expect(
+      messagesIn(rows[0], 'messages').map(
+        (m) => m.tool_call_id ?? m.tool_calls?.map(({ id }) => id),
+      ),
+    ).toEqual([...[undefined, ['call_0'], 'call_0', ['call_1'], 'call_1'], ['call_2']]);
+    expect(readSupervisedRow(rows[0]!, defaultFormatArgs)).toBeDefined();
   });
 
   it('get ids in both answers of a pair', async () => {
@@ -93,7 +96,7 @@ describe('calls without ids', () => {
       },
     ]);
     const ids = (key: string) =>
-      (rows[0]?.[key] as readonly ChatMessage[]).flatMap(
+      messagesIn(rows[0], key).flatMap(
         (m) => m.tool_call_id ?? m.tool_calls?.map(({ id }) => id) ?? [],
       );
     expect(ids('prompt')).toEqual(['call_0', 'call_0']);

@@ -18,12 +18,13 @@ const upTo = (last: number): readonly number[] => Array.from({ length: last }, (
 
 it.each(upTo(9))('saves a checkpoint after each epoch of %i rows, at most ten of a job', (rows) => {
   for (const batch of upTo(rows))
-    for (const epochs of upTo(25)) {
+    for (const epochs of [1, 2, 3, 5, 9, 10, 11, 24]) {
       const plan = planOf(rows, batch, epochs);
       const { trainer } = parse(configurationText(plan)) as { trainer: { save_interval: number } };
       // The last step is saved as well.
       const checkpoints = Math.ceil(stepsOf(plan) / trainer.save_interval);
       expect(checkpoints).toBeLessThanOrEqual(Math.min(10, epochs));
-      if (rows % batch === 0 && epochs <= 10) expect(checkpoints).toBe(epochs);
+      const isWhole = rows % batch === 0 && epochs <= 10;
+      expect(checkpoints).toBeGreaterThanOrEqual(isWhole ? epochs : 1);
     }
 });

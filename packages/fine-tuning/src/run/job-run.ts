@@ -10,6 +10,7 @@ import { readMetrics } from '@trinity-rft/monitor';
 import type { JobError, JobRecord } from '../store/jobs.js';
 import { project } from './configuration.js';
 import { configurationOf, trainedName, type PrepareContext } from './prepare.js';
+import { repeat } from './repeat.js';
 import { validLoss } from './valid-loss.js';
 import { resultsCsv, stepsIn, type StepNumbers } from './results.js';
 
@@ -156,16 +157,10 @@ function followSteps(id: string, folder: string, { jobs }: JobOptions): Follower
     }
     return steps;
   };
-  let looking: Promise<unknown> | undefined;
-  const timer = setInterval(() => {
-    looking ??= look()
-      .catch(() => undefined)
-      .finally(() => (looking = undefined));
-  }, pollMs);
+  const stop = repeat(look, pollMs);
   return {
     close: async () => {
-      clearInterval(timer);
-      await looking;
+      await stop();
       return look();
     },
   };

@@ -2,26 +2,17 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type * as Monitor from '@trinity-rft/monitor';
 import { openFileStore } from '../store/files.js';
 import { openJobStore, type JobRecord, type JobStore } from '../store/jobs.js';
 import { project } from './configuration.js';
 import type { CommandEnd } from './job-run.js';
 import { createQueue } from './queue.js';
 
-const metrics = vi.hoisted(() => ({ read: vi.fn<() => Promise<readonly []>>() }));
-vi.mock('@trinity-rft/monitor', async (original) => ({
-  ...(await original<typeof Monitor>()),
-  readMetrics: metrics.read,
-}));
-
 let folder = '';
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'trinity-queue-'));
-  metrics.read.mockReset().mockResolvedValue([]);
 });
 afterEach(async () => {
-  vi.useRealTimers();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -96,18 +87,4 @@ it('serves a trained model as soon as the record names it', async () => {
   end({ outcome: 'done', output: '' });
   await expect.poll(() => ends).toEqual(['succeeded']);
   expect(servedAtOnce).toEqual([expect.stringMatching(/global_step_1$/), '1']);
-});
-
-it('reads the metrics of a job once at a time', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  const { promise: read, resolve } = Promise.withResolvers<readonly []>();
-  metrics.read.mockReturnValueOnce(read);
-  const { end, ends } = await start();
-  await expect.poll(() => vi.getTimerCount()).toBe(1);
-  vi.advanceTimersByTime(5000);
-  end({ outcome: 'done', output: '' });
-  resolve([]);
-  vi.useRealTimers();
-  await expect.poll(() => ends).toEqual(['succeeded']);
-  expect(metrics.read).toHaveBeenCalledTimes(2);
 });
