@@ -1,18 +1,15 @@
 /** Uploads an exported folder to the Hugging Face hub. */
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createRepo, repoExists, uploadFiles } from '@huggingface/hub';
 import { ConfigError, describeError, ModelError } from '@trinity-rft/core';
+import type { ExportReport } from './export-model.js';
 
 /**
- * Names of files that are not uploaded. `export.json` contains names of folders on this machine.
- */
-const kept = new Set(['export.json']);
-
-/**
- * Uploads the folder's files to a repository, and replaces files of the same name. Creates a
- * private repository if there is none. Uses the hub at `HF_ENDPOINT`, if set.
+ * Uploads the folder's files to a repository, and replaces files of the same name. Of
+ * `export.json`, uploads what `loadModel` needs. Creates a private repository if there is none.
+ * Uses the hub at `HF_ENDPOINT`, if set.
  * @param repository `OWNER/NAME`
  * @returns address of the repository
  * @throws ConfigError if the name is not `OWNER/NAME` or `HF_TOKEN` is not set, ModelError if the
@@ -36,8 +33,14 @@ export async function pushFolder(
   const hubUrl = env['HF_ENDPOINT'] || undefined;
   const repo = { type: 'model', name: repository } as const;
   const names = (await readdir(folder, { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile() && !kept.has(entry.name))
+    .filter((entry) => entry.isFile())
     .map((entry) => path.join(entry.parentPath, entry.name));
+  const files = await Promise.all(
+    names.map(async (name) => ({
+      path: path.relative(folder, name).replaceAll(path.sep, '/'),
+      content: path.basename(name) === 'export.json' ? await shared(name) : pathToFileURL(name),
+    })),
+  );
   try {
     if (!(await repoExists({ repo, accessToken, hubUrl })))
       await createRepo({ repo, accessToken, hubUrl, visibility: 'private' });
@@ -45,10 +48,7 @@ export async function pushFolder(
       repo,
       accessToken,
       hubUrl,
-      files: names.map((name) => ({
-        path: path.relative(folder, name).replaceAll(path.sep, '/'),
-        content: pathToFileURL(name),
-      })),
+      files,
       commitTitle: 'Upload a model trained with Trinity-RFT for TypeScript',
     });
   } catch (cause) {
@@ -58,4 +58,11 @@ export async function pushFolder(
     );
   }
   return `${hubUrl ?? 'https://huggingface.co'}/${repository}`;
+}
+
+/** Leaves out what concerns this machine only, such as names of folders. */
+async function shared(file: string): Promise<Blob> {
+  const report = JSON.parse(await readFile(file, 'utf8')) as ExportReport;
+  const { version, file: main, chat } = report;
+  return new Blob([`${JSON.stringify({ version, file: main, chat }, null, 2)}\n`]);
 }

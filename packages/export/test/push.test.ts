@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import { findModel } from '@trinity-rft/local';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { pushFolder } from '../src/index.js';
 
@@ -106,7 +107,7 @@ async function answer(
   return [500, { error: `unexpected ${where}` }];
 }
 
-it('creates a private repository, and uploads every file but the record of the export', async () => {
+it('creates a private repository, and uploads every file, and the chat settings of the record', async () => {
   const files: Record<string, Buffer> = {
     'README.md': Buffer.from('---\nlicense: mit\n---\n# A model – trained\n'),
     'config.json': Buffer.from('{}'),
@@ -117,11 +118,17 @@ it('creates a private repository, and uploads every file but the record of the e
   await mkdir(path.join(folder, 'sub'));
   for (const [name, content] of Object.entries(files))
     await writeFile(path.join(folder, name), content);
-  await writeFile(path.join(folder, 'export.json'), '{"source":"/home/somebody"}');
+  const chat = { tool_call_parser: 'hermes', enable_thinking: false };
+  const report = { version: 1, name: 'a', file: '.', source: { base: '/home/somebody' }, chat };
+  await writeFile(path.join(folder, 'export.json'), JSON.stringify(report));
   const env = { HF_TOKEN: token, HF_ENDPOINT: hub.address };
   expect(await pushFolder(folder, 'someone/model', env)).toBe(`${hub.address}/someone/model`);
   expect(hub.visibility).toBe('private');
-  expect(Object.fromEntries(hub.files)).toEqual(files);
+  const { 'export.json': record, ...others } = Object.fromEntries(hub.files);
+  expect(others).toEqual(files);
+  expect(record?.toString()).not.toContain('somebody');
+  await writeFile(path.join(folder, 'export.json'), record ?? '');
+  expect((await findModel(folder)).chat).toEqual(chat);
 
   await writeFile(path.join(folder, 'config.json'), '{"a":1}');
   await pushFolder(folder, 'someone/model', env);

@@ -109,12 +109,8 @@ async function openLocked(
   const jobs = await openJobStore(path.join(directory, 'jobs'), now, onEvent);
   const closing = new AbortController();
 
-  const serve = async (job: JobRecord): Promise<void> => {
-    const name = trainedName(job);
-    if (name === undefined || job.checkpoint === null) return;
-    server.models.add(name, job.checkpoint);
-    for (const step of await checkpointSteps(path.join(runs, project, job.id)))
-      server.models.add(`${name}:ckpt-step-${step}`, checkpointFolder(runs, job.id, step));
+  const serve = (job: JobRecord, steps: readonly number[]): void => {
+    for (const [name, place] of trainedModels(job, steps, runs)) server.models.add(name, place);
   };
   const notify = async (job: JobRecord): Promise<void> => {
     if (!webhook || job.notified) return;
@@ -124,7 +120,6 @@ async function openLocked(
   };
   const onEnd = (job: JobRecord): void => {
     onEvent(`${job.id}: ${job.status}${job.error ? `. ${job.error.message}` : ''}`);
-    void serve(job);
     void notify(job);
   };
   const complete: CompleteFn = (name, request, signal) =>
@@ -144,7 +139,7 @@ async function openLocked(
 
   const onStart = ({ id, model, steps }: JobRecord): void =>
     onEvent(`${id}: running, ${steps} steps of ${model}`);
-  const context = { jobs, files, models, runs, pythonGraders, start, now, onStart, onEnd };
+  const context = { jobs, files, models, runs, pythonGraders, start, now, onStart, onEnd, serve };
   const queue = createQueue(context);
   const app = new Hono<Brought>();
   app.onError((error) => {
@@ -157,11 +152,16 @@ async function openLocked(
   addJobRoutes(app, { ...context, queue });
   addGraderRoutes(app, { models, pythonGraders, complete });
   addModelRoutes(app, { models, jobs });
+  const trained = await Promise.all(
+    jobs.list().map(async (job) => {
+      const steps = await checkpointSteps(path.join(runs, project, job.id));
+      return trainedModels(job, steps, runs);
+    }),
+  );
+  const base = Object.entries(models).map(([name, { model }]) => [name, model.model_path] as const);
   const server = await openModelServer({
     ...{ host: options.host, port: options.port, apiKey: options.apiKey },
-    models: Object.fromEntries(
-      Object.entries(models).map(([name, { model }]) => [name, model.model_path]),
-    ),
+    models: Object.fromEntries([...base, ...trained.flat()]),
     keep,
     reloadMs: 0,
     requestTimeoutMs: uploadTimeoutMs,
@@ -169,7 +169,6 @@ async function openLocked(
     answerFirst: async (request, served) =>
       isOwn(request) ? app.fetch(request, { served }) : undefined,
   });
-  for (const job of jobs.list()) await serve(job);
   queue.begin();
   for (const job of jobs.list()) if (isOver(job.status)) void notify(job);
   return {
@@ -180,6 +179,20 @@ async function openLocked(
       await Promise.all([queue.close(), server.close()]);
     },
   };
+}
+
+/** Returns the trained model of a job and its checkpoints, as names with folders. */
+function trainedModels(
+  job: JobRecord,
+  steps: readonly number[],
+  runs: string,
+): readonly (readonly [string, string])[] {
+  const name = trainedName(job);
+  if (name === undefined || job.checkpoint === null) return [];
+  const checkpoints = steps.map(
+    (step) => [`${name}:ckpt-step-${step}`, checkpointFolder(runs, job.id, step)] as const,
+  );
+  return [[name, job.checkpoint], ...checkpoints];
 }
 
 /** Returns true for routes of this package. The model server handles all other routes. */

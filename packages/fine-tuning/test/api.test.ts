@@ -9,6 +9,7 @@ import {
   createTokenizer,
   writeTokenizerFiles,
 } from '@trinity-rft/chat';
+import { writeManifest } from '@trinity-rft/core/engine';
 import { createModelFolder } from '@trinity-rft/engine-onnx';
 import { readConfiguration } from '@trinity-rft/launcher';
 import { lockRun } from '@trinity-rft/launcher/files';
@@ -569,6 +570,27 @@ describe('the models file', () => {
     await writeFile(file, text);
     await expect(readBaseModels(file)).rejects.toThrow(message);
   });
+});
+
+it('trains the checkpoint of a run and the file of an export', async () => {
+  const at = (...names: readonly string[]): string => path.join(directory, ...names);
+  await cp(practice, at('run', 'global_step_5'), { recursive: true });
+  await writeManifest(at('run', 'global_step_5'), { step: 5, final: true });
+  await writeFile(at('run', 'settings.json'), '{"stages":[{}]}');
+  await mkdir(at('export'));
+  await writeFile(at('export', 'model.gguf'), 'GGUF');
+  await writeFile(at('export', 'export.json'), '{"file":"model.gguf"}');
+  const models = await baseModels({ run: 'run', export: 'export' }, directory, 'test');
+  expect(Object.values(models).map(({ model }) => model.model_path)).toEqual([
+    at('run', 'global_step_5'),
+    at('export', 'model.gguf'),
+  ]);
+  const { client, upload, statusOf } = await serve({
+    models: await baseModels({ run: 'run' }, directory, 'test'),
+  });
+  const training_file = await upload([answer]);
+  const { id } = await client.fineTuning.jobs.create({ model: 'run', training_file });
+  await expect.poll(() => statusOf(id)).toBe('running');
 });
 
 it('has the models of the guide', async () => {

@@ -32,6 +32,7 @@ describe('a record that is wrong', () => {
       { messages: [{ role: 'user', content: [{ type: 'image_url' }] }] },
     ],
     ['an answer has neither content nor tool calls', answered({ content: null })],
+    ['an answer is empty', answered({ content: '' })],
     ['a weight is neither 0 nor 1', answered({ content: 'x', weight: 0.5 })],
     ['every answer has weight 0', answered({ content: 'x', weight: 0 })],
     ['the conversation does not end with an answer', { messages: [user] }],

@@ -89,9 +89,13 @@ describe('CSV', () => {
 
   it('gives back the cells, wherever chunks end', () => {
     const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+    const separators = fc.constantFrom(',', ';', '\t');
+    const headers = fc.constantFrom(['a', 'b', 'c'], ['a', 'b', '"c"'], ['"a"', '"b"', '"c"']);
+    const rowsOfCells = fc.array(fc.tuple(cell, cell, cell));
     fc.assert(
-      fc.property(fc.array(fc.tuple(cell, cell, cell)), sizes, (rows, chunks) => {
-        const text = ['a;b;"c"', ...rows.map((cells) => cells.map(quoted).join(';'))].join('\n');
+      fc.property(separators, headers, rowsOfCells, sizes, (separator, names, rows, chunks) => {
+        const lines = [names, ...rows.map((cells) => cells.map(quoted))];
+        const text = lines.map((cells) => cells.join(separator)).join('\n');
         const [header = '', ...found] = pieces(text, chunks, rowEnd());
         expect(found.map(csvReader(header))).toEqual(
           rows.map(([a, b, c]) => ({ ...(a && { a }), ...(b && { b }), ...(c && { c }) })),

@@ -30,23 +30,23 @@ export interface JobPlan {
   readonly pythonGraders: boolean;
 }
 
-const stepsPerEpoch = ({ rows, numbers }: Pick<JobPlan, 'rows' | 'numbers'>): number =>
-  Math.max(1, Math.floor(rows.count / numbers['batch_size']!));
-
 /**
  * Maximum number of checkpoints of a job. A job with at most this many epochs saves one after each
  * epoch.
  */
 const mostCheckpoints = 10;
 
-const saveInterval = (plan: JobPlan): number =>
-  stepsPerEpoch(plan) * Math.ceil(plan.numbers['n_epochs']! / mostCheckpoints);
-
 export const stepsOf = (plan: Pick<JobPlan, 'rows' | 'numbers'>): number =>
   Math.max(
     1,
     Math.floor((plan.rows.count * plan.numbers['n_epochs']!) / plan.numbers['batch_size']!),
   );
+
+/** Train steps between checkpoints: those of one epoch, or of several epochs of a longer job. */
+function saveInterval(plan: JobPlan): number {
+  const epochs = plan.numbers['n_epochs']!;
+  return Math.ceil((stepsOf(plan) * Math.ceil(epochs / mostCheckpoints)) / epochs);
+}
 
 export function configurationText(plan: JobPlan): string {
   const { id, model } = plan.job;

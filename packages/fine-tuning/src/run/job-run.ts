@@ -10,6 +10,7 @@ import { readMetrics } from '@trinity-rft/monitor';
 import type { JobError, JobRecord } from '../store/jobs.js';
 import { project } from './configuration.js';
 import { configurationOf, trainedName, type PrepareContext } from './prepare.js';
+import { repeat } from './repeat.js';
 import { validLoss } from './valid-loss.js';
 import { resultsCsv, stepsIn, type StepNumbers } from './results.js';
 
@@ -45,6 +46,8 @@ export interface JobOptions extends PrepareContext {
   readonly now: () => number;
   /** Called when the training run of a job starts or resumes. */
   readonly onStart: (job: JobRecord) => void;
+  /** Serves the model of a job that has succeeded, and its checkpoints of these train steps. */
+  readonly serve: (job: JobRecord, steps: readonly number[]) => void;
   /** Called when a job has succeeded, failed or been cancelled. */
   readonly onEnd: (job: JobRecord) => void;
 }
@@ -55,7 +58,7 @@ const graceMs = 60_000;
 
 interface RunningJob {
   readonly stop: () => void;
-  /** Resolves with the reason if the job fails, else with undefined. */
+  /** Resolves with the reason if the job fails, else, also after a stop, with undefined. */
   readonly ended: Promise<JobError | undefined>;
 }
 
@@ -97,7 +100,8 @@ export function runJob(id: string, options: JobOptions): RunningJob {
       return { code: 'training_failed', message, param: null };
     }
   };
-  return { stop, ended: work() };
+  const ended = work().catch(serverError);
+  return { stop, ended: ended.then((error) => (signal.aborted ? undefined : error)) };
 }
 
 /**
@@ -153,14 +157,10 @@ function followSteps(id: string, folder: string, { jobs }: JobOptions): Follower
     }
     return steps;
   };
-  let last: Promise<unknown> = Promise.resolve();
-  const timer = setInterval(() => {
-    last = last.then(look).catch(() => undefined);
-  }, pollMs);
+  const stop = repeat(look, pollMs);
   return {
     close: async () => {
-      clearInterval(timer);
-      await last;
+      await stop();
       return look();
     },
   };
@@ -189,16 +189,18 @@ async function succeed(
   const result = await files.create(csv, about, id.replace('ftjob-', 'file-'));
   // The job has been cancelled, paused or interrupted in the meantime.
   if (signal.aborted) return undefined;
-  const trained = await jobs.change(id, {
+  const trained = jobs.change(id, {
     status: 'succeeded',
     finished_at: now(),
     checkpoint: checkpointFolder(runs, id, step),
     result_files: [result.id],
     trained_tokens: steps.reduce((sum, { tokens }) => sum + tokens, 0),
   });
-  await jobs.say(id, { message: `New fine-tuned model created: ${trainedName(trained)}` });
+  // Clients see the changed record at once, and may ask the model that it names.
+  options.serve(jobs.get(id), saved);
+  await jobs.say(id, { message: `New fine-tuned model created: ${trainedName(jobs.get(id))}` });
   await jobs.say(id, { message: 'The job has successfully completed' });
-  onEnd(trained);
+  onEnd(await trained);
   return undefined;
 }
 
@@ -234,6 +236,12 @@ async function withValidLoss(
     return loss === undefined ? each : { ...each, data: { ...each.data, valid_loss: loss } };
   });
 }
+
+export const serverError = (error: unknown): JobError => ({
+  code: 'server_error',
+  message: describeError(error),
+  param: null,
+});
 
 export const readable = (output: string): string =>
   output.trim() || 'The process ended without a message.';

@@ -2,9 +2,8 @@
  * Checks the files of jobs concurrently, executes jobs one after another, and resumes them after a
  * restart of the server.
  */
-import { describeError } from '@trinity-rft/core';
 import { isOver, type JobError } from '../store/jobs.js';
-import { readable, runJob, type JobOptions } from './job-run.js';
+import { readable, runJob, serverError, type JobOptions } from './job-run.js';
 import { configurationOf, prepareJob } from './prepare.js';
 
 export interface Queue {
@@ -32,8 +31,10 @@ export function createQueue(options: JobOptions): Queue {
   const fail = async (id: string, error: JobError): Promise<void> => {
     // A client may have cancelled the job in the meantime.
     if (isOver(jobs.get(id).status)) return;
+    // The record changes at once, so that a client cannot cancel the job while the event is written.
+    const failed = jobs.change(id, { status: 'failed', error, finished_at: options.now() });
     await jobs.say(id, { level: 'error', message: error.message });
-    options.onEnd(await jobs.change(id, { status: 'failed', error, finished_at: options.now() }));
+    options.onEnd(await failed);
   };
   const check = async (id: string): Promise<void> => {
     await jobs.say(id, { message: `Validating training file: ${jobs.get(id).training_file}` });
@@ -56,9 +57,7 @@ export function createQueue(options: JobOptions): Queue {
   };
   const add = (id: string): void => {
     const checking = check(id)
-      .catch((error: unknown) =>
-        fail(id, { code: 'server_error', message: describeError(error), param: null }),
-      )
+      .catch((error: unknown) => fail(id, serverError(error)))
       .finally(() => checks.delete(checking));
     checks.add(checking);
   };
@@ -71,9 +70,6 @@ export function createQueue(options: JobOptions): Queue {
     const { stop, ended } = runJob(job.id, options);
     const done = ended
       .then((error) => error && fail(job.id, error))
-      .catch((error: unknown) =>
-        fail(job.id, { code: 'server_error', message: describeError(error), param: null }),
-      )
       .finally(() => {
         running = undefined;
         wake();

@@ -58,7 +58,7 @@ function parsed(file: string, text: string): unknown {
 }
 
 /**
- * Checks the models and makes their paths absolute.
+ * Checks the models and replaces their paths with absolute paths of model folders and GGUF files.
  * @param where source of the entries, such as the name of a file, for messages
  * @throws ConfigError naming the invalid entry
  */
@@ -77,9 +77,9 @@ export async function baseModels(
     if (taken !== undefined)
       throw refuse(`${taken} is written by the server for each job. Leave it out.`);
     if (name.startsWith('ft:')) throw refuse('names with ft: are those of trained models.');
-    const place = path.resolve(folder, data.model.model_path);
-    await findModel(place);
-    models[name] = { ...data, model: { ...data.model, model_path: place } };
+    // Jobs need the checkpoint of a run, and the file of an export.
+    const { location } = await findModel(path.resolve(folder, data.model.model_path));
+    models[name] = { ...data, model: { ...data.model, model_path: location } };
   }
   return models;
 }

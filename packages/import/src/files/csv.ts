@@ -26,14 +26,20 @@ const separators = [',', ';', '\t'] as const;
  * header
  */
 export function csvReader(header: string): (row: string) => Readonly<Record<string, string>> {
-  const [first, ...others] = separators.map((separator) => ({
+  const split = (separator: string) => ({
     separator,
     names: cellsOf(header, separator).map((name) => name.trim()),
-  }));
-  const { separator, names } = others.reduce(
-    (best, next) => (next.names.length > best.names.length ? next : best),
-    first!,
-  );
+  });
+  const fitting = separators.flatMap((separator) => {
+    try {
+      return [split(separator)];
+    } catch {
+      // With the wrong separator, there is more after the quotes of a cell.
+      return [];
+    }
+  });
+  const [best] = fitting.toSorted((a, b) => b.names.length - a.names.length);
+  const { separator, names } = best ?? split(',');
   if (new Set(names).size < names.length) throw new Error('two columns have one name');
   return (row) => {
     const cells = cellsOf(row, separator);

@@ -30,7 +30,7 @@ const roles: Readonly<Record<string, Role | 'function_call'>> = {
 const classRole = /^(System|Human|AI|Tool|Function)Message(?:Chunk)?$/;
 
 /**
- * Reads a list of messages, or the JSON text of such a list.
+ * Reads a list of messages, or the JSON text of such a list. Calls without an id get an empty id.
  * @throws TaskError naming the fault, for a record that is to be skipped
  */
 export function readMessages(value: unknown): readonly ChatMessage[] {
@@ -39,7 +39,7 @@ export function readMessages(value: unknown): readonly ChatMessage[] {
     throw fault('JSON text is cut off or malformed: the messages', list.slice(-30));
   if (!Array.isArray(list)) throw fault('the messages are not a list', list);
   if (list.length === 0) throw fault('the list of messages is empty');
-  return withCallIds(list.flatMap(readMessage));
+  return list.flatMap(readMessage);
 }
 
 /** Reads one message. Each of its tool results becomes a separate message. */
@@ -75,15 +75,14 @@ function roleOf(message: Json): Role | 'function_call' {
 }
 
 function readAnswer(message: Json, parts: Parts): ChatMessage {
-  const given = message['tool_calls'] ?? message['toolCalls'];
-  const old = message['function_call'];
-  const calls = [
-    ...readCalls(given),
-    ...(isPresent(old) ? [readCall(old, 0)] : []),
-    ...parts.calls,
-  ];
+  // LangChain keeps fields of the vendor's message here, and may repeat the calls of the message.
+  const { additional_kwargs: vendor } = message;
+  const raw = isJson(vendor) ? vendor : {};
+  const calls =
+    [callsIn(message), parts.calls, callsIn(raw)].find(({ length }) => length > 0) ?? [];
   const { text } = parts;
-  const reasoning = parts.reasoning ?? message['reasoning_content'] ?? message['reasoning'];
+  const fields: Json = { ...raw, ...message };
+  const reasoning = parts.reasoning ?? fields['reasoning_content'] ?? fields['reasoning'];
   const { weight } = message;
   if (text === undefined && calls.length === 0)
     throw fault('an answer has neither content nor tool calls');
@@ -97,6 +96,11 @@ function readAnswer(message: Json, parts: Parts): ChatMessage {
     ...(calls.length > 0 && { tool_calls: calls }),
     ...(isPresent(weight) && { weight: weight as 0 | 1 }),
   };
+}
+
+function callsIn({ tool_calls, toolCalls, function_call: only }: Json): readonly ToolCall[] {
+  const calls = readCalls(tool_calls ?? toolCalls);
+  return calls.length === 0 && isPresent(only) ? [readCall(only, 0)] : calls;
 }
 
 function resultsOf({ results, text, calls }: Parts, role: Role): readonly ChatMessage[] {
@@ -121,24 +125,4 @@ const keep = (message: Json, keys: readonly string[]): Json =>
 function callId(role: Role, message: Json): Json {
   const id = message['tool_call_id'] ?? message['toolCallId'];
   return role === 'tool' && typeof id === 'string' ? { tool_call_id: id } : {};
-}
-
-/** Adds missing ids to calls, and missing call ids to results, in the order of the calls. */
-function withCallIds(messages: readonly ChatMessage[]): readonly ChatMessage[] {
-  const open: string[] = [];
-  let made = 0;
-  return messages.map((message) => {
-    if (message.tool_calls) {
-      const calls = message.tool_calls.map((call): ToolCall =>
-        call.id === '' ? { ...call, id: `call_${made++}` } : call,
-      );
-      open.push(...calls.map(({ id }) => id));
-      return { ...message, tool_calls: calls };
-    }
-    if (message.role !== 'tool') return message;
-    const id = message.tool_call_id ?? open[0];
-    if (id === undefined) return message;
-    if (open.includes(id)) open.splice(open.indexOf(id), 1);
-    return { ...message, tool_call_id: id };
-  });
 }

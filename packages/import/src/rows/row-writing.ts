@@ -7,6 +7,7 @@ import { isJson, type Conversation, type Json, type Preference } from '../record
 import type { RowKind } from '../record/row-kind.js';
 import { redactValue } from '../redact/redact.js';
 import type { Place, Tally } from '../report/report.js';
+import { withCallIds } from './call-ids.js';
 import { hashOf, shareOf } from './hash.js';
 import { createPairing } from './pairs.js';
 import { dpoRow, kindOf, sftRow, taskRow } from './rows.js';
@@ -85,7 +86,8 @@ export async function openRowWriting(
   };
 
   return {
-    async add(item, place, hasReferences) {
+    async add(given, place, hasReferences) {
+      const item = withCallIds(given);
       kind ??= kindOf(item);
       const made = orFault((): { readonly row?: Json } => {
         if (kind === 'sft') return { row: sftRow(item) };

@@ -13,6 +13,12 @@ export function kindOf(item: Conversation | Preference): RowKind {
 const endsWithAnswer = (messages: readonly ChatMessage[]): boolean =>
   messages.at(-1)?.role === 'assistant';
 
+/** @throws TaskError of `fault` if the last message has neither a text nor tool calls */
+function assertNotEmpty(messages: readonly ChatMessage[]): void {
+  const last = messages.at(-1);
+  if ((last?.content ?? '') === '' && !last?.tool_calls) throw fault('an answer is empty');
+}
+
 /**
  * A row of `sft`: a conversation that ends with an answer.
  * @throws TaskError of `fault`
@@ -21,6 +27,7 @@ export function sftRow(item: Conversation | Preference): Json {
   const messages = 'chosen' in item ? [...item.prompt, ...item.chosen] : item.messages;
   if (!endsWithAnswer(messages))
     throw fault('the conversation does not end with an answer', messages.at(-1)?.role);
+  assertNotEmpty(messages);
   if (messages.every(({ role, weight }) => role !== 'assistant' || weight === 0))
     throw fault('every answer has weight 0');
   return { messages, ...toolsOf(item) };
@@ -34,8 +41,7 @@ export function dpoRow({ prompt, chosen, rejected, ...rest }: Preference): Json 
   if (JSON.stringify(chosen) === JSON.stringify(rejected)) throw fault('both answers are the same');
   for (const answer of [chosen, rejected]) {
     if (!endsWithAnswer(answer)) throw fault('an answer does not end with the assistant');
-    const last = answer.at(-1);
-    if ((last?.content ?? '') === '' && !last?.tool_calls) throw fault('an answer is empty');
+    assertNotEmpty(answer);
   }
   if (endsWithAnswer(prompt)) throw fault("the prompt ends with the assistant's message");
   return { prompt, chosen, rejected, ...toolsOf(rest) };

@@ -31,8 +31,13 @@ async function* replayed(
   seen: readonly FileRecord[],
   iterator: AsyncIterator<FileRecord>,
 ): AsyncGenerator<FileRecord> {
-  yield* seen;
-  yield* { [Symbol.asyncIterator]: () => iterator };
+  try {
+    yield* seen;
+    yield* { [Symbol.asyncIterator]: () => iterator };
+  } finally {
+    // Closes the file if the reader stops among the first records.
+    await iterator.return?.();
+  }
 }
 
 /** One line per source, for an error message. */

@@ -77,6 +77,8 @@ function batchOfOne(prompt: readonly unknown[]): unknown {
 
 /** Keys that give the author of a message, or wrap the message. */
 const roleKeys = ['role', 'from', 'kwargs', 'data'];
+/** Keys of an answer that calls tools. */
+const callKeys = ['tool_calls', 'function_call', 'additional_kwargs'];
 /** Keys that contain a message or its text, whichever other keys the object has. */
 const answerKeys = ['message', 'content', 'text'];
 /** Keys that wrap an answer if they are the only key of an object. */
@@ -90,7 +92,8 @@ export function readAnswer(value: unknown): readonly ChatMessage[] {
   if (Array.isArray(answer)) return answeredBy(readMessages(answer));
   if (!isJson(answer)) throw fault('the answer is neither a text nor a message', answer);
   if (roleKeys.some((key) => key in answer)) return answeredBy(readMessage(answer));
-  if ('tool_calls' in answer) return answeredBy(readMessage({ role: 'assistant', ...answer }));
+  if (callKeys.some((key) => key in answer))
+    return answeredBy(readMessage({ role: 'assistant', ...answer }));
   const { messages, choices, generations } = answer;
   if (isPresent(messages)) return readAnswer(messages);
   const list = [choices, generations].find(Array.isArray) as readonly unknown[] | undefined;
@@ -138,11 +141,14 @@ export function meanScore(values: readonly unknown[]): { readonly score?: number
 
 /**
  * Drops conversations that another conversation continues. Each call of an agent repeats the
- * history, so training on all calls would train on the first turns many times.
+ * history, so training on all calls would train on the first turns many times. The history may lack
+ * the ids of calls, and may have an empty text where the answer had none.
  */
 export function dropPrefixes(conversations: readonly Conversation[]): readonly Conversation[] {
   const texts = conversations.map(({ messages }) =>
-    messages.map(({ role, content, tool_calls: calls }) => JSON.stringify([role, content, calls])),
+    messages.map(({ role, content, tool_calls: calls }) =>
+      JSON.stringify([role, content ?? '', calls?.map((call) => call.function)]),
+    ),
   );
   return conversations.filter((_, i) => {
     const own = texts[i]!;

@@ -1,0 +1,90 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { openFileStore } from '../store/files.js';
+import { openJobStore, type JobRecord, type JobStore } from '../store/jobs.js';
+import { project } from './configuration.js';
+import type { CommandEnd } from './job-run.js';
+import { createQueue } from './queue.js';
+
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'trinity-queue-'));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+const now = (): number => 1;
+const queued = {
+  ...{ status: 'queued', model: 'm', training_file: 'f', validation_file: null, suffix: '' },
+  method: { type: 'supervised', supervised: { hyperparameters: {} } },
+  ...{ steps: 1, checkpoint: null, deleted: false },
+} as unknown as JobRecord;
+
+/** Starts a job in a queue whose store is `watched`. The job's command ends when the test says so. */
+async function start(watched: (jobs: JobStore) => Partial<JobStore> = () => ({})) {
+  const stored = await openJobStore(path.join(folder, 'jobs'), now, () => undefined);
+  const files = await openFileStore(path.join(folder, 'files'), now);
+  const jobs = { ...stored, ...watched(stored) };
+  const { id } = await jobs.create(queued);
+  const { promise: ended, resolve: end, reject } = Promise.withResolvers<CommandEnd>();
+  const served: string[] = [];
+  const ends: string[] = [];
+  const started = vi.fn<() => void>();
+  const queue = createQueue({
+    ...{ jobs, files, models: {}, runs: folder, pythonGraders: false, now },
+    onStart: () => undefined,
+    serve: ({ checkpoint }, steps) => void served.push(`${checkpoint}`, ...steps.map(String)),
+    onEnd: ({ status }) => void ends.push(status),
+    start: () => {
+      started();
+      return {
+        ended,
+        stop: () => reject(new Error('The command is lost.')),
+        kill: () => undefined,
+      };
+    },
+  });
+  await mkdir(path.join(folder, project, id, 'global_step_1'), { recursive: true });
+  queue.wake();
+  await expect.poll(() => started.mock.calls.length).toBe(1);
+  return { jobs, id, queue, end, served, ends };
+}
+
+it('changes the record of a failed job before the event is written', async () => {
+  const seen: string[] = [];
+  const { end, ends } = await start(({ get, say }) => ({
+    say: (id, event) => {
+      if (event.level === 'error') seen.push(get(id).status);
+      return say(id, event);
+    },
+  }));
+  end({ outcome: 'failed', output: 'no' });
+  await expect.poll(() => ends).toEqual(['failed']);
+  expect(seen).toEqual(['failed']);
+});
+
+it('leaves a job paused whose command fails when it is stopped', async () => {
+  const { jobs, id, queue, ends } = await start();
+  await jobs.change(id, { status: 'paused' });
+  queue.stop(id);
+  await queue.close();
+  expect(jobs.get(id).status).toBe('paused');
+  expect(ends).toEqual([]);
+});
+
+it('serves a trained model as soon as the record names it', async () => {
+  let servedAtOnce: readonly string[] | undefined;
+  const { end, ends, served } = await start(({ change }) => ({
+    change: (id, changes) => {
+      const changed = change(id, changes);
+      if (changes.status === 'succeeded') queueMicrotask(() => (servedAtOnce = [...served]));
+      return changed;
+    },
+  }));
+  end({ outcome: 'done', output: '' });
+  await expect.poll(() => ends).toEqual(['succeeded']);
+  expect(servedAtOnce).toEqual([expect.stringMatching(/global_step_1$/), '1']);
+});

@@ -1,0 +1,17 @@
+/**
+ * Calls `work` every `ms` milliseconds, except while an earlier call is in progress. Ignores its
+ * errors.
+ * @returns a function that ends the repetition, and resolves when no call is in progress
+ */
+export function repeat(work: () => Promise<unknown>, ms: number): () => Promise<void> {
+  let working: Promise<unknown> | undefined;
+  const timer = setInterval(() => {
+    working ??= work()
+      .catch(() => undefined)
+      .finally(() => (working = undefined));
+  }, ms);
+  return async () => {
+    clearInterval(timer);
+    await working;
+  };
+}

@@ -1,0 +1,117 @@
+/** Tool calls wherever frameworks write them, with ids that fit the whole conversation. */
+import { readSupervisedRow } from '@trinity-rft/buffer';
+import { defaultFormatArgs, type ChatMessage } from '@trinity-rft/core';
+import { describe, expect, it } from 'vitest';
+import { importLines, reasonsOf, type Row } from './support.js';
+
+const user = { role: 'user', content: 'Hi' };
+const inner = { name: 'f', arguments: '{"a":1}' };
+const call = { id: 'c1', type: 'function', function: inner };
+const part = { type: 'tool_use', id: 'c1', name: 'f', input: { a: 1 } };
+const parsed = { name: 'f', args: { a: 1 }, id: 'c1', type: 'tool_call' };
+
+const messagesIn = (row: Row | undefined, key: string): readonly ChatMessage[] =>
+  (row?.[key] ?? []) as readonly ChatMessage[];
+
+describe('an answer of LangChain', () => {
+  const message = (fields: object) => ({
+    ...{ lc: 1, type: 'constructor', id: ['langchain_core', 'messages', 'AIMessage'] },
+    kwargs: { content: '', ...fields },
+  });
+  const run = (answer: object, id = '1') => ({
+    ...{ id, run_type: 'llm', inputs: { messages: [user] } },
+    outputs: { generations: [[{ text: '', message: answer }]] },
+  });
+
+  it.each<readonly [string, object]>([
+    ['in the fields of the vendor', message({ additional_kwargs: { tool_calls: [call] } })],
+    [
+      'in the fields of the vendor beside an empty list',
+      message({ tool_calls: [], additional_kwargs: { function_call: inner } }),
+    ],
+    [
+      'in the message and in the fields of the vendor',
+      message({ tool_calls: [parsed], additional_kwargs: { function_call: inner } }),
+    ],
+    ['in the message and in its parts', message({ tool_calls: [parsed], content: [part] })],
+    [
+      'in a message with its type and data',
+      { type: 'ai', data: { content: '', additional_kwargs: { tool_calls: [call] } } },
+    ],
+    ['in a message without a role', { content: '', additional_kwargs: { tool_calls: [call] } }],
+    ['in an old message without a role', { content: 'I call f.', function_call: inner }],
+  ])('has its call once: %s', async (_, answer) => {
+    const { rows } = await importLines([run(answer)]);
+    const [, last] = messagesIn(rows[0], 'messages');
+    expect(last?.tool_calls?.map((each) => each.function)).toEqual([inner]);
+  });
+
+  it('has the reasoning in the fields of the vendor', async () => {
+    const thought = { reasoning_content: 'A greeting.' };
+    const answer = message({ content: 'Hello', additional_kwargs: thought });
+    const { rows } = await importLines([run(answer)]);
+    expect(rows).toEqual([
+      { messages: [user, { role: 'assistant', content: 'Hello', ...thought }] },
+    ]);
+  });
+
+  it('is skipped if it is empty', async () => {
+    const { report } = await importLines([
+      run(message({ content: 'Hello' })),
+      run(message({}), '2'),
+    ]);
+    expect(reasonsOf(report)).toEqual(['an answer is empty: 2']);
+  });
+});
+
+describe('calls without ids', () => {
+  const bare = { function: inner };
+  const said = (content: string | null, ...calls: readonly object[]) => ({
+    ...{ role: 'assistant', content },
+    ...(calls.length > 0 && { tool_calls: calls }),
+  });
+  const result = { role: 'tool', content: 'r' };
+  const generation = (id: string, input: readonly object[], output: object) => ({
+    ...{ type: 'GENERATION', traceId: 't', id },
+    ...{ input, output },
+  });
+
+  it('get ids that are unique in prompt and answer, and results those of their calls', async () => {
+    const input = [user, said('', bare), result, said('', { ...call, id: 'call_1' }), result];
+    const { rows } = await importLines([generation('g', input, said('', bare))]);
+    expect(
+      messagesIn(rows[0], 'messages').map(
+        (m) => m.tool_call_id ?? m.tool_calls?.map(({ id }) => id),
+      ),
+    ).toEqual([...[undefined, ['call_0'], 'call_0', ['call_1'], 'call_1'], ['call_2']]);
+    expect(readSupervisedRow(rows[0]!, defaultFormatArgs)).toBeDefined();
+  });
+
+  it('get ids in both answers of a pair', async () => {
+    const { rows } = await importLines([
+      {
+        input: { messages: [user, said('', bare), result] },
+        preferred_output: [said('', bare), result, said('done')],
+        non_preferred_output: [said('', bare, bare)],
+      },
+    ]);
+    const ids = (key: string) =>
+      messagesIn(rows[0], key).flatMap(
+        (m) => m.tool_call_id ?? m.tool_calls?.map(({ id }) => id) ?? [],
+      );
+    expect(ids('prompt')).toEqual(['call_0', 'call_0']);
+    expect(ids('chosen')).toEqual(['call_1', 'call_1']);
+    expect(ids('rejected')).toEqual(['call_1', 'call_2']);
+  });
+
+  it.each<readonly [string, object, object]>([
+    ['a text that is missing or empty', said(null, call), said('', call)],
+    ['ids that only one of them has', said('', bare), said('', call)],
+  ])('do not hide that a call repeats the history: %s', async (_, answer, repeated) => {
+    const { report } = await importLines([
+      generation('g1', [user], answer),
+      generation('g2', [user, repeated, { ...result, tool_call_id: 'c1' }], said('done')),
+    ]);
+    expect(report.written).toBe(1);
+  });
+});
