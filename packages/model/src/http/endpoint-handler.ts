@@ -8,11 +8,16 @@ import type { ResponsesContext } from '../protocols/responses/response-store.js'
 import { errorResponseTo } from '../protocols/error-response-to.js';
 import { responseRoutes } from '../protocols/responses/route.js';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
+import {
+  createGenerateAnswer,
+  type GenerateAnswerOptions,
+} from '../protocols/shared/generate-answer.js';
 import { createRequestDeduplication } from '../protocols/shared/request-deduplication.js';
 import { lastSegment, type Route, type RouteContext } from '../protocols/shared/route.js';
 import { withoutKey } from './keys.js';
 
-export interface EndpointHandlerOptions extends Omit<ResponsesContext, 'deduplication'> {
+export interface EndpointHandlerOptions
+  extends GenerateAnswerOptions, Omit<ResponsesContext, 'deduplication' | 'generateAnswer'> {
   /** Signal that aborts every call. */
   readonly signal?: AbortSignal;
 }
@@ -45,7 +50,8 @@ const routes: readonly {
 export function createEndpointHandler(options: EndpointHandlerOptions): AnswerHandler {
   const { deliveries, counters } = options;
   const deduplication = createRequestDeduplication(options, deliveries, counters);
-  const context: ResponsesContext = { ...options, deduplication };
+  const generateAnswer = createGenerateAnswer(options);
+  const context: ResponsesContext = { ...options, generateAnswer, deduplication };
   return async (request, body) => {
     try {
       const route = findRoute(request);
