@@ -154,4 +154,23 @@ describe('the client', () => {
     expect(await client.alive()).toBe(false);
     await expect(client.commit()).rejects.toMatchObject({ status: 503, code: 'unreachable' });
   });
+
+  const broken = (): ReadableStream =>
+    new ReadableStream({ start: (controller) => controller.error(new Error('reset')) });
+  it.each<[string, () => string | ReadableStream, number]>([
+    ['a page', () => '<html>Sign in</html>', 502],
+    ['other JSON', () => '{"status":"ok"}', 502],
+    ['null', () => 'null', 502],
+    ['a body that breaks off', broken, 503],
+  ])('reports %s with status 200 as an error', async (_what, body, status) => {
+    const fetch = async (): Promise<Response> => new Response(body());
+    const client = createServeClient({ baseUrl: 'http://server', apiKey: 'key', fetch });
+    const calls = [
+      client.feedback({ reward: 1, msgIds: ['a'] }),
+      client.commit(),
+      client.metrics(),
+    ];
+    for (const result of await Promise.allSettled(calls))
+      expect(result).toMatchObject({ status: 'rejected', reason: { name: 'ModelError', status } });
+  });
 });
