@@ -1,4 +1,6 @@
+import { ModelError } from '@trinity-rft/core';
 import { createServeClient } from '@trinity-rft/serve';
+import { recordingLogger } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
 import { databasePath, served } from './helpers.js';
 
@@ -113,6 +115,31 @@ describe('feedback', () => {
       applied: [id],
     });
     await second.turns.close();
+  });
+});
+
+describe('errors', () => {
+  it('of a client that disconnects are not logged as faults of the server', async () => {
+    const logger = recordingLogger();
+    const { serve, turns } = await served({ logger });
+    const body = new ReadableStream({ start: (to) => to.error(new Error('reset')) });
+    const init = { method: 'POST', body, duplex: 'half' as const };
+    const response = await serve.handler(new Request('http://server/feedback', init));
+    expect([response.status, logger.lines]).toEqual([499, []]);
+    await turns.close();
+  });
+
+  it.each([
+    [429, null],
+    [409, 'false'],
+  ])('with status %i have the hint about retries %s', async (status, hint) => {
+    const commit = (): Promise<never> =>
+      Promise.reject(new ModelError('Not now.', { status, code: 'busy' }));
+    const { serve, turns } = await served({ commit });
+    const request = new Request('http://server/commit', { method: 'POST' });
+    const response = await serve.handler(request);
+    expect([response.status, response.headers.get('x-should-retry')]).toEqual([status, hint]);
+    await turns.close();
   });
 });
 

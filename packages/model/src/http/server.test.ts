@@ -1,8 +1,9 @@
-import { createRuntime, silentLogger } from '@trinity-rft/core';
+import { createRuntime, ModelError, silentLogger } from '@trinity-rft/core';
 import { manualClock, recordingLogger } from '@trinity-rft/testing';
 import { ConflictError, AuthenticationError, OpenAI } from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
 import { scripted } from '../../test/helpers.js';
+import { rolloutRefusals } from './refusals.js';
 import {
   openEndpointServer,
   type EndpointMount,
@@ -224,6 +225,15 @@ describe('a key', () => {
     await clock.advance(1000);
     await expect(say(overHttp(mount))).rejects.toBeInstanceOf(AuthenticationError);
     expect(model.extractExperiencesFromHistory()).toEqual([]);
+  });
+
+  it('of a closed rollout may be retried if the owner says so', async () => {
+    const closed = (): ModelError => new ModelError('Stopping.', { status: 503, code: 'stopping' });
+    const server = await open({ refusals: { ...rolloutRefusals, closed } });
+    const mount = server.mount({ handler: scripted([]).model.handler });
+    mount.unmount();
+    const response = await call(mount, { authorization: `Bearer ${mount.apiKey}` });
+    expect([response.status, response.headers.get('x-should-retry')]).toEqual([503, null]);
   });
 
   it('of a rollout closed long before many others is forgotten', async () => {
