@@ -119,12 +119,12 @@ async function listModels(_: Request, context: RouteContext): Promise<Response> 
 }
 
 async function retrieveModel(request: Request, context: RouteContext): Promise<Response> {
-  const segment = lastSegment(request);
+  const asked = lastSegment(request);
   const models = modelsOf(context);
-  const found = models.find(({ id }) => id === segment || encodeURIComponent(id) === segment);
+  const found = models.find(({ id }) => id === asked);
   if (found) return Response.json(found);
   const ids = models.map(({ id }) => id).join(', ');
-  throw invalidRequest('model', `is ${quote(segment)}, which is not served`, ids, {
+  throw invalidRequest('model', `is ${quote(asked)}, which is not served`, ids, {
     status: 404,
     code: 'model_not_found',
   });

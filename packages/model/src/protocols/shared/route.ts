@@ -1,6 +1,7 @@
 /** The context of routes, and the code for answers that the routes of all protocols share. */
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { Runtime } from '@trinity-rft/core';
+import { decodeSegment } from '@trinity-rft/http-server';
 import type { Counters } from '../../rollout/counters.js';
 import type { CountPrompt, GenerateRequest } from '../../rollout/generate.js';
 import type { Answer } from './answer/answer.js';
@@ -60,11 +61,11 @@ export function answerRequest<T extends RecordedCall, Head>(
 }
 
 /**
- * Returns the last segment of a request's path, which is the id in `/v1/models/ID` or
+ * Returns the last segment of a request's path, decoded. It is the id in `/v1/models/ID` or
  * `/v1/responses/ID`.
  */
 export const lastSegment = ({ url }: Request): string =>
-  new URL(url).pathname.replace(/\/+$/, '').split('/').at(-1) ?? '';
+  decodeSegment(new URL(url).pathname.replace(/\/+$/, '').split('/').at(-1) ?? '');
 
 /**
  * Returns a listener that passes turns to clients that stream, or undefined if the text is not
