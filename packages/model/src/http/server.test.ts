@@ -97,6 +97,22 @@ describe('a mounted rollout', () => {
     );
   });
 
+  it.each([undefined, 'rk_chosen', 'chosen', 'rk_with/slash', 'rk_$&'])(
+    'has an id that looks like a key, with the key %s',
+    async (apiKey) => {
+      const server = await open();
+      const { model } = scripted([]);
+      const mount = server.mount({ rollout: 'rk_abcdefghi', handler: model.handler, apiKey });
+      const headers = { authorization: `Bearer ${mount.apiKey}` };
+      expect((await fetch(`${mount.baseURL}/models`, { headers })).status).toBe(200);
+      const { keyedBaseURL = '' } = mount;
+      expect(keyedBaseURL !== '').toBe(apiKey === undefined || apiKey === 'rk_chosen');
+      const keyed =
+        keyedBaseURL === '' ? mount.fetch(mount.baseURL) : fetch(`${keyedBaseURL}/models`);
+      expect((await keyed).status).toBe(keyedBaseURL === '' ? 401 : 200);
+    },
+  );
+
   it('is found by the key in its address, whatever key the client sends, and names it nowhere', async () => {
     const server = await open();
     const { model } = scripted(['one<|im_end|>', 'two<|im_end|>']);
@@ -107,11 +123,12 @@ describe('a mounted rollout', () => {
       await say(new OpenAI({ baseURL: keyedBaseURL, apiKey: 'EMPTY', fetch, maxRetries: 0 }));
     expect(model.extractExperiencesFromHistory()).toHaveLength(2);
     const other = server.mount({ rollout: 'b', handler: model.handler });
+    const address = keyedBaseURL ?? '';
     const refused = [
       [404, `${keyedBaseURL}/nothing`, {}],
       [401, `${keyedBaseURL}/models`, { 'x-rollout-key': other.apiKey }],
-      [401, keyedBaseURL.replace('/r/a/', '/r/b/'), {}],
-      [401, `${keyedBaseURL.replace(apiKey, 'rk_wrong')}/models`, {}],
+      [401, address.replace('/r/a/', '/r/b/'), {}],
+      [401, `${address.replace(apiKey, 'rk_wrong')}/models`, {}],
     ] as const;
     for (const [status, url, headers] of refused) {
       const response = await fetch(url, { headers });
