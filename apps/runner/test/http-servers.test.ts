@@ -8,7 +8,7 @@ import { createRuntime } from '@trinity-rft/core';
 import { defineEnvironment, serveEnvironment } from '@trinity-rft/environment';
 import type { HttpLimits } from '@trinity-rft/http-server';
 import { createRolloutModel, openEndpointServer } from '@trinity-rft/model';
-import { readBody } from '@trinity-rft/model/internal';
+import { errorResponseTo, readBody } from '@trinity-rft/model/internal';
 import { characterFormat } from '@trinity-rft/model/testing';
 import { createServe, openTurnStore } from '@trinity-rft/serve';
 import { openTinkerServer } from '@trinity-rft/tinker/server';
@@ -59,6 +59,7 @@ async function openServe(limits: Partial<HttpLimits>): Promise<Server> {
     commit: async () => ({ step: 0, calls: 0, experiences: 0 }),
     policyVersion: () => 0,
     readBody: (request) => readBody(request, { runtime }, 'a request'),
+    modelErrorResponse: errorResponseTo,
     ...runtime,
   });
   const server = await openEndpointServer({ runtime, limits });

@@ -36,7 +36,13 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     ...options,
     generate,
     countPrompt,
-    deliveries: history,
+    deliveries: {
+      markDelivered: (callIndex) => history.markDelivered(callIndex),
+      markUndelivered: (callIndex) => {
+        counters.add('undelivered');
+        history.markUndelivered(callIndex);
+      },
+    },
     counters,
     tokenizer: options.format.tokenizer,
     clientSampling: options.clientSampling ?? 'override',

@@ -70,16 +70,22 @@ export interface ServeClient {
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Creates a client. Its methods throw ModelError with the server's status and message, or 503 if
- * the server is unreachable.
+ * Creates a client. Its methods throw ModelError with the server's status and message, 503 if the
+ * server is unreachable, or 502 if the reply is from another program.
  */
 export function createServeClient(options: ServeClientOptions): ServeClient {
   const { apiKey, session, fetch = globalThis.fetch, timeoutMs = 60_000 } = options;
   const root = options.baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '');
   const sessionHeaders: Record<string, string> = {};
   if (session !== undefined) sessionHeaders[sessionField] = session;
-  const ask = async (method: string, path: string, body?: object): Promise<Json> => {
-    const response = await fetch(`${root}${path}`, {
+  /** @param fields fields that the reply must have */
+  const ask = async (
+    method: string,
+    path: string,
+    fields: readonly string[],
+    body?: object,
+  ): Promise<Json> => {
+    const request = fetch(`${root}${path}`, {
       method,
       headers: {
         authorization: `Bearer ${apiKey}`,
@@ -87,10 +93,14 @@ export function createServeClient(options: ServeClientOptions): ServeClient {
       },
       body: body && JSON.stringify(body),
       signal: AbortSignal.timeout(timeoutMs),
-    }).catch((cause: unknown) => Promise.reject(unreachable(root, cause)));
-    const reply = (await response.json().catch(() => ({}))) as Json;
-    if (response.ok) return reply;
-    throw rejected(response.status, reply);
+    });
+    const [{ ok, status }, text] = await request
+      .then(async (response) => [response, await response.text()] as const)
+      .catch((cause: unknown) => Promise.reject(unreachable(root, cause)));
+    const reply = objectIn(text);
+    if (!ok) throw rejected(status, reply);
+    if (fields.every((field) => field in reply)) return reply;
+    throw notServe(`${root}${path}`);
   };
   return {
     openai: () => ({
@@ -99,7 +109,7 @@ export function createServeClient(options: ServeClientOptions): ServeClient {
       defaultHeaders: sessionHeaders,
     }),
     feedback: async ({ reward, msgIds, taskId = options.taskId, runId = 0 }) => {
-      const { applied, already } = await ask('POST', '/feedback', {
+      const { applied, already } = await ask('POST', '/feedback', ['applied', 'already'], {
         reward,
         msg_ids: msgIds,
         run_id: runId,
@@ -108,10 +118,12 @@ export function createServeClient(options: ServeClientOptions): ServeClient {
       return { applied, already } as FeedbackReply;
     },
     commit: async () => {
-      const { explore_step_num: step, calls, experiences } = await ask('POST', '/commit');
+      const fields = ['explore_step_num', 'calls', 'experiences'];
+      const { explore_step_num: step, calls, experiences } = await ask('POST', '/commit', fields);
       return { step, calls, experiences } as CommitReply;
     },
-    metrics: async () => (await ask('GET', '/metrics')) as Readonly<Record<string, number>>,
+    metrics: async () =>
+      (await ask('GET', '/metrics', ['explore_step_num'])) as Readonly<Record<string, number>>,
     alive: async () => {
       try {
         return (await fetch(`${root}/health`, { signal: AbortSignal.timeout(timeoutMs) })).ok;
@@ -122,6 +134,16 @@ export function createServeClient(options: ServeClientOptions): ServeClient {
   };
 }
 
+/** Parses a JSON object. Other text gives an empty object. */
+function objectIn(text: string): Json {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Json) : {};
+  } catch {
+    return {};
+  }
+}
+
 function rejected(status: number, { error }: Json): ModelError {
   const { message, code } = (error ?? {}) as { readonly message?: string; readonly code?: string };
   return new ModelError(message ?? `The server answered with status ${status}. Look at its log.`, {
@@ -129,6 +151,13 @@ function rejected(status: number, { error }: Json): ModelError {
     retryable: status >= 500,
     code,
   });
+}
+
+function notServe(url: string): ModelError {
+  return new ModelError(
+    `${url} has another reply than that of trinity serve. Expected its address. Fix the address, or sign in to the proxy before it.`,
+    { status: 502, code: 'unexpected_reply' },
+  );
 }
 
 function unreachable(url: string, cause: unknown): ModelError {

@@ -1,5 +1,8 @@
-/** Reads JSON bodies of requests, and converts errors to responses in OpenAI's format. */
-import { describeError, ModelError, TrinityError } from '@trinity-rft/core';
+/**
+ * Reads JSON bodies of requests, and converts errors to responses in OpenAI's format. Requests to
+ * the model have their own rules for errors.
+ */
+import { CancelledError, describeError, ModelError, TrinityError } from '@trinity-rft/core';
 import { readJson as readBoundedJson } from '@trinity-rft/http-server';
 
 /**
@@ -14,19 +17,11 @@ const limits = { maxBytes: 8_000_000, maxDepth: 16, expected: 'a JSON object in 
  */
 export const readJson = (request: Request): Promise<unknown> => readBoundedJson(request, limits);
 
-/**
- * Creates the response for an error. A TrinityError other than ModelError gets 503, because a later
- * request may succeed; any other error gets 500.
- */
+/** Creates the response for an error. */
 export function errorResponse(error: unknown): Response {
-  const { status, code, details } =
-    error instanceof ModelError
-      ? error
-      : {
-          status: TrinityError.is(error) ? 503 : 500,
-          code: TrinityError.is(error) ? error.code : 'internal_error',
-          details: {},
-        };
+  const status = statusOf(error);
+  const code = TrinityError.is(error) ? error.code : 'internal_error';
+  const details = error instanceof ModelError ? error.details : {};
   const type = status < 500 ? 'invalid_request_error' : 'server_error';
   const {
     param = null,
@@ -39,6 +34,18 @@ export function errorResponse(error: unknown): Response {
   const headers: Record<string, string> = {};
   if (retryAfter !== undefined) headers['retry-after'] = `${retryAfter}`;
   // OpenAI's client libraries retry after status 409 unless this header forbids it.
-  if (status < 500) headers['x-should-retry'] = 'false';
+  if (status < 500 && !temporaryStatuses.has(status)) headers['x-should-retry'] = 'false';
   return Response.json(body, { status, headers });
+}
+
+const temporaryStatuses = new Set([408, 429]);
+
+/**
+ * Returns the status of an error. A TrinityError other than ModelError gets 503, because a later
+ * request may succeed. The status 499 appears only in logs.
+ */
+function statusOf(error: unknown): number {
+  if (error instanceof ModelError) return error.status;
+  if (error instanceof CancelledError && error.code === 'CLIENT_GONE') return 499;
+  return TrinityError.is(error) ? 503 : 500;
 }

@@ -26,7 +26,7 @@ type Body = Readonly<Record<string, unknown>>;
  */
 export async function sessionOf(request: Request, lookup: SessionLookup): Promise<string> {
   const named = request.headers.get(sessionField)?.trim();
-  if (named) return `name:${named.slice(0, 256)}`;
+  if (named) return sessionFor('name', named);
   const stored = /\/v1\/responses\/([^/?#]+)/.exec(new URL(request.url).pathname)?.[1];
   if (stored !== undefined) return (await lookup.sessionOfCall(decodeSegment(stored))) ?? 'none';
   const body = objectOf(lookup.body);
@@ -35,10 +35,17 @@ export async function sessionOf(request: Request, lookup: SessionLookup): Promis
   const known = continued === undefined ? undefined : await lookup.sessionOfCall(continued);
   if (known !== undefined) return known;
   const metadata = text(objectOf(body['metadata'])?.[sessionField]);
-  if (metadata !== undefined) return `name:${metadata.slice(0, 256)}`;
+  if (metadata !== undefined) return sessionFor('name', metadata);
   const user = text(body['user']) ?? text(objectOf(body['metadata'])?.['user_id']);
-  return user === undefined ? `opening:${opening(body)}` : `user:${user.slice(0, 256)}`;
+  return user === undefined ? `opening:${opening(body)}` : sessionFor('user', user);
 }
+
+/**
+ * Returns the session that a client names. The name is cut, and lone surrogates are replaced,
+ * because they would change when the session is stored.
+ */
+const sessionFor = (kind: 'name' | 'user', name: string): string =>
+  `${kind}:${name.slice(0, 256).toWellFormed()}`;
 
 function opening({ messages, input, instructions, system, prompt }: Body): string {
   const turns = Array.isArray(messages)

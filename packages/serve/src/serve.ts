@@ -40,6 +40,11 @@ export interface ServeOptions {
    * @throws ModelError 4xx for an invalid body
    */
   readonly readBody: (request: Request) => Promise<ParsedBody>;
+  /**
+   * Creates the response for an error of a request to the model, by the model's own rules.
+   * @default the rules for feedback and commits
+   */
+  readonly modelErrorResponse?: (request: Request, error: unknown) => Response;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -59,7 +64,7 @@ export interface Serve {
 
 /** Answers the requests of a product and processes its feedback. Does not open a port. */
 export function createServe(options: ServeOptions): Serve {
-  const { turns, logger } = options;
+  const { turns, logger, modelErrorResponse = (_, error) => errorResponse(error) } = options;
   const inFlight = trackInFlightRequests(options.clock, logger);
   const sessions = recordedSessions(options);
   const requests = createRequestMetrics(() => options.clock.now());
@@ -89,20 +94,23 @@ export function createServe(options: ServeOptions): Serve {
     });
     return sessions.handler(session)(request, body);
   };
-  const routeOf = ({ method, url }: Request): Handler =>
-    routes[`${method} ${new URL(url).pathname.replace(/\/+$/, '')}`] ?? askModel;
 
   const handler: Handler = async (request) => {
-    const end = requests.begin(new URL(request.url).pathname);
+    const { pathname } = new URL(request.url);
+    const end = requests.begin(pathname);
+    const route = routes[`${request.method} ${pathname.replace(/\/+$/, '')}`];
+    const failed = (error: unknown): Response => {
+      const response = route ? errorResponse(error) : modelErrorResponse(request, error);
+      end(response.status);
+      return response;
+    };
     try {
       inFlight.start();
     } catch (error) {
-      const response = errorResponse(error);
-      end(response.status);
-      return response;
+      return failed(error);
     }
     try {
-      const response = await routeOf(request)(request);
+      const response = await (route ?? askModel)(request);
       const ended = (): void => {
         end(response.status);
         inFlight.finish();
@@ -112,8 +120,7 @@ export function createServe(options: ServeOptions): Serve {
       return response;
     } catch (error) {
       inFlight.finish();
-      const response = errorResponse(error);
-      end(response.status);
+      const response = failed(error);
       if (response.status >= 500) logger.error(`A request failed: ${String(error)}`);
       return response;
     }

@@ -1,4 +1,6 @@
+import { ModelError } from '@trinity-rft/core';
 import { createServeClient } from '@trinity-rft/serve';
+import { recordingLogger } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
 import { databasePath, served } from './helpers.js';
 
@@ -116,6 +118,31 @@ describe('feedback', () => {
   });
 });
 
+describe('errors', () => {
+  it('of a client that disconnects are not logged as faults of the server', async () => {
+    const logger = recordingLogger();
+    const { serve, turns } = await served({ logger });
+    const body = new ReadableStream({ start: (to) => to.error(new Error('reset')) });
+    const init = { method: 'POST', body, duplex: 'half' as const };
+    const response = await serve.handler(new Request('http://server/feedback', init));
+    expect([response.status, logger.lines]).toEqual([499, []]);
+    await turns.close();
+  });
+
+  it.each([
+    [429, null],
+    [409, 'false'],
+  ])('with status %i have the hint about retries %s', async (status, hint) => {
+    const commit = (): Promise<never> =>
+      Promise.reject(new ModelError('Not now.', { status, code: 'busy' }));
+    const { serve, turns } = await served({ commit });
+    const request = new Request('http://server/commit', { method: 'POST' });
+    const response = await serve.handler(request);
+    expect([response.status, response.headers.get('x-should-retry')]).toEqual([status, hint]);
+    await turns.close();
+  });
+});
+
 describe('the client', () => {
   it('gives feedback, commits and reads numbers; errors have the status and words of the server', async () => {
     const { serve, ask, turns } = await served();
@@ -153,5 +180,24 @@ describe('the client', () => {
     const client = createServeClient({ baseUrl: 'http://127.0.0.1:9', apiKey: 'key' });
     expect(await client.alive()).toBe(false);
     await expect(client.commit()).rejects.toMatchObject({ status: 503, code: 'unreachable' });
+  });
+
+  const broken = (): ReadableStream =>
+    new ReadableStream({ start: (controller) => controller.error(new Error('reset')) });
+  it.each<[string, () => string | ReadableStream, number]>([
+    ['a page', () => '<html>Sign in</html>', 502],
+    ['other JSON', () => '{"status":"ok"}', 502],
+    ['null', () => 'null', 502],
+    ['a body that breaks off', broken, 503],
+  ])('reports %s with status 200 as an error', async (_what, body, status) => {
+    const fetch = async (): Promise<Response> => new Response(body());
+    const client = createServeClient({ baseUrl: 'http://server', apiKey: 'key', fetch });
+    const calls = [
+      client.feedback({ reward: 1, msgIds: ['a'] }),
+      client.commit(),
+      client.metrics(),
+    ];
+    for (const result of await Promise.allSettled(calls))
+      expect(result).toMatchObject({ status: 'rejected', reason: { name: 'ModelError', status } });
   });
 });

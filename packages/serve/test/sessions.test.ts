@@ -19,6 +19,18 @@ describe('sessions', () => {
     await turns.close();
   });
 
+  it('are found again by names that are cut inside a character', async () => {
+    const { ask, made, turns } = await served();
+    const name = `${'a'.repeat(255)}\u{1F600}`;
+    const bodies = [{ user: name }, { metadata: { 'x-trinity-session': name } }];
+    for (const body of bodies) {
+      const id = await ask(1, { body });
+      await ask(1, { body: { input: 'more', previous_response_id: id } });
+    }
+    expect(made).toHaveLength(2);
+    await turns.close();
+  });
+
   it('follow the response that is continued', async () => {
     const { ask, made, turns } = await served();
     const id = await ask(1, { headers: { 'x-trinity-session': 'a' } });

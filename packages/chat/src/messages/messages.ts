@@ -1,5 +1,6 @@
 /** Normalizes chat messages from agents for templates, parsers and the ledger. */
 import type { ToolCall } from '@trinity-rft/core';
+import { isTooDeep, maxNesting } from '../tool-call-parser/argument-json.js';
 import { invalidRequest } from './invalid-request.js';
 
 /** A message with only text as content; absent fields were absent or empty before normalization. */
@@ -94,7 +95,7 @@ function toolCall(value: unknown, path: string): ToolCall {
   if (typeof name !== 'string')
     throw invalidRequest(`${path}.function.name`, 'is not a string', 'the name of a function');
   const raw = typeof given === 'string' ? given : JSON.stringify(given ?? {});
-  if (nesting(raw) > maxNesting)
+  if (isTooDeep(raw))
     throw invalidRequest(
       `${path}.function.arguments`,
       `is nested deeper than ${maxNesting} levels`,
@@ -105,20 +106,6 @@ function toolCall(value: unknown, path: string): ToolCall {
     type: 'function',
     function: { name, arguments: raw },
   };
-}
-
-/** Maximum nesting of arguments. There is a limit because templates print arguments recursively. */
-const maxNesting = 128;
-
-/** The maximum depth to which arrays and objects are nested in a JSON text. */
-function nesting(json: string): number {
-  let depth = 0;
-  let most = 0;
-  for (const [token] of json.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[[{]|[\]}]/gs)) {
-    if (token === '[' || token === '{') most = Math.max(most, ++depth);
-    else if (token === ']' || token === '}') depth--;
-  }
-  return most;
 }
 
 /** Types of content parts that carry text, and the key of that text. */

@@ -1,7 +1,24 @@
-/** Writes the arguments of calls whose syntax is not JSON. */
+/** The JSON of a call's arguments: its limit, and how calls whose syntax is not JSON get it. */
 import { dumps } from '../jinja/spelling.js';
 import type { Dict, Value } from '../jinja/values.js';
 import type { Attempt } from './scan-calls.js';
+
+/**
+ * Maximum nesting of arguments, of models and of clients. There is a limit because templates print
+ * arguments recursively. It is below the limit of request bodies, which contain arguments as
+ * objects in the Messages API.
+ */
+export const maxNesting = 120;
+
+/** True if the arrays and objects of a JSON text are nested deeper than arguments may be. */
+export function isTooDeep(json: string): boolean {
+  let depth = 0;
+  for (const [token] of json.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[[{]|[\]}]/gs)) {
+    if (token === ']' || token === '}') depth--;
+    else if (token.length === 1 && ++depth > maxNesting) return true;
+  }
+  return false;
+}
 
 /** True if JSON can represent the value as an argument: it is finite and not nested too deeply. */
 export const isArgument = (value: Value): boolean => jsonOf([value]) !== undefined;
@@ -14,9 +31,11 @@ export function readCallOf(name: string, args: Dict, end: number): Attempt {
     : { toolCalls: [{ name, arguments: json }], end };
 }
 
-function jsonOf(value: Value): string | undefined {
+/** The JSON of arguments; undefined if JSON cannot represent them, or they are too deep. */
+export function jsonOf(value: Value): string | undefined {
   try {
-    return dumps(value, { allowNan: false });
+    const json = dumps(value, { allowNan: false });
+    return isTooDeep(json) ? undefined : json;
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 /** Reads calls that are JSON objects, `{"name": ..., "arguments": {...}}`, and lists of them. */
+import { isTooDeep } from './argument-json.js';
 import { scanJson, type JsonScan } from './json-scan.js';
 import { memberSpans, skipSpace } from './json-span.js';
 import type { Attempt } from './scan-calls.js';
@@ -51,9 +52,14 @@ export function readJsonCalls(text: string, start: number): Attempt {
 /**
  * Returns the arguments as the model wrote them, if they are an object. An object inside a JSON
  * string is unwrapped. `null` and an empty string mean that there are no arguments. Returns
- * undefined for other JSON.
+ * undefined for other JSON, and for arguments that are nested too deeply.
  */
 export function readArguments(json: string): string | undefined {
+  const object = objectIn(json);
+  return object === undefined || isTooDeep(object) ? undefined : object;
+}
+
+function objectIn(json: string): string | undefined {
   if (json.startsWith('{')) return json;
   if (json === 'null') return '{}';
   if (!json.startsWith('"')) return undefined;

@@ -2,8 +2,8 @@
  * Tool calls as a Python list: `[f(a=1, b='x'), g()]`, as Llama 3.2, Llama 4 and ToolACE write
  * them.
  */
-import { dumps } from '../jinja/spelling.js';
 import type { Value } from '../jinja/values.js';
+import { jsonOf } from './argument-json.js';
 import { PythonReader } from './python-literal.js';
 import type { ParsedToolCall, ToolCallParser } from './types.js';
 
@@ -54,5 +54,7 @@ function readCall(reader: PythonReader): ParsedToolCall {
     reader.expect('=');
     args.set(key, reader.value());
   });
-  return { name, arguments: dumps(args) };
+  const json = jsonOf(args);
+  if (json === undefined) throw new SyntaxError(`the arguments of ${name} are not JSON`);
+  return { name, arguments: json };
 }

@@ -100,10 +100,9 @@ function write(answer: WholeAnswer, outgoing: ServerResponse): Response {
   return RESPONSE_ALREADY_SENT;
 }
 
-/** Creates and counts the error response to a request. A header asks clients not to retry. */
+/** Creates and counts the error response to a request. */
 function reject(request: Request, error: unknown, traffic: Traffic): Response {
   const response = errorResponseTo(request, error);
-  response.headers.set('x-should-retry', 'false');
   traffic.answered(response.status);
   return response;
 }

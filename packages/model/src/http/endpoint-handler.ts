@@ -8,11 +8,16 @@ import type { ResponsesContext } from '../protocols/responses/response-store.js'
 import { errorResponseTo } from '../protocols/error-response-to.js';
 import { responseRoutes } from '../protocols/responses/route.js';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
+import {
+  createGenerateAnswer,
+  type GenerateAnswerOptions,
+} from '../protocols/shared/generate-answer.js';
 import { createRequestDeduplication } from '../protocols/shared/request-deduplication.js';
 import { lastSegment, type Route, type RouteContext } from '../protocols/shared/route.js';
 import { withoutKey } from './keys.js';
 
-export interface EndpointHandlerOptions extends Omit<ResponsesContext, 'deduplication'> {
+export interface EndpointHandlerOptions
+  extends GenerateAnswerOptions, Omit<ResponsesContext, 'deduplication' | 'generateAnswer'> {
   /** Signal that aborts every call. */
   readonly signal?: AbortSignal;
 }
@@ -45,7 +50,8 @@ const routes: readonly {
 export function createEndpointHandler(options: EndpointHandlerOptions): AnswerHandler {
   const { deliveries, counters } = options;
   const deduplication = createRequestDeduplication(options, deliveries, counters);
-  const context: ResponsesContext = { ...options, deduplication };
+  const generateAnswer = createGenerateAnswer(options);
+  const context: ResponsesContext = { ...options, generateAnswer, deduplication };
   return async (request, body) => {
     try {
       const route = findRoute(request);
@@ -113,12 +119,12 @@ async function listModels(_: Request, context: RouteContext): Promise<Response> 
 }
 
 async function retrieveModel(request: Request, context: RouteContext): Promise<Response> {
-  const segment = lastSegment(request);
+  const asked = lastSegment(request);
   const models = modelsOf(context);
-  const found = models.find(({ id }) => id === segment || encodeURIComponent(id) === segment);
+  const found = models.find(({ id }) => id === asked);
   if (found) return Response.json(found);
   const ids = models.map(({ id }) => id).join(', ');
-  throw invalidRequest('model', `is ${quote(segment)}, which is not served`, ids, {
+  throw invalidRequest('model', `is ${quote(asked)}, which is not served`, ids, {
     status: 404,
     code: 'model_not_found',
   });

@@ -38,14 +38,19 @@ export function keysOf({ headers, url }: Request): readonly string[] {
 const differing = (...keys: readonly (string | undefined)[]): readonly string[] =>
   [...new Set(keys)].filter((key) => key !== undefined);
 
-/** Matches the key in `/<key>/v1`. */
-const keySegment = /\/(rk_[\w.-]+)(?=\/v1(?:[/?#]|$))/;
+/** Matches the key in `/r/<rollout>/<key>/v1`. */
+const keySegment = /\/(?<=\/r\/[\w-]+\/)(rk_[\w.-]+)(?=\/v1(?:[/?#]|$))/;
 
 const keyInPath = (url: string): string | undefined => keySegment.exec(url)?.[1];
 
-/** Returns an address that contains the key, so that a client need not send the key in a header. */
-export const withKey = (baseURL: string, apiKey: string): string =>
-  baseURL.replace(/(?=\/v1$)/, `/${apiKey}`);
+/**
+ * Returns an address that contains the key, so that a client need not send the key in a header.
+ * Returns undefined for a chosen key that cannot be recognised in an address.
+ */
+export function withKey(baseURL: string, apiKey: string): string | undefined {
+  const address = baseURL.replace(/(?=\/v1$)/, () => `/${apiKey}`);
+  return keyInPath(address) === apiKey ? address : undefined;
+}
 
 /** Returns an address without its key, for messages. */
 export const withoutKey = (path: string): string => path.replace(keySegment, '');

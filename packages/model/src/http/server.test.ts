@@ -1,8 +1,9 @@
-import { createRuntime, silentLogger } from '@trinity-rft/core';
+import { createRuntime, ModelError, silentLogger } from '@trinity-rft/core';
 import { manualClock, recordingLogger } from '@trinity-rft/testing';
 import { ConflictError, AuthenticationError, OpenAI } from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
 import { scripted } from '../../test/helpers.js';
+import { rolloutRefusals } from './refusals.js';
 import {
   openEndpointServer,
   type EndpointMount,
@@ -96,6 +97,22 @@ describe('a mounted rollout', () => {
     );
   });
 
+  it.each([undefined, 'rk_chosen', 'chosen', 'rk_with/slash', 'rk_$&'])(
+    'has an id that looks like a key, with the key %s',
+    async (apiKey) => {
+      const server = await open();
+      const { model } = scripted([]);
+      const mount = server.mount({ rollout: 'rk_abcdefghi', handler: model.handler, apiKey });
+      const headers = { authorization: `Bearer ${mount.apiKey}` };
+      expect((await fetch(`${mount.baseURL}/models`, { headers })).status).toBe(200);
+      const { keyedBaseURL = '' } = mount;
+      expect(keyedBaseURL !== '').toBe(apiKey === undefined || apiKey === 'rk_chosen');
+      const keyed =
+        keyedBaseURL === '' ? mount.fetch(mount.baseURL) : fetch(`${keyedBaseURL}/models`);
+      expect((await keyed).status).toBe(keyedBaseURL === '' ? 401 : 200);
+    },
+  );
+
   it('is found by the key in its address, whatever key the client sends, and names it nowhere', async () => {
     const server = await open();
     const { model } = scripted(['one<|im_end|>', 'two<|im_end|>']);
@@ -106,11 +123,12 @@ describe('a mounted rollout', () => {
       await say(new OpenAI({ baseURL: keyedBaseURL, apiKey: 'EMPTY', fetch, maxRetries: 0 }));
     expect(model.extractExperiencesFromHistory()).toHaveLength(2);
     const other = server.mount({ rollout: 'b', handler: model.handler });
+    const address = keyedBaseURL ?? '';
     const refused = [
       [404, `${keyedBaseURL}/nothing`, {}],
       [401, `${keyedBaseURL}/models`, { 'x-rollout-key': other.apiKey }],
-      [401, keyedBaseURL.replace('/r/a/', '/r/b/'), {}],
-      [401, `${keyedBaseURL.replace(apiKey, 'rk_wrong')}/models`, {}],
+      [401, address.replace('/r/a/', '/r/b/'), {}],
+      [401, `${address.replace(apiKey, 'rk_wrong')}/models`, {}],
     ] as const;
     for (const [status, url, headers] of refused) {
       const response = await fetch(url, { headers });
@@ -224,6 +242,15 @@ describe('a key', () => {
     await clock.advance(1000);
     await expect(say(overHttp(mount))).rejects.toBeInstanceOf(AuthenticationError);
     expect(model.extractExperiencesFromHistory()).toEqual([]);
+  });
+
+  it('of a closed rollout may be retried if the owner says so', async () => {
+    const closed = (): ModelError => new ModelError('Stopping.', { status: 503, code: 'stopping' });
+    const server = await open({ refusals: { ...rolloutRefusals, closed } });
+    const mount = server.mount({ handler: scripted([]).model.handler });
+    mount.unmount();
+    const response = await call(mount, { authorization: `Bearer ${mount.apiKey}` });
+    expect([response.status, response.headers.get('x-should-retry')]).toEqual([503, null]);
   });
 
   it('of a rollout closed long before many others is forgotten', async () => {

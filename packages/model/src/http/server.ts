@@ -72,8 +72,11 @@ export interface EndpointMount {
    * then 401.
    */
   readonly apiKey: string;
-  /** `http://HOST:PORT/r/<rollout>/<key>/v1`; as secret as the key. */
-  readonly keyedBaseURL: string;
+  /**
+   * `http://HOST:PORT/r/<rollout>/<key>/v1`; as secret as the key. Undefined for a chosen key that
+   * does not begin with `rk_`.
+   */
+  readonly keyedBaseURL: string | undefined;
   /** Calls the same endpoint without a socket. The key is checked in the same way. */
   readonly fetch: typeof globalThis.fetch;
   unmount(): void;

@@ -218,6 +218,13 @@ it('refuses what cannot be: a forced call without tools, too many stops, an endi
   expect(await ask({ messages: begun, add_generation_prompt: true })).toMatchObject({
     status: 400,
   });
+  const withCalls = (tool_calls: readonly object[]): object => ({
+    messages: [...begun, { role: 'assistant', content: 'am', tool_calls }],
+    continue_final_message: true,
+  });
+  expect(await ask(withCalls([]))).toMatchObject({ status: 200 });
+  const called = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } };
+  expect(await ask(withCalls([called]))).toMatchObject({ status: 400 });
   const forced = { messages: hello, max_tokens: 5, tool_choice: { type: 'any' } };
   expect(await answerTo('messages', forced)).toMatchObject({
     status: 400,

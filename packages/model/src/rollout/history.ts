@@ -31,7 +31,7 @@ export interface History {
   add(choices: readonly RecordedChoice[]): void;
   /**
    * Reports that no client received the answer to this call. The call then becomes an experience
-   * only if a client receives the answer later.
+   * only if a client receives the answer later. Does nothing if a client has received the answer.
    */
   markUndelivered(callIndex: number): void;
   /** Reports that a client has received the answer to this call. */
@@ -40,6 +40,7 @@ export interface History {
   forks(): readonly RecordedFork[];
   /**
    * Returns one experience per choice, in the order in which the calls started.
+   * @param clear true to return each experience only once; undelivered calls are kept
    * @throws WorkflowError if recording is off
    */
   extract(clear: boolean): readonly Experience[];
@@ -54,24 +55,31 @@ export interface History {
 export function createHistory(enabled: boolean): History {
   let recorded: RecordedChoice[] = [];
   let cleared = 0;
-  const undelivered = new Set<number>();
+  /** Calls that were not extracted with `clear`. */
+  const deliveries = new Map<number, 'unknown' | 'delivered' | 'undelivered'>();
+  const isUndelivered = ({ callIndex }: RecordedChoice): boolean =>
+    deliveries.get(callIndex) === 'undelivered';
   const forks: RecordedFork[] = [];
   return {
     add: (choices) => {
       const [first] = choices;
       if (first?.fork && forks.length < maxForks)
         forks.push({ ...first.fork, callIndex: first.callIndex });
-      if (enabled) recorded.push(...choices);
+      if (!enabled || !first) return;
+      recorded.push(...choices);
+      deliveries.set(first.callIndex, 'unknown');
     },
     forks: () => forks,
     markUndelivered: (callIndex) => {
-      if (enabled) undelivered.add(callIndex);
+      if (deliveries.get(callIndex) === 'unknown') deliveries.set(callIndex, 'undelivered');
     },
-    markDelivered: (callIndex) => void undelivered.delete(callIndex),
+    markDelivered: (callIndex) => {
+      if (deliveries.has(callIndex)) deliveries.set(callIndex, 'delivered');
+    },
     extract: (clear) => {
       if (!enabled) throw historyOff();
       const ordered = recorded
-        .filter(({ callIndex }) => !undelivered.has(callIndex))
+        .filter((choice) => !isUndelivered(choice))
         .toSorted((a, b) => a.callIndex - b.callIndex || a.choice - b.choice);
       const steps = new Map<number, number>();
       const experiences = ordered.map((choice) => {
@@ -80,7 +88,8 @@ export function createHistory(enabled: boolean): History {
         return toExperience(choice, step);
       });
       if (clear) {
-        recorded = [];
+        recorded = recorded.filter(isUndelivered);
+        for (const callIndex of steps.keys()) deliveries.delete(callIndex);
         cleared += steps.size;
       }
       return experiences;

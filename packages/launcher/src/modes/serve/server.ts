@@ -1,7 +1,7 @@
 /** Opens the server of mode `serve`, serves until the interrupt, and shuts the server down. */
 import { ModelError } from '@trinity-rft/core';
 import { openEndpointServer, type EndpointServer, type Refusals } from '@trinity-rft/model';
-import { createBodyThread, readBody } from '@trinity-rft/model/internal';
+import { createBodyThread, errorResponseTo, readBody } from '@trinity-rft/model/internal';
 import { createServe, type Commit, type ServeOptions, type TurnStore } from '../../outer/outer.js';
 import type { StageEngine } from '../../assembly/models/engine.js';
 import {
@@ -45,6 +45,7 @@ export async function serveUntilInterrupted(
     policyVersion: () => engine.sampler.policyVersion,
     extraMetrics: parts.extraMetrics,
     readBody: (request) => readBody(request, { runtime, parseLongBody }, 'a request of this API'),
+    modelErrorResponse: errorResponseTo,
     clock: runtime.clock,
     logger: runtime.logger,
   });

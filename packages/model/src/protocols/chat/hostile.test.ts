@@ -84,7 +84,7 @@ const cases: readonly [
     chat({ messages: [...messages, deepCall(500_000), result('a')] }),
     400,
     'messages[1].tool_calls[0].function.arguments',
-    'is nested deeper than 128',
+    'is nested deeper than 120',
   ],
   ['a body beyond the limit', { body: endless() }, 413, 'body', '20000000 bytes'],
   ['another method', { method: 'PUT', body: '{}' }, 405, null, 'POST .../v1/chat/completions'],

@@ -2,7 +2,8 @@
  * Reads chat completion requests, and decides which fields of a client's JSON are used, ignored or
  * rejected.
  */
-import { invalidRequest, quote } from '@trinity-rft/chat/internal';
+import { normalizeMessages } from '@trinity-rft/chat';
+import { invalidRequest, isPrefill, quote } from '@trinity-rft/chat/internal';
 import type { EndpointPolicy } from '../shared/endpoint-policy.js';
 import {
   flag,
@@ -97,17 +98,18 @@ export function readRequest(body: unknown, policy: EndpointPolicy): ChatCompleti
   rejectUnsupported(body, unsupported);
   checkFields(body, usedFields, policy);
   const messages = list(body, 'messages') ?? [];
-  checkEnding(body, messages);
   const tools = list(body, 'tools') ?? [];
   const choice = readToolChoice(body['tool_choice'], toolNames(tools), 'tool_choice');
   const format = readResponseFormat(body['response_format'], 'response_format');
   const parseTools = choice !== 'none';
   checkToolResults(messages);
+  const instructed = withInstructions(messages, [
+    format && formatInstruction(format, tools.length > 0 && parseTools),
+    toolChoiceInstruction(choice, wantsOneCall(body, tools)),
+  ]);
+  checkEnding(body, instructed);
   return {
-    messages: withInstructions(messages, [
-      format && formatInstruction(format, tools.length > 0 && parseTools),
-      toolChoiceInstruction(choice, wantsOneCall(body, tools)),
-    ]),
+    messages: instructed,
     tools,
     parseTools,
     templateArgs: readTemplateArgs(body, [body['reasoning_effort'], 'reasoning_effort']),
@@ -136,9 +138,9 @@ const unsupported: readonly UnsupportedField[] = [
  * without tool calls, and answers any other last message.
  */
 function checkEnding(body: JsonObject, messages: readonly unknown[]): void {
-  const last = messages.at(-1);
-  const continues =
-    isObject(last) && last['role'] === 'assistant' && !isPresent(last['tool_calls']);
+  if (!['continue_final_message', 'add_generation_prompt'].some((field) => isPresent(body[field])))
+    return;
+  const continues = isPrefill(normalizeMessages(messages).at(-1));
   const expected = `${continues}: the model ${continues ? 'continues' : 'does not continue'} the last message`;
   const given = [
     ['continue_final_message', continues],

@@ -47,6 +47,14 @@ describe('the OpenAI client', () => {
     expect(model.openaiClient()).toBe(client);
   });
 
+  it.each(['qwen:7b/x', 'C:\\m\\x', 'a b+c@d%2F', 'ü'])(
+    'retrieves a model whose name is %s',
+    async (modelPath) => {
+      const { model } = scripted([], { modelPath });
+      expect((await model.openaiClient().models.retrieve(modelPath)).id).toBe(modelPath);
+    },
+  );
+
   it('runs a tool loop on exact tokens', async () => {
     const turns = [
       `so\n${call('{"b":1,  "a":2.0}')}<|im_end|>`,

@@ -1,7 +1,7 @@
 /** `POST /v1/chat/completions`. */
 import type { Answer } from '../shared/answer/answer.js';
 import { type LiveAnswer } from '../shared/answer/live-answer.js';
-import { completionEncodings, type CompletedCall } from '../shared/completed-call.js';
+import { completedBy, completionEncodings, type CompletedCall } from '../shared/completed-call.js';
 import { checkChoices } from '../shared/endpoint-policy.js';
 import { reportIgnoredSettings } from '../shared/ignored-settings.js';
 import { readBody, type RequestBody } from '../shared/request/body.js';
@@ -38,7 +38,7 @@ async function complete(
   const created = Math.floor(runtime.clock.now() / 1000);
   const head = { id: runtime.newId('chatcmpl'), created, model, tokenizer, request };
   live.begin(head);
-  const generation = await context.generate({
+  const question = {
     messages,
     tools,
     parseTools,
@@ -53,7 +53,6 @@ async function complete(
     },
     onTurn: turnListener(parsed, live, context),
     signal,
-  });
-  await context.onAnswer(head.id, generation);
-  return { callIndex: generation.callIndex, generation, context: head };
+  };
+  return context.generateAnswer(head.id, question, completedBy(head));
 }

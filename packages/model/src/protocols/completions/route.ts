@@ -4,7 +4,7 @@
  */
 import type { Answer } from '../shared/answer/answer.js';
 import { type LiveAnswer } from '../shared/answer/live-answer.js';
-import { completionEncodings, type CompletedCall } from '../shared/completed-call.js';
+import { completedBy, completionEncodings, type CompletedCall } from '../shared/completed-call.js';
 import { checkChoices } from '../shared/endpoint-policy.js';
 import { reportIgnoredSettings } from '../shared/ignored-settings.js';
 import { withFieldNames } from '../shared/request/fields.js';
@@ -41,29 +41,26 @@ async function complete(
   const created = Math.floor(runtime.clock.now() / 1000);
   const head = { id: runtime.newId('cmpl'), created, model, tokenizer, request };
   live.begin(head);
-  const generation = await context
-    .generate({
-      plain: prompt,
-      messages: [],
-      parseTools: false,
-      sampling: {
-        n,
-        stop,
-        topLogprobs: logprobs ?? 0,
-        maxTokens,
-        ...(clientSampling === 'respect' && parsed.sampling),
-      },
-      onTurn: turnListener(parsed, live, context),
-      signal,
-    })
-    .catch((error: unknown) => {
-      throw withFieldNames(error, {
-        messages: 'prompt',
-        maxTokens: 'max_tokens',
-        topP: 'top_p',
-        topK: 'top_k',
-      });
+  const question = {
+    plain: prompt,
+    messages: [],
+    parseTools: false,
+    sampling: {
+      n,
+      stop,
+      topLogprobs: logprobs ?? 0,
+      maxTokens,
+      ...(clientSampling === 'respect' && parsed.sampling),
+    },
+    onTurn: turnListener(parsed, live, context),
+    signal,
+  };
+  return context.generateAnswer(head.id, question, completedBy(head)).catch((error: unknown) => {
+    throw withFieldNames(error, {
+      messages: 'prompt',
+      maxTokens: 'max_tokens',
+      topP: 'top_p',
+      topK: 'top_k',
     });
-  await context.onAnswer(head.id, generation);
-  return { callIndex: generation.callIndex, generation, context: head };
+  });
 }

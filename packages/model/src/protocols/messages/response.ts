@@ -1,6 +1,7 @@
 /** Writes answers in Anthropic's format. */
 import type { ToolCall } from '@trinity-rft/core';
 import type { Generation } from '../../rollout/generate.js';
+import { isObject, type JsonObject } from '../shared/request/fields.js';
 import { sealReasoning } from '../shared/sealed-reasoning.js';
 
 export type Block =
@@ -10,7 +11,7 @@ export type Block =
       readonly type: 'tool_use';
       readonly id: string;
       readonly name: string;
-      readonly input: unknown;
+      readonly input: JsonObject;
     };
 
 /** Facts that are known before the first token. */
@@ -84,13 +85,22 @@ const thinkingBlock = (thinking: string): Block => ({
   signature: sealReasoning(thinking),
 });
 
-/**
- * Creates the block of a tool call. The arguments are always an object, because parsers of tool
- * calls accept nothing else.
- */
 const toolBlock = ({ id, function: { name, arguments: args } }: ToolCall): Block => ({
   type: 'tool_use',
   id,
   name,
-  input: JSON.parse(args) as unknown,
+  input: objectIn(args),
 });
+
+/**
+ * Parses arguments. Our parsers of tool calls accept only objects, but an external model may write
+ * other text, which becomes an empty object.
+ */
+function objectIn(args: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(args);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

@@ -76,7 +76,7 @@ async function create(
   const { tools, parseTools, templateArgs, constraint, stop, maxTokens } = parsed;
   const head = { id: runtime.newId('msg'), model };
   live.begin(head);
-  const generation = await context.generate({
+  const question = {
     messages: parsed.messages,
     tools,
     parseTools,
@@ -85,7 +85,9 @@ async function create(
     sampling: { stop, maxTokens, ...(clientSampling === 'respect' && parsed.sampling) },
     onTurn: turnListener(parsed, live, context),
     signal,
-  });
-  await context.onAnswer(head.id, generation);
-  return { callIndex: generation.callIndex, body: toMessage(generation, head) };
+  };
+  return context.generateAnswer(head.id, question, (generation) => ({
+    callIndex: generation.callIndex,
+    body: toMessage(generation, head),
+  }));
 }

@@ -5,6 +5,7 @@ import { jsonEncoding, sseEncoding, type AnswerEncoding } from '../shared/answer
 import type { LiveAnswer } from '../shared/answer/live-answer.js';
 import { reportIgnoredSettings } from '../shared/ignored-settings.js';
 import { readBody, type RequestBody } from '../shared/request/body.js';
+import { withFieldNames } from '../shared/request/fields.js';
 import { answerRequest, turnListener } from '../shared/route.js';
 import {
   deltaEndOf,
@@ -15,7 +16,7 @@ import {
   type FinishedResponse,
   type ResponseHead,
 } from './events.js';
-import { generate } from './generate.js';
+import { fieldNames, generateRequest } from './generate-request.js';
 import { checkCalls, readInput, readOutputItems, type Item } from './items.js';
 import { readRequest, type ResponsesRequest } from './request.js';
 import {
@@ -118,13 +119,17 @@ async function create(
   };
   const onTurn = turnListener(parsed, { update }, context);
   const items = [...before, ...input];
-  const generation = await generate(parsed, items, { signal, onTurn }, context);
-  const { callIndex } = generation;
-  const body = toResponse(generation, { ...start, completed: seconds(), tokenizer });
-  await context.onAnswer(start.id, generation);
-  if (parsed.store) {
-    const output = readOutputItems(body.output, callIndex);
-    responses.add({ callIndex, body, deltaEnds, input, output, previous });
-  }
-  return { callIndex, body, deltaEnds };
+  const question = generateRequest(parsed, items, context);
+  const response = await context
+    .generateAnswer(start.id, { ...question, signal, onTurn }, (generation): StoredResponse => {
+      const { callIndex } = generation;
+      const body = toResponse(generation, { ...start, completed: seconds(), tokenizer });
+      const output = readOutputItems(body.output, callIndex);
+      return { callIndex, body, deltaEnds, input, output, previous };
+    })
+    .catch((error: unknown) => {
+      throw withFieldNames(error, fieldNames);
+    });
+  if (parsed.store) responses.add(response);
+  return response;
 }

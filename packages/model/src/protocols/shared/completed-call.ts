@@ -19,6 +19,15 @@ export interface CompletedCall<Context> {
   readonly context: Context;
 }
 
+/** Returns the function that adds the context to a generation. */
+export const completedBy =
+  <Context>(context: Context) =>
+  (generation: Generation): CompletedCall<Context> => ({
+    callIndex: generation.callIndex,
+    generation,
+    context,
+  });
+
 export interface CompletionEncodings<Context> {
   readonly json: AnswerEncoding<CompletedCall<Context>, Context>;
   readonly sse: AnswerEncoding<CompletedCall<Context>, Context>;

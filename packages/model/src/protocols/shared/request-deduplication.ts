@@ -79,7 +79,6 @@ interface State {
   readonly entries: Map<string, Entry>;
   readonly running: RunningGenerations;
   readonly deliveries: Deliveries;
-  readonly counters: Pick<Counters, 'add'>;
 }
 
 /**
@@ -97,7 +96,6 @@ export function createRequestDeduplication(
     entries: new Map(),
     running: trackGenerations(options.signal),
     deliveries,
-    counters,
   };
   return {
     answer: <T extends RecordedCall, Head>(
@@ -146,11 +144,12 @@ function startAnswer<Head>(
   entry.result.then(
     (finished) => {
       running.finish(generation);
+      if (generation.signal.aborted) state.deliveries.markUndelivered(finished.callIndex);
       entry.finished = finished;
       entry.generation = undefined;
       keepFinished(entries, entry);
     },
-    // A failed call was not recorded, so its retry is a new call.
+    // A failed call does not become an experience, so its retry is a new call.
     () => {
       running.finish(generation);
       remove(entries, entry);
@@ -217,14 +216,13 @@ function answerDelivered({ deliveries }: State, entry: Entry): void {
  * Handles an answer that a client did not receive. Unless another client has received the answer or
  * still waits for it, aborts the generation, or marks the finished call as undelivered.
  */
-function answerLost({ entries, deliveries, counters }: State, entry: Entry, reason: unknown): void {
+function answerLost({ entries, deliveries }: State, entry: Entry, reason: unknown): void {
   if (entry.clients > 0 || entry.delivered) return;
   if (!entry.finished) {
     entry.generation?.abort(reason);
     remove(entries, entry);
     return;
   }
-  counters.add('undelivered');
   deliveries.markUndelivered(entry.finished.callIndex);
 }
 

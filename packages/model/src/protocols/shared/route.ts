@@ -1,19 +1,21 @@
 /** The context of routes, and the code for answers that the routes of all protocols share. */
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { Runtime } from '@trinity-rft/core';
+import { decodeSegment } from '@trinity-rft/http-server';
 import type { Counters } from '../../rollout/counters.js';
-import type { CountPrompt, Generate, GenerateRequest, Generation } from '../../rollout/generate.js';
+import type { CountPrompt, GenerateRequest } from '../../rollout/generate.js';
 import type { Answer } from './answer/answer.js';
 import { deliver } from './answer/delivery.js';
 import type { AnswerEncoding } from './answer/encodings.js';
 import type { LiveAnswer } from './answer/live-answer.js';
 import type { EndpointPolicy } from './endpoint-policy.js';
+import type { GenerateAnswer } from './generate-answer.js';
 import type { RequestBody } from './request/body.js';
 import type { Deliveries, RecordedCall, RequestDeduplication } from './request-deduplication.js';
 
 /** Parts of the endpoint of one rollout that its routes use. */
 export interface RouteContext extends EndpointPolicy {
-  readonly generate: Generate;
+  readonly generateAnswer: GenerateAnswer;
   readonly countPrompt: CountPrompt;
   readonly deduplication: RequestDeduplication;
   readonly deliveries: Deliveries;
@@ -27,8 +29,6 @@ export interface RouteContext extends EndpointPolicy {
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;
   /** Messages that have already been logged. */
   readonly notices: Set<string>;
-  /** Callback for each answer, awaited before the client receives any part of the answer. */
-  readonly onAnswer: (id: string, generation: Generation) => void | Promise<void>;
 }
 
 /**
@@ -61,11 +61,11 @@ export function answerRequest<T extends RecordedCall, Head>(
 }
 
 /**
- * Returns the last segment of a request's path, which is the id in `/v1/models/ID` or
+ * Returns the last segment of a request's path, decoded. It is the id in `/v1/models/ID` or
  * `/v1/responses/ID`.
  */
 export const lastSegment = ({ url }: Request): string =>
-  new URL(url).pathname.replace(/\/+$/, '').split('/').at(-1) ?? '';
+  decodeSegment(new URL(url).pathname.replace(/\/+$/, '').split('/').at(-1) ?? '');
 
 /**
  * Returns a listener that passes turns to clients that stream, or undefined if the text is not

@@ -241,6 +241,47 @@ describe('an answer that no client received', () => {
     expect(steps(model)).toEqual([0]);
   });
 
+  it('counts when its client has continued it before it stopped reading', async () => {
+    const { model } = scripted(['one<|im_end|>', 'two<|im_end|>']);
+    const reader = (await model.handler(post({ ...base, stream: true }))).body!.getReader();
+    await reader.read();
+    const continued = [
+      ...messages,
+      { role: 'assistant', content: 'one' },
+      { role: 'user', content: 'more' },
+    ];
+    await (await model.handler(post({ ...base, messages: continued }))).text();
+    await reader.cancel();
+    expect(steps(model)).toEqual([0, 1]);
+  });
+
+  it('counts when it is delivered after the others were extracted', async () => {
+    const { model } = scripted(['a<|im_end|>', 'b<|im_end|>']);
+    const client = new AbortController();
+    await model.handler(post(base, {}, client.signal));
+    client.abort();
+    await model.handler(post({ ...base, user: 'me' }));
+    const extracted = (): readonly unknown[] =>
+      model
+        .extractExperiencesFromHistory()
+        .map(({ eid, responseText }) => [eid.step, responseText]);
+    expect(extracted()).toEqual([[0, 'b']]);
+    await (await model.handler(post(base))).text();
+    expect(extracted()).toEqual([[1, 'a']]);
+    expect(extracted()).toEqual([]);
+  });
+
+  it('stays out when a client invents its id before the call', async () => {
+    const { model } = scripted(['a<|im_end|>', 'b<|im_end|>']);
+    const invented = [{ id: 'call_1_0_0', type: 'function', function: { name: 'f' } }];
+    const called = { role: 'assistant', tool_calls: invented };
+    await model.handler(post({ ...base, messages: [...messages, called, ...messages] }));
+    const client = new AbortController();
+    await model.handler(post(base, {}, client.signal));
+    client.abort();
+    expect(steps(model)).toEqual([0]);
+  });
+
   it('was none at all when the client left during the generation', async () => {
     const { model, runtime, sampler } = slow(['a<|im_end|>', 'b<|im_end|>']);
     const client = new AbortController();

@@ -42,7 +42,7 @@ export interface DeliveryOptions extends HeartbeatOptions {
 /**
  * Waits for the answer, or for its beginning if the client streams it. Throws a failure that occurs
  * before anything was sent, so that the response has the status of the error. Writes a later
- * failure into the body.
+ * failure into the body. An answer that cannot be written is lost.
  */
 export async function deliver<T, Head>(
   pending: PendingAnswer<T, Head>,
@@ -51,7 +51,14 @@ export async function deliver<T, Head>(
 ): Promise<Answer> {
   const { afterMs = 200_000, everyMs = 15_000 } = heartbeat ?? {};
   const news = await withinTime(nextNews(pending, encoding, 0), afterMs, clock);
-  if (news !== 'late' && news !== 'changed') return ready(news.answer, pending, encoding);
+  if (news !== 'late' && news !== 'changed') {
+    try {
+      return ready(news.answer, pending, encoding);
+    } catch (error) {
+      pending.lost();
+      throw error;
+    }
+  }
   const next = livePieces(pending, encoding, { everyMs, clock, isLate: news === 'late' });
   return inPieces(encoding, bodyStream(next, pending, encoding.heartbeat));
 }
@@ -139,6 +146,7 @@ function livePieces<T, Head>(
       const text = writer?.update(live.turns) ?? '';
       return { pieces: text === '' ? [] : [text], last: false };
     } catch (error) {
+      pending.lost();
       return { pieces: [encoding.failure(error)], last: true };
     }
   };

@@ -1,5 +1,4 @@
-import { withFieldNames } from '../shared/request/fields.js';
-import type { Generate, GenerateRequest } from '../../rollout/generate.js';
+import type { GenerateRequest } from '../../rollout/generate.js';
 import { withInstructions } from '../shared/request/prompt-instructions.js';
 import { formatInstruction } from '../shared/request/response-format.js';
 import { toolChoiceInstruction } from '../shared/request/tool-choice.js';
@@ -8,16 +7,14 @@ import type { Item } from './items.js';
 import type { ResponsesRequest } from './request.js';
 
 /**
- * Samples the answer to a conversation. The instructions of this request come first. Instructions
- * of earlier requests are not used again.
- * @throws ModelError, CancelledError, EngineError
+ * Returns the request for the answer to a conversation. The instructions of this request come
+ * first. Instructions of earlier requests are not used again.
  */
-export async function generate(
+export function generateRequest(
   parsed: ResponsesRequest,
   items: readonly Item[],
-  { signal, onTurn }: Pick<GenerateRequest, 'signal' | 'onTurn'>,
-  context: Pick<RouteContext, 'generate' | 'clientSampling'>,
-): ReturnType<Generate> {
+  { clientSampling }: Pick<RouteContext, 'clientSampling'>,
+): GenerateRequest {
   const {
     instructions,
     tools,
@@ -38,28 +35,22 @@ export async function generate(
       toolChoiceInstruction(toolChoice, oneCall),
     ],
   );
-  try {
-    return await context.generate({
-      messages,
-      tools,
-      parseTools,
-      templateArgs,
-      constraint,
-      sampling: {
-        topLogprobs,
-        maxTokens,
-        ...(context.clientSampling === 'respect' && parsed.sampling),
-      },
-      onTurn,
-      signal,
-    });
-  } catch (error) {
-    throw withFieldNames(error, fieldNames);
-  }
+  return {
+    messages,
+    tools,
+    parseTools,
+    templateArgs,
+    constraint,
+    sampling: {
+      topLogprobs,
+      maxTokens,
+      ...(clientSampling === 'respect' && parsed.sampling),
+    },
+  };
 }
 
 /** Names of fields in the Responses API, keyed by their names in this package. */
-const fieldNames: Readonly<Record<string, string>> = {
+export const fieldNames: Readonly<Record<string, string>> = {
   messages: 'input',
   maxTokens: 'max_output_tokens',
   topP: 'top_p',

@@ -1,0 +1,35 @@
+/** Generates answers for the routes of all protocols. */
+import type { Generate, GenerateRequest, Generation } from '../../rollout/generate.js';
+import type { Deliveries } from './request-deduplication.js';
+
+/**
+ * Samples and records an answer, and converts it to what the route delivers. If the conversion or
+ * `onAnswer` fails, the client gets an error, so the recorded call does not become an experience.
+ * @param id id of the answer that the client receives
+ */
+export type GenerateAnswer = <T>(
+  id: string,
+  request: GenerateRequest,
+  convert: (generation: Generation) => T,
+) => Promise<T>;
+
+export interface GenerateAnswerOptions {
+  readonly generate: Generate;
+  readonly deliveries: Deliveries;
+  /** Callback for each answer, awaited before the client receives any part of the answer. */
+  readonly onAnswer: (id: string, generation: Generation) => void | Promise<void>;
+}
+
+export const createGenerateAnswer =
+  ({ generate, deliveries, onAnswer }: GenerateAnswerOptions): GenerateAnswer =>
+  async (id, request, convert) => {
+    const generation = await generate(request);
+    try {
+      const answer = convert(generation);
+      await onAnswer(id, generation);
+      return answer;
+    } catch (error) {
+      deliveries.markUndelivered(generation.callIndex);
+      throw error;
+    }
+  };
