@@ -13,6 +13,7 @@ import {
   hasBeenStored,
   inTransaction,
   openSqlite,
+  useWriteAheadLog,
   type CheckedTables,
   type LateRewards,
   type PendingGroup,
@@ -134,7 +135,8 @@ function open(path: string, expected?: 'whole'): LateFile {
   try {
     mkdirSync(dirname(path), { recursive: true });
     database = openSqlite(path, { timeout });
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+    database.exec('PRAGMA synchronous = FULL');
+    useWriteAheadLog(database);
     prepareSchema(database, path);
     const file = { database, tables: checkedTables(database, { path, tables, upgrade }) };
     if (expected === 'whole') file.tables.verify(['score']);

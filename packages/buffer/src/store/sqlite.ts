@@ -11,6 +11,7 @@ import {
   isLocked,
   lockFile,
   openSqlite,
+  useWriteAheadLog,
 } from '@trinity-rft/core/store';
 import { damagedStore } from './checksum.js';
 import { leaseStore, type Follow, type LeaseStoreOptions } from './lease-store.js';
@@ -163,9 +164,8 @@ function openDatabase(path: string): DatabaseSync {
     // commit, so that after a power failure the store is never older than a checkpoint that was
     // written later. At one commit per explore step and train step this costs milliseconds. The
     // timeout is for a writer in another process, whose commits take milliseconds.
-    database.exec(
-      'PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;',
-    );
+    database.exec('PRAGMA busy_timeout = 10000; PRAGMA synchronous = FULL;');
+    useWriteAheadLog(database);
     prepareSchema(database, path);
     return database;
   } catch (error) {
