@@ -86,14 +86,16 @@ export function openSqliteRows(
   return naming(path, () => {
     mkdirSync(dirname(path), { recursive: true });
     const unlock = lock(path, suffix);
+    let database: DatabaseSync | undefined;
     try {
-      const database = openDatabase(path);
+      database = openDatabase(path);
       // The checksums of rows do not cover the indices, which are used to find used experiences.
       if (suffix === undefined) assertIntact(database, damagedStore);
       const rows = sqliteRows(database, { ...options, path, release: unlock });
       if (owner) claim(database, path, owner);
       return rows;
     } catch (error) {
+      database?.close();
       unlock();
       throw error;
     }
