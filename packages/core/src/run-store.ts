@@ -88,7 +88,7 @@ export interface ExplorePlan {
   readonly batches: readonly PlannedBatch[];
   /** State of the task feed after this step. The next step is planned from this state. */
   readonly feed: JsonState;
-  /** True if no explore step follows. */
+  /** True if no explore step follows, unless the training run is made longer. */
   readonly isLast: boolean;
 }
 
