@@ -88,7 +88,7 @@ export interface ExplorePlan {
   readonly batches: readonly PlannedBatch[];
   /** State of the task feed after this step. The next step is planned from this state. */
   readonly feed: JsonState;
-  /** True if no explore step follows. */
+  /** True if no explore step follows, unless the training run is made longer. */
   readonly isLast: boolean;
 }
 
@@ -333,7 +333,10 @@ export interface RunStore {
    */
   prune(member: Membership, trainStep: number): Promise<void>;
 
-  /** Publishes weights. A version can be published again if its digest is the same. */
+  /**
+   * Publishes weights. A version can be published again if its digest is the same. Folders of later
+   * versions are then expected next to its folder, because the folder of a training run can be moved.
+   */
   publishWeights(member: Membership, weights: PublishedWeights): Promise<void>;
   /** Returns the newest weights, or those of the synchronization point `boundary`. */
   publishedWeights(boundary?: number): Promise<PublishedWeights | undefined>;
@@ -346,6 +349,7 @@ export interface RunStore {
   deleteWeightFilesBefore(member: Membership, version: number): Promise<void>;
   reportDelivery(member: Membership, delivery: Delivery): Promise<void>;
 
+  /** Records the end of the training run, until a trainer joins it again. */
   finishRun(member: Membership, end: RunEnd): Promise<void>;
   view(): Promise<RunView>;
   /**

@@ -3,10 +3,7 @@
  * process is killed, and a new process with the same id does not inherit it.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { openSqlite } from './sqlite.js';
-
-/** SQLITE_BUSY: another connection holds the lock. */
-const busy = 5;
+import { isBusy, openSqlite } from './sqlite.js';
 
 /**
  * Milliseconds to wait for a lock. A process that only checks if the lock is free also holds it for
@@ -48,7 +45,7 @@ function unlessBusy(database: DatabaseSync, sql: string): boolean {
     database.exec(sql);
     return true;
   } catch (error) {
-    if ((error as { readonly errcode?: number }).errcode === busy) return false;
+    if (isBusy(error)) return false;
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { eachRow, inTransaction } from './sqlite.js';
+import { eachRow, inTransaction, useWriteAheadLog } from './sqlite.js';
 
 it('stores all of the work or none of it, and can be used again', () => {
   const database = new DatabaseSync(':memory:');
@@ -17,6 +17,19 @@ it('stores all of the work or none of it, and can be used again', () => {
   add(4);
   expect(database.prepare('SELECT n FROM t').all()).toEqual([{ n: 1 }, { n: 2 }, { n: 4 }]);
   database.close();
+});
+
+it('repeats the switch to a write-ahead log while another connection makes it', () => {
+  const errors = [5, 261].map((errcode) => Object.assign(new Error('locked'), { errcode }));
+  const database = {
+    exec: () => {
+      const error = errors.shift();
+      if (error) throw error;
+    },
+  };
+  useWriteAheadLog(database);
+  errors.push(Object.assign(new Error('disk I/O error'), { errcode: 10 }));
+  expect(() => useWriteAheadLog(database)).toThrow('disk I/O error');
 });
 
 it('reads a statement that nobody else holds to its end', () => {

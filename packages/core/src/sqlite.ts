@@ -15,6 +15,29 @@ interface Database {
   exec(sql: string): unknown;
 }
 
+/** True for SQLITE_BUSY, with or without an extended code: another connection holds a lock. */
+export const isBusy = (error: unknown): boolean =>
+  error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 5;
+
+/** Milliseconds for which the switch to a write-ahead log is repeated, and the pause before it is. */
+const [patienceMs, pauseMs] = [2000, 5];
+
+/**
+ * Switches a database to a write-ahead log. The connection's timeout does not cover every part of
+ * the switch: of two connections that open a new database together, one can fail at once.
+ */
+export function useWriteAheadLog(database: Database): void {
+  const start = performance.now();
+  for (;;)
+    try {
+      database.exec('PRAGMA journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() - start > patienceMs) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
+    }
+}
+
 /** Calls `work` in a transaction, which is rolled back if `work` throws. */
 export function inTransaction<T>(database: Database, work: () => T): T {
   try {

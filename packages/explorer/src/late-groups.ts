@@ -1,5 +1,5 @@
 /** The groups whose rewards arrive after their explore step. They become part of a later step. */
-import { type Experience, type Metrics, withFields } from '@trinity-rft/core';
+import { BufferError, type Experience, type Metrics, withFields } from '@trinity-rft/core';
 import type { LateRewards, PendingGroup } from '@trinity-rft/core/store';
 import type { ExplorerOptions } from './explorer-options.js';
 import { isOk, type TaskOutcome } from './runs/outcome.js';
@@ -19,10 +19,14 @@ export interface LateGroups {
   waiting(): readonly string[] | undefined;
   /** Called after the explorer's state was stored. */
   commit(step: number): void;
+  /** @throws BufferError if the store does not contain a group of `waiting` */
   restore(step: number, waiting: readonly string[]): void;
   /** Returns the metrics of the last `take`, under `rollout/late_rewards/`. */
   metrics(): Metrics;
-  /** Waits until no group waits for rewards. */
+  /**
+   * Waits until no group waits for rewards.
+   * @throws BufferError if the store does not contain a group that waits
+   */
   untilDue(signal: AbortSignal): Promise<void>;
 }
 
@@ -40,9 +44,17 @@ export function createLateGroups({
   const rewards: typeof none = store.lateRewards ?? none;
   let waiting: readonly string[] = [];
   let counts = { scored: 0, expired: 0 };
+  const findDue = (): readonly PendingGroup[] => {
+    if (waiting.length === 0) return [];
+    // Read first, so that a reward that arrives in between makes no group look lost.
+    const open = rewards.waiting();
+    const due = rewards.due(clock.now());
+    assertStored(waiting, { open, due });
+    return due;
+  };
   return {
     take: (step) => {
-      const due = waiting.length === 0 ? [] : rewards.due(clock.now());
+      const due = findDue();
       const taken = new Set(due.map(({ task }) => task));
       waiting = waiting.filter((task) => !taken.has(task));
       const runs = due.flatMap((group) => group.runs);
@@ -69,6 +81,7 @@ export function createLateGroups({
     restore: (step, tasks) => {
       waiting = tasks;
       rewards.commit(step, tasks);
+      findDue();
     },
     metrics: (): Metrics => {
       if (counts.scored + counts.expired + waiting.length === 0) return {};
@@ -83,10 +96,27 @@ export function createLateGroups({
         logger.info(
           `All tasks are explored. Waits for the rewards of ${waiting.length} of them, at the latest until their deadlines: trinity reward RUN ID VALUE.`,
         );
-      while (rewards.due(clock.now()).length < waiting.length)
-        await clock.sleep(lookEveryMs, signal);
+      while (findDue().length < waiting.length) await clock.sleep(lookEveryMs, signal);
     },
   };
+}
+
+/** @param stored rollouts without a reward, and groups that wait for no reward */
+function assertStored(
+  waiting: readonly string[],
+  stored: {
+    readonly open: ReturnType<LateRewards['waiting']>;
+    readonly due: readonly PendingGroup[];
+  },
+): void {
+  const tasks = new Set(stored.due.map(({ task }) => task));
+  for (const { run } of stored.open) tasks.add(run.slice(0, run.lastIndexOf('/')));
+  const lost = waiting.filter((task) => !tasks.has(task));
+  if (lost.length === 0) return;
+  throw new BufferError(
+    `${lost.length} tasks that wait for rewards are not stored, such as task ${lost[0]}: late_rewards.db, beside the experience store, has been removed or replaced. Restore it from a copy, or start the run again with another name. Beside a database outside of the folder of the run it is named DATABASE.late_rewards.db; rename that of an earlier version, and the files late_rewards.db-*.`,
+    { code: 'LATE_REWARDS_LOST', details: { tasks: lost } },
+  );
 }
 
 /**
@@ -114,8 +144,9 @@ function experiencesOf(
   );
 }
 
-const none: Pick<LateRewards, 'add' | 'due' | 'commit'> = {
+const none: Pick<LateRewards, 'add' | 'due' | 'commit' | 'waiting'> = {
   add: () => undefined,
   due: () => [],
   commit: () => undefined,
+  waiting: () => [],
 };

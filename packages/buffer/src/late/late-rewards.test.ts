@@ -124,6 +124,24 @@ describe('a reward that comes later', () => {
     writer.close();
   });
 
+  it('belongs to its database where several runs share a folder', async () => {
+    const [a, b] = ['a.db', 'b.db'].map((name) =>
+      lateRewardsBeside(path.join(folder, name), 'shared'),
+    ) as [LateRewards, LateRewards];
+    const found = lateRewardsBeside(path.join(folder, 'a.db'));
+    a.add([group(1, 0, 0.5)]);
+    a.commit(1, ['1/0']);
+    b.add([group(1, 0, 0.7)]);
+    b.commit(0, []);
+    expect(found.waiting()).toEqual([{ run: '1/0/0', deadline: 1000 }]);
+    expect(found.score('1/0/0', 1)).toBe('stored');
+    expect(a.due(0)[0]?.runs.map(({ reward }) => reward)).toEqual([1, 0.5]);
+    rewards.add([group(1, 0)]);
+    rewards.commit(1, ['1/0']);
+    expect(lateRewardsBeside(file).waiting()).toHaveLength(2);
+    await Promise.all([a.close(), b.close()]);
+  });
+
   it('completes its group, and only that one', () => {
     rewards.add([group(1, 0), group(1, 1, 0.5)]);
     rewards.commit(1, ['1/0', '1/1']);

@@ -13,6 +13,7 @@ import {
   hasBeenStored,
   inTransaction,
   openSqlite,
+  useWriteAheadLog,
   type CheckedTables,
   type LateRewards,
   type PendingGroup,
@@ -22,26 +23,41 @@ import { applicationId, refusals, schema, upgrade, type Refusal } from './schema
 
 export { refusals };
 
+const fileName = 'late_rewards.db';
+
+/** Returns true if a file with this name contains rollouts that wait for rewards. */
+export const isLateRewards = (name: string): boolean =>
+  name === fileName || name.endsWith(`.${fileName}`);
+
 /**
  * Opens the store of rollouts that wait for rewards, a file next to the experience store
  * `database`. The file is created when the first rollout waits. Calls of `score` and `waiting`
  * leave no file open.
+ * @param folder owner of the database's folder. `run`: one training run, whose file is
+ * `late_rewards.db`. `shared`: several training runs, whose files are named after their databases.
+ * `unknown`: the file that exists
  */
-export function lateRewardsBeside(database: string): LateRewards {
-  const path = join(dirname(database), 'late_rewards.db');
+export function lateRewardsBeside(
+  database: string,
+  folder: 'run' | 'shared' | 'unknown' = 'unknown',
+): LateRewards {
+  const ofDatabase = `${database}.${fileName}`;
+  const isNamed = (): boolean =>
+    folder === 'shared' || (folder === 'unknown' && hasBeenStored(ofDatabase));
+  const path = (): string => (isNamed() ? ofDatabase : join(dirname(database), fileName));
   let opened: LateFile | undefined;
-  const file = (): LateFile => (opened ??= open(path, 'whole'));
-  const isThere = (): boolean => opened !== undefined || hasBeenStored(path);
+  const file = (): LateFile => (opened ??= open(path(), 'whole'));
+  const isThere = (): boolean => opened !== undefined || hasBeenStored(path());
   const transaction = <T>(work: (file: LateFile) => T): T =>
     file().tables.transaction(() => work(file()));
   return {
-    score: (run, reward) => scoreRun(path, run, reward),
-    waiting: () => waitingRuns(path),
+    score: (run, reward) => scoreRun(path(), run, reward),
+    waiting: () => waitingRuns(path()),
     add: (groups) => {
       if (groups.length > 0)
         transaction(({ database }) => groups.forEach((each) => add(database, each)));
     },
-    due: (now) => (isThere() ? transaction((late) => due(late, path, now)) : []),
+    due: (now) => (isThere() ? transaction((late) => due(late, path(), now)) : []),
     commit: (step, waiting) => {
       if (isThere()) transaction(({ database }) => commit(database, step, JSON.stringify(waiting)));
     },
@@ -119,7 +135,8 @@ function open(path: string, expected?: 'whole'): LateFile {
   try {
     mkdirSync(dirname(path), { recursive: true });
     database = openSqlite(path, { timeout });
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+    database.exec('PRAGMA synchronous = FULL');
+    useWriteAheadLog(database);
     prepareSchema(database, path);
     const file = { database, tables: checkedTables(database, { path, tables, upgrade }) };
     if (expected === 'whole') file.tables.verify(['score']);

@@ -1,6 +1,7 @@
 /** Creates the tables of an experience store, and migrates tables of earlier versions. */
 import type { DatabaseSync } from 'node:sqlite';
 import { BufferError } from '@trinity-rft/core';
+import { inTransaction } from '@trinity-rft/core/store';
 import { createLedger } from './ledger.js';
 import { stateTable } from './state-table.js';
 
@@ -14,27 +15,31 @@ const applicationId = 0x54525842;
  * @throws BufferError if the file belongs to another program or is from a newer version
  */
 export function prepareSchema(database: DatabaseSync, path: string): void {
-  const version = pragma(database, 'user_version');
-  const id = pragma(database, 'application_id');
-  const foreign = (id !== applicationId && version !== 0) || (version === 0 && hasTables(database));
-  if (foreign) {
+  if (pragma(database, 'user_version') === schemaVersion && isOurs(database)) return;
+  // Read again in the transaction, because another process may prepare the same file.
+  inTransaction(database, () => {
+    const version = pragma(database, 'user_version');
+    assertReadable(database, path, version);
+    for (const migration of migrations.slice(version)) database.exec(migration);
+    if (version < 2) createLedger(database, stateTable(database));
+    database.exec(`PRAGMA user_version = ${schemaVersion}`);
+  });
+}
+
+const isOurs = (database: DatabaseSync): boolean =>
+  pragma(database, 'application_id') === applicationId;
+
+function assertReadable(database: DatabaseSync, path: string, version: number): void {
+  if (version === 0 ? hasTables(database) : !isOurs(database))
     throw new BufferError(
       `${path} is a database of another program; expected an experience store or no file. Name another path.`,
       { code: 'BUFFER_FOREIGN' },
     );
-  }
-  if (version > schemaVersion) {
+  if (version > schemaVersion)
     throw new BufferError(
       `${path} has schema version ${version}; this program reads up to ${schemaVersion}. Use the program that wrote it.`,
       { code: 'BUFFER_VERSION' },
     );
-  }
-  if (version < schemaVersion) {
-    database.exec('BEGIN IMMEDIATE');
-    for (const migration of migrations.slice(version)) database.exec(migration);
-    if (version < 2) createLedger(database, stateTable(database));
-    database.exec(`PRAGMA user_version = ${schemaVersion}; COMMIT;`);
-  }
 }
 
 /** Returns true if rows have a column for their checksum. */

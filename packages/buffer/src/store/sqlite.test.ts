@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -177,6 +177,18 @@ it.each(['removed', 'replaced'])('notices at the next write that its file was %s
     message: expect.stringContaining(`${path} has been ${what} while it was in use`),
   });
   await store.close();
+});
+
+it('leaves no connection open if the store belongs to another run', async () => {
+  const owner = { folder: '/run', hasBegun: false, isAt: () => false };
+  const store = sqliteExperienceStore({ path, owner: { ...owner, id: 'one' } });
+  await store.put([experience(0)]);
+  await store.close();
+  expect(() => sqliteExperienceStore({ path, owner: { ...owner, id: 'other' } })).toThrow(
+    'are those of the run in',
+  );
+  // SQLite removes the file with the last connection.
+  expect(existsSync(`${path}-wal`)).toBe(false);
 });
 
 it('reads a store of version 1, which has no checksums, and adds them to what comes', async () => {

@@ -11,6 +11,7 @@ import {
   isLocked,
   lockFile,
   openSqlite,
+  useWriteAheadLog,
 } from '@trinity-rft/core/store';
 import { damagedStore } from './checksum.js';
 import { leaseStore, type Follow, type LeaseStoreOptions } from './lease-store.js';
@@ -85,14 +86,16 @@ export function openSqliteRows(
   return naming(path, () => {
     mkdirSync(dirname(path), { recursive: true });
     const unlock = lock(path, suffix);
+    let database: DatabaseSync | undefined;
     try {
-      const database = openDatabase(path);
+      database = openDatabase(path);
       // The checksums of rows do not cover the indices, which are used to find used experiences.
       if (suffix === undefined) assertIntact(database, damagedStore);
       const rows = sqliteRows(database, { ...options, path, release: unlock });
       if (owner) claim(database, path, owner);
       return rows;
     } catch (error) {
+      database?.close();
       unlock();
       throw error;
     }
@@ -163,9 +166,8 @@ function openDatabase(path: string): DatabaseSync {
     // commit, so that after a power failure the store is never older than a checkpoint that was
     // written later. At one commit per explore step and train step this costs milliseconds. The
     // timeout is for a writer in another process, whose commits take milliseconds.
-    database.exec(
-      'PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;',
-    );
+    database.exec('PRAGMA busy_timeout = 10000; PRAGMA synchronous = FULL;');
+    useWriteAheadLog(database);
     prepareSchema(database, path);
     return database;
   } catch (error) {

@@ -1,6 +1,7 @@
 /** Finds the folder of a run, its experience stores, and the process that writes to it. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { isLateRewards } from '@trinity-rft/buffer/late-rewards';
 import { ConfigError } from '@trinity-rft/core';
 import { isProcessAlive } from '@trinity-rft/core/support';
 import { lockHolder } from '@trinity-rft/launcher/files';
@@ -27,7 +28,7 @@ export async function databasesIn(directory: string): Promise<readonly string[]>
   const buffers = path.join(directory, 'buffer');
   const names = await readdir(buffers).catch(() => []);
   return names
-    .filter((name) => name.endsWith('.db'))
+    .filter((name) => name.endsWith('.db') && !isLateRewards(name))
     .toSorted()
     .map((name) => path.join(buffers, name));
 }

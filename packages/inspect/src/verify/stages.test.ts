@@ -20,6 +20,7 @@ beforeEach(async () => {
   for (const stage of ['grpo', 'sft']) {
     write(`${stage}/log/trinity.log`, 'line\n');
     write(`${stage}/buffer/b.db`);
+    write(`${stage}/buffer/late_rewards.db`);
     write(`${stage}/buffer/a.db`);
     // Files that are created within a tick of the file system's clock have equal times.
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { describeError, TrinityError, BufferError } from '@trinity-rft/core';
-import { decodeExperience, openSqlite, type CheckedTables } from '@trinity-rft/core/store';
+import { decodeExperience, isBusy, openSqlite, type CheckedTables } from '@trinity-rft/core/store';
 import { applyFeedback } from './apply-feedback.js';
 import { prepareSchema, prepareStatements } from './schema.js';
 import type {
@@ -138,9 +138,6 @@ function toRewarded(row: Record<string, unknown>, path: string): RewardedCall {
   };
 }
 
-/** SQLite's result code if another connection has locked the database. */
-const busy = 5;
-
 interface Opened {
   readonly database: DatabaseSync;
   readonly tables: CheckedTables;
@@ -162,7 +159,7 @@ function open(path: string): Opened {
   } catch (cause) {
     database?.close();
     if (TrinityError.is(cause)) throw cause;
-    const isLocked = (cause as { readonly errcode?: number }).errcode === busy;
+    const isLocked = isBusy(cause);
     const what = isLocked ? 'is open already' : `cannot be opened: ${describeError(cause)}`;
     throw new BufferError(
       `The store of served calls ${path} ${what}. Expected a file that only this store uses. Stop the other server.`,

@@ -25,6 +25,20 @@ export function weightCases(create: CreateRunStore): void {
       });
     });
 
+    it('are where their version was published last, as are later versions', async () => {
+      const store = await opened(await create());
+      const trainer = await joinTrainer(store);
+      const of = (version: number, sync: string) => ({
+        ...weightsOf(version),
+        location: { kind: 'folder', path: `${sync}/version_${version}` } as const,
+      });
+      for (const version of [2, 4]) await store.publishWeights(trainer, of(version, '/old'));
+      await store.publishWeights(trainer, { ...of(4, '/new'), exploredUpTo: 3 });
+      expect(await store.publishedWeights()).toEqual({ ...of(4, '/new'), exploredUpTo: 3 });
+      await store.publishWeights(trainer, of(2, '/newer'));
+      expect((await store.publishedWeights())?.location).toEqual(of(4, '/newer').location);
+    });
+
     it('keeps files of any size until they are deleted', async () => {
       const test = await create();
       const [one, two] = [await opened(test), await opened(test)];
@@ -49,6 +63,11 @@ export function weightCases(create: CreateRunStore): void {
       expect((await store.view()).end).toBeUndefined();
       await store.finishRun(trainer, { trainStep: 7 });
       expect((await store.view()).end).toEqual({ trainStep: 7 });
+      await store.leave(trainer);
+      await joinExplorer(store, 'another');
+      expect((await store.view()).end).toEqual({ trainStep: 7 });
+      await joinTrainer(store);
+      expect((await store.view()).end).toBeUndefined();
     });
   });
 }

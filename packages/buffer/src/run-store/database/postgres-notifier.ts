@@ -89,9 +89,11 @@ async function listenOnce(client: Client, { clock, notify, ended }: Listening): 
  * @throws the signal's reason if the signal aborts first
  */
 function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  const aborted = new Promise<never>((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason as Error);
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    // The signal lives as long as the connection.
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
   });
-  return Promise.race([work, aborted]);
 }

@@ -3,6 +3,7 @@
  * next commit, and thus one flush to disk.
  */
 import { TrinityError, BufferError, CancelledError, sleep, systemClock } from '@trinity-rft/core';
+import { isBusy } from '@trinity-rft/core/store';
 import { CompiledQuery, type Kysely } from 'kysely';
 import type { Patience, RunDatabase, Work, WriteOptions } from './run-database.js';
 import type { Tables } from './tables.js';
@@ -183,10 +184,6 @@ async function rollBack(connection: Kysely<Tables>): Promise<void> {
     // No transaction is open, because SQLite has already rolled back.
   }
 }
-
-/** SQLITE_BUSY, with or without an extended code. */
-const isBusy = (error: unknown): boolean =>
-  error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 5;
 
 const locked = (place: string, waitedMs: number): string =>
   `${place} has been locked by another process for ${Math.round(waitedMs / 1000)} s: one that is stopped (SIGSTOP) within a transaction, or a database browser with an open one.`;

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, BufferError } from '@trinity-rft/core';
-import { openSqlite } from '@trinity-rft/core/store';
+import { openSqlite, useWriteAheadLog } from '@trinity-rft/core/store';
 import { Kysely, SqliteDialect, sql } from 'kysely';
 import { identityOf } from '../../store/opened-file.js';
 import { localNotifier, type Notifier } from './notifier.js';
@@ -123,8 +123,11 @@ async function prepared(database: DatabaseSync, parts: Parts): Promise<RunDataba
 }
 
 function assertOurs(database: DatabaseSync, place: string): void {
+  // Read first: another process that opens the database together with this one sets the id before
+  // it creates tables.
+  if (isEmpty(database)) return;
   const id = Number(database.prepare('PRAGMA application_id').get()?.['application_id']);
-  if (id === applicationId || isEmpty(database)) return;
+  if (id === applicationId) return;
   throw new BufferError(
     `${place} is a database of another program; expected a run store or no file. Name another path.`,
     { code: 'STORE_FOREIGN' },
@@ -135,7 +138,7 @@ const isEmpty = (database: DatabaseSync): boolean =>
   database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
 
 function claim(database: DatabaseSync): void {
-  database.exec('PRAGMA journal_mode = WAL');
+  useWriteAheadLog(database);
   if (isEmpty(database)) database.exec(`PRAGMA application_id = ${applicationId}`);
 }
 

@@ -43,13 +43,10 @@ async function store(
   const { run } = context;
   const row = await locked(
     context,
-    db
-      .selectFrom('run')
-      .select(['planned_step', 'planner', 'is_last', 'batches'])
-      .where('id', '=', run),
+    db.selectFrom('run').select(['planned_step', 'planner', 'batches']).where('id', '=', run),
   ).executeTakeFirstOrThrow();
   const isNext = row.planned_step === plan.step - 1;
-  if (isNext ? row.is_last === 1 : plan.step > row.planned_step) return false;
+  if (plan.step > row.planned_step + 1) return false;
   const fresh = isNext ? plan.batches : await unplanned(context, db, plan.batches);
   // A member repeats the plan of its own step if the response to its first call was lost.
   if (!isNext && fresh.length === 0) return row.planned_step === plan.step && row.planner === epoch;

@@ -1,4 +1,5 @@
 /** Stores and reads published weights, and weight files that are transferred through the store. */
+import { basename, dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { BufferError } from '@trinity-rft/core';
 import type {
@@ -69,11 +70,12 @@ export function weights(context: RunContext): Weights {
 }
 
 async function publish(
-  { run }: RunContext,
+  context: RunContext,
   db: Connection,
   published: PublishedWeights,
 ): Promise<void> {
-  const { version, digest, boundary = noBoundary } = published;
+  const { run } = context;
+  const { version, digest, location, boundary = noBoundary } = published;
   const other = await db
     .selectFrom('weights')
     .select('digest')
@@ -82,19 +84,46 @@ async function publish(
     .where('digest', '<>', digest)
     .executeTakeFirst();
   if (other) throw otherWeights(published, other.digest);
+  const row = {
+    explored_up_to: published.exploredUpTo,
+    location: JSON.stringify(location),
+    probe: JSON.stringify(published.probe),
+  };
   await db
     .insertInto('weights')
-    .values({
-      run,
-      version,
-      boundary,
-      explored_up_to: published.exploredUpTo,
-      location: JSON.stringify(published.location),
-      digest,
-      probe: JSON.stringify(published.probe),
-    })
-    .onConflict((conflict) => conflict.doNothing())
+    .values({ run, version, boundary, digest, ...row })
+    .onConflict((conflict) => conflict.columns(['run', 'version', 'boundary']).doUpdateSet(row))
     .execute();
+  if (location.kind === 'folder') await moveLater(context, db, { version, path: location.path });
+}
+
+/**
+ * Corrects the folders of later versions, which a trainer makes again after it has resumed. They
+ * are next to the folder `path` of `version`, also after the training run's folder was moved.
+ */
+async function moveLater(
+  { run }: RunContext,
+  db: Connection,
+  { version, path }: { readonly version: number; readonly path: string },
+): Promise<void> {
+  const later = await db
+    .selectFrom('weights')
+    .select(['version', 'boundary', 'location'])
+    .where('run', '=', run)
+    .where('version', '>', version)
+    .execute();
+  for (const row of later) {
+    const location = JSON.parse(row.location) as PublishedWeights['location'];
+    if (location.kind !== 'folder') continue;
+    const moved = { ...location, path: join(dirname(path), basename(location.path)) };
+    await db
+      .updateTable('weights')
+      .set({ location: JSON.stringify(moved) })
+      .where('run', '=', run)
+      .where('version', '=', row.version)
+      .where('boundary', '=', row.boundary)
+      .execute();
+  }
 }
 
 const otherWeights = ({ version, digest }: PublishedWeights, other: string): BufferError =>

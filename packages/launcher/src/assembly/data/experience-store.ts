@@ -86,7 +86,9 @@ export async function openExperienceStore(
     : config.capacity * buffer.batchSize * algorithm.repeatTimes;
   const file = path ?? config.path;
   // Late rewards are stored on disk even if the experiences are in memory.
-  const lateRewards = lateRewardsBeside(file ?? join(stage.jobDirectory, 'buffer', 'memory'));
+  const database = file ?? join(stage.jobDirectory, 'buffer', 'memory');
+  const folder = isWithin(stage.jobDirectory, database) ? 'run' : 'shared';
+  const lateRewards = lateRewardsBeside(database, folder);
   const options = { capacity, reuse: reuseOf(stage, runtime), lateRewards };
   if (config.storage === 'memory' || file === undefined) return memoryExperienceStore(options);
   if (openRows) {

@@ -3,6 +3,7 @@ import { fileExperienceSource } from '@trinity-rft/buffer';
 import { hasHadWriter } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError, type RawTask } from '@trinity-rft/core';
+import { openTogether } from '@trinity-rft/core/support';
 import type { Extensions } from '../../context/stage-context.js';
 import type { StageModel } from '../models/chat-format.js';
 import { openExperienceStore } from './experience-store.js';
@@ -96,22 +97,15 @@ async function openStored(
       ),
   };
   const options = { openRows: openStore, path, followWriter };
-  const store = await openExperienceStore(stage, runtime, options);
-  try {
-    const sampling = await openSampling(stage, model, store);
-    const close = async (): Promise<void> => {
-      await sampling.close();
-      await store.close();
-    };
+  return openTogether(async (stack) => {
+    const store = stack.use(await openExperienceStore(stage, runtime, options));
+    const sampling = stack.use(await openSampling(stage, model, store));
     return {
       ...sampling,
       source: withPreview(sampling.source, stage, model),
       totalSteps: stage.buffer.totalSteps,
       mayGrow: path !== undefined && hasHadWriter(path),
-      close,
+      close: () => stack.close(),
     };
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
+  });
 }

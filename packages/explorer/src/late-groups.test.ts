@@ -1,0 +1,44 @@
+import type { LateRewards } from '@trinity-rft/core/store';
+import { testRuntime } from '@trinity-rft/testing';
+import { describe, expect, it } from 'vitest';
+import { createLateGroups, type LateGroups } from './late-groups.js';
+
+/** Groups over a store in which `open` rollouts wait and the groups of `due` do not. */
+function groupsOver(open: readonly string[], due: readonly string[]): LateGroups {
+  const lateRewards: Partial<LateRewards> = {
+    waiting: () => open.map((run) => ({ run, deadline: 1 })),
+    due: () => due.map((task) => ({ task, step: 1, runs: [] })),
+    commit: () => undefined,
+  };
+  return createLateGroups({
+    store: { lateRewards },
+    settings: {},
+    runtime: testRuntime(),
+  } as unknown as Parameters<typeof createLateGroups>[0]);
+}
+
+describe('groups that wait for rewards', () => {
+  it('continue if each waits in the store or is due', async () => {
+    const late = groupsOver(['1/0/3'], ['1/1']);
+    late.restore(1, ['1/0', '1/1']);
+    late.take(2);
+    expect(late.waiting()).toEqual(['1/0']);
+    await groupsOver([], ['1/1']).untilDue(new AbortController().signal);
+  });
+
+  it('are refused by name if the store does not contain them', () => {
+    const lost = expect.objectContaining({
+      code: 'LATE_REWARDS_LOST',
+      details: { tasks: ['1/1'] },
+    }) as Error;
+    expect(() => groupsOver(['1/0/3'], []).restore(1, ['1/0', '1/1'])).toThrow(lost);
+  });
+
+  it('are not awaited for ever if the store loses them', async () => {
+    const open = ['1/0/3'];
+    const late = groupsOver(open, []);
+    late.restore(1, ['1/0']);
+    open.pop();
+    await expect(late.untilDue(new AbortController().signal)).rejects.toThrow('such as task 1/0');
+  });
+});
