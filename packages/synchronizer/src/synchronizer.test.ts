@@ -158,6 +158,22 @@ describe('boundaries', () => {
   });
 });
 
+it.each(['fixed', 'explorer_driven', 'trainer_driven', 'fully_async'] as const)(
+  'synchronization points of %s do not depend on where weights moved',
+  async (style) => {
+    const { sync, starve } = await bench(style, { interval: 2, offset: 1 });
+    const points = (): readonly number[] =>
+      [0, 1, 2, 3, 4, 5].filter((step) => sync.isSyncPoint(step));
+    const expected = style === 'fully_async' ? [] : [3, 5];
+    expect(points()).toEqual(expected);
+    const boundary = sync.exploreBoundary(3);
+    await sync.trainStepDone(1);
+    starve();
+    await boundary;
+    expect(points()).toEqual(expected);
+  },
+);
+
 describe('fixed style', () => {
   it('gives the explorer the weights of the moment when all that it explored is used up', async () => {
     const { sync, log, starve } = await bench('fixed');
