@@ -377,6 +377,31 @@ describe('fully asynchronous style', () => {
     expect(parts.log).toEqual(['publish 0']);
   });
 
+  it('begins explore steps beyond its bound once the trainer has stopped', async () => {
+    const parts = await bench('fully_async', { maxStaleness: 0 });
+    const streaming = streamingOf(parts);
+    const begins = streaming.whenItMay(2);
+    expect(streaming.mayBegin(2)).toBe(false);
+    parts.sync.trainerStopped();
+    await begins;
+    expect(streaming.mayBegin(2)).toBe(true);
+  });
+
+  it('answers a wait that began before an aborted one had ended', async () => {
+    const parts = await bench('fully_async', { maxStaleness: 1, trainerInterval: 10 });
+    const streaming = streamingOf(parts);
+    parts.sync.exploreStepStored(1);
+    const abort = new AbortController();
+    const aborted = streaming.whenItMay(3, abort.signal).catch(() => undefined);
+    expect(await settled(aborted)).toBe(false);
+    abort.abort();
+    const begins = streaming.whenItMay(3);
+    await aborted;
+    parts.starve();
+    await parts.sync.trainStepDone(1);
+    expect(await settled(begins)).toBe(true);
+  });
+
   it('keeps the weights during an evaluation', async () => {
     const parts = await bench('fully_async');
     const evaluated = Promise.withResolvers<void>();
