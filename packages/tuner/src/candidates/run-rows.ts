@@ -25,7 +25,9 @@ export interface MeasuredResponse<Response = unknown> {
   readonly response: Response;
   /**
    * Metrics of the workflow function, and `execution_time` (seconds), `model_calls`,
-   * `input_tokens`, `output_tokens` and `total_tokens` over all model calls of the row.
+   * `input_tokens`, `output_tokens` and `total_tokens` over all model calls of the row. Calls and
+   * tokens that were not measured are left out: an agent may call a service without the `fetch` of
+   * the endpoint, and a response may report no tokens.
    */
   readonly metrics: Metrics;
 }
