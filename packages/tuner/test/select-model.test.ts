@@ -175,6 +175,26 @@ describe('selectModel', () => {
     }
   });
 
+  it('starts no row after an abort, and rejects when those in progress have ended', async () => {
+    const abort = new AbortController();
+    let [started, ended] = [0, 0];
+    const workflowFunc = async ({ signal }: WorkflowInput<Row>) => {
+      if (++started === 3) abort.abort(new Error('stop'));
+      await new Promise((resolve) => setTimeout(resolve, started * 10));
+      ended++;
+      signal.throwIfAborted();
+      return { response: '' };
+    };
+    const candidateModels = ['a', 'b'].map((name) => ({
+      ...local(name, 8),
+      baseUrl: 'http://127.0.0.1:9/v1',
+    }));
+    const options = { candidateModels, trainDataset: trainDataset(), signal: abort.signal };
+    const selected = selectModel({ ...options, workflowFunc, judgeFunc: () => ({ reward: 1 }) });
+    await expect(selected).rejects.toThrow('stop');
+    expect([started, ended]).toEqual([3, 3]);
+  });
+
   it('rejects a single candidate, and names the first error when no row succeeded', async () => {
     const judgeFunc = () => ({ reward: 1 });
     const options = {

@@ -2,6 +2,7 @@
 import { describeError, type Logger, type RawTask, WorkflowError } from '@trinity-rft/core';
 import { copyOf } from '@trinity-rft/core/support';
 import pLimit from 'p-limit';
+import { allEnded } from '../candidates/all-ended.js';
 import { nameOf, type JudgeType } from '../functions/functions.js';
 import {
   checkJudgeOutput,
@@ -75,7 +76,7 @@ export function rowPlayer<Row, Response>(options: PlayerOptions<Row, Response>):
         return { task: row, response: '', feedback: describeError(error) };
       }
     };
-    const played = await Promise.all(rows.map((row) => limit(() => attempt(row))));
+    const played = await allEnded(rows.map((row) => limit(() => attempt(row))));
     if (rows.length > 1 && played.every(({ reward }) => reward === undefined))
       throw new WorkflowError(
         `All ${rows.length} rows failed, the first one with: ${played[0]?.feedback}. A failure says nothing about a prompt: mend the functions or their service, and call tunePrompt again.`,
