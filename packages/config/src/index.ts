@@ -42,4 +42,5 @@ export {
   type ConfigProblem,
   type SourcePosition,
 } from './source/problem.js';
+export { isSecretKey } from './source/secrets.js';
 export type { Vocabulary } from './schema/root.js';

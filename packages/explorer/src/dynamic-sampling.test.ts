@@ -108,6 +108,7 @@ async function explore({ size, maxSteps, differs, dynamicSampling, from }: Scene
     } as unknown as ExperienceStore,
     sync: {
       isBoundary: () => true,
+      isSyncPoint: () => true,
       exploreBoundary: async () => ({ outcome: 'updated', version: 0 }),
     },
     sink: { write: (record) => void (metrics = record.metrics), close: async () => undefined },

@@ -168,6 +168,11 @@ export interface ExploreSync {
   /** True if weights may change between explore step `step` and the next one. */
   isBoundary(step: number): boolean;
   /**
+   * True if a synchronization point lies between explore step `step` and the next one, whether or
+   * not weights change there. Results reach the task feed at these points.
+   */
+  isSyncPoint(step: number): boolean;
+  /**
    * Called after explore step `step`, when no rollout is in progress. Waits for the trainer if
    * necessary, and switches weights. The outcomes `updated` and `starved` (the trainer waits for
    * experiences) become metrics. A synchronizer may have other outcomes.

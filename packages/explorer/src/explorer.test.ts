@@ -1,10 +1,15 @@
-import { createExperience, type Experience, type Task } from '@trinity-rft/core';
+import {
+  createExperience,
+  type Experience,
+  type ExperienceOperator,
+  type Task,
+} from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import { testRuntime, testTask } from '@trinity-rft/testing';
 import { defineWorkflow, type AgentModel, type WorkflowDefinition } from '@trinity-rft/workflow';
 import { describe, expect, it } from 'vitest';
 import { createExplorer, type Explorer } from './explorer.js';
-import type { ExploreSync, TaskFeed } from './explorer-options.js';
+import type { ExplorerOptions, ExplorerState, ExploreSync, TaskFeed } from './explorer-options.js';
 
 const taskOf = (step: number): Task =>
   testTask({
@@ -36,13 +41,20 @@ function explorerOf(
   events: string[],
   agent: WorkflowDefinition,
   {
-    sync,
     maxInflightBatches,
-  }: { readonly sync: ExploreSync; readonly maxInflightBatches?: number | undefined },
+    onStored,
+    ...parts
+  }: Pick<ExplorerOptions, 'sync' | 'operators'> & {
+    readonly feed?: TaskFeed;
+    readonly maxInflightBatches?: number | undefined;
+    readonly onStored?: (state: ExplorerState) => void;
+  },
 ): Explorer {
   const store = {
-    put: async (_batch: readonly Experience[], state: { readonly step: number }) =>
-      void events.push(`stored ${state.step}`),
+    put: async (_batch: readonly Experience[], state: ExplorerState) => {
+      events.push(`stored ${state.step}`);
+      onStored?.(state);
+    },
   } as unknown as ExperienceStore;
   return createExplorer({
     settings: {
@@ -53,6 +65,7 @@ function explorerOf(
       evalOnStartup: false,
     },
     feed,
+    ...parts,
     evalSets: [],
     workflow: () => agent,
     rewardFn: () => undefined,
@@ -64,7 +77,6 @@ function explorerOf(
     }),
     policyVersion: () => 0,
     store,
-    sync,
     sink: { write: () => undefined, close: async () => undefined },
     runtime: testRuntime(),
     signal: new AbortController().signal,
@@ -88,6 +100,7 @@ async function explore(maxInflightBatches: number | undefined) {
   });
   const sync: ExploreSync = {
     isBoundary: (step) => step % 4 === 0,
+    isSyncPoint: (step) => step % 4 === 0,
     exploreBoundary: async () => {
       events.push('sync');
       return { outcome: 'updated', version: 1 };
@@ -116,6 +129,7 @@ describe('explore steps without meeting points', () => {
     });
     const sync: ExploreSync = {
       isBoundary: () => false,
+      isSyncPoint: () => false,
       exploreBoundary: () => Promise.reject(new Error('There is no boundary.')),
       streaming: {
         mayBegin: (step) => step <= state.allowed,
@@ -189,5 +203,65 @@ describe('explore steps in flight', () => {
     expect(events.join(', ')).toBe(
       'stored 1, stored 2, stored 3, stored 4, sync, stored 5, stored 6',
     );
+  });
+});
+
+describe('results', () => {
+  /** An operator that reports one result for each explore step. */
+  const reports = {
+    name: 'reports',
+    apply: (experiences: readonly Experience[]) => ({
+      experiences,
+      metrics: {},
+      feedback: experiences.map(({ eid }) => ({ taskset: 'set', row: eid.batch, correct: 1 })),
+    }),
+  } as unknown as ExperienceOperator;
+
+  /** Explores six steps with a synchronization point after every second one. */
+  async function exploreWith(moves: boolean, from?: ExplorerState) {
+    let received: readonly number[] = [];
+    const knownAt: Record<number, readonly number[]> = {};
+    const states: ExplorerState[] = [];
+    let passed = from ? Math.floor((from.step - 1) / 2) * 2 : 0;
+    const isSyncPoint = (step: number): boolean => step > 0 && step % 2 === 0;
+    const sync: ExploreSync = {
+      isSyncPoint,
+      // A point that was passed is no boundary any more.
+      isBoundary: (step) => moves && isSyncPoint(step) && step > passed,
+      exploreBoundary: async (step) => {
+        passed = step;
+        return { outcome: 'updated', version: 1 };
+      },
+    };
+    const resultsFeed: TaskFeed = {
+      ...feed,
+      next: (step) => {
+        knownAt[step] = received;
+        return feed.next(step);
+      },
+      feedback: (feedback) => (received = [...received, ...feedback.map(({ row }) => row)]),
+      state: () => ({ received }),
+      restore: (state) => (received = state['received'] as readonly number[]),
+    };
+    const agent = defineWorkflow({ name: 'agent', run: async () => [experience()] });
+    const onStored = (state: ExplorerState): void => void states.push(state);
+    const options = { sync, feed: resultsFeed, operators: [reports], maxInflightBatches: 2 };
+    await explorerOf([], agent, { ...options, onStored }).run(from);
+    return { knownAt, states };
+  }
+
+  it('reach the feed at every synchronization point, also after a resume', async () => {
+    const whole = await exploreWith(true);
+    const expected = { 1: [], 2: [], 3: [1, 2], 4: [1, 2], 5: [1, 2, 3, 4], 6: [1, 2, 3, 4] };
+    expect(whole.knownAt).toEqual({ ...expected, 7: [1, 2, 3, 4, 5, 6] });
+    for (const state of whole.states)
+      expect(whole.knownAt).toMatchObject((await exploreWith(true, state)).knownAt);
+  });
+
+  it('reach the feed at points where no weights move', async () => {
+    const { knownAt, states } = await exploreWith(false);
+    expect(knownAt[7]).toContain(4);
+    const stored = states.map(({ feedback }) => feedback!.length);
+    expect(Math.max(...stored)).toBeLessThan(4);
   });
 });

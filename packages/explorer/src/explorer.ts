@@ -218,7 +218,9 @@ const isBoundary = (parts: ExplorerParts, step: number): boolean =>
 
 /** Starts an explore step. Returns undefined if there are no more tasks. */
 async function startStep(parts: ExplorerParts, step: number): Promise<ExploreStep | undefined> {
-  if (parts.sync.streaming || isBoundary(parts, step - 1)) parts.feedbackLine.pass();
+  const { sync } = parts;
+  if (sync.streaming || sync.isSyncPoint(step - 1) || isEvalStep(parts, step - 1))
+    parts.feedbackLine.pass();
   if (step > (parts.maxSteps ?? Infinity)) return undefined;
   const tasks = await parts.feed.next(step, parts.filler.firstDraw());
   if (tasks.length === 0) return undefined;

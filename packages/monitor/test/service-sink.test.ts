@@ -246,6 +246,51 @@ describe('Weights & Biases', () => {
   });
 });
 
+describe('MLflow', () => {
+  const artifacts = '/mlflow-artifacts/';
+  const ended = (): unknown => [...server.states.values()].at(-1);
+  const addPreview = (): void => appendFileSync(folder('rollouts.jsonl'), '{"step":1}\n');
+
+  it('ends a run whose table of rollouts cannot be shown, and says so once', async () => {
+    const sink = open('mlflow');
+    await sink.open();
+    addPreview();
+    server.fail({ status: 403, at: artifacts });
+    write(sink, record(1));
+    await sink.close();
+    expect([ended(), shown()]).toEqual(['FINISHED', [reward(1)]]);
+    const warnings = lines.filter((line) => line.includes('does not show the table of rollouts'));
+    expect(warnings).toHaveLength(1);
+  });
+
+  it('shows the table that it did not take before', async () => {
+    const sink = open('mlflow');
+    await sink.open();
+    addPreview();
+    server.fail({ status: 503, at: artifacts });
+    write(sink, record(1));
+    await vi.waitFor(() => expect(lines.join('\n')).toContain('answered 503'), 10_000);
+    server.heal();
+    write(sink, record(2));
+    await sink.close();
+    expect([...server.files.values()]).toEqual([expect.stringContaining('[[1,null,"",""]]')]);
+    expect([ended(), shown()]).toEqual(['FINISHED', [reward(1), reward(2)]]);
+  });
+
+  it('ends a run although the table hangs, or records are not taken', async () => {
+    for (const at of [artifacts, 'log-batch']) {
+      server.heal();
+      const sink = open('mlflow', { closeMs: 1000 });
+      await sink.open();
+      addPreview();
+      server.fail({ status: at === artifacts ? undefined : 403, at });
+      write(sink, record(server.requests.length));
+      await sink.close();
+      expect(ended()).toBe('FINISHED');
+    }
+  });
+});
+
 it('of Weights & Biases keeps what a continued run summed up before, and its time', async () => {
   for (const each of [record(1), record(1, 'trainer')]) {
     const sink = open('wandb');

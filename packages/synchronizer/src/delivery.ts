@@ -108,7 +108,7 @@ function factsOf({ state, starved, oldestUnusedStep }: DrivenParts): TrainFacts 
       oldestUnusedStep: oldestUnusedStep(),
       starved: trainerWaits && starved(),
     }),
-    begunUpTo: (wanted ?? 1) - 1,
+    begunUpTo: (wanted?.step ?? 1) - 1,
     asksForNewerThan: wanted === undefined ? undefined : state.inUse.version,
   };
 }

@@ -84,10 +84,11 @@ interface Turns extends Wanted {
 async function waitFor(
   { state, gate, settings, clock, logger }: DrivenParts,
   delivery: Delivery,
-  { step, signal, turn, mayGoOn }: Turns,
+  wait: Turns,
 ): Promise<boolean> {
+  const { step, signal, turn, mayGoOn } = wait;
   const { syncTimeoutMs: timeoutMs } = settings;
-  state.wanted = step;
+  state.wanted = wait;
   try {
     for (;;) {
       const first = turn();
@@ -104,13 +105,15 @@ async function waitFor(
       if (goesOn) return false;
     }
   } finally {
-    state.wanted = undefined;
+    // An aborted wait may end after the next one has begun.
+    if (state.wanted === wait) state.wanted = undefined;
   }
 }
 
 function streaming(parts: DrivenParts, delivery: Delivery): Streaming {
   const { settings, state } = parts;
-  const mayBegin = (step: number): boolean => state.inUse.consumedUpTo >= neededFor(settings, step);
+  const mayBegin = (step: number): boolean =>
+    !state.trainerRuns || state.inUse.consumedUpTo >= neededFor(settings, step);
   const turn = (step: number): ExploreTurn => {
     delivery.moveSoon();
     const found = turnOf(parts, step);

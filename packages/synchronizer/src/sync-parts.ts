@@ -75,8 +75,8 @@ export interface SyncState {
   lastSyncPoint: number;
   /** The last explore step whose experiences are stored. */
   storedUpTo: number;
-  /** The explore step that the explorer waits to begin; undefined if it does not wait. */
-  wanted: number | undefined;
+  /** The newest open wait of the explorer for a turn; undefined if it does not wait. */
+  wanted: { readonly step: number } | undefined;
   trainerRuns: boolean;
   trainerWaits: boolean;
 }

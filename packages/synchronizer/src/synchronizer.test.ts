@@ -158,6 +158,22 @@ describe('boundaries', () => {
   });
 });
 
+it.each(['fixed', 'explorer_driven', 'trainer_driven', 'fully_async'] as const)(
+  'synchronization points of %s do not depend on where weights moved',
+  async (style) => {
+    const { sync, starve } = await bench(style, { interval: 2, offset: 1 });
+    const points = (): readonly number[] =>
+      [0, 1, 2, 3, 4, 5].filter((step) => sync.isSyncPoint(step));
+    const expected = style === 'fully_async' ? [] : [3, 5];
+    expect(points()).toEqual(expected);
+    const boundary = sync.exploreBoundary(3);
+    await sync.trainStepDone(1);
+    starve();
+    await boundary;
+    expect(points()).toEqual(expected);
+  },
+);
+
 describe('fixed style', () => {
   it('gives the explorer the weights of the moment when all that it explored is used up', async () => {
     const { sync, log, starve } = await bench('fixed');
@@ -359,6 +375,31 @@ describe('fully asynchronous style', () => {
     await begins;
     expect([3, 4].map((step) => streaming.mayBegin(step))).toEqual([true, false]);
     expect(parts.log).toEqual(['publish 0']);
+  });
+
+  it('begins explore steps beyond its bound once the trainer has stopped', async () => {
+    const parts = await bench('fully_async', { maxStaleness: 0 });
+    const streaming = streamingOf(parts);
+    const begins = streaming.whenItMay(2);
+    expect(streaming.mayBegin(2)).toBe(false);
+    parts.sync.trainerStopped();
+    await begins;
+    expect(streaming.mayBegin(2)).toBe(true);
+  });
+
+  it('answers a wait that began before an aborted one had ended', async () => {
+    const parts = await bench('fully_async', { maxStaleness: 1, trainerInterval: 10 });
+    const streaming = streamingOf(parts);
+    parts.sync.exploreStepStored(1);
+    const abort = new AbortController();
+    const aborted = streaming.whenItMay(3, abort.signal).catch(() => undefined);
+    expect(await settled(aborted)).toBe(false);
+    abort.abort();
+    const begins = streaming.whenItMay(3);
+    await aborted;
+    parts.starve();
+    await parts.sync.trainStepDone(1);
+    expect(await settled(begins)).toBe(true);
   });
 
   it('keeps the weights during an evaluation', async () => {

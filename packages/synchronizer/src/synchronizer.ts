@@ -2,7 +2,7 @@
 import { createGate } from './gate.js';
 import { drivenStyle } from './driven-style.js';
 import { fixedStyle } from './fixed-style.js';
-import { boundaryBefore } from './rules/settings.js';
+import { boundaryBefore, isBoundary } from './rules/settings.js';
 import { consumedUpTo } from './rules/train.js';
 import {
   type Streaming,
@@ -33,6 +33,11 @@ export interface Synchronizer {
    * no rollouts in progress.
    */
   isBoundary(step: number): boolean;
+  /**
+   * Returns true if a synchronization point lies between explore step `step` and the next one,
+   * whether or not weights move there. Never true in the style `fully_async`.
+   */
+  isSyncPoint(step: number): boolean;
   /**
    * Called by the explorer between explore step `step` and the next one, when there are no rollouts
    * in progress. Waits for the trainer if necessary, and switches weights.
@@ -103,6 +108,7 @@ export function createSynchronizer(options: SynchronizerOptions): Synchronizer {
       style.start();
     },
     isBoundary: (step) => style.isBoundary(step),
+    isSyncPoint: (step) => !style.streaming && isBoundary(settings, step),
     exploreBoundary: (step, signal) => style.exploreBoundary(step, signal),
     streaming: style.streaming,
     withSteadyWeights: (work) => style.withSteadyWeights(work),

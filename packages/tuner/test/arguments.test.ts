@@ -196,6 +196,57 @@ describe('the configuration of tune', () => {
     });
   });
 
+  it('has an environment variable instead of each secret, under any key', () => {
+    const configPath = file(`project: p
+name: n
+algorithm: { algorithm_type: grpo }
+model: { model_path: model, max_model_len: 32, max_response_tokens: 16 }
+buffer:
+  total_steps: 1
+  explorer_input:
+    taskset: { path: my_dataset, workflow_args: { db_password: db-pw-1234, url: "pg://u:pg-pw@h/d", keys: [k-1, 12] } }
+explorer: { env_vars: { SEARCH_TOKEN: search-1, MY_KEY: "\${oc.env:HOME}" } }
+monitor:
+  monitor_type: wandb
+  monitor_args: { api_key: wandb-key-123, password: null }
+`);
+    const tree = parse(
+      toYaml({
+        cwd: world.cwd,
+        configPath,
+        auxiliaryModels: {
+          a: { ...model, baseUrl: 'https://example.com/v1', apiKey: 'key-a' },
+          b: { ...model, baseUrl: 'https://example.com/v1', apiKey: 'key-b' },
+        },
+      }),
+    ) as object;
+    const at = (place: string): string => `\${oc.env:${place}}`;
+    const args = 'BUFFER_EXPLORER_INPUT_TASKSET_WORKFLOW_ARGS';
+    expect(tree).toMatchObject({
+      model: { max_response_tokens: 16 },
+      buffer: {
+        explorer_input: {
+          taskset: {
+            path: 'my_dataset',
+            workflow_args: {
+              db_password: at(`${args}_DB_PASSWORD`),
+              url: at(`${args}_URL`),
+              keys: [at(`${args}_KEYS_0`), at(`${args}_KEYS_1`)],
+            },
+          },
+        },
+      },
+      explorer: {
+        env_vars: { SEARCH_TOKEN: at('EXPLORER_ENV_VARS_SEARCH_TOKEN'), MY_KEY: at('HOME') },
+        auxiliary_models: [
+          { api_key: at('EXPLORER_AUXILIARY_MODELS_0_API_KEY') },
+          { api_key: at('EXPLORER_AUXILIARY_MODELS_1_API_KEY') },
+        ],
+      },
+      monitor: { monitor_args: { api_key: at('MONITOR_MONITOR_ARGS_API_KEY'), password: null } },
+    });
+  });
+
   it('is the file, overridden by the arguments that are given, auxiliary models by name', () => {
     const configPath = file(`project: Mine
 algorithm: { algorithm_type: grpo }

@@ -60,7 +60,7 @@ it('compares base, prompt, weights and both on the same rows, with their cost', 
     { name: 'both', reward: 0.5, components: { system: 'xx', tool: 'z' } },
   ]);
   for (const { cost } of report.variants)
-    expect(cost.dollars).toBeCloseTo((cost.inputTokens + 2 * cost.outputTokens) / 1e6, 12);
+    expect(cost.dollars).toBeCloseTo((cost.inputTokens! + 2 * cost.outputTokens!) / 1e6, 12);
   expect(report.differences.map(({ difference }) => difference.mean)).toEqual([
     0.25, 0.25, 0.5, 0.25, 0.25,
   ]);

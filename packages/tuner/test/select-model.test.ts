@@ -2,10 +2,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { rmSync } from 'node:fs';
 import path from 'node:path';
+import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   avgTimeJudge,
   avgTokenConsumptionJudge,
+  comparePromptAndWeights,
+  renderPromptAndWeights,
   selectModel,
   type JudgeInput,
   type MeasuredResponse,
@@ -19,6 +22,17 @@ interface Row {
 }
 
 const local = (modelPath: string, maxTokens: number) => ({ modelPath, maxModelLen: 32, maxTokens });
+
+/** Starts a service that gives the answer 4, with `more` in the response. */
+async function service(more: object) {
+  const message = { role: 'assistant', content: '4' };
+  const body = { choices: [{ index: 0, finish_reason: 'stop', message }], ...more };
+  const server = createServer((_, response) =>
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(body)),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` };
+}
 
 async function solve({ task, model }: WorkflowInput<Row>) {
   const [answer] = await model.chat([{ role: 'user', content: task.question }], {
@@ -98,16 +112,9 @@ describe('selectModel', () => {
   });
 
   it('runs candidates behind a service too, and chooses the cheaper one by tokens', async () => {
-    const usage = { prompt_tokens: 1, completion_tokens: 1 };
-    const body = {
-      choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: '4' } }],
-      usage,
-    };
-    const server = createServer((_, response) =>
-      response.setHeader('content-type', 'application/json').end(JSON.stringify(body)),
-    );
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const { baseUrl, server } = await service({
+      usage: { prompt_tokens: 1, completion_tokens: 1 },
+    });
     try {
       const candidateModels = [local(here('model'), 8), { ...local('remote', 8), baseUrl }];
       const options = {
@@ -124,6 +131,68 @@ describe('selectModel', () => {
     } finally {
       server.close();
     }
+  });
+
+  it('takes no calls that it did not see, and no unreported tokens, for free ones', async () => {
+    const { server, baseUrl } = await service({});
+    const ask = (url: string) => fetch(`${url}/chat/completions`, { method: 'POST', body: '{}' });
+    const options = {
+      trainDataset: { ...trainDataset(), totalSteps: 1 },
+      candidateModels: ['a', 'b'].map((name) => ({ ...local(name, 8), baseUrl })),
+    };
+    const unseen = {
+      adapter: (endpoint: AgentEndpoint) => endpoint.agentscope().baseURL,
+      workflowFunc: async ({ model }: WorkflowInput<Row, string>) => {
+        await ask(model);
+        return { response: '' };
+      },
+    };
+    try {
+      for (const agent of [
+        { ...options, ...unseen },
+        { ...options, workflowFunc: solve },
+      ])
+        await expect(
+          selectModel({ ...agent, judgeFunc: avgTokenConsumptionJudge } as never),
+        ).rejects.toThrow(/every row failed[^]*no metric "total_tokens"/);
+      const judgeFunc = () => ({ reward: 1 });
+      const { metrics } = await selectModel({ ...options, ...unseen, judgeFunc });
+      expect(Object.keys(metrics)).toEqual(['execution_time_avg']);
+      const [base] = options.candidateModels;
+      const report = await comparePromptAndWeights({
+        workflowFunc: solve,
+        judgeFunc,
+        evalDataset: options.trainDataset,
+        base: { components: { system: 'x' }, model: base! },
+        prompt: { system: 'y' },
+        weights: base!,
+        prices: { prefill: 1, sample: 1 },
+      });
+      expect(report.variants[0]!.cost).toEqual({ calls: 1, seconds: expect.any(Number) as number });
+      expect(renderPromptAndWeights(report)).toMatch(/\| 1 \|  \|  \| \d/);
+    } finally {
+      server.close();
+    }
+  });
+
+  it('starts no row after an abort, and rejects when those in progress have ended', async () => {
+    const abort = new AbortController();
+    let [started, ended] = [0, 0];
+    const workflowFunc = async ({ signal }: WorkflowInput<Row>) => {
+      if (++started === 3) abort.abort(new Error('stop'));
+      await new Promise((resolve) => setTimeout(resolve, started * 10));
+      ended++;
+      signal.throwIfAborted();
+      return { response: '' };
+    };
+    const candidateModels = ['a', 'b'].map((name) => ({
+      ...local(name, 8),
+      baseUrl: 'http://127.0.0.1:9/v1',
+    }));
+    const options = { candidateModels, trainDataset: trainDataset(), signal: abort.signal };
+    const selected = selectModel({ ...options, workflowFunc, judgeFunc: () => ({ reward: 1 }) });
+    await expect(selected).rejects.toThrow('stop');
+    expect([started, ended]).toEqual([3, 3]);
   });
 
   it('rejects a single candidate, and names the first error when no row succeeded', async () => {

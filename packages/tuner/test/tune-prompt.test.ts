@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { scriptedModel } from '@trinity-rft/workflow';
@@ -154,6 +154,50 @@ describe('tunePrompt', () => {
     await expect(tunePrompt(call({ directory }))).rejects.toThrow('is damaged');
   });
 
+  it('repeats no run and no proposal after an interruption at any of them', async () => {
+    const proposer = listener();
+    const whole = await tunePrompt(call({ maxCalls: 30, proposer }));
+    const directory = folder();
+    const counts = { runs: 0, proposals: 0 };
+    let left = 0;
+    let abort = new AbortController();
+    const paid = <T>(kind: keyof typeof counts, result: T): T => {
+      counts[kind]++;
+      if (--left === 0) abort.abort();
+      return result;
+    };
+    const model = listener();
+    const paidProposer: Proposer = {
+      chat: async (...args) => paid('proposals', await model.chat(...args)),
+    };
+    const tune = () => {
+      // Each call is interrupted after three runs or proposals.
+      [left, abort] = [3, new AbortController()];
+      return tunePrompt({
+        ...call({ maxCalls: 30, evalNumThreads: 1, proposer: paidProposer, directory }),
+        workflowFunc: (input: PromptInput<Row>) => paid('runs', follow(input)),
+        signal: abort.signal,
+      }).catch(() => undefined);
+    };
+    let tuned = await tune();
+    while (tuned === undefined) tuned = await tune();
+    expect(tuned).toEqual(whole);
+    expect(counts).toEqual({ runs: whole.metrics['calls'], proposals: proposer.asked.length });
+  });
+
+  it('has saved all runs when it asks the proposer', async () => {
+    const directory = folder();
+    let saved: unknown;
+    const proposer: Proposer = {
+      chat: async () => {
+        saved ??= JSON.parse(readFileSync(path.join(directory, 'prompt-search.json'), 'utf8'));
+        throw new Error('no service');
+      },
+    };
+    await expect(tunePrompt(call({ proposer, directory }))).rejects.toThrow('no service');
+    expect(saved).toMatchObject({ calls: 7, current: { parent: 0 } });
+  });
+
   it('counts failed rows for no prompt, and ends when all fail', async () => {
     let runs = 0;
     const flaky = (input: PromptInput<Row>) => {
@@ -167,9 +211,11 @@ describe('tunePrompt', () => {
     const broken = () => {
       throw new Error('no service');
     };
-    await expect(tunePrompt({ ...call(), workflowFunc: broken })).rejects.toThrow(
+    const directory = folder();
+    await expect(tunePrompt({ ...call({ directory }), workflowFunc: broken })).rejects.toThrow(
       'All 4 rows failed, the first one with: no service',
     );
+    expect(existsSync(directory)).toBe(false);
   });
 
   it('prefers every candidate with a reward to one whose only selection row failed', async () => {
@@ -213,6 +259,7 @@ describe('tunePrompt', () => {
     await expect(tunePrompt(call({ optimizationLevel: 'extreme' }))).rejects.toThrow(
       'PromptTuneConfig is invalid: optimizationLevel',
     );
+    await expect(tunePrompt(call({ maxCall: 5 }))).rejects.toThrow(/Unrecognized key.*"maxCall"/);
     const folderOfModel = { modelPath: 'm', maxModelLen: 9 };
     await expect(tunePrompt(call({ proposer: folderOfModel }))).rejects.toMatchObject({
       code: 'PROPOSER_NOT_REMOTE',

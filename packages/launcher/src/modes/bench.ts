@@ -71,6 +71,7 @@ export async function runBench(context: StageContext): Promise<StageResult> {
 
 const fixedWeights: Parameters<typeof createExplorer>[0]['sync'] = {
   isBoundary: () => false,
+  isSyncPoint: () => false,
   exploreBoundary: () => Promise.resolve({ outcome: 'unchanged', version: 0 }),
 };
 

@@ -19,10 +19,10 @@ export function previewReader(file: string): () => PreviewTable | undefined {
     if (!existsSync(file)) return undefined;
     const { size } = statSync(file);
     if (size === seen || size > mostBytes) return undefined;
-    seen = size;
     const lines = readFileSync(file, 'utf8')
       .split('\n')
       .slice(-mostRows - 1);
+    seen = size;
     const rows = lines.flatMap((line) => rowOf(line));
     return rows.length === 0 ? undefined : { columns, rows };
   };

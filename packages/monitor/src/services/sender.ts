@@ -67,6 +67,9 @@ export function createSender(options: SenderOptions): Sender {
   let failures = 0;
   let warned = false;
   let tableAt = 0;
+  // The newest table, until the service shows it.
+  let table: PreviewTable | undefined;
+  let warnedOfTable = false;
   let working: Promise<void> | undefined;
   let isWoken = false;
   // True once the training run writes records. Before, its files may still be trimmed.
@@ -121,13 +124,28 @@ export function createSender(options: SenderOptions): Sender {
     keep({ ...cursor, ...withSent(cursor, records), sent: cursor.sent + records.length });
   };
 
+  /**
+   * Shows the newest table. A failure holds up neither records nor the end of the run. Unless the
+   * service rejects the table, it is sent again later.
+   */
   const showTable = async (signal: AbortSignal, isLast: boolean): Promise<void> => {
     if (run.showTable === undefined || cursor === undefined) return;
     if (!isLast && clock.now() - tableAt < tableEveryMs) return;
-    const table = options.nextTable?.();
-    if (table === undefined) return;
-    tableAt = clock.now();
-    await run.showTable(table, cursor, signal);
+    try {
+      table = options.nextTable?.() ?? table;
+      if (table === undefined) return;
+      tableAt = clock.now();
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(closeMs / 2)]);
+      await run.showTable(table, cursor, limit);
+      table = undefined;
+      warnedOfTable = false;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof ServiceError && error.problem === 'rejected') table = undefined;
+      if (!warnedOfTable)
+        logger.warn(`${title} does not show the table of rollouts: ${describeError(error)}`);
+      warnedOfTable = true;
+    }
   };
 
   const beat = async (signal: AbortSignal): Promise<void> => {
@@ -199,8 +217,12 @@ export function createSender(options: SenderOptions): Sender {
         { clock, logger },
         { what: `${title} to take the last records` },
         async () => {
-          await sendAll(signal, true);
-          if (cursor !== undefined) await run.end(outcome, cursor, signal);
+          try {
+            await sendAll(signal, true);
+          } finally {
+            // Also ends a run whose records the service does not take.
+            if (isOpen && cursor !== undefined) await run.end(outcome, cursor, signal);
+          }
         },
       );
     } catch (error) {

@@ -15,8 +15,6 @@ import {
 } from '@opentelemetry/api';
 import { describeError } from '@trinity-rft/core';
 
-const tracer = trace.getTracer('trinity-rft');
-
 export interface SpanOptions<T> {
   readonly name: string;
   readonly kind?: SpanKind;
@@ -33,7 +31,8 @@ export interface SpanOptions<T> {
  */
 export async function inSpan<T>(options: SpanOptions<T>, work: () => Promise<T>): Promise<T> {
   const { name, kind = SpanKind.INTERNAL, attributes, ended, parent = context.active() } = options;
-  const span = tracer.startSpan(name, { kind }, parent);
+  // Each SDK of the operating-system process has its own tracer.
+  const span = trace.getTracer('trinity-rft').startSpan(name, { kind }, parent);
   if (!span.isRecording()) return work();
   span.setAttributes(attributes());
   try {

@@ -1,11 +1,18 @@
 /**
  * Starts the OpenTelemetry SDK of an operating-system process, as configured by the environment.
  */
-import { diag, DiagLogLevel } from '@opentelemetry/api';
+import {
+  context,
+  diag,
+  DiagLogLevel,
+  metrics,
+  propagation,
+  ProxyTracerProvider,
+  trace,
+} from '@opentelemetry/api';
 import type { NodeSDK } from '@opentelemetry/sdk-node';
 import { ConfigError, describeError, type Logger } from '@trinity-rft/core';
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import { captureAsIn, type Environment } from './content.js';
 
 export interface Telemetry {
   /** Sends remaining data and stops. Data that cannot be sent in time is lost, with a warning. */
@@ -28,42 +35,92 @@ export function wantsTelemetry(env: Environment): boolean {
   ].some(isSet);
 }
 
+/** SDK of the operating-system process, shared by training runs that overlap. */
+let running: { readonly sdk: NodeSDK; users: number } | undefined;
+
 /**
- * Starts the SDK if the environment enables it. A program that starts its own SDK must leave the
- * variables unset, otherwise OpenTelemetry warns that there are two SDKs.
+ * Starts the SDK if the environment enables it. Uses the SDK that the program itself has started,
+ * or that an overlapping training run has started, if there is one.
  * @throws ConfigError when the package of the SDK is missing
  */
 export async function startTelemetry(
   env: Environment,
   logger: Pick<Logger, 'warn'>,
 ): Promise<Telemetry | undefined> {
-  if (!wantsTelemetry(env)) return undefined;
+  if (!wantsTelemetry(env) || (running === undefined && hasSdk())) return undefined;
   const Sdk = await loadSdk();
-  const warn = (message: string, ...more: readonly unknown[]): void =>
+  const warn: Warn = (message, ...more) =>
     logger.warn(['OpenTelemetry:', message, ...more.map(String)].join(' '));
+  const used = (running ??= { sdk: startSdk(Sdk, env, warn), users: 0 });
+  used.users++;
+  return {
+    close: async () => {
+      if (--used.users > 0) return;
+      running = undefined;
+      for (const api of [trace, context, propagation, metrics]) api.disable();
+      captureAsIn(process.env);
+      await shutDown(used.sdk, warn);
+      if (running === undefined) diag.disable();
+    },
+  };
+}
+
+type Warn = (message: string, ...more: readonly unknown[]) => void;
+
+/** Returns true if an SDK records the spans of the operating-system process. */
+function hasSdk(): boolean {
+  const none = new ProxyTracerProvider().getDelegate();
+  const provider = trace.getTracerProvider();
+  return !(provider instanceof ProxyTracerProvider) || provider.getDelegate() !== none;
+}
+
+function startSdk(Sdk: typeof NodeSDK, env: Environment, warn: Warn): NodeSDK {
   const quiet = (): void => undefined;
   diag.setLogger(
     { error: warn, warn, info: quiet, debug: quiet, verbose: quiet },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
-  // Metrics use the exporter of the spans, unless the environment sets another one.
-  process.env['OTEL_METRICS_EXPORTER'] ??= env['OTEL_TRACES_EXPORTER'] ?? 'otlp';
-  const sdk = new Sdk({ serviceName: serviceName(env), logRecordProcessors: [] });
-  sdk.start();
-  return {
-    close: async () => {
-      const late = new Promise<never>((_, reject) => {
-        setTimeout(
-          () => reject(new Error(`No answer within ${closeMs / 1000} s.`)),
-          closeMs,
-        ).unref();
-      });
-      await Promise.race([sdk.shutdown(), late]).catch((error: unknown) =>
-        warn(`the last spans and metrics could not be sent: ${describeError(error)}`),
-      );
-      diag.disable();
-    },
+  captureAsIn(env);
+  const variables: Environment = {
+    ...env,
+    // Metrics use the exporter of the spans, unless the environment sets another one.
+    OTEL_METRICS_EXPORTER: env['OTEL_METRICS_EXPORTER'] ?? env['OTEL_TRACES_EXPORTER'] ?? 'otlp',
+    OTEL_LOGS_EXPORTER: 'none',
   };
+  return withVariables(variables, () => {
+    const sdk = new Sdk({ serviceName: serviceName(env) });
+    sdk.start();
+    return sdk;
+  });
+}
+
+/** Calls `work` while OpenTelemetry's variables in `process.env`, which the SDK reads, are those of `env`. */
+function withVariables<T>(env: Environment, work: () => T): T {
+  const own = telemetryVariables(process.env);
+  const replaceWith = (variables: Environment): void => {
+    for (const name of Object.keys(telemetryVariables(process.env))) delete process.env[name];
+    Object.assign(process.env, variables);
+  };
+  replaceWith(telemetryVariables(env));
+  try {
+    return work();
+  } finally {
+    replaceWith(own);
+  }
+}
+
+const telemetryVariables = (env: Environment): Environment =>
+  Object.fromEntries(
+    Object.entries(env).filter(([name, value]) => name.startsWith('OTEL_') && value !== undefined),
+  );
+
+async function shutDown(sdk: NodeSDK, warn: Warn): Promise<void> {
+  const late = new Promise<never>((_, reject) => {
+    setTimeout(() => reject(new Error(`No answer within ${closeMs / 1000} s.`)), closeMs).unref();
+  });
+  await Promise.race([sdk.shutdown(), late]).catch((error: unknown) =>
+    warn(`the last spans and metrics could not be sent: ${describeError(error)}`),
+  );
 }
 
 /**

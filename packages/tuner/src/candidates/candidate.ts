@@ -33,7 +33,8 @@ interface Measured<T> {
   readonly value: T;
   /**
    * Metrics of the row: `execution_time` in seconds, and `model_calls`, `input_tokens`,
-   * `output_tokens` and `total_tokens` summed over all calls.
+   * `output_tokens` and `total_tokens` summed over all calls. For a service, the calls are left out
+   * if none was seen, and the tokens also if a response did not report them.
    */
   readonly metrics: Metrics;
 }
@@ -157,20 +158,29 @@ interface Usage {
   readonly completion_tokens?: number;
 }
 
-/** Counts responses and the tokens that a service reports, except tokens of streamed responses. */
+/**
+ * Counts responses and the tokens that a service reports. A call that an agent makes without this
+ * `fetch` is not seen, and the tokens of a streamed response are unknown.
+ */
 function usageCounter() {
   let [calls, input, output] = [0, 0, 0];
+  let isComplete = true;
   const counting: typeof globalThis.fetch = async (request, init) => {
     const response = await globalThis.fetch(request, init);
-    if (response.ok) calls += 1;
-    if (response.ok && (response.headers.get('content-type') ?? '').includes('json')) {
-      const { usage } = (await response.clone().json()) as { readonly usage?: Usage };
-      input += usage?.prompt_tokens ?? 0;
-      output += usage?.completion_tokens ?? 0;
-    }
+    if (!response.ok) return response;
+    const isJson = (response.headers.get('content-type') ?? '').includes('json');
+    const body = isJson ? ((await response.clone().json()) as { readonly usage?: Usage }) : {};
+    calls += 1;
+    isComplete &&= body.usage != null;
+    input += body.usage?.prompt_tokens ?? 0;
+    output += body.usage?.completion_tokens ?? 0;
     return response;
   };
-  return { fetch: counting, metrics: () => costMetrics(calls, input, output) };
+  const metrics = (): Metrics => {
+    if (calls === 0) return {};
+    return isComplete ? costMetrics(calls, input, output) : { model_calls: calls };
+  };
+  return { fetch: counting, metrics };
 }
 
 function at<T>(items: readonly T[], index: number): T {

@@ -18,6 +18,7 @@ import {
   type WorkflowType,
 } from '../functions/functions.js';
 import { checkJudgeOutput, checkWorkflowOutput } from '../functions/outputs.js';
+import { allEnded } from './all-ended.js';
 import { openCandidate, type Candidate } from './candidate.js';
 
 /** Response that the judge gets, with metrics of the row. */
@@ -25,7 +26,9 @@ export interface MeasuredResponse<Response = unknown> {
   readonly response: Response;
   /**
    * Metrics of the workflow function, and `execution_time` (seconds), `model_calls`,
-   * `input_tokens`, `output_tokens` and `total_tokens` over all model calls of the row.
+   * `input_tokens`, `output_tokens` and `total_tokens` over all model calls of the row. Calls and
+   * tokens that were not measured are left out: an agent may call a service without the `fetch` of
+   * the endpoint, and a response may report no tokens.
    */
   readonly metrics: Metrics;
 }
@@ -51,7 +54,10 @@ export interface JudgedRow {
   readonly error?: unknown;
 }
 
-/** Runs a model on the rows; results are in the order of the rows. */
+/**
+ * Runs a model on the rows; results are in the order of the rows. After an abort, no row starts, and
+ * the promise rejects when the rows in progress have ended.
+ */
 export async function runRows<Row, Response, Model>(
   model: TunerModelConfig,
   options: RowsOptions<Row, Response, Model>,
@@ -60,6 +66,7 @@ export async function runRows<Row, Response, Model>(
   const dataset = DatasetConfig(options.dataset);
   const candidate = await openCandidate(model, { dataset, logger, clock, cwd, signal });
   const runRow = async (row: number): Promise<JudgedRow> => {
+    signal?.throwIfAborted();
     try {
       return await judgeRow(candidate, row, options, logger);
     } catch (error) {
@@ -71,7 +78,7 @@ export async function runRows<Row, Response, Model>(
   try {
     const limit = pLimit(maxThreads);
     const count = Math.min(candidate.count, dataset.totalSteps ?? Infinity);
-    return await Promise.all(Array.from({ length: count }, (_, row) => limit(() => runRow(row))));
+    return await allEnded(Array.from({ length: count }, (_, row) => limit(() => runRow(row))));
   } finally {
     await candidate.close();
   }

@@ -72,13 +72,14 @@ export type VariantName = 'base' | 'prompt only' | 'weights only' | 'both';
 
 /** Costs summed over the rows that succeeded. */
 export interface Cost {
-  /** Number of model calls. */
-  readonly calls: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
+  /** Number of model calls; undefined if they were not measured, see {@link MeasuredResponse}. */
+  readonly calls?: number | undefined;
+  /** Undefined if the tokens were not measured. */
+  readonly inputTokens?: number | undefined;
+  readonly outputTokens?: number | undefined;
   /** Sum of the durations of the rows, which may have run concurrently. */
   readonly seconds: number;
-  /** Cost in US dollars; present if prices are given. */
+  /** Cost in US dollars; present if prices are given and the tokens were measured. */
   readonly dollars?: number;
 }
 
@@ -184,15 +185,20 @@ function runVariant<Row, Response, Model>(
 }
 
 function costOf(rows: readonly JudgedRow[], prices: PromptAndWeightsOptions['prices']): Cost {
-  const sum = (key: string): number =>
-    rows.reduce((total, { metrics }) => total + (metrics?.[key] ?? 0), 0);
+  const measured = rows.map(({ metrics }) => metrics).filter((metrics) => metrics !== undefined);
+  const sum = (key: string): number | undefined =>
+    measured.every((metrics) => key in metrics)
+      ? measured.reduce((total, metrics) => total + (metrics[key] ?? 0), 0)
+      : undefined;
   const [inputTokens, outputTokens] = [sum('input_tokens'), sum('output_tokens')];
+  const hasTokens = inputTokens !== undefined && outputTokens !== undefined;
   return {
     calls: sum('model_calls'),
     ...{ inputTokens, outputTokens },
-    seconds: sum('execution_time'),
-    ...(prices && {
-      dollars: (inputTokens * prices.prefill + outputTokens * prices.sample) / 1e6,
-    }),
+    seconds: sum('execution_time') ?? 0,
+    ...(prices &&
+      hasTokens && {
+        dollars: (inputTokens * prices.prefill + outputTokens * prices.sample) / 1e6,
+      }),
   };
 }

@@ -48,9 +48,7 @@ export function renderPromptAndWeights({
 const costs = ['calls', 'tokens in', 'tokens out', 'seconds', 'US$'];
 
 const cellsOf = ({ calls, inputTokens, outputTokens, seconds, dollars }: Cost): string[] => [
-  String(calls),
-  String(inputTokens),
-  String(outputTokens),
+  ...[calls, inputTokens, outputTokens].map((count) => String(count ?? '')),
   seconds.toFixed(1),
   dollars === undefined ? '' : money(dollars),
 ];

@@ -4,9 +4,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { builtInTables, extendTables, type Definition } from '@trinity-rft/algorithm';
-import { parseConfig, type LoadedConfig } from '@trinity-rft/config';
+import { isSecretKey, parseConfig, type LoadedConfig } from '@trinity-rft/config';
 import { ConfigError, describeError, type Clock, systemClock } from '@trinity-rft/core';
-import { isTree, mergeTrees, timestamp } from '@trinity-rft/core/support';
+import { isTree, mergeTrees, redactText, timestamp } from '@trinity-rft/core/support';
 import { engineTable } from '@trinity-rft/launcher/parts';
 import { parse, stringify } from 'yaml';
 import { defaultTree, overridesOf, type ConfigTree, type TuneSettings } from './tree.js';
@@ -72,7 +72,8 @@ export function plan(
 
 /**
  * Returns the configuration as YAML for `trinity run`. To run it, pass a plugin that defines the
- * workflow. API keys are replaced with an environment variable.
+ * workflow. Each secret is replaced with an environment variable that is named after its place, such
+ * as `MONITOR_MONITOR_ARGS_API_KEY`.
  */
 export function toYaml(settings: PlanSettings): string {
   return stringify(withoutSecrets(plan('toYaml()', settings).tree), { lineWidth: 0 });
@@ -113,14 +114,24 @@ function plainTree(text: string): ConfigTree {
   }
 }
 
-function withoutSecrets(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutSecrets);
-  if (!isTree(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([key, item]) =>
-      key === 'api_key' && !String(item).startsWith('${')
-        ? [[key, '${oc.env:OPENAI_API_KEY}']]
-        : [[key, withoutSecrets(item)]],
-    ),
-  );
+/**
+ * Returns the tree with an environment variable, named after its place, instead of each secret. A
+ * secret has a key of secrets above it, or is a text such as a URL with a password.
+ */
+function withoutSecrets(value: unknown, path: readonly string[] = []): unknown {
+  if (Array.isArray(value)) return value.map((item, i) => withoutSecrets(item, [...path, `${i}`]));
+  if (isTree(value))
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [key, withoutSecrets(item, [...path, key])]),
+    );
+  return isSecret(value, path) ? `\${oc.env:${variableOf(path)}}` : value;
 }
+
+function isSecret(value: unknown, path: readonly string[]): boolean {
+  if (typeof value !== 'string') return typeof value === 'number' && path.some(isSecretKey);
+  if (value.startsWith('${')) return false;
+  return path.some(isSecretKey) || (!/\s/.test(value) && redactText(value) !== value);
+}
+
+const variableOf = (path: readonly string[]): string =>
+  path.join('_').replaceAll(/\W/g, '_').toUpperCase();

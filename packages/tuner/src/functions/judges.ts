@@ -20,7 +20,7 @@ function measure({ metrics }: Measured['response'], key: string): number {
   const value = metrics?.[key];
   if (value !== undefined) return value;
   throw new InvalidOutputError(
-    `The response has no metric "${key}". Use this judge with selectModel, which measures it.`,
+    `The response has no metric "${key}". Use this judge with selectModel, which measures it in the calls that the agent makes with model.chat or the endpoint's fetch. Settings without fetch, such as agentscope(), mastra() and env(), and responses without "usage", such as streams, cannot be measured behind a service.`,
     { code: 'METRIC_MISSING', details: { field: key } },
   );
 }

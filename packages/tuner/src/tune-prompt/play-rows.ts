@@ -2,6 +2,7 @@
 import { describeError, type Logger, type RawTask, WorkflowError } from '@trinity-rft/core';
 import { copyOf } from '@trinity-rft/core/support';
 import pLimit from 'p-limit';
+import { allEnded } from '../candidates/all-ended.js';
 import { nameOf, type JudgeType } from '../functions/functions.js';
 import {
   checkJudgeOutput,
@@ -44,9 +45,11 @@ export interface Played {
   readonly feedback?: string;
 }
 
+/** @param onReward called at once for each row with a reward, also if other rows fail or an abort follows */
 export type PlayRows = (
   components: Components,
   rows: readonly RawTask[],
+  onReward?: (played: Played, index: number) => void,
 ) => Promise<readonly Played[]>;
 
 interface PlayerOptions<Row, Response> {
@@ -64,18 +67,20 @@ interface PlayerOptions<Row, Response> {
 export function rowPlayer<Row, Response>(options: PlayerOptions<Row, Response>): PlayRows {
   const { threads, logger, signal } = options;
   const limit = pLimit(threads);
-  return async (components, rows) => {
-    const attempt = async (row: RawTask): Promise<Played> => {
+  return async (components, rows, onReward) => {
+    const attempt = async (row: RawTask, index: number): Promise<Played> => {
       signal.throwIfAborted();
       try {
-        return await playRow(options, components, row);
+        const played = await playRow(options, components, row);
+        onReward?.(played, index);
+        return played;
       } catch (error) {
         signal.throwIfAborted();
         logger.warn(`A row failed: ${describeError(error)}`);
         return { task: row, response: '', feedback: describeError(error) };
       }
     };
-    const played = await Promise.all(rows.map((row) => limit(() => attempt(row))));
+    const played = await allEnded(rows.map((row, i) => limit(() => attempt(row, i))));
     if (rows.length > 1 && played.every(({ reward }) => reward === undefined))
       throw new WorkflowError(
         `All ${rows.length} rows failed, the first one with: ${played[0]?.feedback}. A failure says nothing about a prompt: mend the functions or their service, and call tunePrompt again.`,

@@ -14,6 +14,16 @@ export interface Candidate {
   readonly played: Record<number, Played>;
 }
 
+/** An attempt to improve a candidate. */
+export interface Attempt {
+  /** Index of the candidate. */
+  readonly parent: number;
+  /** Indices of the feedback rows. */
+  readonly rows: readonly number[];
+  /** Candidate with the proposed text; undefined before the proposer has answered. */
+  child?: Candidate;
+}
+
 export interface SearchState {
   /** Digest of the first texts, the rows, the seed, the batch size and the perfect reward. */
   readonly digest: string;
@@ -24,6 +34,8 @@ export interface SearchState {
   /** Number of agent runs. */
   calls: number;
   readonly candidates: Candidate[];
+  /** The attempt in progress. */
+  current?: Attempt | undefined;
 }
 
 const fileName = 'prompt-search.json';
@@ -61,8 +73,9 @@ export function saveJson(folder: string, name: string, value: unknown): void {
   replaceFileSync(path.join(folder, name), `${JSON.stringify(value, null, 1)}\n`);
 }
 
+/** Saves the state. Does nothing before the first agent run, so that the texts may still change. */
 export const saveState = (folder: string | undefined, state: SearchState): void => {
-  if (folder !== undefined) saveJson(folder, fileName, state);
+  if (folder !== undefined && state.calls > 0) saveJson(folder, fileName, state);
 };
 
 function readText(file: string): string | undefined {

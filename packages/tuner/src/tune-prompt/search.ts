@@ -5,9 +5,16 @@
  * on all selection rows.
  */
 import { mean, type Random, type RawTask, type Runtime } from '@trinity-rft/core';
-import type { PlayRows } from './play-rows.js';
+import { allEnded } from '../candidates/all-ended.js';
+import type { Played, PlayRows } from './play-rows.js';
 import { proposeText, type Proposer } from './propose-prompt.js';
-import { meanReward, saveState, type Candidate, type SearchState } from './search-state.js';
+import {
+  meanReward,
+  saveState,
+  type Attempt,
+  type Candidate,
+  type SearchState,
+} from './search-state.js';
 
 export interface SearchOptions {
   readonly rows: readonly RawTask[];
@@ -30,29 +37,46 @@ export interface SearchOptions {
 /** The search ends after this many consecutive attempts without a better candidate. */
 const mostFruitless = 20;
 
-/** Returns the index of the best candidate. Saves `state` after each attempt. */
+/**
+ * Returns the index of the best candidate. Saves `state` after each batch of agent runs, after each
+ * attempt, and at an interruption, so that no agent run and no proposal is repeated.
+ */
 export async function search(state: SearchState, options: SearchOptions): Promise<number> {
-  const { selection, maxCalls, folder, runtime } = options;
-  await ensurePlayed(state, 0, selection, options);
-  while (state.fruitless < mostFruitless) {
-    const random = runtime.random('prompt', state.attempts);
-    const parent = chooseParent(state.candidates, selection, random);
-    const rows = chooseRows(state.candidates[parent]!, options, random);
-    const missing = rows.filter((row) => !state.candidates[parent]!.played[row]).length;
-    // The sum is the number of agent runs after a successful attempt. If the budget is smaller, the
-    // remaining budget stays unused.
-    if (rows.length === 0 || state.calls + missing + rows.length + selection.length > maxCalls)
-      break;
-    const isBetter = await improve(state, parent, rows, options);
-    state.attempts++;
-    state.fruitless = isBetter ? 0 : state.fruitless + 1;
+  const { selection, folder, runtime } = options;
+  try {
+    await ensurePlayed(state, state.candidates[0]!, selection, options);
+    while (state.fruitless < mostFruitless) {
+      state.current ??= nextAttempt(state, options);
+      if (state.current === undefined) break;
+      const better = await improve(state, state.current, options);
+      if (better) state.candidates.push(better);
+      state.current = undefined;
+      state.attempts++;
+      state.fruitless = better ? 0 : state.fruitless + 1;
+      saveState(folder, state);
+      const best = meanReward(state.candidates[bestOf(state, selection)]!, selection);
+      runtime.logger.info(
+        `Attempt ${state.attempts}: ${better ? 'kept' : 'not better'}; best mean reward ${best.toFixed(3)}, ${state.calls} runs`,
+      );
+    }
+  } finally {
     saveState(folder, state);
-    const best = meanReward(state.candidates[bestOf(state, selection)]!, selection);
-    runtime.logger.info(
-      `Attempt ${state.attempts}: ${isBetter ? 'kept' : 'not better'}; best mean reward ${best.toFixed(3)}, ${state.calls} runs`,
-    );
   }
   return bestOf(state, selection);
+}
+
+/** Chooses candidate and rows. Returns undefined if no rows are left, or the budget is too small. */
+function nextAttempt(state: SearchState, options: SearchOptions): Attempt | undefined {
+  const { selection, maxCalls, runtime } = options;
+  const random = runtime.random('prompt', state.attempts);
+  const parent = chooseParent(state.candidates, selection, random);
+  const candidate = state.candidates[parent]!;
+  const rows = chooseRows(candidate, options, random);
+  const missing = rows.filter((row) => !candidate.played[row]).length;
+  // The sum is the number of agent runs after a successful attempt. If the budget is smaller, the
+  // remaining budget stays unused.
+  const calls = state.calls + missing + rows.length + selection.length;
+  return rows.length === 0 || calls > maxCalls ? undefined : { parent, rows };
 }
 
 /**
@@ -106,38 +130,36 @@ function chooseRows(
   return [...known, ...order.filter((row) => played[row] === undefined)].slice(0, batchSize);
 }
 
-/**
- * Rewrites a text of candidate `parent`. If the new candidate is better, adds it and returns true.
- */
+/** Rewrites a text of a candidate. Returns the new candidate if it is better. */
 async function improve(
   state: SearchState,
-  parent: number,
-  rows: readonly number[],
+  attempt: Attempt,
   options: SearchOptions,
-): Promise<boolean> {
-  const { proposer, signal, perfectReward } = options;
+): Promise<Candidate | undefined> {
+  const { rows } = attempt;
+  const parent = state.candidates[attempt.parent]!;
   await ensurePlayed(state, parent, rows, options);
+  const child = (attempt.child ??= await proposeChild(state, attempt, options));
+  if (!child || state.candidates.some((other) => sameTexts(other, child))) return undefined;
+  await ensurePlayed(state, child, rows, options);
+  if (!isBetterOn(rows, child, parent)) return undefined;
+  await ensurePlayed(state, child, options.selection, options);
+  return child;
+}
+
+/** Asks the proposer. Returns undefined if no row needs an improvement. */
+async function proposeChild(
+  state: SearchState,
+  { parent, rows }: Attempt,
+  { proposer, signal, perfectReward }: SearchOptions,
+): Promise<Candidate | undefined> {
   const { components, played } = state.candidates[parent]!;
   const seen = rows.map((row) => played[row]!);
-  if (seen.every(({ reward = perfectReward }) => reward >= perfectReward)) return false;
+  if (seen.every(({ reward = perfectReward }) => reward >= perfectReward)) return undefined;
   const names = Object.keys(components);
   const component = names[state.attempts % names.length]!;
   const text = await proposeText(proposer, { components, component, played: seen, signal });
-  const child: Candidate = { components: { ...components, [component]: text }, parent, played: {} };
-  if (state.candidates.some((other) => sameTexts(other, child))) return false;
-  const at = state.candidates.push(child) - 1;
-  try {
-    await ensurePlayed(state, at, rows, options);
-    if (!isBetterOn(rows, child, state.candidates[parent]!)) {
-      state.candidates.pop();
-      return false;
-    }
-    await ensurePlayed(state, at, options.selection, options);
-    return true;
-  } catch (error) {
-    state.candidates.splice(at);
-    throw error;
-  }
+  return { components: { ...components, [component]: text }, parent, played: {} };
 }
 
 const sameTexts = (a: Candidate, b: Candidate): boolean =>
@@ -156,25 +178,28 @@ function isBetterOn(rows: readonly number[], child: Candidate, parent: Candidate
 }
 
 /**
- * Runs candidate `at` on the given rows that it has no rewards for. Rows that failed before run one
- * by one, because the player throws if several rows fail together.
+ * Runs a candidate on the given rows that it has no rewards for, and saves the state. Rows that failed before run one by
+ * one, because the player throws if several rows fail together.
  */
 async function ensurePlayed(
   state: SearchState,
-  at: number,
+  { components, played }: Candidate,
   rows: readonly number[],
   options: SearchOptions,
 ): Promise<void> {
-  const { components, played } = state.candidates[at]!;
   const failed = rows.filter((row) => played[row] && played[row].reward === undefined);
   const batches = [rows.filter((row) => !played[row]), ...failed.map((row) => [row])];
   const play = async (batch: readonly number[]): Promise<void> => {
-    const results = await options.play(
-      components,
-      batch.map((row) => options.rows[row]!),
-    );
-    results.forEach((result, i) => (played[batch[i]!] = result));
-    state.calls += batch.length;
+    const record = (result: Played, i: number): void => {
+      played[batch[i]!] = result;
+      state.calls++;
+    };
+    const tasks = batch.map((row) => options.rows[row]!);
+    const results = await options.play(components, tasks, record);
+    results.forEach((result, i) => {
+      if (result.reward === undefined) record(result, i);
+    });
   };
-  await Promise.all(batches.map(play));
+  await allEnded(batches.map(play));
+  saveState(options.folder, state);
 }

@@ -107,7 +107,8 @@ const levels = { light: 8, medium: 20, heavy: 50 } as const;
  */
 const mostSelectionRows = 40;
 
-const schema = z.object({
+const schema = z.strictObject({
+  proposer: z.unknown(),
   optimizationLevel: z.enum(['light', 'medium', 'heavy']).default('light'),
   maxCalls: count.optional(),
   batchSize: count.default(3),

@@ -17,6 +17,8 @@ interface Fault {
   /** HTTP status; undefined if the service never answers. */
   readonly status: number | undefined;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Part of the paths that fail. @default all paths */
+  readonly at?: string;
 }
 
 /** Recorded requests of the services, and faults to inject. */
@@ -34,7 +36,7 @@ export interface TrackingServices {
   readonly summaries: ReadonlyMap<string, string>;
   /** Makes SwanLab forget its sessions. */
   endSessions(): void;
-  /** Sets the answers to the next requests, whatever they ask; the last fault stays. */
+  /** Sets the answers to the next requests; the last fault stays. */
   fail(...faults: readonly Fault[]): void;
   heal(): void;
   close(): Promise<void>;
@@ -179,7 +181,7 @@ export async function trackingServices(port = 0): Promise<TrackingServices> {
     const seen = { method, path, headers, body: await text(incoming), at: performance.now() };
     requests.push(seen);
     const fault = faults.length > 1 ? faults.shift() : faults[0];
-    if (fault !== undefined) {
+    if (fault !== undefined && path.includes(fault.at ?? '')) {
       if (fault.status !== undefined) response.writeHead(fault.status, fault.headers).end('broken');
       return;
     }

@@ -1,0 +1,87 @@
+/** SDKs that training runs of one process start, each for its own time. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { context, metrics, propagation, trace } from '@opentelemetry/api';
+import { NodeSDK } from '@opentelemetry/sdk-node';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { capturesContent } from '../../src/telemetry/content.js';
+import { inSpan } from '../../src/telemetry/spans.js';
+import { startTelemetry } from '../../src/telemetry/index.js';
+import { telemetrySink } from '../../src/telemetry/metric-sink.js';
+
+/** Texts that the collector received. */
+let received: string[] = [];
+const server = createServer((request, response) => {
+  let body = '';
+  request.setEncoding('utf8').on('data', (text: string) => (body += text));
+  request.on('end', () => {
+    received.push(body);
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+  });
+});
+let env: Record<string, string> = {};
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true',
+  };
+});
+afterAll(() => void server.close());
+beforeEach(() => {
+  received = [];
+});
+
+const start = () => startTelemetry(env, { warn: (text) => expect.unreachable(text) });
+
+async function record(name: string): Promise<void> {
+  await inSpan({ name, attributes: () => ({}) }, async () => undefined);
+  telemetrySink().write({ role: 'trainer', step: 1, metrics: { [name]: 1 }, timing: {} } as never);
+}
+
+const names = (): readonly string[] =>
+  [...new Set(received.join('\n').match(/"(?:trinity\.)?run_\d"/g))].toSorted();
+
+it('runs one after the other send their own spans and metrics, and the environment stays', async () => {
+  const before = { ...process.env };
+  for (const name of ['run_1', 'run_2']) {
+    const telemetry = await start();
+    expect(capturesContent()).toBe(true);
+    await record(name);
+    await telemetry!.close();
+    expect(names()).toEqual([`"${name}"`, `"trinity.${name}"`]);
+    received = [];
+  }
+  expect([{ ...process.env }, capturesContent()]).toEqual([before, false]);
+});
+
+it('runs that overlap send through the same SDK, until the last one ends', async () => {
+  const [one, two] = await Promise.all([start(), start()]);
+  await two!.close();
+  await record('run_1');
+  await one!.close();
+  expect(names()).toEqual(['"run_1"', '"trinity.run_1"']);
+});
+
+it('an SDK of the program itself stays in use', async () => {
+  const ended: string[] = [];
+  const nothing = (): Promise<void> => Promise.resolve();
+  const processor = {
+    onStart: () => undefined,
+    onEnd: (span: { readonly name: string }) => void ended.push(span.name),
+    forceFlush: nothing,
+    shutdown: nothing,
+  };
+  const sdk = new NodeSDK({
+    spanProcessors: [processor],
+    metricReaders: [],
+    logRecordProcessors: [],
+  });
+  sdk.start();
+  expect(await start()).toBeUndefined();
+  await record('run_1');
+  expect([ended, names()]).toEqual([['run_1'], []]);
+  await sdk.shutdown();
+  for (const api of [trace, context, propagation, metrics]) api.disable();
+});
