@@ -314,8 +314,28 @@ describe('a server', () => {
     await clock.advance(120_000);
     expect(await failed).toMatchObject({
       code: 'SAMPLER_UNREACHABLE',
-      message: expect.stringContaining('did not answer within 120 s'),
+      message: expect.stringContaining('did not answer within 120 s: it neither answers nor'),
     });
+  });
+
+  it('that fails at the start is named with its failure, and ends the wait for others', async () => {
+    const [broken, unfit] = [await startServer(), await startServer({ maxModelLen: 64 })];
+    broken.fail(...Array.from({ length: 200 }, () => ({ status: 500 })));
+    const clock = manualClock();
+    const failed = openSampler([broken], { clock }).catch((error: unknown) => error);
+    await until(() => clock.sleeping === 3);
+    await clock.advance(120_000);
+    expect(await failed).toMatchObject({
+      code: 'SAMPLER_UNREACHABLE',
+      message: expect.stringMatching(/did not answer within 120 s: .*answered 500: a fault/),
+    });
+
+    await expect(openSampler([unfit, broken])).rejects.toMatchObject({
+      code: 'SAMPLER_SERVER_UNFIT',
+    });
+    const before = broken.requests.length;
+    await systemClock.sleep(1100);
+    expect(broken.requests.length).toBe(before);
   });
 
   it('that must be started with other options says with which', async () => {
