@@ -100,6 +100,19 @@ describe('several servers', () => {
     );
   });
 
+  it('are not to blame for an error of the listener', async () => {
+    const server = await startServer();
+    const logger = recordingLogger();
+    const sampler = await openSampler([server], { logger });
+    const before = generated(server);
+    const failed = sampler.sample(prompt, options, undefined, () => {
+      throw new TypeError('The listener failed.');
+    });
+    await expect(failed).rejects.toThrow(TypeError);
+    expect(generated(server)).toBe(before + 1);
+    expect(logger.messages()).toEqual([]);
+  });
+
   it('notice that one has come back with other weights than were brought', async () => {
     const server = await startServer();
     const sampler = await openSampler([server]);

@@ -5,7 +5,7 @@
 import { request as requestHttp, Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { request as requestHttps, Agent as HttpsAgent } from 'node:https';
 import { text } from 'node:stream/consumers';
-import { describeError, ModelError } from '@trinity-rft/core';
+import { describeError } from '@trinity-rft/core';
 import type { ServerAddress } from '@trinity-rft/core/engine';
 import { tryJson } from '@trinity-rft/core/support';
 import { ServerFault } from './fault.js';
@@ -39,7 +39,7 @@ export type Call = (path: string, options: CallOptions) => Promise<unknown>;
 /**
  * Returns a function that calls one server over keep-alive connections. The function resolves with
  * the parsed JSON of the response, or with the text if it is not JSON. It rejects with a
- * {@link ServerFault}, a ModelError that `onEvent` throws, or the signal's reason.
+ * {@link ServerFault}, an error that `onEvent` throws, or the signal's reason.
  */
 export function serverCalls({ url, apiKey }: ServerAddress): Call {
   const base = new URL(url);
@@ -59,8 +59,19 @@ export function serverCalls({ url, apiKey }: ServerAddress): Call {
           method: payload === undefined ? 'GET' : 'POST',
           headers: { ...authorization, 'content-type': 'application/json' },
         },
-        (response) => void read(response, `${url}${path}`, onEvent).then(resolve, fail),
+        (response) => void read(response, `${url}${path}`, report).then(resolve, fail),
       );
+      // An error of the callback is not a failure of the server.
+      const report =
+        onEvent &&
+        ((event: unknown): void => {
+          try {
+            onEvent(event);
+          } catch (error) {
+            reject(error as Error);
+            throw error;
+          }
+        });
       const onAbort = (): void => void request.destroy(signal.reason as Error);
       const fail = (error: unknown): void => {
         reject(signal.aborted ? (signal.reason as Error) : asFault(error, url));
@@ -96,10 +107,8 @@ const idleMs = 4000;
 const isReset = (error: Error): boolean =>
   'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
 
-const asFault = (error: unknown, url: string): ServerFault | ModelError =>
-  error instanceof ServerFault || error instanceof ModelError
-    ? error
-    : new ServerFault('lost', `${url}: ${describeError(error)}`, { cause: error });
+const asFault = (error: unknown, url: string): ServerFault =>
+  error instanceof ServerFault ? error : new ServerFault('lost', url, { cause: error });
 
 async function read(
   response: IncomingMessage,
