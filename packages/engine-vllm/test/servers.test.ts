@@ -288,6 +288,21 @@ describe('a server', () => {
     expect((await text)[0]!.tokens).toHaveLength(12);
   });
 
+  it('that asks for no pause is left alone for a short one', async () => {
+    const server = await startServer();
+    const clock = manualClock();
+    const sampler = await openSampler([server], { clock });
+    server.fail({ status: 503, headers: { 'retry-after': '0' } });
+    const before = generated(server);
+    const text = sampler.sample(prompt, options);
+    await until(() => generated(server) === before + 1);
+    await systemClock.sleep(20);
+    await clock.advance(400);
+    expect(generated(server)).toBe(before + 1);
+    await clock.advance(100);
+    expect((await text)[0]!.tokens).toHaveLength(12);
+  });
+
   it('that keeps connections open and says nothing is left out after three missed beats', async () => {
     const [dead, alive] = [await startServer(), await startServer()];
     const clock = manualClock();

@@ -199,7 +199,7 @@ export function createPool(options: PoolOptions): Pool {
       } catch (error) {
         if (signal.aborted || !(error instanceof ServerFault)) throw error;
         if (error.kind === 'refused') throw refusal(error);
-        if (error.kind === 'busy') replica.pauseFor(error.retryAfterMs ?? busyMs);
+        if (error.kind === 'busy') replica.pauseFor(Math.max(busyMs, error.retryAfterMs));
         if (error.kind === 'closed') await checkAgain(replica, signal);
         if (error.kind === 'lost' || error.kind === 'stale') leaveOut(replica, error);
         if (error.kind !== 'broken') continue;

@@ -7,7 +7,7 @@ import { request as requestHttps, Agent as HttpsAgent } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { describeError } from '@trinity-rft/core';
 import type { ServerAddress } from '@trinity-rft/core/engine';
-import { tryJson } from '@trinity-rft/core/support';
+import { retryAfterMs, tryJson } from '@trinity-rft/core/support';
 import { ServerFault } from './fault.js';
 
 interface CallOptions {
@@ -120,8 +120,8 @@ async function read(
   const body = await text(response);
   if (status >= 200 && status < 300) return parsed(body);
   const message = `${place} answered ${status}: ${messageOf(body)}`;
-  const retryAfterMs = delayOf(headers['retry-after']);
-  throw new ServerFault(kindOf(status), message, { status, retryAfterMs });
+  const pauseMs = retryAfterMs(headers['retry-after'], Date.now());
+  throw new ServerFault(kindOf(status), message, { status, retryAfterMs: pauseMs });
 }
 
 /** Reads server-sent events. Each event ends with an empty line, and the last event is `[DONE]`. */
@@ -163,12 +163,4 @@ function messageOf(body: string): string {
   const answer = parsed(body) as { readonly error?: { readonly message?: unknown } } | null;
   const message = typeof answer === 'object' ? answer?.error?.message : undefined;
   return (typeof message === 'string' ? message : body).slice(0, longestMessage);
-}
-
-/** Returns the delay of a `retry-after` header, in ms. The header contains seconds or a date. */
-function delayOf(header: string | undefined): number | undefined {
-  if (header === undefined) return undefined;
-  const seconds = Number(header);
-  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }
