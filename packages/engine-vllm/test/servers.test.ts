@@ -288,6 +288,29 @@ describe('a server', () => {
     expect((await text)[0]!.tokens).toHaveLength(12);
   });
 
+  it('that is away is reported for as long as a call waits for it', async () => {
+    const server = await startServer();
+    const [clock, logger] = [manualClock(), recordingLogger()];
+    const sampler = await openSampler([server], { clock, logger });
+    const reports = (): readonly string[] =>
+      logger.messages().filter((line) => line.startsWith('Wait'));
+    server.fail({ status: 503, headers: { 'retry-after': '100' } });
+    const [ended, other] = [new AbortController(), new AbortController()];
+    const first = sampler.sample(prompt, options, ended.signal).catch((error: unknown) => error);
+    await until(() => clock.sleeping >= 3);
+    const second = sampler.sample(prompt, options, other.signal).catch((error: unknown) => error);
+    await clock.advance(5000);
+    expect(reports()).toEqual([expect.stringContaining('server that works (5 s until now)')]);
+    ended.abort();
+    await first;
+    await clock.advance(5000);
+    expect(reports()).toHaveLength(2);
+    other.abort();
+    await second;
+    await clock.advance(60_000);
+    expect(reports().slice(2)).toEqual([expect.stringContaining('the wait is over')]);
+  });
+
   it('that asks for no pause is left alone for a short one', async () => {
     const server = await startServer();
     const clock = manualClock();
