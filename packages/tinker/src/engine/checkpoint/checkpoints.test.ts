@@ -14,7 +14,7 @@ const notFound = (): EngineError => new EngineError('Not found.', { details: { s
 function forgetfulServer() {
   const models: string[] = [];
   const saved = new Set<string>();
-  const answers: Record<string, (body: Record<string, unknown>) => object> = {
+  const answers: Record<string, (body: Record<string, string>) => object> = {
     create_model: () => ({ model_id: models[models.push(`m${models.length}`) - 1] }),
     weights_info: ({ tinker_path: address }) => find(address),
     load_weights: ({ path: address }) => find(address),
@@ -33,10 +33,10 @@ function forgetfulServer() {
     throw notFound();
   };
   const results: object[] = [];
-  const submit = async (verb: string, body: Record<string, unknown>): Promise<string> =>
+  const submit = async (verb: string, body: Record<string, string>): Promise<string> =>
     String(results.push(answers[verb]!(body)) - 1);
   const result = async (id: string) => results[Number(id)];
-  const ask = async (verb: string, body: Record<string, unknown>) => {
+  const ask = async (verb: string, body: Record<string, string>) => {
     const id = await submit(verb, body);
     return { ...(await result(id)), request_id: id };
   };

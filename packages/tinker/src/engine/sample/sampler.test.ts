@@ -46,8 +46,8 @@ it.each(['sample', 'score'])(
     const { sampler, adopt, answer, freed, used } = samplerOn();
     await adopt('one');
     const ends = Promise.allSettled(
-      Array.from({ length: 300 }, () =>
-        of === 'sample' ? sampler.sample(prompt, { maxTokens: 1, seed: 1 }) : sampler.score?.(row),
+      Array.from({ length: 300 }, async () =>
+        of === 'sample' ? sampler.sample(prompt, { maxTokens: 1, seed: 1 }) : sampler.score!(row),
       ),
     );
     await adopt('two');
@@ -60,7 +60,7 @@ it.each(['sample', 'score'])(
 
 it('the initial weights are freed once others are adopted and no request uses them', async () => {
   const { sampler, adopt, answer, freed } = samplerOn();
-  const ends = Promise.allSettled([sampler.score?.(row)]);
+  const ends = Promise.allSettled([sampler.score!(row)]);
   await systemClock.sleep(5);
   await adopt('one');
   await systemClock.sleep(5);
