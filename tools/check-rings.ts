@@ -47,7 +47,8 @@ const packageImports = (text: string): readonly (readonly [string, string])[] =>
     ([, specifier = '', name = '']) => [specifier, name],
   );
 
-function sourcesOf(folder: string): readonly string[] {
+/** Source files of a package, without tests. */
+export function sourcesOf(folder: string): readonly string[] {
   return ['src', 'page']
     .map((part) => join(folder, part))
     .filter(existsSync)

@@ -123,6 +123,16 @@ describe('checkStructure', () => {
     ]);
   });
 
+  it('reports required keys of schemas that accept every value', () => {
+    write(
+      'packages/core/src/a.ts',
+      `z.object({ a: z.unknown(), b: z.unknown().optional(), c: z.array(z.unknown()) });\n`,
+    );
+    expect(checkStructure(root)).toEqual([
+      'packages/core/src/a.ts: a must be present; add .optional()',
+    ]);
+  });
+
   it('reports folders that import each other', () => {
     write('packages/core/src/a/x.ts', `import { y } from '../b/y.js';\n`);
     write('packages/core/src/b/y.ts', `import { x } from '../a/x.js';\n`);

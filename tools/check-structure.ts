@@ -2,10 +2,10 @@
 // tools check the rest: `turbo boundaries` the imports between layers, `knip` the dependencies,
 // `publint` what is published.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { checkFolders } from './check-folders.ts';
 import { checkProse } from './check-prose.ts';
-import { checkRings } from './check-rings.ts';
+import { checkRings, sourcesOf } from './check-rings.ts';
 import { listPackages, type Manifest, type WorkspacePackage } from './workspace.ts';
 
 /** Reports one line per deviation; empty if there is none. */
@@ -27,6 +27,7 @@ export function checkStructure(root: string): readonly string[] {
     ...checkRings(root),
     ...checkProse(root),
     ...packages.flatMap(({ path }) => sharedHooks(root, path)),
+    ...packages.flatMap(({ path }) => requiredUnknowns(root, path)),
   ];
 }
 
@@ -73,6 +74,18 @@ function sharedHooks(root: string, path: string): readonly string[] {
       (file) => `${path}/test/${file}: a hook of a shared module; use afterFile of test-support`,
     );
 }
+
+/**
+ * Finds keys of Zod objects that accept every value and are required. Zod rejects an object without
+ * such a key, although the schema looks as if it accepted that.
+ */
+const requiredUnknowns = (root: string, path: string): readonly string[] =>
+  sourcesOf(join(root, path)).flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/(\w+): z\.(?:any|unknown)\(\)(?!\s*\.)/g)].map(
+      ([, key]) =>
+        `${relative(root, file).replaceAll('\\', '/')}: ${key} must be present; add .optional()`,
+    ),
+  );
 
 function checkPackage(
   root: string,

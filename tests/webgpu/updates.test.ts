@@ -137,6 +137,33 @@ describe.skipIf(noSwiftShader)('arrays on a device', () => {
     expect(difference(await runtime.readSet(from), weights.w)).toBeLessThan(1e-6);
   });
 
+  test.each(['another cache', 'the same cache'])(
+    'states of rows without positions are copied from %s',
+    async (name) => {
+      const runtime = await openRuntime();
+      const states = [{ name: 'conv.0', shape: [2] }];
+      const layout = { names: ['k.0'], heads: 1, capacity: 4, width: 2, states };
+      const cache = runtime.cache(layout);
+      cache.reserve(3);
+      const fresh = {
+        keyValues: runtime.array(floats([1, 1, 1, 2], wave(2))),
+        states: [runtime.array(floats([1, 2], wave(2)))],
+      };
+      const all = [0, 1].map((to) => ({ from: 0, to, position: 0, length: 1 }));
+      cache.store(fresh, all);
+      const empty = runtime.cache({ ...layout, capacity: 2 });
+      empty.reserve(3);
+      const from = name === 'the same cache' ? cache : empty;
+      const move = { from: 2, position: 0, length: 0 };
+      cache.copy(from, [{ ...move, to: 0 }]);
+      const feeds = cache.feeds(0, 2) as Record<string, Parameters<typeof runtime.read>[0]>;
+      expect(await runtime.read(feeds['conv.0']!)).toEqual(Float32Array.of(0, 0, ...wave(2)));
+      expect(((await runtime.read(feeds['k.0']!)) as Float32Array).slice(0, 2)).toEqual(wave(2));
+      cache.free();
+      empty.free();
+    },
+  );
+
   test('a cache keeps its rows when it grows, and moves them', async () => {
     const runtime = await openRuntime();
     const layout = {

@@ -23,6 +23,7 @@ export { isProcessAlive, killGroup } from './process-alive.js';
 export { repeatedKey } from './repeated-key.js';
 export { fillFile, replaceFile, replaceFileSync } from './replace-file.js';
 export { removeFolder, replaceFolder } from './replace-folder.js';
+export { retryAfterMs } from './retry-after.js';
 export { returnedBy, type Returned } from './returned.js';
 export { isSecretName, knowSecret, knowSecretsOf, redactText, redacted } from './secrets.js';
 export { createStoppableClock, type StoppableClock } from './stoppable-clock.js';

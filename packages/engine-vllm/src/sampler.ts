@@ -20,7 +20,7 @@ import type {
   TokenRow,
   VersionSpan,
 } from '@trinity-rft/core/engine';
-import { waitingFor } from '@trinity-rft/core/support';
+import { beginWait } from '@trinity-rft/core/support';
 import { vllmServer, type SamplingServer } from './servers/calls.js';
 import { createReplica, type Replica } from './servers/replica.js';
 import { readVocabSize } from './model-config.js';
@@ -53,9 +53,14 @@ export async function openSampler(
   options: SamplerOptions,
 ): Promise<RemoteSampler> {
   const vocabSize = await readVocabSize(options.modelPath);
+  const failed = new AbortController();
+  const signal = AbortSignal.any([failed.signal, ...(options.signal ? [options.signal] : [])]);
   const opened = await Promise.all(
-    options.servers.map((address) => openServer(connect(address), options, vocabSize)),
-  );
+    options.servers.map((address) => openServer(connect(address), options, { vocabSize, signal })),
+  ).catch((error: unknown) => {
+    failed.abort(error);
+    throw error;
+  });
   const maxModelLen = options.maxModelLen ?? Math.min(...opened.map((one) => one.maxModelLen));
   const random = createRandom(1);
   const length = Math.min(textLength, maxModelLen);
@@ -77,53 +82,35 @@ interface OpenedServer {
   readonly maxModelLen: number;
 }
 
-function openServer(
-  server: SamplingServer,
-  options: SamplerOptions,
-  vocabSize: number,
-): Promise<OpenedServer> {
-  const what = `the ${server.dialect.name} server ${server.url} to start`;
-  let problem = 'it has not answered yet.';
-  const onProblem = (error: unknown): void => {
-    problem = describeError(error);
-  };
-  return waitingFor(options, { what, cause: () => problem }, () =>
-    untilStarted(server, options, { vocabSize, onProblem }),
-  );
-}
-
-interface Start {
-  readonly vocabSize: number;
-  readonly onProblem: (error: unknown) => void;
-}
-
 /** Calls the server repeatedly until it has started, for at most `startPatienceMs` in total. */
-async function untilStarted(
+async function openServer(
   server: SamplingServer,
   options: SamplerOptions,
-  { vocabSize, onProblem }: Start,
+  { vocabSize, signal }: { readonly vocabSize: number; readonly signal: AbortSignal },
 ): Promise<OpenedServer> {
-  const { maxModelLen, vocabulary, clock, signal } = options;
+  const { maxModelLen, vocabulary, clock } = options;
   const needs = { maxModelLen, vocabSize, vocabulary };
+  let problem: unknown = new Error('it neither answers nor refuses the connection');
+  const what = `the ${server.dialect.name} server ${server.url} to start`;
+  const endWait = beginWait(options, what, () => describeError(problem));
   const limit = new AbortController();
-  const stopLimit = clock.after(startPatienceMs, () =>
-    limit.abort(new Error('it keeps a connection open and says nothing')),
-  );
-  const ended = AbortSignal.any([limit.signal, ...(signal ? [signal] : [])]);
+  const stopLimit = clock.after(startPatienceMs, () => limit.abort());
+  const ended = AbortSignal.any([limit.signal, signal]);
   try {
     for (;;) {
       try {
         return serverWith(server, await startedRight(server, needs, ended), options);
       } catch (error) {
         if (error instanceof ConfigError) throw error;
-        signal?.throwIfAborted();
-        if (limit.signal.aborted) throw unreachable(server, error);
-        onProblem(error);
+        signal.throwIfAborted();
+        if (limit.signal.aborted) throw unreachable(server, problem);
+        problem = error;
         await clock.sleep(startPauseMs, signal);
       }
     }
   } finally {
     stopLimit();
+    endWait();
   }
 }
 

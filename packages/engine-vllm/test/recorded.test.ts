@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { readChoices, readScores, samplingParams } from '../src/wire/generate.js';
+import { gatherChoices, readChoices, readScores, samplingParams } from '../src/wire/generate.js';
 import { startServer } from './support.js';
 
 interface Exchange {
@@ -35,6 +35,15 @@ describe('recorded answers', () => {
     expect(readChoices(response, expected).map(({ tokens }) => [...tokens])).toEqual(
       choices.map((one) => one.token_ids),
     );
+  });
+
+  it('may come in parts without the versions of weights', () => {
+    const tokens: number[][] = [];
+    const gathered = gatherChoices(url, (_, fresh) => void tokens.push([...fresh]));
+    gathered.onEvent({ choices: [{ index: 0, token_ids: [1] }] });
+    gathered.onEvent({ choices: [{ index: 0, token_ids: [2], finish_reason: 'length' }] });
+    expect(tokens).toEqual([[1], [2]]);
+    expect(gathered.answer()).toMatchObject({ choices: [{ token_ids: [1, 2] }] });
   });
 
   it('hold the log-probabilities of a text', () => {

@@ -100,6 +100,19 @@ describe('several servers', () => {
     );
   });
 
+  it('are not to blame for an error of the listener', async () => {
+    const server = await startServer();
+    const logger = recordingLogger();
+    const sampler = await openSampler([server], { logger });
+    const before = generated(server);
+    const failed = sampler.sample(prompt, options, undefined, () => {
+      throw new TypeError('The listener failed.');
+    });
+    await expect(failed).rejects.toThrow(TypeError);
+    expect(generated(server)).toBe(before + 1);
+    expect(logger.messages()).toEqual([]);
+  });
+
   it('notice that one has come back with other weights than were brought', async () => {
     const server = await startServer();
     const sampler = await openSampler([server]);
@@ -275,6 +288,44 @@ describe('a server', () => {
     expect((await text)[0]!.tokens).toHaveLength(12);
   });
 
+  it('that is away is reported for as long as a call waits for it', async () => {
+    const server = await startServer();
+    const [clock, logger] = [manualClock(), recordingLogger()];
+    const sampler = await openSampler([server], { clock, logger });
+    const reports = (): readonly string[] =>
+      logger.messages().filter((line) => line.startsWith('Wait'));
+    server.fail({ status: 503, headers: { 'retry-after': '100' } });
+    const [ended, other] = [new AbortController(), new AbortController()];
+    const first = sampler.sample(prompt, options, ended.signal).catch((error: unknown) => error);
+    await until(() => clock.sleeping >= 3);
+    const second = sampler.sample(prompt, options, other.signal).catch((error: unknown) => error);
+    await clock.advance(5000);
+    expect(reports()).toEqual([expect.stringContaining('server that works (5 s until now)')]);
+    ended.abort();
+    await first;
+    await clock.advance(5000);
+    expect(reports()).toHaveLength(2);
+    other.abort();
+    await second;
+    await clock.advance(60_000);
+    expect(reports().slice(2)).toEqual([expect.stringContaining('the wait is over')]);
+  });
+
+  it('that asks for no pause is left alone for a short one', async () => {
+    const server = await startServer();
+    const clock = manualClock();
+    const sampler = await openSampler([server], { clock });
+    server.fail({ status: 503, headers: { 'retry-after': '0' } });
+    const before = generated(server);
+    const text = sampler.sample(prompt, options);
+    await until(() => generated(server) === before + 1);
+    await systemClock.sleep(20);
+    await clock.advance(400);
+    expect(generated(server)).toBe(before + 1);
+    await clock.advance(100);
+    expect((await text)[0]!.tokens).toHaveLength(12);
+  });
+
   it('that keeps connections open and says nothing is left out after three missed beats', async () => {
     const [dead, alive] = [await startServer(), await startServer()];
     const clock = manualClock();
@@ -314,8 +365,28 @@ describe('a server', () => {
     await clock.advance(120_000);
     expect(await failed).toMatchObject({
       code: 'SAMPLER_UNREACHABLE',
-      message: expect.stringContaining('did not answer within 120 s'),
+      message: expect.stringContaining('did not answer within 120 s: it neither answers nor'),
     });
+  });
+
+  it('that fails at the start is named with its failure, and ends the wait for others', async () => {
+    const [broken, unfit] = [await startServer(), await startServer({ maxModelLen: 64 })];
+    broken.fail(...Array.from({ length: 200 }, () => ({ status: 500 })));
+    const clock = manualClock();
+    const failed = openSampler([broken], { clock }).catch((error: unknown) => error);
+    await until(() => clock.sleeping === 3);
+    await clock.advance(120_000);
+    expect(await failed).toMatchObject({
+      code: 'SAMPLER_UNREACHABLE',
+      message: expect.stringMatching(/did not answer within 120 s: .*answered 500: a fault/),
+    });
+
+    await expect(openSampler([unfit, broken])).rejects.toMatchObject({
+      code: 'SAMPLER_SERVER_UNFIT',
+    });
+    const before = broken.requests.length;
+    await systemClock.sleep(1100);
+    expect(broken.requests.length).toBe(before);
   });
 
   it('that must be started with other options says with which', async () => {

@@ -123,6 +123,7 @@ export interface NewPositions {
 
 /**
  * A copy of `length` positions to row `to`, from row `from` of new positions or of another cache.
+ * The states of the row are copied also if `length` is 0.
  */
 export interface RowMove {
   readonly from: number;

@@ -68,8 +68,9 @@ export function createPool(options: PoolOptions): Pool {
   let weights = options.started;
   let expected: ArrayLike<number> | undefined;
   let moving = Promise.resolve();
-  /** Ends the outage report that all waiting calls share; undefined if there is no outage. */
-  let endOutage: (() => void) | undefined;
+  /** Number of calls that wait for a server, and the end of the report that they share. */
+  let waiting = 0;
+  let endOutage = (): void => undefined;
   let changed = Promise.withResolvers<void>();
 
   const notify = (): void => {
@@ -158,10 +159,10 @@ export function createPool(options: PoolOptions): Pool {
     moving = result.catch(() => undefined);
     return result;
   };
+  const freeOnes = (): readonly Replica[] =>
+    replicas.filter(({ problem, busyForMs }) => problem === undefined && busyForMs === 0);
   const choose = (prompt: Int32Array, avoid: ReadonlySet<Replica>): Replica | undefined => {
-    const idle = replicas.filter(
-      (replica) => replica.problem === undefined && replica.busyForMs === 0,
-    );
+    const idle = freeOnes();
     const others = idle.filter((replica) => !avoid.has(replica));
     const free = others.length > 0 ? others : idle;
     const [idlest] = free.toSorted((a, b) => a.load - b.load);
@@ -169,8 +170,7 @@ export function createPool(options: PoolOptions): Pool {
     const takes = seen && free.includes(seen) && seen.load <= (idlest?.load ?? 0) + preferredLead;
     return takes ? seen : idlest;
   };
-  const whenOneIsFree = async (signal: AbortSignal): Promise<void> => {
-    endOutage ??= beginWait(options, `a ${nameOf(replicas)} server that works`, problems);
+  const untilChange = async (signal: AbortSignal): Promise<void> => {
     const busy = replicas.filter(({ problem }) => problem === undefined);
     const soonest = Math.min(returnAfterMs.longest, ...busy.map(({ busyForMs }) => busyForMs));
     const woken = new AbortController();
@@ -178,6 +178,15 @@ export function createPool(options: PoolOptions): Pool {
       changed.promise,
       clock.sleep(Math.max(soonest, 1), AbortSignal.any([signal, woken.signal])),
     ]).finally(() => woken.abort());
+  };
+  const whenOneIsFree = async (signal: AbortSignal): Promise<void> => {
+    if (waiting++ === 0)
+      endOutage = beginWait(options, `a ${nameOf(replicas)} server that works`, problems);
+    try {
+      while (freeOnes().length === 0) await untilChange(signal);
+    } finally {
+      if (--waiting === 0) endOutage();
+    }
   };
   const problems = (): string =>
     replicas.map(({ server, problem }) => `${server.url} ${problem ?? 'asks to wait'}`).join('; ');
@@ -191,15 +200,13 @@ export function createPool(options: PoolOptions): Pool {
         await whenOneIsFree(signal);
         continue;
       }
-      endOutage?.();
-      endOutage = undefined;
       affinity.remember(prompt, replica);
       try {
         return await replica.run((use, ended) => work(replica, use, ended), signal);
       } catch (error) {
         if (signal.aborted || !(error instanceof ServerFault)) throw error;
         if (error.kind === 'refused') throw refusal(error);
-        if (error.kind === 'busy') replica.pauseFor(error.retryAfterMs ?? busyMs);
+        if (error.kind === 'busy') replica.pauseFor(Math.max(busyMs, error.retryAfterMs));
         if (error.kind === 'closed') await checkAgain(replica, signal);
         if (error.kind === 'lost' || error.kind === 'stale') leaveOut(replica, error);
         if (error.kind !== 'broken') continue;
@@ -257,7 +264,6 @@ export function createPool(options: PoolOptions): Pool {
     },
     close: () => {
       closing.abort(closed());
-      endOutage?.();
       for (const replica of replicas) replica.close();
       return moving;
     },

@@ -26,12 +26,13 @@ interface FaultOptions {
 export class ServerFault extends Error {
   readonly kind: FaultKind;
   readonly status: number | undefined;
-  readonly retryAfterMs: number | undefined;
+  /** Pause that the server asks for. */
+  readonly retryAfterMs: number;
 
   constructor(
     kind: FaultKind,
     message: string,
-    { status, retryAfterMs, cause }: FaultOptions = {},
+    { status, retryAfterMs = 0, cause }: FaultOptions = {},
   ) {
     super(message, { cause });
     this.kind = kind;

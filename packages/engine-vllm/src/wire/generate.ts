@@ -95,7 +95,7 @@ const delta = z.object({
       finish_reason: z.string().nullish(),
       stop_reason: z.union([z.number(), z.string()]).nullish(),
       token_ids: z.array(z.number().int()).nullish(),
-      weight_versions: z.unknown(),
+      weight_versions: z.unknown().optional(),
       logprobs: z.object({ content: z.array(z.unknown()) }).nullish(),
     }),
   ),

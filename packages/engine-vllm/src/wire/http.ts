@@ -5,9 +5,9 @@
 import { request as requestHttp, Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { request as requestHttps, Agent as HttpsAgent } from 'node:https';
 import { text } from 'node:stream/consumers';
-import { describeError, ModelError } from '@trinity-rft/core';
+import { describeError } from '@trinity-rft/core';
 import type { ServerAddress } from '@trinity-rft/core/engine';
-import { tryJson } from '@trinity-rft/core/support';
+import { retryAfterMs, tryJson } from '@trinity-rft/core/support';
 import { ServerFault } from './fault.js';
 
 interface CallOptions {
@@ -39,7 +39,7 @@ export type Call = (path: string, options: CallOptions) => Promise<unknown>;
 /**
  * Returns a function that calls one server over keep-alive connections. The function resolves with
  * the parsed JSON of the response, or with the text if it is not JSON. It rejects with a
- * {@link ServerFault}, a ModelError that `onEvent` throws, or the signal's reason.
+ * {@link ServerFault}, an error that `onEvent` throws, or the signal's reason.
  */
 export function serverCalls({ url, apiKey }: ServerAddress): Call {
   const base = new URL(url);
@@ -59,8 +59,19 @@ export function serverCalls({ url, apiKey }: ServerAddress): Call {
           method: payload === undefined ? 'GET' : 'POST',
           headers: { ...authorization, 'content-type': 'application/json' },
         },
-        (response) => void read(response, `${url}${path}`, onEvent).then(resolve, fail),
+        (response) => void read(response, `${url}${path}`, report).then(resolve, fail),
       );
+      // An error of the callback is not a failure of the server.
+      const report =
+        onEvent &&
+        ((event: unknown): void => {
+          try {
+            onEvent(event);
+          } catch (error) {
+            reject(error as Error);
+            throw error;
+          }
+        });
       const onAbort = (): void => void request.destroy(signal.reason as Error);
       const fail = (error: unknown): void => {
         reject(signal.aborted ? (signal.reason as Error) : asFault(error, url));
@@ -96,10 +107,8 @@ const idleMs = 4000;
 const isReset = (error: Error): boolean =>
   'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
 
-const asFault = (error: unknown, url: string): ServerFault | ModelError =>
-  error instanceof ServerFault || error instanceof ModelError
-    ? error
-    : new ServerFault('lost', `${url}: ${describeError(error)}`, { cause: error });
+const asFault = (error: unknown, url: string): ServerFault =>
+  error instanceof ServerFault ? error : new ServerFault('lost', url, { cause: error });
 
 async function read(
   response: IncomingMessage,
@@ -111,8 +120,8 @@ async function read(
   const body = await text(response);
   if (status >= 200 && status < 300) return parsed(body);
   const message = `${place} answered ${status}: ${messageOf(body)}`;
-  const retryAfterMs = delayOf(headers['retry-after']);
-  throw new ServerFault(kindOf(status), message, { status, retryAfterMs });
+  const pauseMs = retryAfterMs(headers['retry-after'], Date.now());
+  throw new ServerFault(kindOf(status), message, { status, retryAfterMs: pauseMs });
 }
 
 /** Reads server-sent events. Each event ends with an empty line, and the last event is `[DONE]`. */
@@ -154,12 +163,4 @@ function messageOf(body: string): string {
   const answer = parsed(body) as { readonly error?: { readonly message?: unknown } } | null;
   const message = typeof answer === 'object' ? answer?.error?.message : undefined;
   return (typeof message === 'string' ? message : body).slice(0, longestMessage);
-}
-
-/** Returns the delay of a `retry-after` header, in ms. The header contains seconds or a date. */
-function delayOf(header: string | undefined): number | undefined {
-  if (header === undefined) return undefined;
-  const seconds = Number(header);
-  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }

@@ -125,13 +125,16 @@ export interface CacheRows {
   readonly positions: number;
 }
 
+/** Sizes of a copy of rows. `least` and `longest` limit the number of positions of each move. */
+type MoveSizes = Readonly<Record<'moves' | 'heads' | 'least' | 'longest' | 'width', number>>;
+
 /**
  * Copies positions of rows by a list of moves, each of which is (from, to, position, length).
  * Operands: the array that is read, the moves, the array that is written. A state has one position,
- * which every move overwrites.
+ * which every move overwrites, also one without positions: `least` and `longest` are 1.
  */
 export function movedRows(
-  { moves, heads, length, width }: Readonly<Record<'moves' | 'heads' | 'length' | 'width', number>>,
+  { moves, heads, least, longest, width }: MoveSizes,
   from: CacheRows,
   to: CacheRows,
 ): Call {
@@ -140,13 +143,13 @@ export function movedRows(
   let s = (i / p(1u)) % p(2u);
   let h = (i / (p(1u) * p(2u))) % p(3u);
   let first = 4u * (i / (p(1u) * p(2u) * p(3u)));
-  if (s >= u32(b1[first + 3u])) { return; }
+  if (s >= max(u32(b1[first + 3u]), p(10u))) { return; }
   let from_row = u32(b1[first]) * p(4u) + p(5u);
   let to_row = u32(b1[first + 1u]) * p(7u) + p(8u);
   let position = min(u32(b1[first + 2u]), p(9u) - 1u) + s;
   b2[to_row + (h * p(9u) + position) * p(1u) + d] = b0[from_row + (h * p(6u) + s) * p(1u) + d];`;
   const placed = [from, to].flatMap(({ row, start, positions }) => [row, start, positions]);
-  const count = moves * heads * length * width;
+  const count = moves * heads * longest * width;
   const spec = { name: 'move rows', types: 'f32 i32 -> f32' };
-  return perElement(spec, [count, width, length, heads, ...placed], body);
+  return perElement(spec, [count, width, longest, heads, ...placed, least], body);
 }

@@ -149,7 +149,8 @@ export class DeviceCache implements RowCache {
       const list = upload(Int32Array.from(numbers));
       for (const [i, entry] of this.#entries.entries()) {
         const { heads, width, isState } = entry;
-        const sizes = { moves: moves.length, heads, length: isState ? 1 : longest, width };
+        const limits = isState ? { least: 1, longest: 1 } : { least: 0, longest };
+        const sizes = { moves: moves.length, heads, width, ...limits };
         withScratch(this.#machine, (scratch) => {
           const { part, place } = source(i, entry, scratch);
           const call = movedRows(sizes, place, placeOf(entry));

@@ -1,6 +1,6 @@
 /** One HTTP request to a tracking service, with a deadline and classified failures. */
 import { describeError } from '@trinity-rft/core';
-import { redactText, tryJson } from '@trinity-rft/core/support';
+import { redactText, retryAfterMs, tryJson } from '@trinity-rft/core/support';
 import { ServiceError, type ServiceProblem } from './service.js';
 
 export interface ServiceRequest {
@@ -45,7 +45,10 @@ export async function request(url: string, options: ServiceRequest): Promise<Ser
   if ((status < 200 || status > 299) && !accept.includes(status))
     throw new ServiceError(
       `${origin(url)} answered ${status}${text === '' ? '' : `: ${redactText(text.slice(0, longestAnswer))}`}`,
-      { problem: problemOf(status), retryAfterMs: retryAfter(response.headers) },
+      {
+        problem: problemOf(status),
+        retryAfterMs: retryAfterMs(response.headers.get('retry-after'), Date.now()),
+      },
     );
   return { status, headers: response.headers, json: tryJson(text) };
 }
@@ -66,18 +69,6 @@ function problemOf(status: number): ServiceProblem {
   if (status === 401 || status === 403) return 'refused';
   if (status === 408 || status === 429 || status >= 500) return 'unavailable';
   return 'rejected';
-}
-
-/**
- * Returns the milliseconds to wait according to `retry-after`, which contains seconds or a date.
- * Returns undefined without a valid header.
- */
-function retryAfter(headers: Headers): number | undefined {
-  const value = headers.get('retry-after');
-  if (value === null) return undefined;
-  const seconds = Number(value);
-  const ms = Number.isNaN(seconds) ? Date.parse(value) - Date.now() : seconds * 1000;
-  return Number.isFinite(ms) && ms >= 0 ? ms : undefined;
 }
 
 /**

@@ -121,11 +121,12 @@ async function closeParts(parts: EngineParts): Promise<void> {
       .catch((error: unknown) =>
         logger.debug(`An adapter stays on the Tinker server: ${describeError(error)}`),
       );
-  if (traits.forgets)
+  const stays = traits.forgets && trained.model.hasSaved;
+  if (stays)
     logger.info(
       `The adapter ${trained.model.id} stays in the memory of the Tinker server until it is restarted: unloading it would delete the checkpoints of the run there.`,
     );
-  const models = [...(traits.forgets ? [] : [trained.model]), ...(reference ? [reference] : [])];
+  const models = [...(stays ? [] : [trained.model]), ...(reference ? [reference] : [])];
   const unloaded = Promise.all(models.map(unload));
   await Promise.race([unloaded, clock.sleep(goodbyeMs, gone.signal).catch(() => undefined)]);
   gone.abort();

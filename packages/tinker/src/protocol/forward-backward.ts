@@ -23,8 +23,11 @@ export interface Datum {
 
 export interface ForwardBackwardRequest {
   readonly modelId: string;
-  /** Number of the request among those of the model; 0 if the request has no number. */
-  readonly seqId: number;
+  /**
+   * Number of the request among those of the model, from 1 on. Undefined if the request has no
+   * number, which protobuf does not distinguish from 0.
+   */
+  readonly seqId: number | undefined;
   readonly data: readonly Datum[];
   readonly lossFn: string;
   /** @default {} */
@@ -132,7 +135,7 @@ export function decodeForwardBackward(bytes: Uint8Array): ForwardBackwardRequest
   const message = requests.decode(bytes);
   return {
     modelId: message.model_id ?? '',
-    seqId: message.seq_id ?? 0,
+    seqId: message.seq_id || undefined,
     data: message.data.map((datum, i) => readDatum(datum, `data[${i}]`)),
     lossFn: message.loss_fn ?? '',
     lossConfig: {

@@ -104,6 +104,20 @@ describe('a server that is busy', () => {
     expect(new Set(server.received.map(({ key }) => key))).toEqual(new Set(['tml-key']));
   });
 
+  it.each(['0', 'Thu, 01 Jan 1970 00:00:00 GMT'])(
+    'and asks for no pause (%s) is asked again after one of our own',
+    async (header) => {
+      let busy = 3;
+      const { model, clock } = await modelOn((verb) =>
+        verb === 'optim_step' && busy-- > 0
+          ? { status: 503, headers: { 'retry-after': header } }
+          : undefined,
+      );
+      await model.step(adam);
+      expect(clock.waited).toEqual([250, 500, 1000]);
+    },
+  );
+
   it('may cut the connection: the request is sent again', async () => {
     let cuts = 3;
     const { model } = await modelOn((verb) =>
@@ -137,10 +151,11 @@ describe('a result', () => {
       { status: 408, body: { detail: 'Timeout waiting for result' } },
       { body: { type: 'try_again', queue_state: 'active' } },
     ];
-    const { model, server } = await modelOn((verb, request) =>
+    const { model, server, clock } = await modelOn((verb, request) =>
       isResultOf(verb, request, 'optim_step') ? notReady.shift() : undefined,
     );
     await model.step(adam);
+    expect(clock.waited).toEqual([1, 2]);
     expect(server.received.filter((one) => one.json?.['request_id'] === 'optim_step')).toHaveLength(
       3,
     );

@@ -65,6 +65,31 @@ describe('a model in training', () => {
     expect(other).toMatchObject({ status: 409, body: { detail: /seq_id 1/ } as never });
   });
 
+  it('takes each request without a number as one of its own, and so each model', async () => {
+    const { url } = await startServer();
+    const model = await createModel(url);
+    const numbered = await createModel(url, model.session, 1);
+    const request = { data: [datum(text, { weights })] };
+    for (const seqId of [undefined, 0, 0]) {
+      await model.pass({ ...request, seqId });
+      await numbered.pass(request);
+    }
+    expect(await model.call('optim_step', { adam_params: adam, seq_id: null })).toEqual(
+      await numbered.call('optim_step', { adam_params: adam }),
+    );
+
+    const asked = { session_id: model.session, base_model: 'bigrams' };
+    const { path } = await model.call('save_weights', { path: 'first' });
+    const created = [
+      await post(url, 'create_model', asked),
+      await post(url, 'create_model', asked),
+      await post(url, 'load_weights', { ...asked, path }),
+      await post(url, 'load_weights', { ...asked, path }),
+    ];
+    for (const one of created) await resultOf(url, one);
+    expect(new Set(created.map(({ body }) => body['model_id'])).size).toBe(4);
+  });
+
   it('goes on from saved weights, with or without moments, after the server has been restarted', async () => {
     const { url, directory } = await startServer();
     const model = await createModel(url);

@@ -96,7 +96,7 @@ async function download(connection: Connection, first: string): Promise<Uint8Arr
   });
 }
 
-const loose = z.looseObject({ target_modules: z.unknown() });
+const loose = z.looseObject({ target_modules: z.unknown().optional() });
 
 /**
  * Fills in `target_modules` from the tensor names. SkyRL omits this key, and PEFT would then guess

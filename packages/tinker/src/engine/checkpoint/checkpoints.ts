@@ -115,8 +115,7 @@ async function load(options: CheckpointOptions, directory: string): Promise<void
   const status = await statusOf(context.calls, record.weights);
   // After status 500 only a load shows whether the weights exist.
   if (status !== undefined && status < 500) throw lost(record, directory);
-  // A model without updates has saved nothing that the server could delete.
-  if (!forgets || trained.step === 0) await trained.model.unload();
+  if (!forgets || !trained.model.hasSaved) await trained.model.unload();
   trained.model = await createModel(context, model);
   await loadInto(trained.model, record, { directory, optimizer: record.optimizer });
   trained.step = record.optimizer ? record.step : 0;

@@ -9,7 +9,7 @@ import {
   CancelledError,
   EngineError,
 } from '@trinity-rft/core';
-import { beginWait } from '@trinity-rft/core/support';
+import { beginWait, retryAfterMs } from '@trinity-rft/core/support';
 import { actionFor, errorDetail, type ErrorPlace } from '../../protocol/index.js';
 import { answerError, unreachable, withoutSecrets } from './errors.js';
 
@@ -104,7 +104,8 @@ export function connect(options: ConnectionOptions): Connection {
         if (outcome.kind === 'answer') return outcome.answer;
         if (outcome.kind === 'not-ready') return undefined;
         problem = outcome.error;
-        const pauseMs = outcome.afterMs ?? Math.min(longestPauseMs, firstPauseMs * 2 ** attempt);
+        const ownPauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** attempt);
+        const pauseMs = Math.max(ownPauseMs, outcome.afterMs);
         if (clock.now() + pauseMs > until) throw outcome.error;
         retries++;
         await pause(options, again, pauseMs);
@@ -140,7 +141,7 @@ type StoppableRequest = Request & { readonly signal: AbortSignal };
 type Outcome =
   | { readonly kind: 'answer'; readonly answer: Answer }
   | { readonly kind: 'not-ready' }
-  | { readonly kind: 'again'; readonly afterMs: number | undefined; readonly error: EngineError };
+  | { readonly kind: 'again'; readonly afterMs: number; readonly error: EngineError };
 
 async function attemptOnce(
   options: ConnectionOptions,
@@ -157,7 +158,7 @@ async function attemptOnce(
     if (place === 'future' && isTimeout(cause)) return { kind: 'not-ready' };
     const error = unreachable(options, what, cause);
     if (repeat === 'unsent' && !wasNotSent(cause)) throw error;
-    return { kind: 'again', afterMs: undefined, error };
+    return { kind: 'again', afterMs: 0, error };
   }
   if (response.status < 400) return { kind: 'answer', answer: answerOf(response, bytes) };
   const detail = errorDetail(new TextDecoder().decode(bytes));
@@ -165,7 +166,8 @@ async function attemptOnce(
   if (action === 'poll-again') return { kind: 'not-ready' };
   const error = answerError({ ...options, what, status: response.status, action, detail });
   if (action !== 'retry') throw error;
-  return { kind: 'again', afterMs: retryAfterMs(response, options.clock), error };
+  const afterMs = retryAfterMs(response.headers.get('retry-after'), options.clock.now());
+  return { kind: 'again', afterMs, error };
 }
 
 function fetchOnce(
@@ -218,13 +220,4 @@ function wasNotSent(cause: unknown): boolean {
   };
   if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') return true;
   return inner !== undefined && wasNotSent(inner);
-}
-
-/** Returns the pause that the server asks for. The header contains seconds or a date. */
-function retryAfterMs({ headers }: Response, clock: Clock): number | undefined {
-  const text = headers.get('retry-after');
-  if (text === null) return undefined;
-  const seconds = Number(text);
-  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - clock.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }

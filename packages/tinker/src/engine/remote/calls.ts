@@ -54,6 +54,8 @@ const json = { 'content-type': 'application/json', accept: 'application/json' };
  * dead connection sooner.
  */
 const pollMs = 45_000;
+/** Largest interval between polls that the server answers immediately, in ms. */
+const longestPaceMs = 250;
 
 export function createCalls({ connection, clock, resultMs }: CallsOptions): Calls {
   const post = async (
@@ -81,9 +83,11 @@ export function createCalls({ connection, clock, resultMs }: CallsOptions): Call
       ...options,
       repeat: 'always',
     } as const;
-    while (clock.now() < until) {
+    for (let polls = 0; clock.now() < until; polls++) {
+      const next = clock.now() + Math.min(longestPaceMs, 2 ** polls);
       const answer = await connection.send(request);
       if (answer !== undefined && !isPending(answer, options)) return answer;
+      await clock.sleep(Math.max(0, next - clock.now()));
     }
     throw new EngineError(
       `The Tinker server did not ${options.what} within ${Math.round(resultMs / 60_000)} min. Look at its log; a new start of the run continues from its last checkpoint.`,

@@ -27,6 +27,8 @@ export type Pass = Pick<ForwardBackwardRequest, 'data' | 'lossFn' | 'lossConfig'
  */
 export interface RemoteModel {
   readonly id: string;
+  /** True if weights were saved, which some servers delete when the model is unloaded. */
+  readonly hasSaved: boolean;
   pass(pass: Pass): Promise<ForwardBackwardResult>;
   step(adam: AdamParams): Promise<Readonly<Record<string, number>>>;
   /** Saves weights and optimizer moments. @returns their path */
@@ -66,6 +68,7 @@ export async function createModel(
   const { calls, session } = context;
   const id = await requestModel(context, options);
   let sequence = 0;
+  let hasSaved = false;
   const inOrder = pLimit(1);
   const ordered = async <T>(
     submit: (seqId: number) => Promise<string>,
@@ -76,14 +79,19 @@ export async function createModel(
   const sampler = (
     request: (seqId: number) => JsonRequest<'save_weights_for_sampler'>,
     options: CallOptions,
-  ): Promise<z.output<typeof samplerResult>> =>
-    ordered(
+  ): Promise<z.output<typeof samplerResult>> => {
+    hasSaved = true;
+    return ordered(
       (seqId) => calls.submit('save_weights_for_sampler', request(seqId), options),
       (requestId) => calls.result(requestId, samplerResult, options),
     );
+  };
 
   return {
     id,
+    get hasSaved() {
+      return hasSaved;
+    },
     pass: (pass) => {
       const options = { what: pass.forwardOnly ? 'score a batch' : 'compute gradients' };
       const body = (seqId: number): Uint8Array =>
@@ -102,6 +110,7 @@ export async function createModel(
       );
     },
     saveWeights: (name) => {
+      hasSaved = true;
       const options = { what: `save the weights as ${name}`, repeat: 'unsent' } as const;
       return ordered(
         (seqId) => calls.submit('save_weights', { ...model, seq_id: seqId, path: name }, options),

@@ -34,9 +34,18 @@ export function createSampler(options: SamplerOptions): Sampler {
   const initial = lazily(initialWeights);
   let current: AdoptedWeights | undefined;
 
-  const inUse = async (): Promise<AdoptedWeights> => {
-    if (current) return current;
-    return { handle: await initial.get(), version: -1 };
+  /**
+   * Makes a request with the weights at the time of the call, which are kept while it waits for a
+   * place.
+   */
+  const withWeights = async <T>(work: (weights: AdoptedWeights) => Promise<T>): Promise<T> => {
+    let weights = current;
+    if (!weights) {
+      const handle = await initial.get();
+      // Other weights may have been adopted in the meantime.
+      weights = current ?? { handle, version: -1 };
+    }
+    return weights.handle.use(() => places(() => work(weights)));
   };
   return {
     maxModelLen,
@@ -45,33 +54,31 @@ export function createSampler(options: SamplerOptions): Sampler {
     },
     adopt: async (source, version) => {
       const handle = await weightsOf(source);
-      if (handle !== current?.handle) current?.handle.retire();
+      if (!current) void initial.opened().then((before) => before?.retire());
+      else if (handle !== current.handle) current.handle.retire();
       current = { handle, version };
     },
     sample: async (prompt, options, signal) => {
       throwIfAborted(signal);
       checkPrompt(prompt, limits);
       checkOptions(options, tokenBytes);
-      // Takes the weights at the time of the call, even if the call then waits for a slot.
-      const { handle, version } = await inUse();
       const { n = 1, maxTokens } = options;
       const params = paramsOf(options, Math.min(maxTokens, maxModelLen - prompt.length));
       const request = { prompt, count: n, params };
-      const { sequences } = await handle.use(() =>
-        places(() => requestSamples(calls, handle, request, signal)),
-      );
-      checkSampled(sequences, limits);
-      return sequences.map((sequence): SampledSequence => ({
-        ...cutAtStop(sequence, options.stop ?? [], tokenBytes ?? []),
-        policyVersion: version,
-      }));
+      return withWeights(async ({ handle, version }) => {
+        const { sequences } = await requestSamples(calls, handle, request, signal);
+        checkSampled(sequences, limits);
+        return sequences.map((sequence): SampledSequence => ({
+          ...cutAtStop(sequence, options.stop ?? [], tokenBytes ?? []),
+          policyVersion: version,
+        }));
+      });
     },
     score: async (row, signal) => {
       throwIfAborted(signal);
       const fault = faultOf(row, limits);
       if (fault !== undefined) throw new ModelError(`The text ${fault}.`, { status: 400 });
-      const { handle } = await inUse();
-      return places(() => scoreRow(calls, handle, row, signal));
+      return withWeights(({ handle }) => scoreRow(calls, handle, row, signal));
     },
   };
 }

@@ -1,4 +1,5 @@
 /** Delivers the weights of the trained model to the sampler. */
+import { describeError } from '@trinity-rft/core';
 import { samplingSessionAnswer } from '../../protocol/index.js';
 import {
   createModel,
@@ -52,9 +53,16 @@ export function deliverWeights({
 
   const ofCopy = async (path: string): Promise<SamplingHandle> => {
     const copy = await createModel(context, modelOptions);
-    await copy.load(path, false);
     const release = (): Promise<void> => copy.unload();
-    return holdSampling(await copy.saveForSampling(), { release, logger });
+    try {
+      await copy.load(path, false);
+      return holdSampling(await copy.saveForSampling(), { release, logger });
+    } catch (error) {
+      release().catch((problem: unknown) =>
+        logger.warn(`A copy of the weights stays on the server: ${describeError(problem)}`),
+      );
+      throw error;
+    }
   };
   const ofSession = async (
     source: { readonly base_model: string } | { readonly model_path: string },

@@ -79,7 +79,7 @@ export function addTrainingRoutes(app: Hono, service: Service): void {
       seed: lora?.seed ?? 0,
       userMetadata: body.user_metadata ?? {},
     };
-    const run = service.createRun(facts, body.model_seq_id ?? 0);
+    const run = service.createRun(facts, body.model_seq_id ?? undefined);
     const requestId = run.submit({ seqId: 0, body: text }, async () =>
       json(description(service, run)),
     );
@@ -238,5 +238,5 @@ function runToLoad(
   const sessionId = body.session_id;
   const userMetadata = body.user_metadata ?? {};
   const facts = { sessionId, rank, alpha: scale, targetModules, seed: 0, userMetadata };
-  return service.createRun(facts, body.model_seq_id ?? 0);
+  return service.createRun(facts, body.model_seq_id ?? undefined);
 }

@@ -1,6 +1,7 @@
 /**
  * Saved weights as folders: `tinker://RUN/weights/NAME` and `tinker://RUN/sampler_weights/NAME`.
  */
+import { existsSync, renameSync } from 'node:fs';
 import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readStored, writeManifest } from '@trinity-rft/core/engine';
@@ -93,10 +94,41 @@ const standingSchema = z.object({
   expiresAt: z.string().optional(),
 });
 
+/** Returns a folder beside a checkpoint that lists do not show. Names of weights have no "~". */
+const beside = (directory: string, suffix: '' | '~' | '~gone'): string =>
+  path.join(path.dirname(directory), `.${path.basename(directory)}${suffix}`);
+
+const removeFiles = (directory: string): Promise<void> =>
+  rm(directory, { recursive: true, force: true });
+
+/** Deletes weights. If this process is killed meanwhile, no part of them is left under their name. */
 const remove = async (directory: string): Promise<void> => {
-  await rm(directory, { recursive: true, force: true });
+  const gone = beside(directory, '~gone');
+  for (const old of [gone, beside(directory, '~')]) await removeFiles(old);
+  if (existsSync(directory)) await rename(directory, gone);
+  await removeFiles(gone);
   await rm(standingFile(directory), { force: true });
 };
+
+/**
+ * Renames a complete folder to the folder of a checkpoint, over the weights that are there. Does not
+ * wait between both renames, so that no request finds no weights. {@link restore} helps if this
+ * process is killed between them.
+ */
+async function replace(draft: string, directory: string): Promise<void> {
+  const old = beside(directory, '~');
+  if (!restore(directory)) await removeFiles(old);
+  if (existsSync(directory)) renameSync(directory, old);
+  renameSync(draft, directory);
+}
+
+/** Brings back weights whose replacement was interrupted. Returns false if there are none. */
+function restore(directory: string): boolean {
+  const old = beside(directory, '~');
+  if (existsSync(directory) || !existsSync(old)) return false;
+  renameSync(old, directory);
+  return true;
+}
 
 /**
  * Opens the checkpoints in the folder `root`. Expired weights are deleted at the next look-up.
@@ -107,7 +139,7 @@ export function checkpointsIn(root: string, now: () => number): Checkpoints {
     path.join(root, folderOf(runId), kind, name);
   const read = async (directory: string): Promise<Checkpoint | undefined> => {
     const text = await readStored(path.join(directory, infoFile));
-    if (text === undefined) return undefined;
+    if (text === undefined) return restore(directory) ? read(directory) : undefined;
     const info = infoSchema.parse(JSON.parse(String(text)));
     const standing = await standingOf(directory);
     if (standing.expiresAt === undefined || Date.parse(standing.expiresAt) > now())
@@ -149,15 +181,17 @@ export function checkpointsIn(root: string, now: () => number): Checkpoints {
           409,
           `${uriOf(info)} exists already. Choose another name, or overwrite it.`,
         );
-      const partial = path.join(path.dirname(directory), `.${info.name}`);
-      await rm(partial, { recursive: true, force: true });
+      const partial = beside(directory, '');
+      await removeFiles(partial);
       await mkdir(partial, { recursive: true });
       await write(partial);
       await writeFile(path.join(partial, infoFile), `${JSON.stringify(info, undefined, 2)}\n`);
       await writeManifest(partial, { step: 0, final: false });
-      await remove(directory);
+      // The time of expiry of earlier weights must never apply to the new ones.
+      await rm(standingFile(directory), { force: true });
+      await replace(partial, directory);
       if (ttlSeconds !== null) await change(directory, { ttlSeconds });
-      await rename(partial, directory);
+      await removeFiles(beside(directory, '~'));
       return find(uriOf(info));
     },
     list: async (runId) => {
@@ -213,9 +247,13 @@ function parse(uri: string): Place {
   return { runId, kind, name: assertName(name) };
 }
 
+/**
+ * Returns the names of the folders in a folder, and of weights whose replacement was interrupted.
+ */
 async function folders(directory: string): Promise<readonly string[]> {
   const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
-  return entries
-    .filter((entry) => entry.isDirectory() && nameOf.test(entry.name))
-    .map(({ name }) => name);
+  const names = entries
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name.replace(/^\.(.+)~$/, '$1'));
+  return [...new Set(names)].filter((name) => nameOf.test(name));
 }

@@ -1,4 +1,5 @@
 /** State of the server: sessions, models in training, samplers, results and saved weights. */
+import { randomUUID } from 'node:crypto';
 import type { Runtime } from '@trinity-rft/core';
 import type { AdapterOptions, Engine } from '@trinity-rft/core/engine';
 import { notFound, Refusal } from '../refusals/refusal.js';
@@ -43,10 +44,10 @@ export interface Service extends Pick<ServiceOptions, 'model' | 'runtime'> {
   readonly samplers: Samplers;
   /**
    * Creates model `seqId` of a session, or returns the existing one. Clients derive the model's id
-   * from the session and this number.
+   * from the session and this number. Without a number, every call creates a model.
    * @throws Refusal 404 if the session is unknown, 400 if too many models are in training
    */
-  createRun(facts: Omit<RunFacts, 'id'>, seqId: number): TrainingRun;
+  createRun(facts: Omit<RunFacts, 'id'>, seqId: number | undefined): TrainingRun;
   /** @throws Refusal 404 if the model is unknown */
   run(id: string): TrainingRun;
   runs(): readonly TrainingRun[];
@@ -89,7 +90,7 @@ export function createService(options: ServiceOptions): Service {
     samplers,
     createRun: (given, seqId) => {
       const session = sessions.find(given.sessionId);
-      const facts = { ...given, id: `${session.id}:train:${seqId}` };
+      const facts = { ...given, id: `${session.id}:train:${seqId ?? randomUUID()}` };
       const known = runs.get(facts.id);
       if (known !== undefined) return known;
       if (runs.size >= maxRuns) sessions.finishSilent();

@@ -1,0 +1,67 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { EngineError, silentLogger, systemClock } from '@trinity-rft/core';
+import { expect, it, onTestFinished } from 'vitest';
+import type { Connection } from '../http/connection.js';
+import type { Calls } from '../remote/calls.js';
+import { createModel, type ModelContext } from '../remote/model.js';
+import { createCheckpoints } from './checkpoints.js';
+
+const notFound = (): EngineError => new EngineError('Not found.', { details: { status: 404 } });
+
+/** Calls of a server that deletes what a model has saved when the model is unloaded. */
+function forgetfulServer() {
+  const models: string[] = [];
+  const saved = new Set<string>();
+  const answers: Record<string, (body: Record<string, string>) => object> = {
+    create_model: () => ({ model_id: models[models.push(`m${models.length}`) - 1] }),
+    weights_info: ({ tinker_path: address }) => find(address),
+    load_weights: ({ path: address }) => find(address),
+    unload_model: ({ model_id: id }) => {
+      models.splice(models.indexOf(String(id)), 1);
+      for (const address of saved) if (address.startsWith(`tinker://${id}/`)) saved.delete(address);
+      return {};
+    },
+    save_weights: ({ model_id: id, path: name }) => save(`tinker://${id}/weights/${name}`),
+    save_weights_for_sampler: ({ model_id: id, path: name }) =>
+      save(`tinker://${id}/sampler_weights/${name}`),
+  };
+  const save = (address: string) => ({ path: [...saved.add(address)].at(-1) });
+  const find = (address: unknown) => {
+    if (saved.has(String(address))) return {};
+    throw notFound();
+  };
+  const results: object[] = [];
+  const submit = async (verb: string, body: Record<string, string>): Promise<string> =>
+    String(results.push(answers[verb]!(body)) - 1);
+  const result = async (id: string) => results[Number(id)];
+  const ask = async (verb: string, body: Record<string, string>) => {
+    const id = await submit(verb, body);
+    return { ...(await result(id)), request_id: id };
+  };
+  return { models, calls: { ask, submit, result } as unknown as Calls };
+}
+
+it('a checkpoint of the initial weights can be loaded from a server that forgets', async () => {
+  const root = mkdtempSync(path.join(tmpdir(), 'trinity-checkpoints-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const [modelPath, directory] = [path.join(root, 'model'), path.join(root, 'checkpoint')];
+  mkdirSync(modelPath);
+  writeFileSync(path.join(modelPath, 'config.json'), '{"vocab_size": 16}');
+  const { models, calls } = forgetfulServer();
+  const session = { id: 's', nextModel: () => 0, nextSampler: () => 0, close: () => undefined };
+  const more = { clock: systemClock, logger: silentLogger, placeMs: 0 };
+  const context: ModelContext = { calls, session, ...more };
+  const model = { baseModel: 'b', lora: { rank: 4 } };
+  const trained = { model: await createModel(context, model), step: 0 };
+  const connection = { send: () => Promise.reject(notFound()) } as unknown as Connection;
+  const options = { context, connection, model, trained, modelPath, forgets: true };
+  const { save, load } = createCheckpoints(options);
+  await save(directory, { optimizer: true });
+  await load(directory);
+  expect(models).toEqual(['m0', 'm1']);
+  // The second model has saved nothing.
+  await load(directory);
+  expect(models).toHaveLength(2);
+});

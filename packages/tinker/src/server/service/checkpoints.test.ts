@@ -1,0 +1,73 @@
+import { existsSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { checkpointsIn, type Checkpoint } from './checkpoints.js';
+
+const info = {
+  runId: 'run',
+  kind: 'weights',
+  name: 'a',
+  baseModel: 'b',
+  rank: 0,
+  alpha: 1,
+  targetModules: 'all-linear',
+  savedAt: '2026-01-01T00:00:00Z',
+} as const;
+const uri = 'tinker://run/weights/a';
+
+function openStore() {
+  const root = mkdtempSync(path.join(tmpdir(), 'trinity-checkpoints-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const folder = path.join(root, 'run', 'weights');
+  const checkpoints = checkpointsIn(root, () => 0);
+  const save = (text: string, options: { ttlSeconds?: number } = {}): Promise<Checkpoint> =>
+    checkpoints.save(info, (directory) => writeFile(path.join(directory, 'text'), text), {
+      overwrite: true,
+      ...options,
+    });
+  const read = async (): Promise<string> =>
+    readFileSync(path.join((await checkpoints.find(uri)).directory, 'text'), 'utf8');
+  return { checkpoints, save, read, folder };
+}
+
+it('weights can be found at any time while they are replaced', async () => {
+  const { save, read, folder } = openStore();
+  await save('first');
+  let isSaved = false;
+  const saved = save('second').then(() => (isSaved = true));
+  while (!isSaved) {
+    expect(existsSync(path.join(folder, 'a', 'text'))).toBe(true);
+    await new Promise(setImmediate);
+  }
+  await saved;
+  expect(await read()).toBe('second');
+  expect(readdirSync(folder)).toEqual(['a']);
+});
+
+it('weights are there after a kill between the renames of their replacement', async () => {
+  const { checkpoints, save, read, folder } = openStore();
+  await save('first', { ttlSeconds: 1 });
+  // The state after the first rename: the earlier weights are aside, and the draft is complete.
+  renameSync(path.join(folder, 'a'), path.join(folder, '.a~'));
+  await mkdir(path.join(folder, '.a'));
+  expect((await checkpoints.list()).map((one) => one.uri)).toEqual([uri]);
+  expect(await read()).toBe('first');
+  await save('second');
+  expect((await checkpoints.find(uri)).expiresAt).toBeUndefined();
+  expect(readdirSync(folder)).toEqual(['a']);
+});
+
+it('deleted weights do not come back, also not in part', async () => {
+  const { checkpoints, save, folder } = openStore();
+  await save('first');
+  await mkdir(path.join(folder, '.a~'));
+  await checkpoints.delete(uri);
+  expect(await checkpoints.list()).toEqual([]);
+  expect(readdirSync(folder)).toEqual([]);
+  await save('second');
+  // The state after a kill during a deletion.
+  await rename(path.join(folder, 'a'), path.join(folder, '.a~gone'));
+  expect(await checkpoints.list()).toEqual([]);
+});
