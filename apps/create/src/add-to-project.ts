@@ -21,12 +21,12 @@ import { findTemplate } from './templates.js';
  */
 const denied = ['onnxruntime-node', 'protobufjs'];
 
-/** Content of `.gitignore`: the folders that runs, debugging and exports write to. */
+/** Lines of `.gitignore`: the folders that runs, debugging and exports write to. */
 const ignored = 'runs/\ndebug_output*/\nout/\n';
 
 /**
- * Dependencies that identify the framework of a project, each with the template for the framework.
- * More specific dependencies come first.
+ * Dependencies that identify a project's framework, each with the template for that framework. More
+ * specific dependencies come first.
  */
 const frameworks: readonly (readonly [dependency: string, template: string])[] = [
   ['@mastra/core', 'mastra'],
@@ -161,7 +161,9 @@ async function denyScripts(manifest: string, env: Environment): Promise<void> {
   });
 }
 
-/** Returns true for the package.json of a workspace; false for a file that cannot be read. */
+/**
+ * Returns true if the package.json declares `workspaces`; false if it does not, or cannot be read.
+ */
 function isWorkspaceRoot(file: string): boolean {
   try {
     return 'workspaces' in readManifest(file);

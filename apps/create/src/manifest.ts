@@ -31,7 +31,10 @@ export function partsOf(parts: readonly string[]): Manifest {
   return JSON.parse(merged.replaceAll('workspace:*', `^${version}`)) as Manifest;
 }
 
-/** @throws ConfigError if the file does not contain a JSON object */
+/**
+ * Reads the package.json fields that a file contains.
+ * @throws ConfigError if the file does not contain a JSON object
+ */
 export function readManifest(file: string): Manifest {
   try {
     const value: unknown = JSON.parse(readFileSync(file, 'utf8'));

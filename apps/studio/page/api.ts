@@ -1,4 +1,4 @@
-/** Functions that send requests to the server, and the server's events. */
+/** Sends requests to the server, and receives its events. */
 import type { RunEvent } from '@trinity-rft/inspect/studio/interface';
 import { createParser } from 'eventsource-parser';
 
@@ -78,7 +78,7 @@ export function saveBlob(blob: Blob, name: string): void {
   URL.revokeObjectURL(address);
 }
 
-/** Joins names of runs and metrics to a file name. */
+/** Joins names of runs and metrics into a file name. */
 export const fileName = (...parts: readonly string[]): string =>
   parts.join('-').replaceAll(/[^\w.-]+/g, '_');
 

@@ -6,14 +6,17 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { WorkflowError } from '@trinity-rft/core';
 import { gateway } from 'ai';
 
-/** Resolves a name to a model object of the AI SDK, of any version of its interface. */
+/**
+ * Resolves a model name to an AI SDK model object. The object may have any version of the SDK's
+ * model interface.
+ */
 export type ResolveModel = (modelId: string) => unknown;
 
 interface DefaultProvider {
   readonly specificationVersion?: string;
   readonly languageModel: ResolveModel;
   readonly embeddingModel?: ResolveModel;
-  /** Name of `embeddingModel` in providers without a version. */
+  /** Equivalent of `embeddingModel` in providers without a `specificationVersion`. */
   readonly textEmbeddingModel?: ResolveModel;
 }
 

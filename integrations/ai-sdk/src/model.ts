@@ -11,9 +11,11 @@ export interface ProviderSettings {
   readonly baseURL: string;
   readonly apiKey: string;
   readonly fetch: typeof globalThis.fetch;
-  /** Sends schemas of `Output.object` in full, although the endpoint does not enforce them. */
+  /**
+   * True to send schemas of `Output.object` in full, although the endpoint does not enforce them.
+   */
   readonly supportsStructuredOutputs: boolean;
-  /** Requests token counts of streams as well. */
+  /** True to request token counts for streams as well. */
   readonly includeUsage: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Errors of an agent that the model's output caused: training data, not failures. */
+/** Agent errors that are caused by the model's output. They are training data, not failures. */
 import { causesOf } from '@trinity-rft/core/support';
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
@@ -23,8 +23,8 @@ const faults: Readonly<Record<string, ModelFault>> = {
 };
 
 /**
- * The `openai` package reports a structured answer that is not JSON as a SyntaxError with this
- * text.
+ * Start of the message of the SyntaxError that the `openai` package throws for a structured answer
+ * that is not JSON.
  */
 const notJson = 'Error reading response';
 

@@ -1,4 +1,4 @@
-/** Errors of an agent that the model's output caused: training data, not failures. */
+/** Agent errors that are caused by the model's output. They are training data, not failures. */
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**

@@ -9,7 +9,10 @@ export interface Transcript {
   add(stream: TranscriptLine['stream'], text: string): void;
   /** Kept text of one stream. */
   text(stream: TranscriptLine['stream']): string;
-  /** Kept lines. If characters of a stream were dropped, a line before its first one states this. */
+  /**
+   * Kept lines. If characters of a stream were dropped, an additional line before the stream's
+   * first line states how many.
+   */
   lines(): readonly TranscriptLine[];
 }
 
@@ -23,7 +26,7 @@ export function createTranscript(limit = defaultLimit): Transcript {
   const tails = { stdout: createTail(limit), stderr: createTail(limit) };
   let turn = 0;
   let latest: TranscriptLine['stream'] | undefined;
-  /** Pieces of a stream, after a notice of the dropped characters. */
+  /** Returns the kept pieces of a stream, after a notice if characters were dropped. */
   const noticed = (stream: TranscriptLine['stream']) => {
     const { dropped, pieces } = tails[stream].kept();
     const text = `[${dropped} characters before this were dropped]\n`;
@@ -53,7 +56,10 @@ export function createTranscript(limit = defaultLimit): Transcript {
   };
 }
 
-/** Text that one stream wrote before the other stream wrote again; `turn` counts these changes. */
+/**
+ * Text that one stream wrote in one turn. The turn number increases whenever the writing stream
+ * changes.
+ */
 interface Piece {
   readonly turn: number;
   readonly text: string;

@@ -1,6 +1,5 @@
 /**
- * Client of an environment server of verifiers, for one rollout. Messages are msgpack in ZeroMQ
- * frames.
+ * Client of a verifiers environment server, for one rollout. Messages are msgpack in ZeroMQ frames.
  */
 import { decode, encode } from '@msgpack/msgpack';
 import {

@@ -1,4 +1,4 @@
-/** Environments of verifiers as a workflow. */
+/** Workflow that runs environments of the verifiers library. */
 import { WorkflowError } from '@trinity-rft/core';
 import { defineWorkflow, type WorkflowContext } from '@trinity-rft/workflow';
 import { z } from 'zod';
@@ -42,7 +42,7 @@ export const verifiersWorkflow = defineWorkflow({
   },
 });
 
-/** Sampling settings of the rollout that OpenAI's API supports. */
+/** Returns those sampling settings of the rollout that OpenAI's API supports. */
 function samplingOf({ task }: WorkflowContext): Readonly<Record<string, unknown>> {
   const { temperature, topP, maxTokens } = task.rolloutArgs;
   const sampling = { temperature, top_p: topP, max_tokens: maxTokens };

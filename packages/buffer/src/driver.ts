@@ -1,6 +1,6 @@
 /**
- * Parts for custom experience stores. A custom driver stores rows; the queue and its leases use any
- * driver.
+ * Building blocks for custom experience stores. A custom driver only stores rows. The queue and its
+ * leases work with any driver.
  */
 export { leaseStore, type LeaseStoreOptions } from './store/lease-store.js';
 export { memoryRows } from './store/memory.js';

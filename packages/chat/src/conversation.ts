@@ -125,7 +125,10 @@ function turnText(
   return { prompt, answer: ends.length > 0 ? rendered.slice(0, Math.max(...ends)) : rendered };
 }
 
-/** The text that `whole` has after `before`. */
+/**
+ * Returns the part of `whole` that follows `before`.
+ * @throws TaskError if `whole` does not begin with `before`
+ */
 function added(before: string, whole: string): string {
   if (whole.startsWith(before)) return whole.slice(before.length);
   throw new TaskError(

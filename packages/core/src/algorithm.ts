@@ -15,7 +15,7 @@ export type AdvantageFn = (experiences: readonly Experience[]) => {
 
 /**
  * Drops or rewrites experiences of one explore step before advantages are computed. The operator
- * always sees whole groups.
+ * always receives whole groups.
  */
 export interface ExperienceOperator {
   /** Name in the operator table, and prefix of the operator's metrics. */
@@ -101,8 +101,8 @@ export interface AdvantageInput {
    */
   readonly entropy?: Float32Array;
   /**
-   * H * sum(p^2) + sum(p^2 log p) of the distribution each token was sampled from, if the algorithm
-   * uses it. [N]
+   * H * sum(p^2) + sum(p^2 log p), where p is the distribution each token was sampled from and H is
+   * its entropy in nats, if the algorithm uses this value. [N]
    */
   readonly necs?: Float32Array;
   /**
@@ -158,9 +158,9 @@ export interface ValueLossInput {
   readonly offsets: Int32Array;
   /** 1 = the token is trained on. [N] */
   readonly actionMask: Uint8Array;
-  /** Values of the critic that is being trained. [N] */
+  /** Value estimates of the critic under the weights being trained. [N] */
   readonly values: Float32Array;
-  /** Values that the critic gave when the advantages were computed. [N] */
+  /** Value estimates of the critic from when the advantages were computed. [N] */
   readonly oldValues: Float32Array;
   /** Target of each value, as `AdvantageOutput.returns` gives it. [N] */
   readonly returns: Float32Array;
@@ -191,7 +191,8 @@ export interface LossOutput {
 export type PolicyLossFn = (input: LossInput) => LossOutput;
 
 /**
- * An algorithm as the trainer sees it: functions, and the inputs that they need. It has no name.
+ * Functions of an algorithm that the trainer calls, and the inputs that they need. Does not contain
+ * the name of the algorithm.
  */
 export interface Algorithm {
   /**

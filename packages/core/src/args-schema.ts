@@ -63,7 +63,10 @@ export function argProblems(
     : result.issues.flatMap((issue) => problemsOf(issue, schema, args, owner));
 }
 
-/** Returns the arguments as the schema converts them, with its defaults. */
+/**
+ * Validates the arguments, and returns them as the schema converts them, with defaults filled in.
+ * @throws ConfigError for arguments that do not fit the schema
+ */
 export function readArgsBy<A>(schema: ArgsSchema<A>, args: Args, owner: ArgsOwner): A {
   const result = validate(schema, args, owner);
   if (result.issues === undefined) return result.value;
@@ -108,7 +111,7 @@ function problemsOf(
 const plainKey = (key: PropertyKey): string | number =>
   typeof key === 'number' ? key : String(key);
 
-/** Keys of an object schema of zod; empty for other schemas. */
+/** Returns the keys of a zod object schema; empty for other schemas. */
 const shapeOf = (schema: ArgsSchema): readonly string[] =>
   Object.keys((schema as { readonly shape?: object }).shape ?? {});
 
@@ -118,8 +121,8 @@ function unknownText(key: string, known: readonly string[], word: string): strin
 }
 
 /**
- * Text of a problem. Messages of our own schemas begin with "expected" and continue the sentence;
- * messages of other libraries are sentences.
+ * Returns the message of a problem. A message of Trinity's own schemas begins with "expected" and
+ * continues the sentence. A message of another library is a sentence of its own.
  */
 function valueText(value: unknown, path: readonly (string | number)[], message: string): string {
   const secret = path.some((part) => isSecretName(String(part)));

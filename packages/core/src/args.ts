@@ -36,7 +36,9 @@ export interface NumberRange {
   readonly above?: number;
 }
 
-/** An argument that is a finite number. If there is no fallback, the value may be undefined. */
+/**
+ * Defines an argument that is a finite number. If there is no fallback, the value may be undefined.
+ */
 export function numberArg(fallback: number, range?: NumberRange, help?: string): Arg<number>;
 export function numberArg(
   fallback: undefined,
@@ -68,7 +70,7 @@ export function numberArg(
   };
 }
 
-/** An argument that is true or false. */
+/** Defines an argument that is true or false. */
 export const booleanArg = (fallback: boolean, help = ''): Arg<boolean> => ({
   fallback,
   help,
@@ -77,7 +79,7 @@ export const booleanArg = (fallback: boolean, help = ''): Arg<boolean> => ({
   form: { type: 'boolean' },
 });
 
-/** An argument that is a text, or undefined. */
+/** Defines an argument that is a text, or undefined. */
 export const stringArg = (help = ''): Arg<string | undefined> => ({
   fallback: undefined,
   help,
@@ -87,8 +89,8 @@ export const stringArg = (help = ''): Arg<string | undefined> => ({
 });
 
 /**
- * An argument that is a list, empty by default. `expected` describes one item in messages: `{ name,
- * weight }`.
+ * Defines an argument that is a list, empty by default. `expected` describes one item in messages:
+ * `{ name, weight }`.
  */
 export const listArg = <T>(
   expected: string,
@@ -103,7 +105,8 @@ export const listArg = <T>(
 });
 
 /**
- * An argument that is one of several words. If there is no fallback, the value may be undefined.
+ * Defines an argument that is one of several words. If there is no fallback, the value may be
+ * undefined.
  */
 export function choiceArg<const T extends string>(
   words: readonly T[],

@@ -32,7 +32,7 @@ export interface TaskSource {
   /** Returns the next `count` rows. Returns fewer rows, or none, at the end of the last epoch. */
   next(count: number): Promise<readonly TaskRow[]>;
   /**
-   * Reports the rewards of the source's rows to the source.
+   * Receives the mean rewards of rows from this source.
    * @default feedback is ignored
    */
   feedback?(feedback: readonly RowFeedback[]): void;
@@ -124,9 +124,9 @@ export interface ExperienceStore extends ExperienceSource {
    * @throws BufferError for an experience whose uid is already stored
    */
   put(batch: readonly Experience[], explorerState?: JsonState): Promise<void>;
-  /** The state stored with the last {@link put}. */
+  /** Returns the state stored with the last {@link put}. */
   explorerState(): Promise<JsonState | undefined>;
-  /** Last train step that was acknowledged and not rolled back; 0 if there is none. */
+  /** Returns the last train step that was acknowledged and not rolled back; 0 if there is none. */
   lastTrainStep(): Promise<number>;
   /**
    * Deletes the experiences that train steps up to `trainStep` have used up. A later {@link
@@ -170,7 +170,7 @@ export interface ExperienceStore extends ExperienceSource {
 
 /** Read access to stored experiences. Ids of rows increase, with gaps where rows were deleted. */
 export interface ExperienceRows {
-  /** Id of the newest row; 0 if the store is empty. */
+  /** Returns the id of the newest row; 0 if the store is empty. */
   newestId(): number;
   /** Returns the first `limit` rows after the row `id`, in ascending order of ids. */
   rowsAfter(

@@ -47,7 +47,7 @@ export interface CheckedTables {
 
 const commitsFile = (path: string): string => `${path}-commits`;
 
-/** True if the database exists, or if the file with its number of commits exists. */
+/** Returns true if the database exists, or if the file that holds its number of commits exists. */
 export const hasBeenStored = (path: string): boolean =>
   existsSync(path) || existsSync(commitsFile(path));
 
@@ -175,8 +175,8 @@ const columnsOf = (database: DatabaseSync, table: string, of: string): string =>
     .join(', ');
 
 /**
- * Checksum of a row. Includes the type and length of each value, so that the bytes of different
- * rows differ.
+ * Returns the checksum of a row. Includes the type and length of each value, so that the bytes of
+ * different rows differ.
  */
 function rowChecksum(...values: readonly SQLInputValue[]): number {
   let checksum = 0;

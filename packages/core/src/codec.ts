@@ -85,7 +85,7 @@ function plainFault(value: unknown, depth = 0): string | undefined {
   return undefined;
 }
 
-/** True for lists and for plain objects, including those of another realm. */
+/** Returns true for lists and for plain objects, including those of another realm. */
 function isPlain(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -27,8 +27,9 @@ export interface TokenBatch {
 }
 
 /**
- * Numbers for every response token of a batch. Rows follow one another: row i occupies
- * `[offsets[i], offsets[i + 1])`. N is the number of response tokens of the whole batch.
+ * Log-probabilities and related values for every response token of a batch. Rows follow one
+ * another: row i occupies `[offsets[i], offsets[i + 1])`. N is the number of response tokens of the
+ * whole batch.
  */
 export interface ForwardPass {
   readonly batch: TokenBatch;
@@ -146,7 +147,10 @@ export interface TrainEngine {
    * Loads a folder that {@link save} has written. Without optimizer files, the moments start at 0.
    */
   load(directory: string): Promise<void>;
-  /** Returns metrics of memory, and of time since the last call, for the monitor (`perf/...`). */
+  /**
+   * Returns memory and timing metrics for the monitor (`perf/...`). Timings cover the period since
+   * the last call.
+   */
   stats(): Promise<Metrics>;
 }
 
@@ -196,7 +200,7 @@ export interface SamplingOptions {
 
 /**
  * Grammar of a response, as plain data: a context-free grammar over UTF-8 bytes. Rule 0 is the
- * whole text. A rule is a list of alternatives; an alternative is a list of symbols; a symbol is
+ * whole text. A rule is a list of alternatives. An alternative is a list of symbols. A symbol is
  * the number of a rule, or the ranges of one byte: `[from, to, from, to ...]`. In ranges, 256 + i
  * is the token `controlTokenIds[i]`.
  */
@@ -444,6 +448,7 @@ export interface SamplerFactory {
   readonly name: string;
   readonly capabilities: SamplerCapabilities;
   /**
+   * Opens a sampler that uses the given servers.
    * @throws ConfigError when no server answers, or a server was started with options that do not
    * fit
    */

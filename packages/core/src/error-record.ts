@@ -61,7 +61,10 @@ const longestStack = 20_000;
 export const toErrorRecord = (thrown: unknown): ErrorRecord =>
   recordOf(readableThrown(thrown), maxCauses);
 
-/** @param depth number of errors to record, this one included */
+/**
+ * Converts an error and its causes to a record.
+ * @param depth number of errors to record, this one included
+ */
 function recordOf(error: unknown, depth: number): ErrorRecord {
   const message = boundedText(messageOf(error));
   if (!(error instanceof Error)) return { name: 'Error', message };

@@ -61,7 +61,7 @@ export interface Experience {
   readonly truncateStatus?: TruncateStatus;
   readonly promptText?: string;
   readonly responseText?: string;
-  /** Numbers for the monitor, per experience. */
+  /** Metrics of this experience, for the monitor. */
   readonly metrics: Metrics;
   /** Other facts about the experience, as plain JSON values. */
   readonly info: Readonly<Record<string, unknown>>;
@@ -129,11 +129,11 @@ export function createExperience(init: ExperienceInit): Experience {
 const toMask = (mask: ArrayLike<number | boolean>): Uint8Array =>
   mask instanceof Uint8Array ? new Uint8Array(mask) : Uint8Array.from(mask, Number);
 
-/** R: number of response tokens. */
+/** Returns R, the number of response tokens. */
 export const responseLength = (experience: Experience): number =>
   experience.tokens.length - experience.promptLength;
 
-/** Number of trained tokens (sum of the action mask). */
+/** Returns the number of trained tokens (sum of the action mask). */
 export function actionCount(experience: Experience): number {
   let count = 0;
   for (const bit of experience.actionMask) count += bit;

@@ -1,12 +1,12 @@
 /** Templates with `{{name}}`, as promptfoo writes them in prompts and assertions. */
 import { isTree, type Tree } from './merge-trees.js';
 
-/** A place of a template that is replaced. */
+/** A placeholder in a template. */
 export interface TemplatePlace {
-  /** The place in the template, with its braces. */
+  /** The placeholder as written in the template, with its braces. */
   readonly whole: string;
   readonly name: string;
-  /** Value of the row; undefined if the row lacks it. */
+  /** The row's value for the placeholder; undefined if the row has none. */
   readonly value: unknown;
   /** The value as text: an object as JSON, a list as its items with commas between them. */
   readonly text: string;
@@ -14,7 +14,8 @@ export interface TemplatePlace {
 
 /**
  * Replaces each `{{name}}` and `{{name.part}}` of a text, or of the texts of a list, with the
- * result of `write`. Other templates stay unchanged. A key that contains a dot comes before a path.
+ * result of `write`. Other templates stay unchanged. A key that contains a dot takes precedence
+ * over a path.
  */
 export function fillTemplate<T>(template: T, row: Tree, write: (place: TemplatePlace) => string): T;
 export function fillTemplate(

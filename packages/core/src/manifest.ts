@@ -34,7 +34,7 @@ export interface CheckpointManifest {
 
 export const checkpointName = (step: number): string => `global_step_${step}`;
 
-/** True for folder names that {@link checkpointName} returns. */
+/** Returns true for folder names that {@link checkpointName} returns. */
 export const isCheckpointName = (name: string): boolean => folderPattern.test(name);
 
 /**
@@ -174,7 +174,7 @@ function damaged(file: string, what: string, cause?: unknown): CheckpointError {
 const digestManifest = ({ version, step, final, files }: CheckpointManifest): string =>
   hash('sha256', JSON.stringify([version, step, final, files]), 'hex');
 
-/** Sizes and digests of all files below a folder, sorted by path. */
+/** Returns the sizes and digests of all files below a folder, sorted by path. */
 export async function digestFolder(root: string): Promise<readonly CheckpointFile[]> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   const files = entries
@@ -212,8 +212,8 @@ const digestIfThere: Digest = (file) =>
   });
 
 /**
- * True for ENOENT and ENOTDIR. ENOTDIR means that a parent of the path is a file, such as a GGUF
- * file given as the model.
+ * Returns true for ENOENT and ENOTDIR. ENOTDIR means that a parent of the path is a file, such as a
+ * GGUF file given as the model.
  */
 const isMissing = (error: unknown): boolean =>
   ['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code));

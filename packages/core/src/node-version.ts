@@ -1,4 +1,6 @@
-/** Minimum Node version of every package: major and minor number, as in `engines.node`. */
+/**
+ * Minimum Node version that every package requires: major and minor number, as in `engines.node`.
+ */
 const needed = [22, 13] as const;
 
 /** Returns an error message if a version of Node is too old, otherwise undefined. */

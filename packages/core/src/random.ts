@@ -5,13 +5,13 @@
 
 /** A stream of pseudo-random numbers. Not suitable for secrets. */
 export interface Random {
-  /** Uniformly distributed number in [0, 1), with 53 random bits. */
+  /** Returns a uniformly distributed number in [0, 1), with 53 random bits. */
   next(): number;
-  /** Uniformly distributed integer in [0, below). */
+  /** Returns a uniformly distributed integer in [0, below). */
   integer(below: number): number;
-  /** Standard normally distributed number (Box-Muller). */
+  /** Returns a standard normally distributed number (Box-Muller). */
   normal(): number;
-  /** A shuffled copy (Fisher-Yates). */
+  /** Returns a shuffled copy (Fisher-Yates). */
   shuffle<T>(items: readonly T[]): T[];
 }
 

@@ -198,7 +198,9 @@ const isMetricName = (name: string): boolean =>
 
 type Plain = Readonly<Record<string, unknown>>;
 
-/** False for lists, typed arrays, Promises, Maps and other built-in objects. Does not throw. */
+/**
+ * Returns false for lists, typed arrays, Promises, Maps and other built-in objects. Does not throw.
+ */
 function isPlain(value: unknown): value is Plain {
   try {
     return Object.prototype.toString.call(value) === '[object Object]';

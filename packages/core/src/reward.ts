@@ -38,6 +38,6 @@ const largestReward = 1e9;
 /** Noun phrase for messages: the values that {@link isUsableReward} accepts. */
 export const usableReward = 'a finite number from -1e9 to 1e9';
 
-/** True for a finite number from -1e9 to 1e9. */
+/** Returns true for a finite number from -1e9 to 1e9. */
 export const isUsableReward = (reward: number): boolean =>
   Number.isFinite(reward) && Math.abs(reward) <= largestReward;

@@ -197,7 +197,7 @@ export interface Delivery {
   readonly problem: string | undefined;
 }
 
-/** A member as other members see it. */
+/** Membership and status of a member, as read from the store. */
 export interface MemberView extends Membership, MemberState {
   readonly isAlive: boolean;
   /** True if the member left the training run or was replaced. */
@@ -207,11 +207,11 @@ export interface MemberView extends Membership, MemberState {
   readonly delivery: Delivery | undefined;
 }
 
-/** Progress of a training run at one moment. */
+/** Snapshot of the progress of a training run. */
 export interface RunView {
   readonly members: readonly MemberView[];
   readonly tasks: { readonly open: number; readonly leased: number; readonly done: number };
-  /** Numbers of tasks and train steps that were done within the last minute. */
+  /** Number of tasks and number of train steps that were completed within the last minute. */
   readonly lastMinute: { readonly tasks: number; readonly trainSteps: number };
   /** Tasks in progress, with the explorer that holds each. */
   readonly leases: readonly (LeasedTask & { readonly explorer: string })[];
@@ -290,8 +290,8 @@ export interface RunStore {
   releaseTask(member: Membership, task: LeasedTask): Promise<void>;
   countDoneTasks(batch: string): Promise<number>;
   /**
-   * Stops a batch from waiting for its unfinished tasks. Closes the tasks that are not leased, or
-   * whose explorer sends no heartbeats, without a result. Repeat the call to close tasks that meet
+   * Stops a batch from waiting for its unfinished tasks. Closes, without a result, the tasks that
+   * are not leased or whose explorer sends no heartbeats. Repeat the call to close tasks that meet
    * this condition later.
    */
   cutOffBatch(member: Membership, batch: string): Promise<void>;

@@ -5,7 +5,7 @@
 import { createRandom, deriveSeed, type Random } from './random.js';
 
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in milliseconds since the epoch. */
   now(): number;
   /** Calls `callback` once, after `ms` milliseconds. @returns function that cancels the call */
   after(ms: number, callback: () => void): () => void;

@@ -32,8 +32,8 @@ const secretLastWords: ReadonlySet<string> = new Set([
 const secretPhrase = /(?:^|_)(?:private|api|access)_key(?:_|$)/;
 
 /**
- * True for `apiKey`, `WANDB_API_KEY`, `HFToken`, `db_password_file`; false for `prompt_key`,
- * `maxTokensPerStep`, `author`.
+ * Returns true for `apiKey`, `WANDB_API_KEY`, `HFToken`, `db_password_file`; false for
+ * `prompt_key`, `maxTokensPerStep`, `author`.
  */
 export function isSecretName(name: string): boolean {
   const snake = name
@@ -98,7 +98,8 @@ function redactAssignments(text: string): string {
 }
 
 /**
- * True for prose such as `api_key: expected a text`; false for a value such as `api_key: 4f0c2a91`.
+ * Returns true for prose such as `api_key: expected a text`; false for a value such as
+ * `api_key: 4f0c2a91`.
  */
 const isProse = (name: string, link: string, value: string): boolean =>
   link.startsWith(': ') && (proseNames.test(name) || value.length < 6 || !/[\d_+/=]/.test(value));

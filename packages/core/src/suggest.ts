@@ -31,9 +31,9 @@ export function didYouMean(word: string, known: Iterable<string>): string {
 const normalise = (word: string): string => word.toLowerCase().replaceAll(/[-_ .]/g, '');
 
 /**
- * Number of insertions, deletions, substitutions and swaps of neighbouring letters that turn `a`
- * into `b` (optimal string alignment). A swap, the most common typing error, counts as one edit
- * here and as two in most libraries.
+ * Returns the number of insertions, deletions, substitutions and swaps of neighbouring letters that
+ * turn `a` into `b` (optimal string alignment). A swap, the most common typing error, counts as one
+ * edit here and as two in most libraries.
  */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];

@@ -22,10 +22,10 @@ export function spansOf(experience: Experience): readonly CallSpan[] {
 
 export interface MergedCalls {
   /**
-   * Merged experiences, in the order of their first calls. Calls of a rollout that are apart, such
-   * as a copy of the rollout, stay apart, because they are sequences of their own in a loss. Each
-   * has the id, reward and response text of its last call, the prompt text of its first call, and
-   * the oldest policy version of its calls.
+   * Merged experiences, in the order of their first calls. A copy of a rollout is not merged with
+   * the original, because the two are separate sequences in a loss. Each merged experience has the
+   * id, reward and response text of its last call, the prompt text of its first call, and the
+   * oldest policy version of its calls.
    */
   readonly experiences: readonly Experience[];
   /**

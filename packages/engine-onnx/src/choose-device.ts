@@ -15,8 +15,8 @@ import { quantizedOptions } from './quantized/options.js';
 export interface CheckSettings extends Pick<CheckRequest, 'cache' | 'size'> {
   readonly deadlineMs: number;
   /**
-   * Timeout for finding the GPU, in ms. This failure is not stored, because the key of a result
-   * contains the GPU.
+   * Timeout for finding the GPU, in ms. Such a timeout is not stored as a result, because the key
+   * of a result contains the GPU.
    */
   readonly findMs: number;
   /** Returns the URL of the module that runs graphs on the GPU; throws if it is not installed. */
@@ -70,8 +70,8 @@ export interface MeasureOptions {
 }
 
 /**
- * Compares the numbers that this machine's GPU computes with those of the CPU, and then the time of
- * a step. Stores the result.
+ * Compares the results that this machine's GPU computes with those of the CPU, and then the
+ * duration of a training step on both. Stores the outcome.
  * @throws ConfigError if a package is missing; EngineError if there is no GPU, or the GPU cannot
  * run the model or fails
  */

@@ -41,9 +41,9 @@ export interface OnnxEngineOptions {
    */
   readonly lora?: LoraOptions;
   /**
-   * Stores the frozen weights block-quantised to integers; only with `lora`. Sampling, scores and
-   * gradients use the blocks. `file` uses the blocks of a quantised GGUF file unchanged.
-   * Checkpoints then hold only the adapters.
+   * Format of the frozen weights, which are block-quantised to integers. Requires `lora`. Sampling,
+   * scores and gradients use the blocks. `file` uses the blocks of a quantised GGUF file unchanged.
+   * Checkpoints of quantised models hold only the adapters.
    * @default floating point numbers
    */
   readonly quantization?: Quantization;

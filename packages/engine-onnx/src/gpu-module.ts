@@ -42,9 +42,9 @@ export function gpuModule(): string {
 }
 
 /**
- * Checks that the packages for the GPU are installed, and that they have all operators of a model's
- * forward pass.
- * @throws ConfigError if a package is missing, EngineError that names the operator
+ * Checks that the packages for the GPU are installed, and that they support all operators of a
+ * model's forward pass.
+ * @throws ConfigError if a package is missing, EngineError naming an operator that is not supported
  */
 export async function checkGpu(config: ModelConfig, module = gpuModule()): Promise<void> {
   const { checkRecord } = (await import(module)) as {

@@ -5,7 +5,10 @@ import { tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 
 const withSize = z.object({ vocab_size: z.number().int().positive() });
-/** Some multimodal models have the settings of the language model in `text_config`. */
+/**
+ * Schema of config.json. Some multimodal models have the settings of the language model in
+ * `text_config`.
+ */
 const config = z.union([withSize, z.object({ text_config: withSize })]);
 
 /**

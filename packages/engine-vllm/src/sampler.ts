@@ -1,4 +1,4 @@
-/** A sampler that delegates its work to servers, which are all of one kind. */
+/** A sampler that delegates its work to servers of the same kind. */
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import {
@@ -259,8 +259,8 @@ function assertStops({ hasTokenizer, server }: Replica, { stop = [] }: SamplingO
 }
 
 /**
- * Returns the maximum number of tokens in the response.
- * @throws ModelError 400 if there is no room
+ * Checks a prompt. Returns the maximum number of tokens in the response.
+ * @throws ModelError 400 if the prompt is empty, leaves no room, or has an unknown token id
  */
 function assertPrompt(prompt: Int32Array, vocabSize: number, maxModelLen: number): number {
   const room = maxModelLen - prompt.length;

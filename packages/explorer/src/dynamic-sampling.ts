@@ -21,7 +21,7 @@ interface FillOptions extends ExploredOptions {
 }
 
 export interface BatchFiller {
-  /** Returns the number of tasks to draw first, or undefined for a whole batch. */
+  /** Returns the first draw of a step, or undefined to draw a whole batch. */
   firstDraw(): TaskDraw | undefined;
   /**
    * Returns `first` together with the results of more tasks, drawn until the batch is full, the

@@ -132,8 +132,8 @@ export interface ExploreProgress {
 }
 
 /**
- * Source of the tasks of explore steps. Its state and the feedback after that state determine all
- * later tasks.
+ * Source of the tasks of explore steps. The state of the source, and the feedback that it receives
+ * afterwards, determine all later tasks.
  */
 export interface TaskFeed {
   /**

@@ -23,8 +23,8 @@ import { createStepWarnings, type StepWarnings } from './warnings.js';
 
 export interface Explorer {
   /**
-   * Explores until the tasks or `maxSteps` run out, starting from `state` if it is given. Resolves
-   * with the last explore step.
+   * Explores until the tasks run out or `maxSteps` is reached, starting from `state` if it is
+   * given. Resolves with the last explore step.
    * @throws CancelledError when stopped, and WorkflowError if every rollout of several consecutive
    * steps failed
    */
@@ -176,10 +176,10 @@ interface ExploreStep {
 }
 
 /**
- * Explores the steps after `lastStep` until the tasks or `maxSteps` are used up. Resolves with the
- * last step. Several steps may be in progress. They are finished in order. Without streaming, no
- * step starts beyond a boundary while another one is in progress, because weights may change there,
- * and an evaluation must not share the model with later rollouts.
+ * Explores the steps after `lastStep` until the tasks run out or `maxSteps` is reached. Resolves
+ * with the last step. Several steps may be in progress. They are finished in order. Without
+ * streaming, no step starts beyond a boundary while another one is in progress, because weights may
+ * change there, and an evaluation must not share the model with later rollouts.
  */
 async function exploreSteps(parts: ExplorerParts, lastStep: number): Promise<number> {
   const { sync, dynamicSampling, settings, runtime, signal } = parts;

@@ -17,7 +17,10 @@ export interface LateGroups {
    * no task waits.
    */
   waiting(): readonly string[] | undefined;
-  /** Called after the explorer's state was stored. */
+  /**
+   * Opens the groups that still wait for rewards, and closes the others. Called after the
+   * explorer's state was stored.
+   */
   commit(step: number): void;
   /** @throws BufferError if the store does not contain a group of `waiting` */
   restore(step: number, waiting: readonly string[]): void;

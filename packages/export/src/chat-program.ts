@@ -32,7 +32,7 @@ export function chatProgram(
   return programs[format];
 }
 
-/** Returns the text as a literal of the program. */
+/** Returns the text as a string literal for the program. */
 const quoted = (text: string): string => JSON.stringify(text);
 
 const local = (model: string, install: string): string => `// ${install}
@@ -48,7 +48,10 @@ console.log(answer.text);
 await model.close();
 `;
 
-/** Returns the options of `createChatFormat`. The template is in the written files. */
+/**
+ * Returns the options of `createChatFormat` as source text, without the template, which is in the
+ * written files.
+ */
 function settingsOf(chat: ChatSettings): string {
   const { chatTemplate: _, ...options } = chatFormatOptions(chat);
   const given = Object.entries(options).filter(([, value]) => value !== undefined);

@@ -59,12 +59,12 @@ export interface ExportOptions {
   /** Folder to write, which must be new or empty. */
   readonly directory: string;
   /**
-   * Name of the model, on one line. File names have it with other characters than letters, digits,
-   * `_`, `.` and `-` replaced.
+   * Name of the model, on one line. In file names, characters other than letters, digits, `_`, `.`
+   * and `-` are replaced.
    * @default project and name of the run, otherwise the name of the folder
    */
   readonly name?: string;
-  /** Compares checkpoint and export by playing prompts on both. @default no check */
+  /** Compares checkpoint and export by running the same prompts through both. @default no check */
   readonly check?: CheckOptions;
   /**
    * Measures rewards of the export and compares them with the checkpoint's. Called with the export
@@ -96,7 +96,7 @@ export interface RewardComparison {
   readonly interval?: EvaluationScore['interval'];
 }
 
-/** Content of `export.json`, as plain data. */
+/** Contents of `export.json`, as plain data. */
 export interface ExportReport {
   readonly version: 1;
   readonly name: string;
@@ -202,8 +202,8 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
 }
 
 /**
- * Returns a note on `enable_thinking`, which other programs must pass, because a template holds no
- * value of it.
+ * Returns a note on `enable_thinking`, which other programs must pass, because the template does
+ * not contain its value.
  */
 const thinkingNotes = ({ enable_thinking: value }: ChatSettings): readonly string[] =>
   value === undefined
@@ -262,7 +262,10 @@ async function verifySource(from: string): Promise<void> {
   if (manifest) await verifyFolder(from, manifest);
 }
 
-/** @throws CheckpointError if there is no trained adapter */
+/**
+ * Returns the folder of the checkpoint's trained adapter.
+ * @throws CheckpointError if there is no trained adapter
+ */
 function adapterOf(from: string): string {
   const folder = path.join(from, 'lora_adapter');
   if (existsSync(path.join(folder, 'adapter_model.safetensors'))) return folder;

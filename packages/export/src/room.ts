@@ -3,7 +3,10 @@ import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 
-/** @throws ConfigError if the folder's disk has less than `bytes` free */
+/**
+ * Checks the free space on the folder's disk.
+ * @throws ConfigError if less than `bytes` are free
+ */
 export async function assertRoom(folder: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   const room = bavail * bsize;

@@ -1,5 +1,6 @@
 /**
- * The fine-tuning server. In addition to served models, it has files, jobs, graders and webhooks.
+ * The fine-tuning server. It serves models, files, jobs and graders, and notifies a webhook when
+ * jobs end.
  */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -57,7 +58,8 @@ export interface FineTuningServer {
 
 const usualKeep = 2;
 /**
- * Timeout of a request in milliseconds, in which the largest upload, 512 MiB, arrives at 7 Mbit/s.
+ * Timeout of a request, in milliseconds. The largest upload, 512 MiB, needs this time at 7.2
+ * Mbit/s.
  */
 const uploadTimeoutMs = 600_000;
 
@@ -65,7 +67,7 @@ const now = (): number => Math.floor(Date.now() / 1000);
 
 /**
  * Opens the server and continues interrupted jobs.
- * @throws ConfigError if the directory cannot be used or another server has it, the port is taken,
+ * @throws ConfigError if the directory cannot be used or another server uses it, the port is taken,
  * or the webhook cannot be used
  */
 export async function openFineTuningServer(

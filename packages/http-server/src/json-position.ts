@@ -1,4 +1,4 @@
-/** Finds the place at which a text stops being JSON. */
+/** Finds the position at which a text stops being valid JSON. */
 import { parse, type ParseError } from 'jsonc-parser';
 
 /**
@@ -8,8 +8,8 @@ import { parse, type ParseError } from 'jsonc-parser';
 const maxLength = 100_000;
 
 /**
- * Position of the first invalid token, such as ` (line 1, column 9)`; empty if it cannot be found
- * quickly.
+ * Returns the position of the first invalid token, such as ` (line 1, column 9)`, or an empty text
+ * if it cannot be found quickly.
  */
 export function jsonErrorPosition(text: string): string {
   if (text.length > maxLength) return '';

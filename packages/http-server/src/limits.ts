@@ -1,6 +1,6 @@
 /** Limits and deadlines of a server. */
 
-/** Limits of all requests; limits of bodies belong to the routes, see `readBytes`. */
+/** Limits that apply to all requests. The routes limit the bodies, see `readBytes`. */
 export interface HttpLimits {
   /** Maximum time for sending the headers of a request, in ms. @default 10_000 */
   readonly headersTimeoutMs: number;
@@ -10,8 +10,8 @@ export interface HttpLimits {
    */
   readonly requestTimeoutMs: number;
   /**
-   * Time for which a connection stays open without requests, in ms; agents pause while their tools
-   * run.
+   * Time for which a connection stays open without requests, in ms. It is long, because agents
+   * pause while their tools run.
    * @default 120_000
    */
   readonly keepAliveMs: number;

@@ -132,7 +132,7 @@ const routes =
   /^(?:\/r\/[^/]+)?(\/v1\/(?:chat\/completions|completions|responses|messages(?:\/count_tokens)?|models)|\/feedback|\/commit)\/*$/;
 
 /**
- * Label for a path. All paths outside of the API share the label `other`, so that requests for
- * random paths cannot fill the memory with series.
+ * Returns the label for a path. All paths outside of the API share the label `other`, so that
+ * requests for random paths cannot fill the memory with series.
  */
 export const routeLabel = (pathname: string): string => routes.exec(pathname)?.[1] ?? 'other';

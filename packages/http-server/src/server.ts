@@ -120,7 +120,7 @@ function listenerOf({ fetch, refuse, loopbackOnly = false }: HttpServerOptions) 
   });
 }
 
-/** Error for a request whose URL or Host header is malformed. */
+/** Creates the error for a request whose URL or Host header is malformed. */
 const malformed = (cause: unknown): ModelError =>
   new ModelError(
     'The request line or its Host header is not valid. Expected a path and the host of the printed address. Use an HTTP client.',

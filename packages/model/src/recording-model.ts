@@ -9,7 +9,9 @@ import type { EndpointPolicy } from './protocols/shared/endpoint-policy.js';
 import type { GenerateOptions } from './rollout/generate.js';
 import type { RecordedFork } from './rollout/history.js';
 
-/** A client of the `openai` package, with the value of the `model` field in requests. */
+/**
+ * A client of the `openai` package. `modelPath` is the value for the `model` field of its requests.
+ */
 export type RolloutClient = OpenAI & { readonly modelPath: string };
 
 /**

@@ -98,7 +98,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
   };
 }
 
-/** Wraps each call in a tracing span. */
+/** Returns a function that calls `generate` within a tracing span. */
 const traced =
   (generate: Generate, { modelPath, sampler }: RolloutModelOptions, home: TraceContext): Generate =>
   (request) => {

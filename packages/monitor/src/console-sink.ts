@@ -22,7 +22,7 @@ export interface Terminal {
 export interface ConsoleSinkOptions {
   readonly terminal: Terminal;
   readonly clock: Pick<Clock, 'now' | 'after'>;
-  /** Text at the start of the line. @default no text */
+  /** Name of the stage, which is shown at the start of the line. @default no name */
   readonly stageName?: string;
   /** Environment variables. `NO_COLOR` and `TERM=dumb` are respected. @default no variables */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -145,8 +145,8 @@ function write(screen: Screen, record: MetricRecord): void {
 }
 
 /**
- * Measures the mean seconds of train steps. The first step only starts the clock, because it
- * includes the start-up.
+ * Measures the mean duration of train steps, in seconds. The first step only starts the clock,
+ * because it includes the start-up.
  */
 function measureSpeed(screen: Screen, step: number): void {
   const now = screen.clock.now();

@@ -80,8 +80,8 @@ function formatFields(fields: Fields): string {
 }
 
 /**
- * Formats a value. Words have no quotes. Text with spaces, quotes or `=` is written as JSON, so
- * that a line can be parsed.
+ * Formats a value. A single word is written without quotes. Text with spaces, quotes or `=` is
+ * written as JSON, so that a line can be parsed.
  */
 function formatValue(value: unknown): string {
   const plain = value instanceof Error ? describeError(value) : value;

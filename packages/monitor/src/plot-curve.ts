@@ -29,9 +29,9 @@ const dotBits = [
 
 /**
  * Draws values against their index from 1, with the ends of both axes and the first and the last
- * value. The lines are joined by newlines. With more values than columns of dots, each dot is the
- * mean of an equal share of the values. Values that are not finite leave gaps. Values outside of
- * the axis are drawn at its ends.
+ * value. The lines are joined by newlines. If there are more values than columns of dots, each dot
+ * shows the mean of an equal share of the values. Values that are not finite leave gaps. Values
+ * outside of the axis are drawn at its ends.
  */
 export function plotCurve(values: readonly number[], options: PlotOptions = {}): string {
   const { width = 72, title } = options;
@@ -82,8 +82,8 @@ function endLabels(
 }
 
 /**
- * Returns one value per column of dots. It is the mean of an equal share if there are more values
- * than columns, otherwise linear interpolation.
+ * Returns one value per column of dots. If there are more values than columns, each column gets the
+ * mean of an equal share of the values. Otherwise the values are interpolated linearly.
  */
 function sampleAcross(values: readonly number[], across: number): readonly number[] {
   return Array.from({ length: across }, (_, column) => {

@@ -9,8 +9,8 @@ export interface CurveOptions {
 }
 
 /**
- * Returns the values in the order of the file, without records that lack the metric and values that
- * are not finite.
+ * Returns the values of the metric, in the order of the file. Omits records that lack the metric,
+ * and values that are not finite.
  * @throws MonitorError when the file cannot be read
  */
 export async function readCurve(

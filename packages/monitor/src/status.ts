@@ -9,11 +9,11 @@ export interface Progress {
   readonly reward?: number;
   readonly loss?: number;
   readonly tokensPerSecond?: number;
-  /** Mean over the observed train steps, in seconds. Undefined before the second step. */
+  /** Mean duration of the observed train steps, in seconds. Undefined before the second step. */
   readonly secondsPerStep?: number;
 }
 
-/** Metrics of the figures, by their labels. */
+/** Metric that each figure shows, keyed by the figure's label. */
 export const figureMetrics = {
   reward: 'rollout/reward/mean',
   loss: 'actor/final_loss',
@@ -84,8 +84,8 @@ export function evaluationResults({ metrics }: MetricRecord): readonly string[] 
 
 /**
  * Formats a number in few characters, such as `1234`, `12.3`, `0.0123`, `1.2e-7`. Numbers from 100
- * on are integers, smaller numbers have at most three significant digits. Numbers outside of [1e-4,
- * 1e7) have two digits and an exponent.
+ * on are rounded to integers, and smaller numbers to three significant digits. Numbers outside of
+ * [1e-4, 1e7) have two digits and an exponent.
  */
 export function shortNumber(value: number): string {
   if (!Number.isFinite(value) || value === 0) return String(value);

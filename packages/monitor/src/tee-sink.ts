@@ -85,7 +85,10 @@ export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOption
   };
 }
 
-/** Redacted names by metric name. A training run has few names, which recur in every step. */
+/**
+ * Redacted metric names, keyed by the original name. A training run has few names, which recur in
+ * every step.
+ */
 const known = new Map<string, string>();
 
 function safeName(name: string): string {

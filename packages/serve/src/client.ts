@@ -14,7 +14,7 @@ export interface ServeClientOptions {
    * @default derived from the beginning of each conversation
    */
   readonly session?: string;
-  /** Task of feedback that names no task. @default each call is a separate task */
+  /** Id of the task for feedback without a `taskId`. @default each call is a separate task */
   readonly taskId?: string;
   /** Function that sends requests. @default the global fetch */
   readonly fetch?: typeof globalThis.fetch;

@@ -2,13 +2,22 @@
 import { addProcess, createRegistry, routeLabel } from '@trinity-rft/http-server';
 
 export interface RequestMetrics {
-  /** Starts a request. The returned function must be called once, with the status of the answer. */
+  /**
+   * Records the start of a request. The returned function must be called once, with the status of
+   * the answer.
+   */
   begin(pathname: string): (status: number) => void;
-  /** @param gauges additional values, by the names of the JSON metrics */
+  /**
+   * Returns the metrics in Prometheus' text format.
+   * @param gauges additional values, keyed by the names of the JSON metrics
+   */
   text(gauges: Readonly<Record<string, number>>): string;
 }
 
-/** @param now current time in milliseconds */
+/**
+ * Creates the metrics of a server.
+ * @param now returns the current time in milliseconds
+ */
 export function createRequestMetrics(now: () => number): RequestMetrics {
   const registry = createRegistry();
   const requests = registry.counter('trinity_requests_total', 'Answered requests.');

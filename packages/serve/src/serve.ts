@@ -62,7 +62,10 @@ export interface Serve {
   drain(timeoutMs: number): Promise<void>;
 }
 
-/** Answers the requests of a product and processes its feedback. Does not open a port. */
+/**
+ * Creates the server of a product, which answers requests and processes feedback. Does not open a
+ * port.
+ */
 export function createServe(options: ServeOptions): Serve {
   const { turns, logger, modelErrorResponse = (_, error) => errorResponse(error) } = options;
   const inFlight = trackInFlightRequests(options.clock, logger);

@@ -2,7 +2,10 @@
  * Keeps one recording model per session, which continues conversations from their sampled tokens.
  */
 
-/** @param body body of the request, if it was already read */
+/**
+ * Answers a request.
+ * @param body body of the request, if it was already read
+ */
 export type Handler = (request: Request, body?: ParsedBody) => Promise<Response>;
 
 /** The body of a request, read and parsed. */
@@ -28,7 +31,7 @@ export interface Sessions {
    * session as most recently used.
    */
   handler(session: string): Handler;
-  /** Adds the tokens of a recorded call to the session. */
+  /** Adds the token count of a recorded call to the session. May evict sessions. */
   grow(session: string, tokens: number): void;
   readonly size: number;
 }

@@ -1,7 +1,7 @@
 /**
- * The style `fixed`, in which trainer and explorer meet after every few explore steps. At this
- * boundary, the explorer waits until the trainer has consumed all earlier experiences, except those
- * of the last `syncOffset` steps, and takes the trainer's weights of that moment. Before the
+ * The style `fixed`, in which trainer and explorer synchronize after every few explore steps. At
+ * this boundary, the explorer waits until the trainer has consumed all earlier experiences, except
+ * those of the last `syncOffset` steps, and takes the trainer's weights of that moment. Before the
  * boundary, the trainer receives no later experiences. The weights that an explore step uses
  * therefore depend neither on the speed of the two sides nor on the number of train steps per
  * explore step. A resumed training run has the same boundaries.

@@ -1,6 +1,6 @@
 /**
- * Waits for conditions on shared state, with a deadline. Changes of the state wake the waiters, so
- * nothing is polled.
+ * Waits for conditions on shared state, with a deadline. State changes wake the waiters, so nothing
+ * is polled.
  */
 import { type Clock, CancelledError, SyncError } from '@trinity-rft/core';
 

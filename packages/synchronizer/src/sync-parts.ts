@@ -61,7 +61,10 @@ export interface SyncResult {
   readonly version: number;
 }
 
-/** A version is the number of train steps done; -1 if there are no weights yet. */
+/**
+ * State that all sync styles use. A version is the number of train steps done; -1 if there are no
+ * weights yet.
+ */
 export interface SyncState {
   trainStep: number;
   /** Version that the explorer uses, or used when the training run was stopped. */

@@ -66,7 +66,8 @@ export function optimizerAt(
 }
 
 /**
- * @param section place of the settings in a configuration, for the message
+ * Checks that the learning rate of every train step can be computed.
+ * @param section path of the settings in the configuration, for the error message
  * @throws ConfigError if the schedule depends on the total number of train steps, and that number
  * is unknown
  */

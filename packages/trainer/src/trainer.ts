@@ -42,8 +42,8 @@ export interface TrainerSettings {
   /** Number of newest checkpoints to keep. @default all checkpoints are kept */
   readonly maxCheckpointsToKeep?: number;
   /**
-   * Selects the checkpoints of adapters that also contain the whole model, with the adapters merged
-   * in.
+   * Selects which adapter checkpoints also contain the whole model, with the adapters merged into
+   * it.
    * @default "last"
    */
   readonly saveHfCheckpoint?: 'last' | 'always' | 'never';
@@ -107,7 +107,7 @@ export interface TrainerOptions {
   readonly onCheckpoint?: (step: number) => Promise<void>;
   readonly sink: MetricSink;
   readonly runtime: Runtime;
-  /** Stops training after the step in progress. */
+  /** Signal that stops training after the step in progress. */
   readonly signal: AbortSignal;
 }
 
@@ -127,6 +127,7 @@ export interface TrainerResult {
 }
 
 /**
+ * Creates a trainer.
  * @throws ConfigError if a learning rate schedule needs the total number of train steps, and that
  * number is unknown
  */

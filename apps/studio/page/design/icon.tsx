@@ -5,7 +5,7 @@ import { h } from 'preact';
 interface IconProps {
   readonly of: IconNode;
   /**
-   * Label of an icon without a text next to it.
+   * Label for an icon that has no text next to it.
    * @default no label; the icon is hidden from screen readers
    */
   readonly label?: string;

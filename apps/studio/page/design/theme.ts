@@ -1,4 +1,4 @@
-/** Light or dark theme, by the setting of the system or the user's choice. */
+/** Light or dark theme, according to the system setting or the user's choice. */
 import { useState } from 'preact/hooks';
 
 const themes = ['system', 'light', 'dark'] as const;

@@ -80,7 +80,10 @@ interface Group {
   readonly isOpen: boolean;
 }
 
-/** Groups metrics: first pinned and key metrics, which are open, then groups by meaning. */
+/**
+ * Groups metrics. Pinned metrics and key metrics come first and are expanded, followed by groups by
+ * meaning.
+ */
 function groupsOf(
   metrics: readonly MetricInfo[],
   pinned: readonly string[],

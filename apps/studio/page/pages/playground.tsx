@@ -53,7 +53,7 @@ export function Playground({ place, runs }: PageProps) {
   const setPane = (at: number, change: (before: Pane) => Pane): void =>
     setPanes((before) => before.map((pane, i) => (i === at ? change(pane) : pane)));
 
-  /** Starts the conversation of a pane anew, with another model. */
+  /** Restarts a pane's conversation with another model. */
   const choose = (at: number, source: Source): void => {
     stops[at]?.abort();
     setPane(at, () => ({ source, turns: [] }));

@@ -14,7 +14,7 @@ export type Step = (by: number) => void;
 
 interface RolloutTableProps {
   readonly run: string;
-  /** Number of rollouts that the store contains by now. */
+  /** Current number of rollouts in the store. */
   readonly recorded: number | undefined;
   readonly columns: readonly ColumnName[];
   readonly filter: Place['query'];

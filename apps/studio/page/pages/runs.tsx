@@ -79,7 +79,7 @@ export function Runs({ runs, left }: PageProps) {
   );
 }
 
-/** Columns that a narrow window leaves out. */
+/** Columns that are hidden in a narrow window. */
 const minor: readonly string[] = ['rollouts', 'notes'];
 
 const NoRuns = () => (
@@ -189,7 +189,7 @@ function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
   );
 }
 
-/** Progress of a run, and its estimated time left. */
+/** Progress of a run, and its estimated remaining time. */
 function Left({ run }: { readonly run: RunSummary }) {
   const { id, state, steps, secondsPerStep, noTotal, trainStep, exploreStep } = run;
   const step = trainStep ?? exploreStep;

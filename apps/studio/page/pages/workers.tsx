@@ -112,8 +112,8 @@ function Live({ status }: { readonly status: Status }) {
 }
 
 /**
- * Text about the causes. It contains no times, so that screen readers only repeat it when the
- * causes change.
+ * Returns a text about the causes of the waits. It contains no waiting times, so that screen
+ * readers repeat it only when the causes change.
  */
 function verdict({ chains, endedAt }: Status): string {
   if (chains.length === 0) return endedAt === undefined ? words.none : words.ended(endedAt);

@@ -1,4 +1,4 @@
-/** Colours of tokens by a number, from red to green. */
+/** Colours for token values, from red to green. */
 import { numberText } from '../numbers.js';
 
 /** Colour of a share: 0 is red, 1 is green. */

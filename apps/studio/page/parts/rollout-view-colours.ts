@@ -46,7 +46,9 @@ export function possibleColours(calls: readonly ScoredCall[]): ReadonlySet<strin
   return possible;
 }
 
-/** Largest absolute advantage and token reward, which have the full colour. */
+/**
+ * Largest absolute advantage and token reward. Tokens with these values are shown in full colour.
+ */
 export interface Scale {
   readonly advantage: number;
   readonly tokenReward: number;
@@ -64,7 +66,7 @@ export function scaleOf(calls: readonly ScoredCall[]): Scale {
 }
 
 const trained = 'hsl(210 80% 50%)';
-/** Differences of log-probabilities, in nats, that have the full colour. */
+/** Differences of log-probabilities, in nats, from which tokens are shown in full colour. */
 const farApart = { teacher: 2, ratio: Math.LN2 } as const;
 
 /** Colour of a token; undefined if the number for the colouring is missing or neutral. */

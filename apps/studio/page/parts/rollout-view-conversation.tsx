@@ -249,7 +249,8 @@ function meanAdvantage({ segments }: ScoredCall): number | undefined {
 }
 
 /**
- * Text on the least likely token; undefined without sampled tokens, or if every token was certain.
+ * Returns a text about the least likely token; undefined if no tokens were sampled, or if every
+ * token had probability 1.
  */
 function leastLikely({ segments }: ScoredCall): string | undefined {
   let least = { text: '', logprob: 0 };

@@ -1,4 +1,4 @@
-/** The turns of a rollout and the time between them, when the agent ran its tools. */
+/** Turns of a rollout, and the times between them in which the agent ran its tools. */
 import type { Trace, Turn } from '@trinity-rft/inspect/studio/interface';
 import { MessageSquare, TriangleAlert, Wrench, type IconNode } from 'lucide';
 import { Icon } from '../design/icon.js';

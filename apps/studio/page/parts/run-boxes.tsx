@@ -16,7 +16,10 @@ interface RunBoxesProps {
 /** Maximum number of listed runs. */
 const most = 50;
 
-/** Check boxes that choose the runs of a page; unfolded until at least two runs are ticked. */
+/**
+ * Checkboxes that choose the runs of a page. The list is expanded until at least two runs are
+ * checked.
+ */
 export function RunBoxes({ page, runs, place }: RunBoxesProps) {
   const { runs: ticked, query } = place;
   const [search, setSearch] = useState('');

@@ -41,7 +41,7 @@ function element(
   return made;
 }
 
-/** Private properties of uPlot axes: positions and texts of the drawn numbers. */
+/** Private properties of uPlot axes: positions and texts of the tick labels. */
 interface DrawnAxis {
   readonly _splits?: readonly number[] | null;
   readonly _values?: readonly (string | number | null)[] | null;

@@ -1,4 +1,4 @@
-/** Rows of a long list that are in view, by TanStack Virtual. */
+/** Visible rows of a long list, computed with TanStack Virtual. */
 import {
   elementScroll,
   observeElementOffset,

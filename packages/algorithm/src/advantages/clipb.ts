@@ -1,6 +1,6 @@
 /**
- * Group-relative advantages without the tokens of bad rollouts that would reduce the entropy most,
- * compared with all tokens of the batch.
+ * Group-relative advantages that exclude tokens of bad rollouts if training on them would reduce
+ * the entropy far more than is usual in the batch.
  */
 import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
 import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';

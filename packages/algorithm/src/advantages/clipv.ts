@@ -1,6 +1,6 @@
 /**
- * Group-relative advantages without the tokens of bad rollouts that would reduce the entropy most,
- * compared with the expectation under the token's own distribution.
+ * Group-relative advantages that exclude tokens of bad rollouts if training on them would reduce
+ * the entropy far more than is expected under the token's own distribution.
  */
 import { numberArg, type BatchAdvantageFn, InvariantError } from '@trinity-rft/core';
 import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';
@@ -29,9 +29,9 @@ const args = {
  * Computes advantages as in `grpo_verl` and removes tokens from the action mask. D = necs - p (H +
  * log p) for each trained token, where necs is the expectation of p (H + log p) under the token's
  * distribution. sd is the population deviation of D over the batch. Tokens with A <= 0 and D > mu
- * sd are removed. If these are more than the share `maxFrac` of trained tokens, the function only
- * removes the max(floor(maxFrac * trained tokens), 1) tokens that have the largest D among those
- * with A < 0. The function needs entropies and `necs`, so it is only available in the trainer.
+ * sd are removed. If these are more than the share `maxFrac` of trained tokens, then of the tokens
+ * with A < 0 only the max(floor(maxFrac * trained tokens), 1) tokens with the largest D are
+ * removed. The function needs entropies and `necs`, so it is only available in the trainer.
  *
  * Metrics: `frac_clipped`, `frac_clipped_pos`, `frac_clipped_neg`, `stdD` (sd), and those of
  * `grpo_verl`.

@@ -88,7 +88,10 @@ export const grpo = defineAdvantagePart({
   },
 });
 
-/** Compares the rollouts of each group. `byGroup` can neither drop nor duplicate groups. */
+/**
+ * Compares the rollouts of each group. Does not use `byGroup`, which can neither drop nor duplicate
+ * groups.
+ */
 function compare(
   experiences: readonly Experience[],
   options: Options,

@@ -69,8 +69,8 @@ export const rec = defineAdvantagePart({
 });
 
 /**
- * Returns the indices of random rollouts with rewards below the mean. Without these, at most as
- * many rollouts are below the mean as at or above it.
+ * Returns the indices of random rollouts below the mean reward, as many as must be dropped so that
+ * the others below the mean do not outnumber the rollouts at or above it.
  */
 function surplusOf(rewards: readonly number[], seed: number): ReadonlySet<number> {
   const average = groupMean(rewards);

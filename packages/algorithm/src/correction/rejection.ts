@@ -15,8 +15,8 @@ const estimators = {
 const overRow = { sum, mean, max: largest } as const;
 
 /**
- * Names of verl's options. `token` rejects single tokens. Other options reject whole rows by a
- * number that is computed over the row.
+ * Names of verl's options. Options that start with `token` reject single tokens. The others reject
+ * whole rows by the sum, mean or maximum of the estimator over the row.
  */
 export const rejectionNames = [
   'token_k1',

@@ -36,7 +36,7 @@ const args = {
  */
 export interface KlPart extends Part<LossPart | undefined> {
   /**
-   * Reason why the gradient of the function as a term of the loss is not the gradient of the
+   * Reason why the gradient of this function as a loss term differs from the gradient of the
    * divergence.
    */
   readonly lossCaution?: string;

@@ -28,9 +28,9 @@ const epsilon = 1e-8;
 /**
  * Makes a penalty that replaces the reward of trained tokens with reward_t - c * kl(old,
  * reference)_t. If adaptive, with B rows, the next coefficient is c' = c * (1 + clip(kl / targetKl
- * - 1, -0.2, 0.2) * min(1, B / horizon)). A coefficient therefore stays above 0, from which it could
- * not recover, however many rows a batch has. kl is the mean over rows of the mean divergence of a
- * row. Metrics: `kl`, and `kl_coef`, the coefficient of this step.
+ * - 1, -0.2, 0.2) * min(1, B / horizon)). The coefficient therefore stays above 0, however many
+ * rows a batch has. At 0, it could not recover. kl is the mean over rows of the mean divergence of
+ * a row. Metrics: `kl`, and `kl_coef`, the coefficient of this step.
  * @see arXiv:1909.08593, section 2.2
  */
 export function klPenalty(

@@ -1,4 +1,4 @@
-/** Combines the reward with other numbers about an experience. */
+/** Combines the reward with other numeric values of an experience, from `info` or the metrics. */
 import {
   listArg,
   type Experience,
@@ -30,9 +30,9 @@ interface RewardShaping {
 const expected = '{ stats_key: a text, op_type: ADD, SUB, MUL or DIV, weight: a number }';
 
 /**
- * Applies the operations in order. An operation is skipped if the experience lacks its number, or
- * if the operation would divide by 0. Metrics: `reward_diff/{mean,max,min}`, `missing_stats_count`
- * (operations skipped for lack of a number).
+ * Applies the operations in order. An operation is skipped if the experience has no value for its
+ * `stats_key`, or if the operation would divide by 0. Metrics: `reward_diff/{mean,max,min}`,
+ * `missing_stats_count` (operations skipped because the value is missing).
  * @throws RewardError if a value is not a number, or if the reward or the result is not finite
  */
 export const rewardShapingMapper: OperatorPart = definePart({

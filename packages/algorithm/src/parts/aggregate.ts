@@ -1,5 +1,5 @@
 /**
- * Combines the losses of tokens into one number by a weight per token. Weights are normalised over
+ * Combines token losses into one value, with a weight for each token. Weights are normalised over
  * the whole optimizer batch.
  */
 import { choiceArg, type Arg, type LossInput } from '@trinity-rft/core';
@@ -24,7 +24,7 @@ export const lossAggModeArg: Arg<LossAggMode | undefined> = choiceArg(
 /** Prevents division by zero in an empty batch. The value is the same as in Trinity-RFT. */
 const epsilon = 1e-8;
 
-/** Aggregation of the losses of tokens into one number. */
+/** Method for aggregating token losses into one value. */
 export interface Aggregation {
   readonly mode: LossAggMode;
   readonly norm?: number | undefined;

@@ -18,9 +18,12 @@ import type {
 export interface EvaluateOptions {
   /** Quantities that the terms read. All other quantities stay 0, and ratios stay 1. */
   readonly needs: Partial<AlgorithmNeeds>;
-  /** Aggregation of terms with a mode or rows of their own; a term's mode replaces that of it. */
+  /**
+   * Aggregation for terms that have their own mode or rows. A term's mode replaces the mode of this
+   * aggregation.
+   */
   readonly aggregation: Aggregation;
-  /** Weight of the tokens of each row, for all other terms. [B] */
+  /** Weight of each row's tokens, for all other terms. [B] */
   readonly weights: Float64Array;
   /** Array that accumulates the gradients of log-probabilities. [N] */
   readonly gradLogprobs: Float32Array;

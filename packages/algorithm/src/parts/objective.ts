@@ -35,7 +35,7 @@ export interface EvaluatePartsOptions {
   readonly aggregation: Aggregation;
   /** Quantities that the parts read, and whether the parts differentiate entropies. */
   readonly needs: Partial<AlgorithmNeeds>;
-  /** Weight of the tokens of each row. [B] @default weights of the aggregation */
+  /** Weight of each row's tokens. [B] @default weights of the aggregation */
   readonly weights?: Float64Array;
 }
 

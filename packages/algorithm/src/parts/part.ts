@@ -25,7 +25,10 @@ export interface Part<Made, Context extends readonly unknown[] = []> {
   readonly doc: PartDoc;
   /** Names, defaults and ranges of the arguments. */
   readonly args: ArgSpec;
-  /** @throws ConfigError for unknown or wrong arguments; `owner` names the part in the message */
+  /**
+   * Creates the part from its arguments.
+   * @throws ConfigError for unknown or wrong arguments; `owner` names the part in the message
+   */
   make(owner: string, given: object | undefined, ...context: Context): Made;
 }
 

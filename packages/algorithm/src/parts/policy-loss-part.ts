@@ -21,9 +21,9 @@ export interface DescribedLoss<S extends ArgSpec> {
   /** Inputs of the loss in addition to `logprob`. @default rollouts */
   readonly needs?: Partial<Omit<AlgorithmNeeds, 'advantages' | 'ratios'>>;
   /**
-   * True if the gradient depends on the sampling log-probabilities, provided that the loss reads
-   * them.
-   * @default true
+   * Returns true if the gradient depends on the sampling log-probabilities, provided that the loss
+   * reads them.
+   * @default always true
    */
   readonly ratios?: (args: ArgValues<S>) => boolean;
 }

@@ -39,7 +39,7 @@ export function trustMask(input: LossInput, threshold: number): TrustMask {
 interface Squares {
   /** d^2 of the candidates, -1 for other tokens. [N] */
   readonly squares: Float32Array;
-  /** Number of candidates, and the sum of d^2 over the candidates. */
+  /** Number of candidates. `total` is the sum of d^2 over the candidates. */
   readonly size: number;
   readonly total: number;
   /** Number of trained tokens, including those that are not candidates. */

@@ -92,7 +92,7 @@ export function mixture(options: MixtureOptions): LossPart['open'] {
   };
 }
 
-/** The clip of ppo, with its other options turned off. */
+/** Options of ppo that turn off everything except its clip. */
 const plainClip = {
   enableSequenceMasking: false,
   deltaSequenceMasking: 0,

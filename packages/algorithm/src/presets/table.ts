@@ -1,5 +1,5 @@
 /**
- * Algorithms by their names in YAML's `algorithm_type`, as the parts they consist of. To add an
+ * Algorithms by their names in YAML's `algorithm_type`. Each one is a selection of parts. To add an
  * algorithm, write an entry in one of the tables.
  */
 import type { PresetTable } from './base.js';

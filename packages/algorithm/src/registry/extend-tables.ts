@@ -1,4 +1,4 @@
-/** Extends the tables by the definitions of plugins. */
+/** Extends the tables with the definitions of plugins. */
 import { ConfigError } from '@trinity-rft/core';
 import { pickRow } from '@trinity-rft/core/support';
 import type { AlgorithmTables } from './tables.js';

@@ -24,7 +24,7 @@ export interface AlgorithmTables {
   readonly operators: Readonly<Record<string, OperatorPart>>;
 }
 
-/** Tables that are built in. */
+/** Tables of the built-in presets and parts, without plugins. */
 export const builtInTables: AlgorithmTables = {
   presets: algorithmPresets,
   advantageFns,

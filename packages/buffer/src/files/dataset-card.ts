@@ -1,7 +1,4 @@
-/**
- * Reads which files belong to which subset and split from the front matter of a dataset's
- * README.md.
- */
+/** Reads the front matter of a dataset's README.md, which assigns files to subsets and splits. */
 import { parse } from 'yaml';
 import { canonicalSplit } from './splits.js';
 
@@ -9,7 +6,7 @@ import { canonicalSplit } from './splits.js';
 export interface CardSubset {
   readonly name: string;
   readonly isDefault: boolean;
-  /** Glob patterns of the files of each split, relative to the folder of the card. */
+  /** Glob patterns for each split's files, relative to the card's folder. */
   readonly splits: ReadonlyMap<string, readonly string[]>;
 }
 

@@ -10,7 +10,7 @@ export interface JsonMistake {
   readonly problem: string;
 }
 
-/** Text that the parser expected, by its error code. */
+/** Description of what the parser expected, by error code. */
 const expectedBy: Readonly<Record<string, string>> = {
   InvalidSymbol: 'a JSON value or a key in double quotes',
   InvalidNumberFormat: 'a number',

@@ -15,6 +15,7 @@ export interface BadRow {
 const maxListed = 3;
 
 /**
+ * Reports all malformed rows of a file in one error.
  * @throws TaskError if there are malformed rows; the message names the file, counts the rows and
  * describes the first few
  */

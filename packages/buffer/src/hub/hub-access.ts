@@ -20,7 +20,7 @@ export interface CacheOptions {
   readonly environment: Environment;
 }
 
-/** Returns the options of every call of the hub's client. */
+/** Returns the options that all calls of the hub's client share. */
 export function hubAccess(environment: Environment, guard: StallGuard) {
   return {
     hubUrl: endpointOf(environment),

@@ -9,7 +9,7 @@ import { replaceFile } from '@trinity-rft/core/support';
 export interface HubCache {
   /** Folder of the dataset or model. */
   readonly folder: string;
-  /** Returns the folder of the files at a revision. */
+  /** Returns the folder that contains the files of a revision. */
   snapshot(revision: string): string;
   /** Returns the revision that was fetched last, or undefined if there is none. */
   revision(): Promise<string | undefined>;

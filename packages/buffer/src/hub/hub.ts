@@ -19,7 +19,7 @@ import { guardStalls, type DownloadOptions, type StallGuard } from './stall-guar
 export interface HubRequest extends DownloadOptions, CacheOptions {
   /** Hub id: `owner/name`. */
   readonly id: string;
-  /** Selects the files to read from a listing and the text of README.md. @throws TaskError */
+  /** Selects the files to read, given a listing and the text of README.md. @throws TaskError */
   readonly choose: (paths: readonly string[], readme: string) => readonly string[];
 }
 

@@ -161,7 +161,10 @@ function prepareSchema(database: DatabaseSync, path: string): void {
   });
 }
 
-/** @throws BufferError if the file belongs to another program */
+/**
+ * Returns true if the file has no application id yet, which means that it has no tables.
+ * @throws BufferError if the file belongs to another program
+ */
 function isEmpty(database: DatabaseSync, path: string): boolean {
   const id = Number(database.prepare('PRAGMA application_id').get()?.['application_id']);
   if (id === 0 || id === applicationId) return id === 0;

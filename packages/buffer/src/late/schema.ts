@@ -50,7 +50,7 @@ export const schema = `
   PRAGMA user_version = 1;
 `;
 
-/** Migrates from version 1. Checksums may then change, but rewards may not. */
+/** Statements that migrate from version 1. They allow changes of checksums, but not of rewards. */
 export const upgrade = `
   DROP TRIGGER IF EXISTS score_is_final;
   CREATE TRIGGER score_is_final BEFORE UPDATE OF run, reward ON score BEGIN

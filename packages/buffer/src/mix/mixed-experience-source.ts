@@ -7,7 +7,7 @@ export interface MixedSourceOptions {
   /** Experiences of the policy. When these end, the combined source ends. */
   readonly experiences: ExperienceSource;
   /**
-   * Endless rows of experts. Their position depends on the train step only, as in a
+   * Endless source of expert rows. Its position depends only on the train step, as in a
    * `fileExperienceSource`.
    */
   readonly experts: ExperienceSource;

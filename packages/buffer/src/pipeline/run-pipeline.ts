@@ -34,7 +34,7 @@ export interface Question {
 
 export interface TaskPipelineOptions {
   readonly steps: readonly PipelineStep[];
-  /** Columns with the texts of a task. */
+  /** Columns that contain the text of a task. */
   readonly fields: readonly string[];
   /**
    * Weights of the priority.

@@ -1,4 +1,4 @@
-/** Copies an experience store for another training run, which has trained on none of it. */
+/** Copies an experience store for another training run, for which all experiences are unused. */
 import { inTransaction, openSqlite } from '@trinity-rft/core/store';
 import { checkLedger, writeLedger } from './ledger.js';
 import { prepareSchema } from './schema.js';

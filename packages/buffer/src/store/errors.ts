@@ -32,7 +32,7 @@ export function finishedError(): BufferError {
   );
 }
 
-/** @param how end of the lease, such as `released` */
+/** @param how past participle that says how the lease ended, such as `released` */
 export function leaseEndedError(how: string): BufferError {
   return new BufferError(
     `A lease was acknowledged after it had been ${how}; expected one acknowledgement of an open lease. Take the experiences again.`,
@@ -70,7 +70,7 @@ export function assertCount({ count, maxExploreSteps = Infinity }: BatchSize): v
 
 /**
  * Checks the number of a train step.
- * @throws BufferError if `trainStep` is not the number of a train step
+ * @throws BufferError unless `trainStep` is an integer of at least 0
  */
 export function assertTrainStep(trainStep: number): void {
   if (Number.isInteger(trainStep) && trainStep >= 0) return;
@@ -80,7 +80,7 @@ export function assertTrainStep(trainStep: number): void {
   );
 }
 
-/** @param reason reason of the signal that aborted the call */
+/** @param reason abort reason of the call's signal */
 export function takeCancelledError(
   { count, unit = 'experiences' }: BatchSize,
   present: number,

@@ -1,5 +1,5 @@
 /**
- * Stores the numbers of rows that a store must have. They reveal that a damaged page or another
+ * Stores the expected row counts of an experience store. They reveal that a damaged page or another
  * program has removed rows.
  */
 import type { DatabaseSync } from 'node:sqlite';

@@ -27,7 +27,7 @@ interface MemoryUse extends Use {
   readonly dropped: boolean;
 }
 
-/** Creates rows in memory, which several stores may open one after the other. */
+/** Creates a row driver in memory. Several stores may open its rows one after the other. */
 export function memoryRows(): RowDriver {
   const rows: MemoryRow[] = [];
   const uids = new Set<string>();

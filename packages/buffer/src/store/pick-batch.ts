@@ -27,7 +27,10 @@ export interface PickedRows {
 
 type Unit = BatchRequest['unit'];
 
-/** Returns the key of the unit that a row belongs to. Rows of one unit are adjacent. */
+/**
+ * Functions that return the key of the unit that a row belongs to, by the kind of unit. Rows of one
+ * unit are adjacent.
+ */
 const memberOf: Readonly<Record<Unit, (row: StoredRow) => string | number>> = {
   experiences: ({ id }) => id,
   runs: runOf,

@@ -28,7 +28,7 @@ interface RowName {
 
 interface IdOrder {
   readonly newestFirst: boolean;
-  /** Ignores rows with a larger id. @default all rows count */
+  /** Largest id to include. @default no limit */
   readonly upTo?: number;
 }
 
@@ -142,7 +142,10 @@ function toHead(row: Readonly<Record<string, unknown>>): ExperienceHead {
   };
 }
 
-/** Copies bytes, because an array may begin at any offset of the record. */
+/**
+ * Copies bytes to a new buffer, because their offset in the record may not be aligned for a typed
+ * array.
+ */
 const copied = (bytes: unknown): ArrayBuffer => new Uint8Array(bytes as Uint8Array).buffer;
 
 function meanOf(stored: unknown, mask: Uint8Array): number | undefined {

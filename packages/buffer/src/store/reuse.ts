@@ -23,7 +23,7 @@ export interface Reuse {
   /** Minimum number of milliseconds between two uses. */
   readonly cooldownMs: number;
   /**
-   * Maximum number of items that may wait. Items of the lowest priority above this number are
+   * Maximum number of items that may wait. The lowest-priority items beyond this number are
    * evicted.
    */
   readonly capacity: number;

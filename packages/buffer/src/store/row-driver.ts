@@ -10,7 +10,7 @@ export interface StoredRow {
   /** Place in insertion order, from 1. */
   readonly id: number;
   readonly policyVersion: number;
-  /** Result of `uid` of core. */
+  /** Unique id, as `uid` of `@trinity-rft/core` returns it. */
   readonly uid: string;
   /** Number of train steps that have used the row. @default 0 */
   readonly uses?: number;
@@ -21,8 +21,8 @@ export interface StoredRow {
 }
 
 /**
- * Numbers of all rows, of rows that were trained on, and of rows that were dropped without being
- * trained on.
+ * Row counts: all rows, rows that were trained on, and rows that were dropped without being trained
+ * on.
  */
 interface RowCounts {
   readonly total: number;
@@ -64,7 +64,7 @@ export interface RowDriver {
   unsettled(after?: number): StoredRow[];
   /**
    * Returns the rows that no step has dropped, with their uses, in insertion order.
-   * @param trainStep ignores later steps. @default all steps count
+   * @param trainStep last train step that is taken into account. @default all train steps
    */
   reusable(trainStep?: number): StoredRow[];
   /** Returns the rows that each step after `trainStep` has used, in order. */

@@ -1,5 +1,6 @@
 /**
- * Returns parts of a stored row's uid, `batch/task/run/step/suffix`. The batch is the explore step.
+ * Extracts parts of a stored row's uid, `batch/task/run/step/suffix`. The batch is the explore
+ * step.
  */
 import type { StoredRow } from './row-driver.js';
 

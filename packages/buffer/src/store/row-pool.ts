@@ -15,7 +15,7 @@ export interface RowPool {
   /** The oldest row that was never trained on. */
   readonly oldestNew: StoredRow | undefined;
   add(rows: readonly StoredRow[]): void;
-  /** Returns rows to their old place. */
+  /** Puts the rows of a grant back in their old places. */
   putBack(grant: Grant): void;
   /** Settles a grant whose rows a train step has used. */
   settle(grant: Grant, use: Use): void;

@@ -27,7 +27,7 @@ export interface RowQueue {
   setAside(): readonly StoredRow[];
   /** Appends new rows. */
   add(rows: readonly StoredRow[]): void;
-  /** Returns rows to their old place. */
+  /** Puts the rows of a grant back in their old places. */
   putBack(grant: Grant): void;
   /** Settles a grant whose rows a train step has used. */
   settle(grant: Grant, use: Use): void;

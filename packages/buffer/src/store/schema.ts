@@ -7,7 +7,9 @@ import { stateTable } from './state-table.js';
 
 /** Version of the tables, which increases with every change that older programs cannot read. */
 const schemaVersion = 4;
-/** "TRXB" in the file header. It distinguishes these files from other databases. */
+/**
+ * SQLite application id: "TRXB" in ASCII. It distinguishes experience stores from other databases.
+ */
 const applicationId = 0x54525842;
 
 /**
@@ -71,7 +73,7 @@ const createSchema = `
   PRAGMA application_id = ${applicationId};
 `;
 
-/** Adds checksums. Existing rows keep a checksum of null. */
+/** Migration to version 2, which adds checksums. Existing rows keep a checksum of null. */
 const addChecksums = `
   ALTER TABLE experience ADD COLUMN checksum INTEGER;
   ALTER TABLE used ADD COLUMN checksum INTEGER;
@@ -79,7 +81,8 @@ const addChecksums = `
 `;
 
 /**
- * Allows several train steps to use an experience. The order of rowids is the order within a batch.
+ * Migration to version 3, which allows several train steps to use an experience. The order of
+ * rowids is the order within a batch.
  */
 const useSeveralTimes = `
   ALTER TABLE used RENAME TO used_once;
@@ -98,8 +101,8 @@ const useSeveralTimes = `
 `;
 
 /**
- * Stores the advantages that a train step used: the mean over trained tokens in `used`, and one
- * value per token in `token_advantage` if they differ.
+ * Migration to version 4, which stores the advantages that a train step used: the mean over trained
+ * tokens in `used`, and one value per token in `token_advantage` if they differ.
  */
 const keepAdvantages = `
   ALTER TABLE used ADD COLUMN advantage REAL;

@@ -247,7 +247,10 @@ function readRow(sql: Statements, id: number): Experience {
   return readStored(row);
 }
 
-/** Reads a consistent snapshot, even if another operating-system process writes. */
+/**
+ * Calls `read` on a consistent snapshot of the database, even if another operating-system process
+ * writes to it.
+ */
 function atOneMoment<T>(database: DatabaseSync, read: () => T): T {
   database.exec('BEGIN');
   try {

@@ -38,7 +38,7 @@ export interface SqliteExperienceStoreOptions extends Omit<LeaseStoreOptions, 'f
   /** Training run that owns the store. @default the store may belong to any training run */
   readonly owner?: StoreOwner;
   /**
-   * Called with a text if a store of an earlier version contains experiences that cannot be
+   * Called with a notice if a store of an earlier version contains experiences that cannot be
    * verified.
    */
   readonly onNotice?: (text: string) => void;
@@ -70,7 +70,7 @@ export function sqliteExperienceStore(options: SqliteExperienceStoreOptions): Ex
 }
 
 interface OpenRowsOptions extends Omit<SqliteRowsOptions, 'path' | 'release'> {
-  /** Suffix of the lock file. @default "lock", held by the owner */
+  /** Suffix of the lock file. The owner of the store uses the default. @default "lock" */
   readonly suffix?: string;
   readonly owner?: StoreOwner | undefined;
 }

@@ -1,14 +1,14 @@
 /**
- * Reads and writes named JSON texts of a store: the explorer's state, the ledger, and the owner of
- * the store.
+ * Reads and writes the named JSON values of a store: the explorer's state, the ledger, and the
+ * owner of the store.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { assertChecksum, stateChecksum } from './checksum.js';
 
 export interface StateTable {
   /**
-   * Reads a text; undefined if there is no text of this name.
-   * @throws BufferError if the text is damaged
+   * Returns the JSON that is stored under a name, or undefined if there is none.
+   * @throws BufferError if the stored JSON is damaged
    */
   get(name: string): string | undefined;
   set(name: string, json: string): void;

@@ -5,10 +5,10 @@ import { type RawTask, TaskError } from '@trinity-rft/core';
 const maxListed = 3;
 
 /**
- * Calls `read` with each row.
+ * Calls `read` with each row, and reports the errors of all rows together.
  * @param place name and path of the data set
- * @throws TaskError if `read` throws for any row; the message has the number of these rows and the
- * first few errors
+ * @throws TaskError if `read` throws a TaskError for any row; the message states the number of
+ * these rows and the first few errors
  */
 export function checkRows(
   rows: readonly RawTask[],

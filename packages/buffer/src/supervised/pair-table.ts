@@ -1,4 +1,7 @@
-/** Reads and writes pairs of answers in a database, where people can choose at any time. */
+/**
+ * Reads and writes pairs of answers in a database, where people can choose the preferred answers at
+ * any time.
+ */
 import { TaskError } from '@trinity-rft/core';
 import { openSqlite } from '@trinity-rft/core/store';
 import { redactText } from '@trinity-rft/core/support';
@@ -9,7 +12,10 @@ import type { AnswerPair } from './preference-pairs.js';
 export interface PairTable {
   /** Address: `sqlite:///file.db` or `postgresql://user:password@host/database`. */
   readonly url: string;
-  /** Table with the columns `id`, `prompt`, `answer1`, `answer2` and `preferred`: 1, 2 or null. */
+  /**
+   * Name of a table with the columns `id`, `prompt`, `answer1`, `answer2` and `preferred` (1, 2 or
+   * null).
+   */
   readonly table: string;
 }
 

@@ -32,8 +32,8 @@ export interface AnswerPairsOptions {
 
 /**
  * Returns, for each explored task, the answers with the highest and the lowest reward, if their
- * texts differ. The order of the two answers does not reveal the rewards. Omits answers of several
- * model calls.
+ * texts differ. The order of the two answers does not reveal the rewards. Omits answers that took
+ * several model calls.
  */
 export function answerPairs(
   experiences: Iterable<Experience>,
@@ -75,8 +75,8 @@ function pairOf(
 
 /**
  * Converts decided pairs to rows for DPO. Items are {@link AnswerPair}s, or items of a JSON export
- * of Label Studio. In such an export `data` is the pair; `Pairwise` selects left or right, or
- * `Choices` names answer1 or answer2. Undecided pairs give no rows.
+ * of Label Studio. In such an export, `data` is the pair. The choice is the side that `Pairwise`
+ * selects, or the answer that `Choices` names (answer1 or answer2). Undecided pairs give no rows.
  * @throws TaskError if an item has neither format
  */
 export function chosenRows(items: readonly unknown[]): readonly ChosenRow[] {

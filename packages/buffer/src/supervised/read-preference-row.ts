@@ -98,7 +98,7 @@ const emptyAnswer = (key: string, row: number | string) =>
     'Give an answer to prefer over the other, or remove the row',
   );
 
-/** Parses a text that is JSON of messages. Returns any other value unchanged. */
+/** Parses a text that contains messages as JSON. Returns any other value unchanged. */
 function messagesInText(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   try {
@@ -120,8 +120,8 @@ const textOf = (message: ChatMessage | undefined): string =>
   JSON.stringify({ ...message, weight: undefined });
 
 /**
- * Splits two conversations into their common beginning and the answers, up to the first message
- * that differs.
+ * Splits two conversations at the first message that differs: the common beginning, and the two
+ * answers.
  */
 function splitWhole(
   { chosen, rejected }: Answers,

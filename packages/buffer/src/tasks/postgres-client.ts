@@ -4,10 +4,12 @@ import { parseJsonExactly } from '@trinity-rft/core/support';
 
 type Parse = (text: string) => unknown;
 
-/** Keeps every digit, also in JSON: a whole number beyond 2^53 becomes a text. */
+/** Parses a number or JSON without losing digits. A whole number beyond 2^53 becomes a string. */
 const exactly: Parse = (text) =>
   /^-?(?:NaN|Infinity)$/.test(text) ? text : parseJsonExactly(text);
-/** Keeps the text, as SQLite does. `pg` reads times without a zone as local time. */
+/**
+ * Returns the text unchanged, as SQLite does. `pg` would read times without a zone as local time.
+ */
 const unchanged: Parse = (text) => text;
 
 /** Types that `pg` rounds or reads in local time, with their arrays. */

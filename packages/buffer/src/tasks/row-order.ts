@@ -52,7 +52,7 @@ const orders: Readonly<Record<PlainSelectorType, (size: number, streamOf: Stream
   };
 
 /**
- * Returns a function for the items at `count` positions, starting at `cursor`. Every epoch has
+ * Creates a function that returns `count` items, starting at position `cursor`. Every epoch has
  * `size` items in a new order. The function keeps the order of one epoch in memory.
  */
 export function epochByEpoch<T>(

@@ -23,8 +23,8 @@ export interface SqlRowsOptions {
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Reads rows whose columns become keys. If there is a column `raw_task`, as in Trinity-RFT, its
- * JSON is the row.
+ * Reads rows as objects whose keys are the names of the columns. If there is a column `raw_task`,
+ * as in Trinity-RFT, its JSON is used as the row.
  * @throws TaskError if the rows cannot be read, or a `raw_task` is not a JSON object
  */
 export async function readSqlRows(options: SqlRowsOptions): Promise<readonly RawTask[]> {

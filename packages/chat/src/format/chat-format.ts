@@ -137,7 +137,10 @@ const cacheOptions = {
   sizeCalculation: (_: unknown, key: string) => key.length + 1,
 };
 
-/** True if the messages are too long for caching, so that computing their key is not worthwhile. */
+/**
+ * Returns true if the messages are too long for caching, so that computing their key is not
+ * worthwhile.
+ */
 const isLong = ({ messages }: PromptInput): boolean =>
   messages.reduce((sum, { content }) => sum + content.length, 0) > cacheOptions.maxEntrySize;
 

@@ -9,8 +9,8 @@ import { toolCallParsers } from '../tool-call-parser/table.js';
 type ToolCallParserName = keyof typeof toolCallParsers;
 
 /**
- * Sentences by which chat templates are recognised, with the parser to use. These templates
- * describe calls in a syntax that differs from what the models write.
+ * Texts by which chat templates are recognised, with the parser to use. These templates describe
+ * calls in a syntax that differs from what the models write.
  */
 const described: readonly (readonly [string, ToolCallParserName])[] = [
   ['functools[', 'phi4_mini_json'],

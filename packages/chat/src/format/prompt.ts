@@ -37,7 +37,7 @@ export function renderPrompt(template: ChatTemplate, { messages, ...rest }: Prom
   return text.slice(0, end);
 }
 
-/** True if the model continues the message, provided that the message is the last one. */
+/** Returns true if the model continues the message, provided that the message is the last one. */
 export function isPrefill(message: NormalMessage | undefined): message is NormalMessage {
   return message?.role === 'assistant' && message.tool_calls === undefined;
 }

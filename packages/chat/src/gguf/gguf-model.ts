@@ -79,7 +79,7 @@ export function readGgufConfig(path: string): string {
   }
 }
 
-/** True if the file at `path` begins with the GGUF magic number, whatever its name. */
+/** Returns true if the file at `path` begins with the GGUF magic number, whatever its name. */
 export function isGguf(path: string): boolean {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
   const file = openSync(path, 'r');
@@ -92,7 +92,7 @@ export function isGguf(path: string): boolean {
 }
 
 /**
- * True if `path` is a GGUF file with at least one quantised tensor.
+ * Returns true if `path` is a GGUF file with at least one quantised tensor.
  * @throws CheckpointError when the file is damaged or not supported
  */
 export function isQuantizedGguf(path: string): boolean {

@@ -1,4 +1,7 @@
-/** Finds chained comparisons, which the parser cannot tell from comparisons in parentheses. */
+/**
+ * Finds chained comparisons, because the parser does not distinguish them from comparisons in
+ * parentheses.
+ */
 
 interface Token {
   readonly type: string;
@@ -13,7 +16,7 @@ const separatingWords: ReadonlySet<string> = new Set(['and', 'or', 'if', 'elif',
  * @throws Error naming the operator
  */
 export function refuseChains(tokens: readonly Token[]): void {
-  /** For each open bracket, true if a comparison precedes in the same operand. */
+  /** For each open bracket, true if the current operand already contains a comparison. */
   const compared: boolean[] = [];
   let isLoop = false;
   tokens.forEach(({ type, value }, i) => {

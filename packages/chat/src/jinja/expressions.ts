@@ -171,7 +171,7 @@ function call(node: Call): Evaluate {
   };
 }
 
-/** Filters whose time does not depend on the length of a list. */
+/** Filters whose running time does not depend on the length of a list. */
 const constantTime: ReadonlySet<string> = new Set(['length', 'count', 'first', 'last']);
 
 /**

@@ -43,7 +43,10 @@ function indentLines(value: Value, args: readonly Value[]): Value {
   return first ? space + text : text;
 }
 
-/** An int from a number or from text in the given base; the default for invalid text. */
+/**
+ * Converts a number, or text in the given base, to an int. Returns the default for a value that
+ * cannot be converted.
+ */
 function int(value: Value, args: readonly Value[]): Value {
   const otherwise = args[0] ?? 0;
   const base = numeric(args[1]) ?? 10;
@@ -160,7 +163,7 @@ const filters: Readonly<Record<string, Filter>> = {
 
 export const filterNames: readonly string[] = Object.keys(filters);
 
-/** Parameters of filters. A filter that is not named has none. */
+/** Parameters of filters, by the filter's name. Filters that are not listed have no parameters. */
 const parameters: Readonly<Record<string, readonly string[]>> = {
   attr: ['name'],
   batch: ['linecount', 'fill_with'],

@@ -2,7 +2,9 @@
 import { repr, str } from './spelling.js';
 import { isInt, lengthOf, numeric, typeName, type Keywords, type Value } from './values.js';
 
-/** Digits of a number with halves rounded to the even neighbour, as in Python. */
+/**
+ * Formats a number with `digits` decimal places. Rounds halves to the even neighbour, as in Python.
+ */
 export function fixed(value: number, digits: number): string {
   if (!Number.isFinite(value) || Math.abs(value) >= 1e21 || digits > 90)
     throw new Error(`${value} with ${digits} digits is not supported`);
@@ -20,11 +22,14 @@ interface Style {
   readonly digits: number | undefined;
   /** True to separate thousands by commas. */
   readonly grouped?: boolean;
-  /** Text before a number that is not negative. */
+  /** Sign of a number that is not negative: `+`, a space, or an empty text. */
   readonly plus: string;
 }
 
-/** Text of a value of one kind, such as `d` or `f`. @throws for a kind that is not supported */
+/**
+ * Formats a value as one kind, such as `d` or `f`.
+ * @throws Error for a kind that is not supported
+ */
 function formatted(value: Value, { kind, digits, grouped = false, plus }: Style): string {
   if (kind === 's') return Array.from(str(value)).slice(0, digits).join('');
   if (kind === 'r') return Array.from(repr(value)).slice(0, digits).join('');
@@ -49,7 +54,7 @@ function numberText(value: Value, number: number, kind: string, digits?: number)
   return kind === 'X' ? text.toUpperCase() : text;
 }
 
-/** Pads a text to a width; zeros follow the sign. */
+/** Pads a text to a width. With the alignment `=`, the padding follows the sign. */
 function padded(text: string, width: number, align: string, fill: string): string {
   const missing = Math.max(0, width - lengthOf(text));
   if (align === '<') return text + fill.repeat(missing);
@@ -88,7 +93,7 @@ export function interpolate(text: string, values: readonly Value[]): string {
 
 const specification = /^(?:([^])?([<>=^]))?([-+ ])?(0)?(\d*)(,)?(?:\.(\d+))?([sdfFxXob]?)$/u;
 
-/** A value as `'{:spec}'.format(value)` writes it. */
+/** Formats a value as Python's `'{:spec}'.format(value)` does. */
 function specified(value: Value, spec: string): string {
   if (spec === '') return str(value);
   const [whole, fill, align, sign = '', zero, width = '', comma, digits, kind = ''] =

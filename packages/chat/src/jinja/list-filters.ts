@@ -59,7 +59,10 @@ function unique(value: Value, args: readonly Value[]): Value {
   });
 }
 
-/** The largest (sign 1) or smallest (sign -1) item; undefined for an empty list. */
+/**
+ * Makes `max` (sign 1) and `min` (sign -1), which return the largest or smallest item; undefined
+ * for an empty list.
+ */
 const extreme =
   (sign: 1 | -1): Filter =>
   (value, args) => {

@@ -2,9 +2,10 @@
 import type { Callable, Keywords, Value } from './values.js';
 
 /**
- * The arguments in the order of the parameters; undefined where there is none.
- * @param name of the function, for error messages
- * @throws for an argument without a parameter
+ * Returns the arguments in the order of the parameters; undefined for a parameter without an
+ * argument.
+ * @param name name of the function, for error messages
+ * @throws Error for an argument without a parameter
  */
 export function bind(
   name: string,
@@ -21,7 +22,10 @@ export function bind(
   return keywords.size === 0 ? args : [...args, ...open.map((each) => keywords.get(each))];
 }
 
-/** Methods of a kind of object by name: the names of their parameters, and the function. */
+/**
+ * Methods of a type of object, by name. A method consists of the names of its parameters and a
+ * function.
+ */
 export type Methods<T> = Readonly<
   Record<
     string,

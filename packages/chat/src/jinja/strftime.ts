@@ -55,7 +55,7 @@ const combined: Readonly<Record<string, string>> = {
 };
 
 /**
- * Formats a date. Unknown directives stay as they are in `format`; `%-d` is `%d` without leading
+ * Formats a date. Unknown directives in `format` are left unchanged. `%-d` is `%d` without leading
  * zeros.
  */
 export function strftime(date: Date, format: string): string {

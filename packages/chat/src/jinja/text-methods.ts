@@ -54,7 +54,10 @@ function range(
   return from <= to ? { text: letters.slice(from, to).join(''), from } : undefined;
 }
 
-/** Index of a text, in characters; -1 if it does not occur. */
+/**
+ * Makes `find` and `rfind`, which return the index of a text in characters, or -1 if the text does
+ * not occur.
+ */
 const position =
   (search: 'indexOf' | 'lastIndexOf'): Apply =>
   (text, [part, start, end]) => {
@@ -63,7 +66,7 @@ const position =
     return searched && at >= 0 ? searched.from + lengthOf(searched.text.slice(0, at)) : -1;
   };
 
-/** Like `position`, but a text must occur. */
+/** Makes `index` and `rindex`, which are like `position` but throw if the text does not occur. */
 const place =
   (search: 'indexOf' | 'lastIndexOf'): Apply =>
   (text, args) => {
@@ -72,7 +75,10 @@ const place =
     return at;
   };
 
-/** True if one of the texts begins or ends the text. */
+/**
+ * Makes `startswith` and `endswith`, which return true if the text begins or ends with one of the
+ * given texts.
+ */
 const affix =
   (has: 'startsWith' | 'endsWith'): Apply =>
   (text, [part, start, end]) => {
@@ -87,14 +93,17 @@ function count(text: string, [part, start, end]: readonly Value[]): number {
   return wanted === '' ? lengthOf(searched.text) + 1 : searched.text.split(wanted).length - 1;
 }
 
-/** Characters that a text lacks to be `width` wide. */
+/** Returns the fill characters that a text needs to be `width` characters wide. */
 const padding = (text: string, width: Value, fill: Value): string => {
   const character = chars(fill) ?? ' ';
   if (lengthOf(character) !== 1) throw new Error('the fill character is not one character');
   return character.repeat(Math.max(0, asCount(width, 0) - lengthOf(text)));
 };
 
-/** Python's `center`, which puts an odd space to the left only if the width is odd. */
+/**
+ * Python's `center`, which puts the extra space of an odd padding on the left only if the width is
+ * odd.
+ */
 export function center(text: string, [width, fill]: readonly Value[]): string {
   const space = Array.from(padding(text, width, fill));
   const left = Math.floor(space.length / 2) + (space.length & asCount(width, 0) & 1);

@@ -69,7 +69,10 @@ export const isInt = (value: Value): value is number | bigint =>
 export const isNumber = (value: Value): value is number | bigint | Float =>
   isInt(value) || value instanceof Float;
 
-/** Numeric value of an int, a float or a boolean, which is an int in Python. */
+/**
+ * Returns the numeric value of an int, a float, or a boolean (an int in Python); undefined for
+ * other values.
+ */
 export function numeric(value: Value): number | undefined {
   if (value instanceof Float) return value.value;
   if (typeof value === 'boolean') return Number(value);
@@ -137,7 +140,10 @@ export function typeName(value: Value): string {
 
 const mostItems = 100_000;
 
-/** @throws for a list so long that it must be a mistake */
+/**
+ * Checks the length of a list.
+ * @throws Error if the list is so long that it must be a mistake
+ */
 export function checkLength(length: number): void {
   if (length > mostItems) throw new Error(`a list of ${length} items is longer than ${mostItems}`);
 }

@@ -36,8 +36,8 @@ export interface Fork {
   /** Index of the first assistant message that does not match. */
   readonly message: number;
   /**
-   * JSON of the recorded message and of the sent message, from shortly before their first
-   * difference, cut after 160 characters.
+   * JSON of the recorded message (absent if there is none) and of the sent message, from shortly
+   * before their first difference, cut after 160 characters.
    */
   readonly recorded?: string;
   readonly sent: string;

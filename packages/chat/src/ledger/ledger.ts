@@ -24,8 +24,8 @@ export interface LedgerPrompt {
    */
   readonly outcome: 'new' | 'spliced' | ForkReason;
   /**
-   * Where the messages differ from the recorded messages. Set only if `outcome` is a reason for not
-   * continuing the recording.
+   * Place at which the messages differ from the recorded messages. Set only if `outcome` is a
+   * reason for not continuing the recording.
    */
   readonly fork?: Fork;
   /** {@link RecordedTurn.call} of the turn whose tokens the prompt continues. */
@@ -33,8 +33,8 @@ export interface LedgerPrompt {
   /** Number of messages whose reasoning was restored. */
   readonly restored: number;
   /**
-   * Number of tool calls in the last turn that the agent changed because no provider accepts them:
-   * names with other characters, and arguments that are not JSON.
+   * Number of tool calls in the last turn that the agent changed because providers reject them:
+   * names with characters other than letters, digits, `_` and `-`, and arguments that are not JSON.
    */
   readonly replacedCalls: number;
   /**
@@ -43,7 +43,7 @@ export interface LedgerPrompt {
   readonly entry?: PromptRecord;
 }
 
-/** Keeps the turns of one rollout, all of them by default, until the rollout ends. */
+/** Record of the turns of one rollout. By default, all turns are kept until the rollout ends. */
 export interface Ledger {
   /**
    * Returns the ids for a conversation.
@@ -67,8 +67,8 @@ export interface LedgerOptions {
    */
   readonly reasoning?: 'as-sent' | 'restore';
   /**
-   * Number of latest prompts whose turns are certainly kept, for models that never end. Turns of
-   * twice as many earlier prompts are forgotten.
+   * Number of most recent prompts whose turns are always kept, for models that are served
+   * indefinitely. A turn is forgotten after at most twice as many prompts.
    * @default no limit
    */
   readonly keptPrompts?: number;

@@ -40,8 +40,8 @@ function callKey({ id, function: call }: ToolCall): readonly unknown[] {
 }
 
 /**
- * Name of a call as an agent can send it: providers reject other characters, so Mastra sends
- * `unknown_tool` instead of such a name.
+ * Returns the name of a call as an agent can send it. Providers only accept letters, digits, `_`
+ * and `-`, so Mastra replaces any other name by `unknown_tool`.
  */
 const sendableName = (name: string): string => (/^[\w-]+$/.test(name) ? name : 'unknown_tool');
 
@@ -62,8 +62,9 @@ export function callIds(message: NormalMessage): string {
 }
 
 /**
- * Number of tool calls in a turn which the client sent back with another name or other arguments,
- * because the recorded name has characters that providers reject or the arguments are not JSON.
+ * Returns the number of a turn's tool calls that the client sent back with another name or other
+ * arguments, because the recorded name has characters that providers reject or the recorded
+ * arguments are not JSON.
  */
 export function replacedCalls(recorded: NormalMessage, sent: NormalMessage): number {
   const changed = (recorded.tool_calls ?? []).filter(({ function: call }, k) => {

@@ -82,7 +82,9 @@ function endOfSame(part: string, text: string): number | undefined {
 const isSpace = (character: string | undefined): boolean =>
   character !== undefined && ' \n\r\t'.includes(character);
 
-/** True if a turn has a think block that is not empty; the block may begin in the prompt. */
+/**
+ * Returns true if a turn has a think block that is not empty. The block may begin in the prompt.
+ */
 export function holdsReasoning(turn: string): boolean {
   const end = turn.indexOf('</think>');
   if (end < 0) return false;

@@ -66,7 +66,9 @@ export interface TurnStore {
    * is not finished.
    */
   walk(messages: readonly NormalMessage[]): Path;
-  /** True if a turn at any place has this message or made these calls. */
+  /**
+   * Returns true if a turn at any place has the same message as `point`, or made the same calls.
+   */
   knows(point: Point): boolean;
 }
 
@@ -79,8 +81,8 @@ interface Generation {
 /**
  * Creates a store. It forgets a whole generation of turns at once, so that places without turns,
  * which failed calls leave behind, are forgotten too.
- * @param keptPrompts number of latest prompts whose turns are certainly kept; turns of twice as
- * many earlier prompts are forgotten
+ * @param keptPrompts number of most recent prompts whose turns are always kept; a turn is forgotten
+ * after at most twice as many prompts
  */
 export function createTurnStore(keptPrompts = Infinity): TurnStore {
   let generations: readonly Generation[] = [newGeneration()];

@@ -16,7 +16,7 @@ export interface ReasoningParser {
    */
   readonly markers: readonly [open: string, close: string];
   /**
-   * True if a response is reasoning from its start, although neither the response nor the prompt
+   * True if a response is reasoning from its start even when neither the response nor the prompt
    * has a tag.
    */
   readonly isOpen: boolean;

@@ -65,9 +65,9 @@ const withCalls = ({ content, tool_calls: calls = [] }: NormalMessage): string =
   ].join('\n');
 
 /**
- * True if a model can see tools through the template: the template prints the names of tools, or at
- * least the names in calls (templates for models that know their tools from training). Also true
- * for a template that rejects the test messages.
+ * Returns true if a model can see tools through the template: the template prints the names of
+ * tools, or at least the names in calls (templates for models that know their tools from training).
+ * Also returns true for a template that rejects the test messages.
  */
 export function printsTools(template: ChatTemplate): boolean {
   const probe = 'probe_of_tools';

@@ -118,8 +118,9 @@ const tokenizerJson = ({ tokens, special, markers, words, unkToken }: TokenLists
 });
 
 /**
- * Pattern that splits text. Both regex engines try alternatives in order, so longer words come
- * first. `[\s\S]` also matches line breaks.
+ * Returns the pattern that splits text. The regex engines of JavaScript and of Python's
+ * `transformers` try alternatives in order, so longer words come first. `[\s\S]` also matches line
+ * breaks.
  */
 function splitPattern(words: readonly string[]): string {
   const longestFirst = words.toSorted((a, b) => b.length - a.length);

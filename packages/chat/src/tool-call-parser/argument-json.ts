@@ -20,10 +20,15 @@ export function isTooDeep(json: string): boolean {
   return false;
 }
 
-/** True if JSON can represent the value as an argument: it is finite and not nested too deeply. */
+/**
+ * Returns true if JSON can represent the value as an argument: it is finite and not nested too
+ * deeply.
+ */
 export const isArgument = (value: Value): boolean => jsonOf([value]) !== undefined;
 
-/** The call that ends at `end`; malformed if JSON cannot represent its arguments. */
+/**
+ * Returns the call that ends at `end`, or a malformed call if JSON cannot represent the arguments.
+ */
 export function readCallOf(name: string, args: Dict, end: number): Attempt {
   const json = jsonOf(args);
   return json === undefined

@@ -26,8 +26,8 @@ export function toolCallId(
 }
 
 /**
- * Returns the number of the model call, within its rollout, that made an id; undefined for ids of
- * another format.
+ * Returns the number, within the rollout, of the model call that made the tool call with this id.
+ * Returns undefined for ids of another format.
  */
 export function callOfId(id: string): number | undefined {
   const long = /^call_(\d+)_\d+_\d+$/.exec(id)?.[1];

@@ -16,7 +16,7 @@ export interface GemmaArguments {
 /**
  * Reads the object that begins at `at`.
  * @param quote mark before and after a string
- * @param typesOf types of a top-level argument, empty if any type fits
+ * @param typesOf returns the types of a top-level argument, or an empty list if any type fits
  */
 export function readGemmaArguments(
   text: string,

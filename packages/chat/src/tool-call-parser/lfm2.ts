@@ -58,8 +58,8 @@ function readList(text: string, at: number, isWhole: boolean): Attempt | undefin
 }
 
 /**
- * Returns the calls if the closing marker, or the end of the text, follows. Calls that other text
- * follows are malformed.
+ * Returns the calls if the closing marker, or the end of the text, comes next. If other text comes
+ * next, the calls are malformed.
  */
 function closed(text: string, { toolCalls, ...rest }: Attempt, isWhole: boolean): Attempt {
   if (!toolCalls) return rest;

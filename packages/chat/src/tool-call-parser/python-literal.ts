@@ -27,7 +27,7 @@ export class PythonReader {
     return this.#at >= this.#text.length;
   }
 
-  /** Reads `expected`, and returns true, if the text continues with `expected`. */
+  /** If the text continues with `expected`, reads it and returns true. */
   take(expected: string): boolean {
     this.#skipSpace();
     const found = this.#text.startsWith(expected, this.#at);
@@ -35,7 +35,10 @@ export class PythonReader {
     return found;
   }
 
-  /** @throws SyntaxError if other text follows */
+  /**
+   * Reads `expected`.
+   * @throws SyntaxError if other text follows
+   */
   expect(expected: string): void {
     if (!this.take(expected)) throw new SyntaxError(`expected ${expected} at ${this.#at}`);
   }
@@ -61,7 +64,10 @@ export class PythonReader {
     }
   }
 
-  /** @throws SyntaxError for anything but a literal */
+  /**
+   * Reads a literal.
+   * @throws SyntaxError for anything but a literal
+   */
   value(): Value {
     this.#skipSpace();
     const first = this.#text[this.#at] ?? '';

@@ -50,8 +50,9 @@ function matchFrom(pattern: RegExp, text: string, from: number): RegExpExecArray
 }
 
 /**
- * The closing tag of a parameter only counts if another parameter or the end of the call follows.
- * Otherwise the tag belongs to the value, unless a whole new call begins first.
+ * Patterns for the end of a parameter. The closing tag only counts if another parameter or the end
+ * of the call follows. Otherwise the tag belongs to the value, unless a whole new call begins
+ * first.
  */
 const parameterEnds = {
   tagged: endPattern(`${functionClose}\\s*${close}`),

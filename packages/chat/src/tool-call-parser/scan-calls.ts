@@ -45,7 +45,7 @@ export function scanCalls(text: string, { isWhole = true, find, read }: Syntax):
   return { pieces, toolCalls, malformed, settled: isWhole ? undefined : settled };
 }
 
-/** True if the text from `at` on is empty, or only the beginning of the mark. */
+/** Returns true if the text from `at` on is empty, or only the beginning of the mark. */
 export const isCut = (text: string, at: number, mark: string): boolean =>
   text.length - at < mark.length && mark.startsWith(text.slice(at));
 

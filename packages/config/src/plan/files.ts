@@ -35,7 +35,7 @@ export function planFiles(stage: StageConfig, steps: StepPlan): readonly string[
   ];
 }
 
-/** Returns the file that records the data that a tracking service has received. */
+/** Returns the path of the file that records which data a tracking service has received. */
 const monitorFile = (sink: SinkName, sharedRun: boolean): string =>
   sink === 'tensorboard'
     ? 'monitor/tensorboard/'

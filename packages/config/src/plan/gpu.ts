@@ -9,7 +9,7 @@ import {
 import { countAdapter, countParameters } from './memory.js';
 import { serverOf } from './tinker-server.js';
 
-/** Sizes in GB, 10^9 bytes. */
+/** Memory plan for one GPU. Sizes are in GB (10^9 bytes). */
 export interface GpuPlan {
   /** Peak memory of TuFT while it trains rows of the maximum length one by one. */
   readonly trainer: number;

@@ -13,7 +13,7 @@ import {
 import type { LoraConfig, StageConfig } from '../resolve/base/resolved.js';
 import { runsRemotely } from './tinker-server.js';
 
-/** Sizes in MiB, except `parameters`. */
+/** Memory plan for the embedded engine. Sizes are in MiB, except `parameters`. */
 export interface MemoryPlan {
   /** Number of parameters of the model. */
   readonly parameters: number;
@@ -96,8 +96,8 @@ function partsHere(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryParts {
 }
 
 /**
- * Returns the memory in this operating-system process if servers train and sample. Only a critic
- * and auxiliary models need memory then.
+ * Returns the memory that this operating-system process needs if servers train and sample. Only a
+ * critic and auxiliary models need memory then.
  */
 function besideServers(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryParts {
   const { mode, part, algorithm } = stage;

@@ -42,7 +42,7 @@ export interface PipelinePlan {
   readonly kept: number;
   /** Text that states the number of tasks that each operator removed, and the reasons. */
   readonly dropped: string;
-  /** True if a model must still be called. `kept` is then the maximum. */
+  /** True if an operator must still call a model. `kept` is then an upper bound. */
   readonly isBound: boolean;
 }
 
@@ -60,7 +60,7 @@ export interface StagePlan {
   readonly algorithmType: string;
   readonly parts: readonly PlannedPart[];
   readonly lossAggMode: string;
-  /** Unit of the rows of a train batch. */
+  /** Word for the rows of a train batch in the printed plan. */
   readonly rowWord: TrainBatchConfig['unit'] | 'answers' | 'texts' | 'pairs';
   readonly model: string;
   /**

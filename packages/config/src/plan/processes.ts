@@ -19,8 +19,8 @@ export interface ProcessesPlan {
 }
 
 /**
- * Plans the commands and the database.
- * @param file path of the configuration, for the commands
+ * Plans the commands that start the processes, and the database that they share.
+ * @param file configuration path, as written in the commands
  */
 export function planProcesses(stage: StageConfig, file: string): ProcessesPlan {
   const run = `trinity run ${quoted(file)}`;

@@ -2,7 +2,7 @@
 import type { PartConfig, StageConfig } from '../resolve/base/resolved.js';
 import { toYaml } from '../schema/args.js';
 
-/** A part under its names in YAML. */
+/** A part of an algorithm or pipeline, under its YAML names. */
 export interface PlannedPart {
   /**
    * Key in YAML, such as `policy_loss_fn`. For operators of a pipeline, `task_operator` or

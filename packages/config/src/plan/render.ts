@@ -39,7 +39,10 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
   ];
 }
 
-/** Rows for the servers that must be started before the training run, with the required options. */
+/**
+ * Returns the rows for the servers that must be started before the training run, with the required
+ * options.
+ */
 const serverRows = (stage: StagePlan): readonly Row[] => [
   ...tinkerRows(stage),
   ...(stage.external === undefined ? [] : [['answers', stage.external] as const]),
@@ -77,7 +80,7 @@ function processRows({ processes: { commands, database } }: StagePlan): readonly
   return [...meets, ['processes', first], ...named.map((line) => ['', line] as const)];
 }
 
-/** Rows of task pipelines. Counts are upper bounds if a model must still decide. */
+/** Returns the rows for task pipelines. Counts are upper bounds if a model must still decide. */
 const pipelineRows = ({ pipelines }: StagePlan): readonly Row[] =>
   pipelines.map(({ taskset, kept, read, dropped, isBound }) => [
     'tasks',
@@ -174,7 +177,7 @@ function duration(seconds: number): string {
   return `${Math.max(1, Math.round(seconds / unit))} ${name}`;
 }
 
-/** Rows for the upper bound of the price, if every text has the maximum length. */
+/** Returns the row for the upper bound of the price, if every text has the maximum length. */
 function costRows({ cost }: StagePlan): readonly Row[] {
   if (cost === undefined) return [];
   const parts = cost.parts
@@ -187,7 +190,7 @@ function costRows({ cost }: StagePlan): readonly Row[] {
   return [['cost', `${total}: ${parts.join(', ')}`]];
 }
 
-/** Rows of the algorithm, including defaults. */
+/** Returns the rows for the parts of the algorithm, with all arguments, including defaults. */
 function algorithmRows({ mode, parts, lossAggMode }: StagePlan): readonly Row[] {
   if (mode === 'bench') return [];
   const shown = parts.map(({ key, name, args }): Row => {
@@ -203,7 +206,10 @@ function known(count: number | undefined): string {
   return count === undefined ? 'unknown' : String(count);
 }
 
-/** Returns a text such as `8 to 80`, or one number if both are equal. */
+/**
+ * Returns a range such as `8 to 80`. Returns one number if both limits are equal, and `unknown` if
+ * the upper limit is undefined.
+ */
 function range(least: number | undefined, most: number | undefined): string {
   return least === most || most === undefined ? known(most) : `${known(least)} to ${known(most)}`;
 }

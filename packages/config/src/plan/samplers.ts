@@ -136,7 +136,7 @@ function startOptions({ start }: SamplerConfig): readonly string[] {
   ];
 }
 
-/** Share of the GPU's memory that vLLM takes by default. */
+/** Fraction of GPU memory that vLLM uses by default. */
 const vllmMemory = 0.9;
 
 /** Adapter ranks that vLLM supports. */

@@ -18,7 +18,7 @@ export interface TimePlan {
 }
 
 /**
- * Number of operations per second of one core in the engine's matrix products, measured with AVX2.
+ * Operations per second that one core performs in the engine's matrix products, measured with AVX2.
  */
 const coreSpeed = 40e9;
 /**

@@ -1,4 +1,7 @@
-/** The tables of algorithms as plain data with YAML names, for documents and terminals. */
+/**
+ * Reference of the algorithms for documents and terminals: the algorithm tables as plain data with
+ * YAML names.
+ */
 import {
   createAlgorithm,
   type AlgorithmPreset,
@@ -140,7 +143,10 @@ function ifBuilt<T>(build: () => T): T | undefined {
   }
 }
 
-/** Texts of needs, in the order of output. Omits rollouts, which every explorer provides. */
+/**
+ * Names of the needs in the reference, in the order of output. Omits rollouts, which every explorer
+ * provides.
+ */
 const needWords = {
   referenceLogprobs: 'reference model',
   valueHead: 'critic',

@@ -129,7 +129,10 @@ function addAlias(root: JsonSchema, section: readonly string[], from: string, to
       : { ...known, description: `Another name of ${to}.` };
 }
 
-/** Returns the schema of a list's item, because the file may contain one item instead of a list. */
+/**
+ * Returns the schema of a list's items, because the file may contain one item instead of a list.
+ * Returns an empty list for other schemas.
+ */
 function single(schema: JsonSchema): readonly JsonSchema[] {
   return schema['items'] === undefined ? [] : [schema['items'] as JsonSchema];
 }

@@ -41,9 +41,9 @@ export function deriveExplorer(
 const leastConcurrency = 64;
 
 /**
- * Returns the maximum number of rollouts in flight. The default is the rollouts of a whole step,
- * but at least {@link leastConcurrency}. The file may set a number of runners, each of which
- * handles one task with all its rollouts.
+ * Returns the maximum number of rollouts in flight. The default is the number of rollouts in a
+ * whole step, but at least {@link leastConcurrency}. The file may instead set a number of runners,
+ * each of which handles one task with all its rollouts.
  */
 function deriveConcurrency(
   context: StageContext,

@@ -1,7 +1,7 @@
 /**
  * Keys and sections of the schema. A key states its type, default and description. The effects of a
- * key state if the key is ignored or not supported, and define the key's name and value in the
- * resolved configuration. Without effects, the resolved name is in camelCase. The value is
+ * key state whether the key is ignored or not supported, and define its name and value in the
+ * resolved configuration. Without effects, the resolved name is in camelCase, and the value is
  * unchanged, except that undefined replaces null.
  */
 import { z } from 'zod';
@@ -27,7 +27,7 @@ export interface StatusOptions<V = unknown> {
 
 export interface StatusEffect extends StatusOptions {
   readonly status: KeyStatusName;
-  /** Reason and advice. */
+  /** Reason for the status, and advice. */
   readonly note: string;
 }
 

@@ -100,8 +100,8 @@ export function isNullable(schema: z.ZodType): boolean {
 }
 
 /**
- * Returns the default of a key, whose value is null if there is no default. Returns undefined for a
- * key that does not exist.
+ * Returns the default of a key, in the property `value`, which is null if the key has no default.
+ * Returns undefined for a key that does not exist.
  */
 export function defaultAt(root: z.ZodType, path: KeyPath): { readonly value: unknown } | undefined {
   const schema = schemaAt(root, path);
@@ -113,7 +113,7 @@ export function defaultAt(root: z.ZodType, path: KeyPath): { readonly value: unk
 const keysOfRoots = new WeakMap<z.ZodType, ReadonlyMap<string, readonly string[]>>();
 
 /**
- * Returns the paths of the keys of a schema, by the name of the key. `[]` stands for the items of a
+ * Returns the paths of all keys in a schema, grouped by key name. `[]` stands for the items of a
  * list.
  */
 export function allKeys(root: z.ZodType): ReadonlyMap<string, readonly string[]> {

@@ -18,7 +18,7 @@ export interface KeyStatus {
    * Values that the status does not apply to. Intended for keys without a default in the schema.
    */
   readonly except?: readonly unknown[];
-  /** Reason and advice. */
+  /** Reason for the status, and advice. */
   readonly note: string;
 }
 

@@ -36,7 +36,8 @@ const maxDepth = 16;
 
 /**
  * Splits a string into parts. `\${` stands for a literal `${`.
- * @throws ExpressionProblem
+ * @throws ExpressionProblem if the string is malformed, or if its interpolations are nested too
+ * deeply
  */
 export function parseExpression(text: string, depth = 0): Expression {
   if (depth > maxDepth)

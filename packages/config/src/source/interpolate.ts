@@ -269,7 +269,8 @@ class Interpolator {
 
   /**
    * Counts the characters that interpolations produce.
-   * @throws ExpressionProblem beyond the limit. Only the first of these errors has a message
+   * @throws ExpressionProblem if the total exceeds {@link maxMade}. Only the first of these errors
+   * has a message
    */
   #make(count: number): void {
     const isFirst = this.#made <= maxMade;

@@ -135,7 +135,10 @@ export function withoutAll(root: Node, paths: readonly KeyPath[]): Node {
     if (below === undefined) inner.set(key, [rest]);
     else below.push(rest);
   }
-  /** Returns the node without the paths below it, or undefined if the node itself is removed. */
+  /**
+   * Returns the node without its descendants at `paths`, or undefined if the node itself is
+   * removed.
+   */
   const rest = (key: string, node: Node): Node | undefined => {
     const below = inner.get(key) ?? [];
     return below.some(({ length }) => length === 0) ? undefined : withoutAll(node, below);

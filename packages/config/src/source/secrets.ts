@@ -22,7 +22,7 @@ export function redact(value: unknown, key = ''): unknown {
 
 /**
  * Returns a value as text for a message: one line of at most `limit` characters, without secrets.
- * The keys in `path` decide if the value is a secret.
+ * The keys in `path` determine whether the value is a secret.
  */
 export function showValue(
   value: unknown,

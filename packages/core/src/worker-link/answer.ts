@@ -2,7 +2,7 @@
 import type { MessagePort, Transferable } from 'node:worker_threads';
 import type { CallerMessages, CallMessage, MethodTable, Reply, ResultOf } from './protocol.js';
 
-/** Tells the method that answers a call about cancellation, and forwards progress to the caller. */
+/** Notifies the called method of a cancellation, and sends progress values to the caller. */
 export interface CallContext {
   /**
    * Calls `listener` once if the caller stops waiting. A later listener replaces an earlier one.

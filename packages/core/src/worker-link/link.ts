@@ -27,7 +27,7 @@ export interface LinkOptions {
    * @default no thread
    */
   readonly worker?: Pick<Worker, 'ref' | 'unref'>;
-  /** Ends the other side when the link is closed. @default only the port is closed */
+  /** Terminates the other side when the link is closed. @default only the port is closed */
   readonly terminate?: () => Promise<unknown>;
 }
 

@@ -17,7 +17,7 @@ export interface CallMessage {
   readonly input: unknown;
 }
 
-/** Message that the caller no longer waits for the call with the id `cancel`. */
+/** Cancellation of the call with the id `cancel`, for which the caller no longer waits. */
 interface CancelMessage {
   readonly cancel: number;
 }

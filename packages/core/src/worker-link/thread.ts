@@ -26,7 +26,7 @@ export interface ThreadOptions<Data> extends Omit<LinkOptions, 'worker' | 'termi
 }
 
 export interface ThreadExit {
-  /** Undefined if the thread could not be started. */
+  /** Exit code of the thread; undefined if the thread could not be started. */
   readonly exitCode: number | undefined;
   /** Error that the thread threw; undefined if it threw none. */
   readonly cause: unknown;

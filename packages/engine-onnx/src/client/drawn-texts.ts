@@ -20,7 +20,7 @@ export class DrawnTexts {
   }
 
   /**
-   * Called after the sampler has switched to other weights.
+   * Records that the sampler has switched to other weights.
    * @param own true if `version` names the weights that were published last
    */
   adopted(version: number, own: boolean): void {
@@ -28,7 +28,7 @@ export class DrawnTexts {
       this.#begin(own ? version : undefined);
   }
 
-  /** Called after the training weights changed. */
+  /** Records that the training weights have changed. */
   trained(): void {
     this.#arePublished = false;
     this.#begin(undefined);
@@ -51,7 +51,7 @@ export class DrawnTexts {
   }
 }
 
-/** True if the options change nothing about the distribution except its temperature. */
+/** Returns true if the options change nothing about the distribution except its temperature. */
 const isWholeDistribution = ({ topP = 1, topK = -1, minTokens = 0, grammar }: SamplingOptions) =>
   topP === 1 && topK === -1 && minTokens === 0 && !grammar;
 

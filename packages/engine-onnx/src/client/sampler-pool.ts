@@ -85,7 +85,7 @@ export class SamplerPool {
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
-  /** Metrics of the trainer's thread, with the token counts of all samplers. */
+  /** Returns the metrics of the trainer's thread, with the token counts of all samplers. */
   async stats(): Promise<Metrics> {
     const [first, ...others] = await Promise.all([
       this.#first.link.call('stats'),

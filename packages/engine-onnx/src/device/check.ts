@@ -146,7 +146,8 @@ function keyOf({ module, size }: CheckRequest, { adapter, model, config }: Check
 }
 
 /**
- * Version of a package, as resolved from the file at `url`; undefined if the package is not found.
+ * Returns the version of a package, as resolved from the file at `url`; undefined if the package is
+ * not found.
  */
 function versionOf(url: string, name: string): string | undefined {
   try {

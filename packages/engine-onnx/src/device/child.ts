@@ -94,7 +94,7 @@ function answerOf(
 
 const endedCode = 'ENGINE_GPU_CHECK';
 
-/** True for the error of a check whose process crashed or was stopped at the deadline. */
+/** Returns true for the error of a check whose process crashed or was stopped at the deadline. */
 export const isEndedEarly = (error: unknown): error is EngineError =>
   error instanceof EngineError && error.code === endedCode;
 

@@ -123,8 +123,8 @@ async function trainTiny(
 }
 
 /**
- * Largest difference of two flat arrays of parameters, relative to the largest expected entry of
- * the same tensor.
+ * Returns the largest difference between two flat arrays of parameters, relative to the largest
+ * expected entry of the same tensor.
  */
 function largestRelative(
   found: Float32Array,

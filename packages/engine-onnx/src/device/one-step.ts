@@ -49,8 +49,8 @@ export async function trainOn(
 }
 
 /**
- * Returns the largest absolute difference of two arrays; `Number.MAX_VALUE` if a difference is not
- * finite or the lengths differ.
+ * Returns the largest absolute difference between two arrays; `Number.MAX_VALUE` if a difference is
+ * not finite or the lengths differ.
  */
 export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
   let most = a.length === b.length ? 0 : Number.MAX_VALUE;

@@ -4,20 +4,20 @@ import { z } from 'zod';
 
 /** Maximum accepted differences between results of the GPU and of the CPU. */
 export const tolerances = {
-  /** Maximum difference of a log-probability of the tiny model, in nats. */
+  /** Maximum difference in a log-probability of the tiny model, in nats. */
   logprobs: 1e-4,
   /**
-   * Maximum difference of a gradient of the tiny model, as a running mean over two steps, relative
-   * to the largest entry of the same tensor.
+   * Maximum difference in a gradient of the tiny model, relative to the largest entry of the same
+   * tensor. The gradient is a running mean over two steps.
    */
   gradients: 1e-4,
   /**
-   * Maximum difference of a weight of the tiny model after five steps, which move a weight by up to
-   * 5e-3.
+   * Maximum difference in a weight of the tiny model after five steps, which change a weight by up
+   * to 5e-3.
    */
   weights: 1e-4,
   /**
-   * Maximum difference of a log-probability of the measured model, in nats. Rounding errors grow
+   * Maximum difference in a log-probability of the measured model, in nats. Rounding errors grow
    * with the number of layers.
    */
   model: 1e-3,
@@ -106,8 +106,8 @@ export function verdictOf(outcome: CheckOutcome): DeviceChoice {
 }
 
 /**
- * Describes what is wrong with the numbers of the GPU, as a sentence; undefined if the numbers
- * pass.
+ * Describes in a sentence how the GPU's results differ from those expected; undefined if they pass
+ * the check.
  */
 export function wrongNumbers({ gpu, numbers, step: measured }: DeviceReport): string | undefined {
   const unequal = Math.max(numbers.unequal, measured?.unequal ?? 0);

@@ -15,14 +15,14 @@ import { outcomeSchema, type CheckOutcome } from './report.js';
 /** Everything that a result depends on, as plain data; a result with another key is not used. */
 export type CheckKey = Readonly<Record<string, unknown>>;
 
-/** Place of a result, and the listener for problems with the file. */
+/** Location of a stored result, and the listener for problems with the file. */
 export interface Place {
   readonly folder: string;
   readonly key: CheckKey;
   readonly report: (line: string) => void;
 }
 
-/** Folder of the results. */
+/** Returns the folder that holds the stored results. */
 export const resultsFolder = (): string => cacheFolder(process.env, 'trinity-rft', 'devices');
 
 const fileOf = ({ folder, key }: Place): string =>

@@ -50,9 +50,10 @@ export interface AdaptersOptions {
 }
 
 /**
- * Trains the factors A and B of W + alpha / rank B A. Trainer and sampler both use merged matrices.
- * Their log-probabilities therefore agree as they do without adapters, and a forward pass costs no
- * more. The gradient graph computes dL/dA and dL/dB without the gradient of a whole matrix.
+ * Trains the factors A and B of W + (alpha / rank) B A. Trainer and sampler both use merged
+ * matrices. Their log-probabilities therefore agree as they do without adapters, and a forward pass
+ * costs no more. The gradient graph computes dL/dA and dL/dB without the gradient of a whole
+ * matrix.
  */
 export class Adapters implements Trainable {
   readonly plan: AdapterPlan;

@@ -55,7 +55,10 @@ async function compare(
   );
 }
 
-/** @throws CheckpointError when the adapters of a folder belong to quantised weights */
+/**
+ * Checks that the adapters of a folder do not belong to quantised weights.
+ * @throws CheckpointError when they do
+ */
 export async function refuseQuantized(folder: string): Promise<void> {
   const { quantization } = (await readBaseRecord(folder)) ?? {};
   if (quantization === undefined) return;

@@ -105,7 +105,8 @@ export async function loadAdapterCheckpoint(
 }
 
 /**
- * @throws CheckpointError when the adapters of a folder have another rank, scale or other layers
+ * Checks that the adapters of a folder have the rank, scale and layers of `plan`.
+ * @throws CheckpointError when they differ
  */
 export function assertSamePlan(folder: string, found: AdapterPlan, plan: AdapterPlan): void {
   const [stored, trained] = [describePlan(found), describePlan(plan)];

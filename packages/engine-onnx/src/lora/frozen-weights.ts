@@ -22,8 +22,8 @@ export interface FrozenWeights {
 }
 
 /**
- * Stores the weights as bfloat16, which halves their memory; returns undefined unless bfloat16
- * represents every number exactly, as in most public models.
+ * Stores the weights as bfloat16, which halves their memory. Returns undefined if any weight is not
+ * exactly a bfloat16 number. Most public models have only such weights.
  */
 export function packedWeights(flat: Float32Array): FrozenWeights | undefined {
   const halves = upperHalves(flat);
@@ -47,7 +47,7 @@ export const plainWeights = (flat: Float32Array, arrays: DeviceArrays): FrozenWe
   all: () => flat,
 });
 
-/** Returns the SHA-256 of the weights, as float32, whose parts `read` returns one after another. */
+/** Returns the SHA-256 of float32 weights, which `read` returns range by range. */
 export async function digestOf<R>(
   ranges: readonly R[],
   read: (range: R) => Float32Array | Promise<Float32Array>,

@@ -46,8 +46,8 @@ export function adapterGradientGraph(
 }
 
 /**
- * Builds the graph that computes `merged` = `weight` + scale `b` `a` for one layer of any size.
- * Shapes: [O, I], [O, r] and [r, I].
+ * Builds the graph that computes `merged` = `weight` + scale * (`b` `a`) for one layer of any size.
+ * Shapes of `weight`, `b` and `a`: [O, I], [O, r] and [r, I].
  */
 export function mergeGraph(plan: AdapterPlan): ModelRecord {
   const graph = new Graph();

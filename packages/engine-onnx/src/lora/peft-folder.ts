@@ -87,7 +87,10 @@ const understood = {
   lora_bias: [false, undefined],
   init_lora_weights: plainInitialisations,
 } as const;
-/** Keys that must be unset: adapters of some layers only cannot be trained here either. */
+/**
+ * Keys that must be unset. `layers_to_transform` is one of them, because adapters of only some
+ * layers cannot be trained here.
+ */
 const exceptions = [...variantKeys, 'layers_to_transform'] as const;
 
 const configSchema = z.looseObject({ r: z.int().positive(), lora_alpha: z.number().positive() });

@@ -96,8 +96,8 @@ const invalid = (message: string): EngineError =>
 export const adapterScale = ({ rank, alpha }: AdapterPlan): number => alpha / rank;
 
 /**
- * Every layer with an adapter, in the order of the model. The flat array of all adapters holds A
- * and then B of each layer.
+ * Returns every layer with an adapter, in the order of the model. The flat array of all adapters
+ * holds A and then B of each layer.
  */
 export function adapterTargets(
   config: ModelConfig,
@@ -122,7 +122,7 @@ export function adapterTargets(
     });
 }
 
-/** The matrices of all adapters, in the order of their flat array. */
+/** Returns the matrices of all adapters, in the order of their flat array. */
 export function adapterSpecs(targets: readonly AdapterTarget[]): readonly ParameterSpec[] {
   return targets.flatMap(({ a, b }) => [a, b]);
 }

@@ -13,8 +13,8 @@ import { shortConvolution } from './short-convolution.js';
 import { normalize, type Trunk } from './trunk.js';
 
 /**
- * All blocks in sequence, without the final norm. `x` holds rows of the embedding matrix. [B, S, d]
- * -> [B, S, d]
+ * Applies all blocks in sequence, without the final norm. `x` holds rows of the embedding matrix.
+ * [B, S, d] -> [B, S, d]
  */
 export function decoder(trunk: Trunk, x: Value): Value {
   const { embeddingScale, layers } = trunk.config;

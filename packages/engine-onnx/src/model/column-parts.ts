@@ -17,8 +17,8 @@ import { linearShapes } from './parameters.js';
 /** Conditions under which scores equal the sampled log-probabilities bit for bit. */
 export interface ExactScoring {
   /**
-   * Sizes of the parts in which a layer's columns are computed; one part where the whole layer can
-   * be computed at once.
+   * Returns the sizes of the parts in which a layer's columns are computed: a single part if the
+   * whole layer can be computed at once.
    */
   readonly parts: (shape: LinearShape) => readonly number[];
   /**
@@ -53,8 +53,8 @@ export function exactScoring(config: ModelConfig, threads: GraphRuntime['threads
 }
 
 /**
- * True if sums over the columns of a part would have other blocks when threads divide the columns.
- * Threads divide columns when a product has fewer rows than columns.
+ * Returns true if sums over the columns of a part would have other blocks when threads divide the
+ * columns. Threads divide columns when a product has fewer rows than columns.
  */
 function isFragile(columns: number, depth: number, threads: number): boolean {
   const shares = Array.from({ length: threads }, (_, i) =>

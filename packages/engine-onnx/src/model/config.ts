@@ -219,7 +219,7 @@ export function layersWith(config: ModelConfig, mixer: Mixer): readonly number[]
   );
 }
 
-/** Returns the number of key heads plus value heads in all attention layers together. */
+/** Returns the total number of key heads and value heads of all attention layers. */
 export function cacheHeads(config: ModelConfig): number {
   return 2 * layersWith(config, 'attention').length * config.kvHeads;
 }

@@ -1,5 +1,6 @@
 /**
- * The gated delta layer of a block: a state per head instead of keys and values of all positions.
+ * The gated delta layer of a block, which keeps a state per head instead of the keys and values of
+ * all positions.
  */
 import type { Value } from '../onnx/graph/graph.js';
 import { causalConvolution } from '../onnx/ops/convolution.js';
@@ -12,7 +13,7 @@ import { layerPrefix } from './parameters.js';
 import { convolutionState, deltaState } from './row-states.js';
 import { parameterOf, projectNamed, type Trunk } from './trunk.js';
 
-/** Number that transformers adds to the squared length of queries and keys. */
+/** Epsilon that transformers adds to the squared length of queries and keys. */
 const lengthEpsilon = 1e-6;
 
 /**
@@ -44,8 +45,8 @@ export function deltaMixer(trunk: Trunk, layer: number, h: Value): Value {
 }
 
 /**
- * Queries of length 1 / sqrt(K), keys of length 1, and values, each for all value heads. [B, S, H,
- * width]
+ * Returns queries of length 1 / sqrt(K), keys of length 1, and values, each for all value heads.
+ * [B, S, H, width]
  */
 function inHeads(all: Value, { keyHeads, keyDim, valueHeads, valueDim }: DeltaShape) {
   const width = keyHeads * keyDim;
@@ -64,7 +65,7 @@ function inHeads(all: Value, { keyHeads, keyDim, valueHeads, valueDim }: DeltaSh
   };
 }
 
-/** Repeats each head `times` times in sequence. [B, S, H, width] */
+/** Repeats each head `times` times, with its copies next to each other. [B, S, H, width] */
 function repeated(x: Value, times: number): Value {
   if (times === 1) return x;
   const [batch, time, heads, width] = x.shape as [string, string, number, number];

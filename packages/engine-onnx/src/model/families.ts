@@ -56,7 +56,7 @@ export interface Family {
    * `original_max_position_embeddings` on.
    */
   readonly growingQueries?: true;
-  /** Actual scalings, keyed by the values of `rope_type` that name a different scaling. */
+  /** Scaling that is actually used for each value of `rope_type` that names a different scaling. */
   readonly ropeTypes?: Readonly<Record<string, string>>;
   /** True if `no_rope_layers` of config.json applies. */
   readonly unrotatedLayers?: true;

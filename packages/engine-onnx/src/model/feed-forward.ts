@@ -22,7 +22,7 @@ export function feedForward(trunk: Trunk, layer: number, h: Value): Value {
     : unit(trunk, h, prefix);
 }
 
-/** Gated unit: down(act(gate(h)) * up(h)). */
+/** Applies the gated unit: down(act(gate(h)) * up(h)). */
 function unit(trunk: Trunk, h: Value, prefix: string): Value {
   const { activation = 'silu', fusedFeedForward } = trunk.config;
   const [gate, up] = fusedFeedForward

@@ -16,8 +16,9 @@ export function finalNorm(trunk: Pick<Trunk, 'config' | 'parameters'>, x: Value)
 }
 
 /**
- * Normalised hidden states, divided by the temperature unless the model caps logits. Dividing
- * states costs less than dividing logits. `x` [R, d], `inverseTemperature` [R, 1] -> [R, d]
+ * Returns the normalised hidden states, divided by the temperature unless the model caps logits.
+ * Dividing states costs less than dividing logits. `x` [R, d], `inverseTemperature` [R, 1] -> [R,
+ * d]
  */
 export function headStates(
   trunk: Pick<Trunk, 'config' | 'parameters'>,

@@ -118,7 +118,10 @@ function layerBody(
   return { graph, x, y: block(trunk, layer, x), trained: factors ?? parameters };
 }
 
-/** Products of the layers whose adapters are not merged into the weights. */
+/**
+ * Returns functions, keyed by weight, that compute the products of the layers whose adapters are
+ * not merged into the weights.
+ */
 const besides = (pairs: readonly (readonly [Value, LowRank])[]): NonNullable<Trunk['products']> =>
   new Map(
     pairs.map(([weight, factors]) => [
@@ -177,8 +180,8 @@ function statesBody(config: ModelConfig, differentiated: boolean) {
 }
 
 /**
- * Builds the graph of sums over a part of the vocabulary. Log-probabilities and entropies follow
- * from the sums of all parts.
+ * Builds the graph that computes sums over a part of the vocabulary. Log-probabilities and
+ * entropies follow from the sums of all parts.
  */
 export function logitsGraph(config: ModelConfig, formats?: BlockFormats): ModelRecord {
   const { graph, logits } = logitsBody(config, formats);

@@ -54,7 +54,8 @@ export function parameterName({ family }: Pick<ModelConfig, 'family'>, name: str
 export const layerPrefix = (layer: number): string => `model.layers.${layer}.`;
 
 /**
- * Every parameter, in the order of the flat array. Tied heads are listed once, as the embedding.
+ * Returns every parameter, in the order of the flat array. Tied heads are listed once, as the
+ * embedding.
  */
 export function parameterSpecs(config: ModelConfig): readonly ParameterSpec[] {
   const shapes: NamedShape[] = [[embeddingName, [config.vocabSize, config.hiddenSize]]];
@@ -117,7 +118,10 @@ export const normNames: Readonly<
 /** Prefix of the names of an expert's parameters. */
 export const expertName = (expert: number): string => `experts.${expert}.`;
 
-/** True for routers, which are never quantised: a rounded router would select other experts. */
+/**
+ * Returns true for routers. They are never quantised, because a rounded router would select other
+ * experts.
+ */
 export const isRouter = ({ name }: Pick<ParameterSpec, 'name'>): boolean =>
   name.endsWith('.mlp.gate.weight');
 
@@ -217,7 +221,7 @@ const qkNormShapes = (queries: number, keys: number): readonly NamedShape[] => [
   ['self_attn.k_norm.weight', [keys]],
 ];
 
-/** Number of elements of all parameters. */
+/** Returns the total number of elements of all parameters. */
 export function parameterCount(config: ModelConfig): number {
   return parameterSpecs(config).reduce((sum, spec) => sum + spec.size, 0);
 }
@@ -255,7 +259,10 @@ export function initialWeights(
   return flat;
 }
 
-/** Shapes of the linear layers of a model, including the head; each shape once. */
+/**
+ * Returns the shapes of the linear layers of a model, including the head. Each shape is listed
+ * once.
+ */
 export function linearShapes(config: ModelConfig): readonly LinearShape[] {
   const layers = Array.from({ length: config.layers }, (_, layer) => layerShapes(config, layer));
   const head: LinearShape = [config.head === 'value' ? 1 : config.vocabSize, config.hiddenSize];

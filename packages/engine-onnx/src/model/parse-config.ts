@@ -63,7 +63,10 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
   };
 }
 
-/** @throws CheckpointError for a model that takes more than text as input */
+/**
+ * Checks that a model takes only text as input.
+ * @throws CheckpointError when it takes other input
+ */
 function assertText(json: unknown, file: string): void {
   const other = otherInput(json);
   if (other === undefined) return;
@@ -137,6 +140,9 @@ const capOf = (
   key: 'attn_logit_softcapping' | 'final_logit_softcapping',
 ): number | undefined => (reads(hf, key) ? (hf[key] ?? undefined) : undefined);
 
-/** The padding token; some checkpoints write -1 for none. */
+/**
+ * Returns the id of the padding token; undefined if there is none, for which some checkpoints write
+ * -1.
+ */
 const padTokenId = ({ pad_token_id: id }: ConfigKeys): number | undefined =>
   id != null && id >= 0 ? id : undefined;

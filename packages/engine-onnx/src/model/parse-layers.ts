@@ -4,7 +4,7 @@ import { attentionOnly, invalid, type ConfigKeys } from './config-keys.js';
 import { families, type WindowPattern } from './families.js';
 import { parseMixers } from './parse-recurrence.js';
 
-/** Traits of each layer; undefined if all layers are alike. */
+/** Returns the traits of each layer; undefined if no layer differs from the default. */
 export function parseLayers(
   hf: ConfigKeys,
   { file, maxPositions }: { readonly file: string; readonly maxPositions: number },
@@ -100,7 +100,10 @@ function assertLength(hf: ConfigKeys, key: 'layer_types' | 'no_rope_layers', fil
   );
 }
 
-/** @throws CheckpointError for a model of a hybrid family with Mamba-2 layers or experts */
+/**
+ * Checks that a model of a hybrid family has neither Mamba-2 layers nor experts.
+ * @throws CheckpointError when it has
+ */
 export function assertDense(hf: ConfigKeys, file: string): void {
   const { num_local_experts: experts, layer_types: types } = hf;
   if (experts) throw invalid(file, 'num_local_experts', experts, `0, and ${attentionOnly}`);

@@ -5,7 +5,7 @@
 import { deltaChannels, deltaShape, layerTraits, type Mixer, type ModelConfig } from './config.js';
 
 export interface RowState {
-  /** Name of the input of a graph; the output is `new_<name>`. */
+  /** Name of the graph input. The graph output is named `new_<name>`. */
   readonly name: string;
   /** Shape for one row. The state of a new row is zeros. */
   readonly shape: readonly number[];
@@ -18,7 +18,7 @@ export const convolutionState = (layer: number): string => `conv.${layer}`;
 
 export const deltaState = (layer: number): string => `delta.${layer}`;
 
-/** All states of a row, in the order of the layers. */
+/** Returns all states of a row, in the order of the layers. */
 export function rowStates(config: ModelConfig): readonly RowState[] {
   return Array.from({ length: config.layers }, (_, layer) => {
     const { mixer = 'attention' } = layerTraits(config, layer);
@@ -41,8 +41,8 @@ const statesOf: Readonly<Record<Mixer, StatesOf>> = {
 };
 
 /**
- * State of a convolution: its inputs at the last positions, which are convolved with the next
- * position.
+ * Returns the state of a convolution: its inputs at the last positions, which are convolved with
+ * the next position.
  */
 const convolved = ({ convTaps = 1 }: ModelConfig, layer: number, channels: number): RowState => ({
   name: convolutionState(layer),

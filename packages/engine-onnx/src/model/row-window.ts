@@ -15,7 +15,7 @@ export interface RowWindow {
   readonly max: number;
 }
 
-/** Maximum number of rows; more rows are not faster. */
+/** Maximum number of rows. More rows do not increase the throughput. */
 const maxRows = 512;
 
 /**

@@ -113,7 +113,7 @@ export function stateInputs(graph: Graph, config: ModelConfig): ReadonlyMap<stri
   );
 }
 
-/** Recurrence that continues from given states, and outputs the new states. */
+/** Returns a recurrence that continues from the states `past` and outputs the new states. */
 function keptStates(graph: Graph, past?: ReadonlyMap<string, Value>): Recurrence {
   return (name, inputs, step) => {
     const { y, state } = step(inputs, past?.get(name));

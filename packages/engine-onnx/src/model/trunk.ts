@@ -32,8 +32,8 @@ type Step = (
 
 /**
  * Applies a mixer that has a state per row: `step` reads the positions of `inputs` [B, S, ...] in
- * order. Graphs differ only in where the state, named as in {@link rowStates}, comes from and
- * whether its new value is kept.
+ * order. `state` is a name of {@link rowStates}. Graphs differ only in the source of the state, and
+ * in whether they keep its new value.
  */
 export type Recurrence = (state: string, inputs: readonly Value[], step: Step) => Value;
 

@@ -24,7 +24,7 @@ export interface PublishedWeights {
   lease(): Promise<WeightLease>;
 }
 
-/** Computes all new numbers from `from`, and writes them to `to`. Both may be the same set. */
+/** Computes the new weights from `from`, and writes them to `to`. Both may be the same set. */
 type Rewrite = (from: ArraySet, to: ArraySet) => Promise<void>;
 
 /**
@@ -139,8 +139,8 @@ export class WeightBuffers {
   }
 
   /**
-   * Leases a set with the numbers in `flat`, such as those of a checkpoint. Releasing the lease
-   * frees the set or keeps it for reuse.
+   * Copies the weights in `flat`, such as those of a checkpoint, to a set and leases the set.
+   * Releasing the lease frees the set or keeps it for reuse.
    */
   leaseCopy(flat: Float32Array): WeightLease {
     const set = this.takeSet();
@@ -153,7 +153,7 @@ export class WeightBuffers {
     return this.#free.pop() ?? this.runtime.set(this.#specs);
   }
 
-  /** Replaces the training weights with the numbers in `flat`. */
+  /** Replaces the training weights with a copy of `flat`. */
   update(flat: Float32Array): void {
     const to = this.#leases.has(this.#training) ? this.takeSet() : this.#training;
     this.#fill(to, flat);
@@ -170,10 +170,10 @@ export class WeightBuffers {
   }
 
   /**
-   * Replaces the training weights. `write` gets the set with the old numbers and the set for the
-   * new numbers. Both are the same set unless it is leased. Callers must await {@link settled}
+   * Replaces the training weights. `write` gets the set with the old weights and the set for the
+   * new weights. Both are the same set unless it is leased. Callers must await {@link settled}
    * before they lease the training weights.
-   * @param spare a set of {@link takeSet} that the new numbers may overwrite
+   * @param spare a set of {@link takeSet} that the new weights may overwrite
    */
   rewrite(write: Rewrite, spare?: ArraySet): Promise<void> {
     return this.#whileRewriting(() => this.#write(write, spare));

@@ -51,7 +51,7 @@ export interface WorkerOptions {
 export interface EngineFacts {
   readonly maxModelLen: number;
   readonly parameters: number;
-  /** Count of the values that an optimizer step changes. */
+  /** Number of trained parameters, which an optimizer step changes. */
   readonly trained: number;
   /** Number of parallel samplers that suits the model. */
   readonly samplers: number;
@@ -80,7 +80,7 @@ export interface SampleCall {
   readonly reportTokens: boolean;
 }
 
-/** Progress of a {@link SampleCall}. */
+/** A sampled token that a {@link SampleCall} reports before it ends. */
 export type DrawnToken = readonly [choice: number, token: number];
 
 export interface AdoptCall {

@@ -26,8 +26,8 @@ export class QuantizedBase implements BlockWeights {
   readonly config: ModelConfig;
   readonly formats: BlockWeights['formats'];
   /**
-   * Inputs of graphs. A parameter stored as numbers has the input `<name>`; see `blockInput` for
-   * block-quantised matrices.
+   * Graph inputs for all parameters. A float32 parameter has the input `<name>`. For the inputs of
+   * a block-quantised matrix, see `blockInput`.
    */
   readonly feeds: Feeds;
   readonly #stored: ReadonlyMap<string, StoredParameter>;

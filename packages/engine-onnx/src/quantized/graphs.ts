@@ -128,8 +128,8 @@ interface Cache {
 }
 
 /**
- * Attention in which single tokens read the cache, and sequences read themselves. Rows are [N, H,
- * 1, D].
+ * Returns attention in which single tokens read the cache, and sequences read themselves. Rows are
+ * [N, H, 1, D].
  */
 function mixedAttention(graph: Graph, config: ModelConfig, cache: Cache): Attention {
   const slots = graph.input('slots', 'int32', ['B', 1]);
@@ -156,8 +156,8 @@ function mixedAttention(graph: Graph, config: ModelConfig, cache: Cache): Attent
 }
 
 /**
- * Recurrence in which single tokens continue from their states, and sequences start from zeros.
- * Rows are [N, 1, ...].
+ * Returns a recurrence in which single tokens continue from their states, and sequences start from
+ * zeros. Rows are [N, 1, ...].
  */
 function mixedRecurrence(graph: Graph, config: ModelConfig): Recurrence {
   const past = stateInputs(graph, config);

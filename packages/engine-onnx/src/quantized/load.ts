@@ -22,8 +22,8 @@ const rounding = {
 /**
  * Loads the weights. Memory holds one matrix in float32 at a time. The exception is a folder with
  * only an adapter, for which all merged weights are held in float32.
- * @throws CheckpointError when the weights cannot be read, ConfigError for `file` if they are not
- * quantised
+ * @throws CheckpointError when the weights cannot be read, ConfigError if `kind` is `file` and they
+ * are not quantised
  */
 export async function loadQuantizedBase(
   modelPath: string,

@@ -24,18 +24,18 @@ import { inBlocks, loadQuantizedBase } from './load.js';
 
 export interface MergedWeights extends StoredWeights {
   /**
-   * Quantised model that the adapter was trained beside; undefined if the model was not quantised.
-   * Merging the adapter into this quantised model gives a different model.
+   * Quantised model whose weights stayed frozen while the adapter was trained; undefined if the
+   * model was not quantised. Merging the adapter into this quantised model gives a different model.
    */
   readonly beside?: { readonly quantization: Quantization; readonly model: string };
 }
 
 /**
  * Opens weights as {@link openWeights} does. The weights of a folder that holds only an adapter are
- * W + alpha / rank B A, where W are the weights of the frozen model; a quantised W is converted to
- * float32. The first `read` loads the adapter, and reads W to compare its digest with that of the
- * weights that the adapter was trained on; it holds one tensor at a time, or all weights if they are
- * quantised. Later reads hold only the adapter and one tensor.
+ * W + (alpha / rank) B A, where W are the weights of the frozen model. A quantised W is converted
+ * to float32. The first `read` loads the adapter, and reads W to compare its digest with that of
+ * the weights that the adapter was trained on. This comparison holds one tensor at a time, or all
+ * weights if they are quantised. Later reads hold only the adapter and one tensor.
  * @throws CheckpointError as {@link openWeights}, or when the frozen model cannot be read. `read`
  * throws a CheckpointError if the frozen model is not the model that the adapter was trained on
  */

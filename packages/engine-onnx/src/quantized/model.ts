@@ -22,7 +22,7 @@ import { loadGraph } from './session.js';
 
 /** Approximate bytes of the head's product that are in memory at once during scoring. */
 const productBytes = 32 * 2 ** 20;
-/** Maximum number of rows in one execution of a graph; more rows are not faster. */
+/** Maximum number of rows in one execution of a graph. More rows do not increase the throughput. */
 const maxRows = 512;
 
 export class QuantizedModel {
@@ -100,8 +100,8 @@ export class QuantizedModel {
   }
 
   /**
-   * Scores picked rows, with the same bits as the sampler reports. The names of the results are
-   * those of `scoresOf`.
+   * Scores picked rows. The log-probabilities equal those that the sampler reports, bit for bit.
+   * The names of the results are those of `scoresOf`.
    */
   async score<Name extends string>(
     adapters: Feeds,

@@ -34,8 +34,8 @@ export function toBytes(
 }
 
 /**
- * Divisors that determine the scales to try. The number of largest magnitude in a block, divided by
- * one of these divisors, is a scale. In units of that scale, the number is about -8.
+ * Divisors that determine the scales to try: the weight of largest magnitude in a block, divided by
+ * each divisor. In units of such a scale, that weight is about -8.
  */
 const divisors = [-7.4, -7.7, -8, -8.3, -8.6];
 

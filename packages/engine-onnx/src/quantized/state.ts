@@ -62,8 +62,8 @@ export interface QuantizedState {
 /**
  * Opens a model with quantised weights, and new or stored adapters.
  * @throws EngineError if new adapters do not fit the model; CheckpointError if stored adapters do
- * not fit it, or if the weights cannot be read; ConfigError if the model file is not quantised, as
- * it must be
+ * not fit it, or if the weights cannot be read; ConfigError if `quantization` is `file` and the
+ * model file is not quantised
  */
 export async function openQuantized(
   { modelPath, lora, quantization, reference, checkpoint }: QuantizedOptions,

@@ -16,7 +16,7 @@ export type LinearShape = readonly [columns: number, depth: number];
 
 /**
  * Returns the number of columns of each thread for M rows. If the threads divide the rows instead,
- * returns one number.
+ * returns only N.
  */
 export function threadColumns(m: number, [n, k]: LinearShape, threads: number): readonly number[] {
   if (n <= m) return [n];

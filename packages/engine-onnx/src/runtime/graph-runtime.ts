@@ -198,9 +198,11 @@ export interface GraphRuntime {
   /** Reads the numbers of a set as one flat array, under the conditions of {@link read}. */
   readSet(set: ArraySet): Promise<Float32Array>;
 
-  /** Sets `to` to the numbers of `from`, which has the same size, or to zeros. */
+  /** Copies the elements of `from`, which has the same size, to `to`, or fills `to` with zeros. */
   copy(to: DeviceArray, from: DeviceArray | HostArray | 'zeros'): void;
-  /** Sets `to` to the numbers of `from`, which has the same shapes, or to zeros. */
+  /**
+   * Copies the elements of `from`, which has the same shapes, to `to`, or fills `to` with zeros.
+   */
   copySet(to: ArraySet, from: ArraySet | Float32Array | 'zeros'): void;
   /** Adds `from` to `to`, which has the same size. */
   add(to: DeviceArray, from: DeviceArray): void;
@@ -230,7 +232,10 @@ export interface GraphRuntime {
   /** Resolves when queued work is done. Absent on a runtime that queues no work. */
   settled?(): Promise<void>;
 
-  /** Ends threads and devices. Graphs and arrays can no longer be used. */
+  /**
+   * Terminates the runtime's threads and closes its devices. Graphs and arrays can no longer be
+   * used.
+   */
   close(): Promise<void>;
 }
 

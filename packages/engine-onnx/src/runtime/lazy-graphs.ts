@@ -37,7 +37,7 @@ export function lazyGraphs(runtime: GraphRuntime, kind: GraphKind): LazyGraphs {
   };
 }
 
-/** Returns the graphs whose loading has not failed. */
+/** Waits until every graph is loaded or has failed to load. Returns the loaded graphs. */
 async function loaded(
   graphs: ReadonlyMap<string, Promise<LoadedGraph>>,
 ): Promise<readonly LoadedGraph[]> {

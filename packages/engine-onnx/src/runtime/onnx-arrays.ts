@@ -62,7 +62,7 @@ export const floatsOf = (array: DeviceArray | HostArray): Float32Array =>
   ('data' in array ? array.data : own(array).tensor.data) as Float32Array;
 
 /**
- * Returns an array as an array of this runtime.
+ * Narrows an array to an array of this runtime.
  * @throws InvariantError when another runtime made the array
  */
 export function own(array: DeviceArray): OnnxArray {
@@ -73,7 +73,7 @@ export function own(array: DeviceArray): OnnxArray {
 export const flatOf = (set: ArraySet): Float32Array => ownSet(set).flat;
 
 /**
- * Returns a set as a set of this runtime.
+ * Narrows a set to a set of this runtime.
  * @throws InvariantError when another runtime made the set
  */
 export function ownSet(set: ArraySet): OnnxSet {

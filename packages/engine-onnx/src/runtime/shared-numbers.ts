@@ -1,12 +1,12 @@
 /** Arrays that the threads of one engine share. */
 
 /**
- * Minimum count of numbers for sharing. With fewer numbers, notifying another thread takes longer
- * than the work.
+ * Minimum number of elements of an array in shared memory. With fewer elements, notifying another
+ * thread takes longer than the work.
  */
 export const leastShared = 2 ** 20;
 
-/** Returns an array of zeros, in shared memory if it has at least {@link leastShared} numbers. */
+/** Returns an array of zeros, in shared memory if it has at least {@link leastShared} elements. */
 export function sharedNumbers(count: number): Float32Array {
   return count < leastShared
     ? new Float32Array(count)

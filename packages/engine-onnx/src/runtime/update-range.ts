@@ -24,7 +24,7 @@ export interface FlatUpdate extends UpdatePlan {
   readonly sizes: readonly number[];
 }
 
-/** Updates the numbers in `range`. */
+/** Updates the weights and moments in `range`. */
 export function updateRange(arrays: UpdateArrays, update: FlatUpdate, range: Range): void {
   let offset = 0;
   for (const [i, size] of update.sizes.entries()) {

@@ -79,13 +79,16 @@ function permittedOf(
   return permitted;
 }
 
-/** Best log-probability below which weights come near to the smallest normal float64, exp(-708). */
+/**
+ * Threshold for the log-probability of the best permitted id. Below it, weights come near to the
+ * smallest normal float64, exp(-708).
+ */
 const smallestLogprob = -600;
 
 /**
  * Returns the number that is subtracted from permitted log-probabilities, so that the weight of the
- * best one does not underflow. It is 0, and leaves all bits as they are, unless the model gives
- * almost all of its probability to ids that must not be drawn.
+ * best one does not underflow. It is 0, which changes no bits, unless the model gives almost all of
+ * its probability to ids that must not be drawn.
  */
 function shiftOf(permitted: Float32Array): number {
   const best = permitted.reduce((most, logprob) => Math.max(most, logprob), -Infinity);

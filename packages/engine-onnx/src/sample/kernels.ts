@@ -55,8 +55,8 @@ export type DecodeResult = NewPositions &
   );
 
 /**
- * Window for runtimes in which the result of a row never depends on other rows. A larger maximum is
- * not faster.
+ * Window for runtimes in which the result of a row never depends on other rows. A larger maximum
+ * does not increase the throughput.
  */
 const anyRows: RowWindow = { min: 1, max: 512 };
 

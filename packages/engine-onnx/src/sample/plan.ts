@@ -145,7 +145,10 @@ function checkTexts({ stop, grammar }: CompleteOptions, { hasTokenBytes }: Sampl
 
 const isWhole = Number.isInteger;
 
-/** @throws ModelError 400 when a prompt leaves no room for a response */
+/**
+ * Checks that a prompt leaves room for a response.
+ * @throws ModelError 400 when it does not
+ */
 export function assertRoom(
   promptLength: number,
   { maxModelLen }: Pick<SampleLimits, 'maxModelLen'>,

@@ -11,8 +11,8 @@ import { freePositions, type SamplerKernels } from './kernels.js';
 /**
  * Reads the prompts of `requests`, except prompts of one token, and sets `prefix` of these
  * requests. Prompts share a graph execution only with prompts of the same padded length. Executions
- * stay inside the row window unless a single prompt is longer. Therefore the numbers of a prompt do
- * not depend on other prompts.
+ * stay inside the row window unless a single prompt is longer. Therefore the keys, values and
+ * states of a prompt do not depend on other prompts.
  */
 export async function prefillPrompts(
   kernels: SamplerKernels,

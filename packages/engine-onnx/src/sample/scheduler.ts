@@ -56,7 +56,7 @@ export interface SampleTicket {
 }
 
 /**
- * Finds the next weights. The function may release the current weights, which no sequence uses at
+ * Returns the next weights. The function may release the current weights, which no sequence uses at
  * that time. If it fails after the release, the sampler cannot continue.
  */
 type WeightSwitch = (releaseCurrent: () => void) => SamplingWeights | Promise<SamplingWeights>;

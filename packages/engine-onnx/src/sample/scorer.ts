@@ -125,7 +125,10 @@ export class Scorer {
   }
 }
 
-/** @throws ModelError 400 when a row cannot be scored */
+/**
+ * Checks that a row can be scored.
+ * @throws ModelError 400 when it cannot
+ */
 export function checkScore(
   row: TokenRow,
   config: ModelConfig,

@@ -21,8 +21,8 @@ export interface BaseRecord {
 }
 
 /**
- * Reads the record of a folder of adapters; undefined if it has none, because its checkpoint has
- * all weights or because another program wrote it.
+ * Reads the record in a folder of adapters. Returns undefined if there is none, because the
+ * checkpoint has all weights or because another program wrote it.
  */
 export async function readBaseRecord(adapters: string): Promise<BaseRecord | undefined> {
   const text = await readIfThere(join(adapters, baseFile));

@@ -52,7 +52,10 @@ export async function loadWeightsOf(directory: string, config: ModelConfig): Pro
   return loadWeights(directory, config);
 }
 
-/** @throws CheckpointError when the folder holds a model with other sizes or traits */
+/**
+ * Checks that the folder holds a model of the architecture in `config`.
+ * @throws CheckpointError when its sizes or traits differ
+ */
 export async function assertSameModel(directory: string, config: ModelConfig): Promise<void> {
   const found = await readModelFiles(directory);
   const differing = architectureKeys.find(

@@ -220,8 +220,8 @@ const andMore = ({ length }: readonly unknown[]): string =>
   length > 0 ? ` (and ${length} more)` : '';
 
 /**
- * True for tensors that a checkpoint may hold although the model has no such parameter: a head that
- * is tied or not used, and saved constants.
+ * Returns true for tensors that a checkpoint may hold although the model has no such parameter: a
+ * head that is tied or not used, and saved constants.
  */
 function isKnownSurplus(name: string, config: ModelConfig): boolean {
   return (
@@ -230,7 +230,11 @@ function isKnownSurplus(name: string, config: ModelConfig): boolean {
   );
 }
 
-/** @throws CheckpointError when the folder has a tensor that the model does not have */
+/**
+ * Checks that the folder has no tensor that the model does not have, except those of
+ * {@link isKnownSurplus}.
+ * @throws CheckpointError naming the first such tensor
+ */
 function assertNoSurplus(
   directory: string,
   specs: readonly ParameterSpec[],

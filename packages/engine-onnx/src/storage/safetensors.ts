@@ -121,8 +121,8 @@ async function readHeader(
 }
 
 /**
- * Checks that tensors neither overlap nor leave gaps, as the format requires. A wrong offset would
- * read the numbers of another tensor.
+ * Checks that tensors neither overlap nor leave gaps, as the format requires. With a wrong offset,
+ * a tensor would be read from the bytes of another one.
  */
 function assertContiguous(
   tensors: readonly StoredTensor[],

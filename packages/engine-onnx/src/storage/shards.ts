@@ -12,8 +12,8 @@ import { writeSafetensors, type NamedTensor } from './safetensors.js';
 import { singleWeightFile, weightIndexFile } from './weight-files.js';
 
 /**
- * Writes the tensors, in order, to files of at most `shardBytes` bytes of numbers. A larger tensor
- * gets a separate file.
+ * Writes the tensors, in order, to files with at most `shardBytes` bytes of tensor data each. A
+ * larger tensor gets a separate file.
  * @throws CheckpointError when a weight is too large for the type
  */
 export async function writeShards(
@@ -36,8 +36,9 @@ export async function writeShards(
 }
 
 /**
- * @param instead formats that hold larger numbers, named in the message
- * @throws CheckpointError that names the weight
+ * Checks that all finite elements of a tensor are in the range of `type`.
+ * @param instead formats with a larger range, named in the message
+ * @throws CheckpointError that names the tensor
  */
 export function assertFits(
   { name, data }: Pick<NamedTensor, 'name' | 'data'>,

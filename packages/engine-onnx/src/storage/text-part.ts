@@ -30,7 +30,7 @@ const inside = 'language_model.';
 
 const textName = (name: string): string => name.replace(inside, '');
 
-/** Returns the tensors of the text part, under the names that a model for only text has. */
+/** Returns the tensors of the text part, under the names that they have in a text-only model. */
 export function textTensors(files: WeightFiles): WeightFiles {
   const names = [...files.tensors.keys()];
   if (!names.some((name) => name.includes(inside) || otherParts.test(name))) return files;

@@ -410,7 +410,7 @@ const emptyCounts = () => ({
   skippedRows: 0,
 });
 
-/** True if any of the numbers of a row is not 0. */
+/** Returns true if any of the row's entries in `numbers` is not 0. */
 export function isActive(row: Row, numbers: Float32Array | undefined): boolean {
   return numbers?.subarray(row.offset, row.offset + row.count).some((x) => x !== 0) ?? false;
 }

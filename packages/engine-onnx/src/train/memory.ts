@@ -21,8 +21,8 @@ export const defaultMemoryBudget = 384 * 2 ** 20;
  */
 const machineShare = 1 / 8;
 /**
- * One graph for the whole model is allowed if each of its micro-batches fits the budget, and the
- * graph, including gradients, needs at most this many times the budget.
+ * Maximum memory of one graph for the whole model, including gradients, as a multiple of the
+ * budget. Applies if each of the graph's micro-batches fits the budget.
  */
 const timesBudget = 2;
 
@@ -38,7 +38,10 @@ export interface TrainingMemory {
   readonly wholeModel?: number;
 }
 
-/** Returns the limits. Without `budget`, they depend on the machine's memory. */
+/**
+ * Returns the memory limits of training. Without `budget`, the budget is
+ * {@link defaultMemoryBudget}, and `wholeModel` is a share of the machine's memory.
+ */
 export function trainingMemory(budget: number | undefined): TrainingMemory {
   if (budget !== undefined) return { budget };
   return { budget: defaultMemoryBudget, wholeModel: machineMemory() * machineShare };

@@ -154,8 +154,8 @@ function branchesOf({ groups, time }: MicroBatch, size: number) {
 }
 
 /**
- * Copies picked numbers from a batch-wide array into the order of {@link toArrays}, with 0 in
- * padding. [R]
+ * Copies the values of the picked positions from a batch-wide array into the order of
+ * {@link toArrays}, with 0 in padding. [R]
  */
 export function gatherPicked(
   batch: MicroBatch,
@@ -171,7 +171,7 @@ export function gatherPicked(
   return out;
 }
 
-/** Copies picked numbers back to their places in a batch-wide array. */
+/** Copies the values of the picked positions back to their places in a batch-wide array. */
 export function scatterPicked(batch: MicroBatch, picked: Float32Array, into: Float32Array): void {
   let at = 0;
   for (const row of batch.rows) {

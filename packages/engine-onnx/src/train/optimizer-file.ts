@@ -23,7 +23,10 @@ export function momentTensors(
   ]);
 }
 
-/** Creates moments of 0. The views of {@link momentTensors} can set them. */
+/**
+ * Creates an optimizer state whose moments are 0. They can be set through the views of
+ * {@link momentTensors}.
+ */
 export function blankOptimizer(specs: readonly ParameterSpec[], step: number): OptimizerState {
   const size = specs.reduce((sum, spec) => sum + spec.size, 0);
   return { step, first: sharedNumbers(size), second: sharedNumbers(size) };

@@ -37,9 +37,8 @@ export interface GradientPlanOptions {
 }
 
 /**
- * Numbers of positions per micro-batch from which adding up the gradients of the whole model costs
- * little compared to computing them. The gradients of adapters are small, so fewer positions
- * suffice.
+ * Minimum numbers of positions per micro-batch with which adding up gradients costs little compared
+ * to computing them: for the whole model, and for adapters, whose gradients are small.
  */
 const [leastPositions, leastPositionsOfAdapters] = [1024, 256];
 

@@ -43,8 +43,8 @@ export interface PromptGroupOptions {
 }
 
 /**
- * Divides the rows of each prompt into groups of the cheapest size, of which each fits the budget
- * or needs no more memory than the longest row. Rows stay separate unless grouping saves a third of
+ * Divides the rows of each prompt into groups of the cheapest size. Each group fits the budget or
+ * needs no more memory than the longest row. Rows stay separate unless grouping saves a third of
  * the work, because wider attention is more expensive than estimated. Rows of small models and rows
  * with prompts of one token are never grouped.
  */

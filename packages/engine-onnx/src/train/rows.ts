@@ -92,7 +92,10 @@ function problemOf(
   };
 }
 
-/** @throws EngineError naming the row and response token of the first number that is not finite */
+/**
+ * Checks that all numbers are finite.
+ * @throws EngineError naming the row and response token of the first number that is not
+ */
 export function assertFinite(what: string, numbers: Float32Array, offsets: Int32Array): void {
   const at = numbers.findIndex((x) => !Number.isFinite(x));
   if (at < 0) return;
@@ -105,7 +108,10 @@ export function assertFinite(what: string, numbers: Float32Array, offsets: Int32
   );
 }
 
-/** @throws EngineError when there is not exactly one number per response token */
+/**
+ * Checks that there is exactly one number per response token.
+ * @throws EngineError when there is not
+ */
 export function assertPerToken(what: string, numbers: Float32Array, offsets: Int32Array): void {
   const expected = tokenCount(offsets);
   if (numbers.length === expected) return;

@@ -39,7 +39,10 @@ export interface ScoredRows {
   readonly inverseTemperature: Float32Array;
 }
 
-/** Scores picked rows, with the same bits as the sampler reports. [R] each */
+/**
+ * Scores picked rows. The log-probabilities equal those that the sampler reports, bit for bit. [R]
+ * each
+ */
 type ScoreRows = <Name extends string>(
   adapters: Feeds,
   picked: ScoredRows,

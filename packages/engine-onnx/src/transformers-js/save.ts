@@ -125,8 +125,8 @@ async function writeModel(
 }
 
 /**
- * Files that transformers.js loads and that some models lack: settings of the tokenizer, and the
- * tokens that end a text.
+ * Returns the files that transformers.js loads and that some models lack: settings of the
+ * tokenizer, and the tokens that end a text.
  */
 const madeFiles = ({
   bosTokenId,

@@ -50,8 +50,8 @@ const interrupted = 130;
 
 /**
  * Closes the gate when the operating-system process exits, because `process.exit` terminates all
- * threads at once, even during a call. If calls take longer than {@link exitDeadlineMs}, the
- * process ends by a signal. Returns a function that removes the exit handler.
+ * threads at once, even during a call. If calls take longer than {@link exitDeadlineMs}, ends the
+ * process with a signal. Returns a function that removes the exit handler.
  */
 function closeGateAtExit(gate: GateState): () => void {
   const onExit = (code: number): void => {

@@ -38,9 +38,9 @@ export async function sendFound(
 }
 
 /**
- * Sends leased weights as {@link sendFound} sends unleased weights. The lease is released if the
- * weights cannot be sent.
- * @param read reads the numbers of the lease; called only if there are ports
+ * Does the same as {@link sendFound}, but for leased weights. Releases the lease if the weights
+ * cannot be sent.
+ * @param read reads the leased weights; called only if there are ports
  */
 export async function sendLeased<Lease extends WeightLease>(
   ports: readonly MessagePort[],

@@ -53,8 +53,9 @@ export interface SamplingServer {
   loadAdapter(name: string, folder: string, signal: AbortSignal): Promise<void>;
   unloadAdapter(name: string, signal: AbortSignal): Promise<void>;
   /**
-   * Replaces all weights with those of `folder` and labels them `label`. With `inFlight` `finish`,
-   * sequences in progress are finished first; with `continue`, they continue with the new weights.
+   * Replaces all weights with those of `folder` and labels them `label`. If `inFlight` is `finish`,
+   * sequences in progress are finished first. If it is `continue`, they continue with the new
+   * weights.
    */
   reload(options: ReloadOptions, signal: AbortSignal): Promise<void>;
   /** Returns true if the server can find stop strings. */

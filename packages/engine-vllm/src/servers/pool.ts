@@ -57,7 +57,10 @@ const preferredLead = 4;
 const mostBroken = 3;
 const busyMs = 500;
 const deliveryPatienceMs = 30 * 60_000;
-/** Time for an answer to /health, because a connection can stay open after the server has died. */
+/**
+ * Maximum milliseconds to wait for an answer to /health, because a connection can stay open after
+ * the server has died.
+ */
 const healthMs = 15_000;
 const returnAfterMs = { first: 500, longest: 15_000 };
 
@@ -90,7 +93,10 @@ export function createPool(options: PoolOptions): Pool {
     }
     return score(replica, signal);
   };
-  /** @throws ServerFault if the server does not answer */
+  /**
+   * Checks that a server answers.
+   * @throws ServerFault if it does not
+   */
   const assertAnswers = async ({ server }: Replica, signal: AbortSignal): Promise<void> => {
     const silent = new AbortController();
     const cancel = clock.after(healthMs, () => silent.abort(unanswered(server.url)));

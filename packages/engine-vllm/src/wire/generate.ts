@@ -7,7 +7,10 @@ import { readAnswer } from './read.js';
 
 export const generatePath = '/inference/v1/generate';
 
-/** vLLM raises lower temperatures to this value, except 0, which means greedy sampling. */
+/**
+ * Lowest temperature that vLLM uses. It raises lower temperatures to this value, except 0, which
+ * means greedy sampling.
+ */
 const lowestTemperature = 0.01;
 
 /**

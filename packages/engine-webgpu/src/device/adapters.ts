@@ -12,8 +12,8 @@ export interface AdapterFacts {
   /** Name of the GPU, with the name and version of its driver. */
   readonly description: string;
   /**
-   * True for a software adapter, which computes on the CPU, and more slowly than the engine does
-   * without a GPU.
+   * True for a software adapter. It computes on the CPU, more slowly than the engine does without a
+   * GPU.
    */
   readonly isSoftware: boolean;
   readonly limits: AdapterLimits;
@@ -50,8 +50,9 @@ export type Gate = <T>(wait: () => Promise<T>) => Promise<T>;
 let dawn: GPU | undefined;
 
 /**
- * Kernels write the shared memory of a workgroup before they read it, so Dawn need not clear it
- * first. SwiftShader compiles kernels three to ten times as fast without the clearing.
+ * Dawn option that turns off clearing the shared memory of workgroups. Kernels write this memory
+ * before they read it. SwiftShader compiles kernels three to ten times as fast without the
+ * clearing.
  */
 const noSharedZeros = 'enable-dawn-features=disable_workgroup_init';
 

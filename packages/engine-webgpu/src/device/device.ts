@@ -18,7 +18,10 @@ export interface OpenDevice {
   readonly facts: AdapterFacts;
   readonly memory: DeviceMemory;
   readonly wait: Waits['wait'];
-  /** @throws EngineError if the device has reported an error */
+  /**
+   * Checks that the device has reported no error.
+   * @throws EngineError if it has
+   */
   readonly check: () => void;
   /** Destroys the device, which rejects pending waits. Resolves when no wait is pending. */
   readonly close: () => Promise<void>;

@@ -30,7 +30,10 @@ export class Faults {
     return (this.#first ??= error);
   }
 
-  /** @throws EngineError if the device has reported an error */
+  /**
+   * Checks that the device has reported no error.
+   * @throws EngineError if it has
+   */
   check(): void {
     if (this.#first) throw this.#first;
   }

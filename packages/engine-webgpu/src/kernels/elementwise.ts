@@ -58,7 +58,10 @@ const formulas: Readonly<Record<string, Formula>> = {
   'Cast to i32': { of: (a) => `i32(${a})`, result: 'i32' },
 };
 
-/** @param loop shape of the result, and the strides of each operand in that shape */
+/**
+ * Creates the call of a kernel that applies `operator` to each element.
+ * @param loop shape of the result, and the strides of each operand in that shape
+ */
 export function elementwise(operator: string, elements: readonly Element[], loop: Loop): Call {
   const { of, result = elements.at(-1)!, helper } = formulas[operator]!;
   const { dims, strides, count } = collapse(loop);

@@ -45,9 +45,9 @@ export function collapse({ dims, strides }: Loop): Loop & { readonly count: numb
 }
 
 /**
- * Returns WGSL statements that convert the index `i` of an element to its index `x0`, `x1` ... in
- * each operand. The uniforms from `first` on are the rank, the dimensions, and the strides of each
- * operand.
+ * Returns WGSL statements that convert the index `i` of a result's element to the indices `x0`,
+ * `x1` ... of the operands' elements. The uniforms from `first` on are the rank, the dimensions,
+ * and the strides of each operand.
  */
 export function coordinates(first: number, operands: number): string {
   const all = Array.from({ length: operands }, (_, k) => k);

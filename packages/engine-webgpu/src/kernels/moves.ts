@@ -24,8 +24,8 @@ export function copy(element: Element, { dims, from, to, fromStart = 0, toStart 
 }
 
 /**
- * Keeps the upper or the lower triangle of the matrices in the last two dimensions, and replaces
- * the other numbers with zeros.
+ * Keeps the upper or the lower triangle of the matrices in the last two dimensions, and sets the
+ * other elements to zero.
  */
 export function triangle(
   element: Element,

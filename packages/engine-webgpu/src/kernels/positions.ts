@@ -1,9 +1,9 @@
-/** Kernels along the positions of sequences: rotary embedding and causal convolution. */
+/** Kernels that work along the positions of sequences: rotary embedding and causal convolution. */
 import { perElement, type Call } from './kernel.js';
 
 interface Rotary {
   readonly shape: readonly [batch: number, heads: number, time: number, width: number];
-  /** Number r of elements of a head that are rotated. */
+  /** Number r of rotated elements per head. */
   readonly rotated: number;
   /**
    * True if the positions operand is one number: the position of the first token of every row.

@@ -60,9 +60,9 @@ const normShare = normThreads * 256;
 export const squareGroups = (count: number): number => Math.ceil(count / normShare);
 
 /**
- * Computes, for each workgroup, the sum of the squares of its numbers, and 1 if any of them is not
- * finite, else 0. Such a number is detected by its bits, because WGSL may assume that all numbers
- * are finite. x -> [groups, 2], from group `first` on
+ * Computes, for each workgroup, the sum of the squares of its finite elements, and 1 if any element
+ * is not finite, else 0. Elements that are not finite are detected by their bits, because WGSL may
+ * assume that all numbers are finite. x -> [groups, 2], from group `first` on
  */
 export function squares(count: number, start: number, first: number): Call {
   const body = `

@@ -5,7 +5,7 @@ import { unsupported } from '../device/errors.js';
 import type { Call } from '../kernels/kernel.js';
 import { bytesOf, type Value } from './value.js';
 
-/** Location of the numbers of a storage. */
+/** Location of a storage's data. */
 export type Place =
   | { readonly kind: 'input' | 'output'; readonly name: string }
   /** A constant, which all plans of the graph share. */
@@ -38,7 +38,10 @@ export class PlanBuilder {
   readonly #values = new Map<string, Value>();
   readonly #constantStorages = new Map<string, number>();
 
-  /** @throws InvariantError if no earlier node made the value */
+  /**
+   * Returns the value with that name.
+   * @throws InvariantError if no earlier node produced the value
+   */
   value(name: string): Value {
     const value = this.#values.get(name);
     if (value) return value;
@@ -59,8 +62,8 @@ export class PlanBuilder {
   }
 
   /**
-   * Returns a view of the same numbers with another shape, or with another type of the same storage
-   * format.
+   * Returns a view of the same data with another shape, or with another type that is stored in the
+   * same format.
    */
   alias(value: Value, shape: readonly number[], dtype: DataType = value.dtype): Value {
     return value.host
@@ -103,6 +106,9 @@ export class PlanBuilder {
   }
 }
 
-/** Creates the error for a node without a kernel. @param what noun phrase */
+/**
+ * Creates the error for a node without a kernel.
+ * @param what noun phrase that names what is not supported
+ */
 export const unsupportedNode = ({ name, type }: NodeRecord, what: string): EngineError =>
   unsupported(`${what} (operator ${type}, node ${name})`, { operator: type, node: name });

@@ -108,7 +108,7 @@ const norm: Operator = (step) => {
   return made;
 };
 
-/** Plans a reduction over axes. Neighbouring axes are reduced together, and the last axes first. */
+/** Plans a reduction over axes. Adjacent axes are reduced together, starting with the last ones. */
 const reduceOf: Operator = (step) => {
   const a = step.operand(0);
   const reduced = new Set(step.numbers(1).map((axis) => axisOf(axis, a)));

@@ -1,4 +1,4 @@
-/** Operators that move numbers, or read them by index. */
+/** Operators that move elements, or read them by index. */
 import { gather, scatterElements, topK } from '../kernels/indices.js';
 import { sizeOf, stridesOf } from '../kernels/loop.js';
 import { triangle } from '../kernels/moves.js';

@@ -44,7 +44,7 @@ export interface Plan {
   readonly dispatches: readonly Dispatch[];
   /** Location of each buffer of the dispatches. */
   readonly places: readonly PlannedPlace[];
-  /** Bytes of each slot. */
+  /** Size of each slot, in bytes. */
   readonly slots: readonly number[];
   readonly outputs: Readonly<Record<string, PlannedArray>>;
   readonly constants: ReadonlyMap<string, ConstantData>;

@@ -3,7 +3,7 @@
  * slot.
  */
 
-/** The first and last dispatch that need a storage, inclusive. */
+/** Size of a storage, and the indices of the first and the last dispatch that need it. */
 export interface Span {
   readonly first: number;
   readonly last: number;
@@ -11,9 +11,9 @@ export interface Span {
 }
 
 interface Slots {
-  /** Bytes of each slot. */
+  /** Size of each slot, in bytes. */
   readonly bytes: readonly number[];
-  /** The slot of each span. */
+  /** Index of the slot that is assigned to each span. */
   readonly of: readonly number[];
 }
 

@@ -16,7 +16,10 @@ export class Step {
     this.node = node;
   }
 
-  /** @throws EngineError if the node omits the operand */
+  /**
+   * Returns an operand of the node.
+   * @throws EngineError if the node omits the operand
+   */
   operand(index: number): Value {
     return this.optional(index) ?? this.fail(`a node without operand ${index}`);
   }
@@ -31,8 +34,8 @@ export class Step {
   }
 
   /**
-   * Returns the numbers of an operand that the plan depends on.
-   * @throws EngineError if the numbers are only on the device
+   * Returns the elements of an operand that the plan depends on, such as sizes, axes or bounds.
+   * @throws EngineError if the elements are only on the device
    */
   numbers(index: number): readonly number[] {
     const { host } = this.operand(index);
@@ -49,7 +52,10 @@ export class Step {
     return typeof value === 'object' && 'float' in value ? value.float : otherwise;
   }
 
-  /** @throws EngineError when the attribute is not a list */
+  /**
+   * Returns an attribute that is a list of integers.
+   * @throws EngineError if the attribute is not a list
+   */
   integers(name: string): readonly number[] {
     const value = this.node.attributes[name];
     return Array.isArray(value)

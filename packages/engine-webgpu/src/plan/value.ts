@@ -6,9 +6,12 @@ import { sizeOf } from '../kernels/loop.js';
 export interface Value {
   readonly dtype: DataType;
   readonly shape: readonly number[];
-  /** The numbers, if they are on the host: constants, and numbers derived from shapes. */
+  /**
+   * Elements of the value, if they are on the host: those of constants, and those derived from
+   * shapes.
+   */
   readonly host?: readonly number[];
-  /** Index of the storage in the plan; absent for numbers that no kernel reads. */
+  /** Index of the storage in the plan; absent if no kernel reads the value. */
   storage?: number;
 }
 

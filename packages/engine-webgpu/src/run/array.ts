@@ -53,13 +53,19 @@ export class BufferArray implements DeviceArray, BufferPart {
   }
 }
 
-/** @throws InvariantError when another runtime made the array */
+/**
+ * Returns the array as an array of this runtime.
+ * @throws InvariantError if another runtime created the array
+ */
 export function ownArray(array: DeviceArray): BufferArray {
   if (array instanceof BufferArray) return array;
   throw new InvariantError('An array of another runtime cannot be used on a WebGPU device.');
 }
 
-/** @throws InvariantError if the array and the shape differ in size */
+/**
+ * Returns the array as an array of this runtime, after a check of its size.
+ * @throws InvariantError if the array and the shape differ in size
+ */
 export function ofSize(array: DeviceArray, shape: readonly number[], what = 'array'): BufferArray {
   const own = ownArray(array);
   if (own.size === sizeOf(shape)) return own;
@@ -68,7 +74,7 @@ export function ofSize(array: DeviceArray, shape: readonly number[], what = 'arr
   );
 }
 
-/** Returns the numbers in the format in which buffers store them: float32 or int32. */
+/** Returns the elements of an array in the format in which buffers store them: float32 or int32. */
 export function storedNumbers({ data }: HostArray): Float32Array | Int32Array {
   return data instanceof Float32Array || data instanceof Int32Array ? data : int32Of(data);
 }

@@ -26,7 +26,7 @@ interface Entry {
   readonly isState: boolean;
 }
 
-/** Location of numbers that are moved into the cache. */
+/** Location of elements that are moved into the cache. */
 interface Source {
   readonly part: BufferPart;
   readonly place: CacheRows;

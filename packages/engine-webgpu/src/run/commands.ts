@@ -29,7 +29,7 @@ const dispatchLimit = 1024;
 const bytesPerUniform = 4 * uniformWords;
 
 interface CommandOptions {
-  /** Maximum estimated operations of one submit, unless a single dispatch has more. */
+  /** Maximum estimated number of operations per submit, unless a single dispatch has more. */
   readonly budget: number;
   /** Executes `work`, and waits for the device. */
   readonly wait: <T>(work: () => Promise<T>) => Promise<T>;
@@ -76,7 +76,7 @@ export class Commands {
     this.#open().clearBuffer(buffer, offset, bytes);
   }
 
-  /** Submits all queued commands, and then writes numbers. */
+  /** Submits all queued commands, and then writes `numbers` to the buffer. */
   write({ buffer, offset }: BufferPart, numbers: Float32Array | Int32Array): void {
     this.submit();
     this.#device.queue.writeBuffer(buffer, offset, numbers);

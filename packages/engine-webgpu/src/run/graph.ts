@@ -121,7 +121,10 @@ export class DeviceGraph implements LoadedGraph {
     return Object.fromEntries(targets.map(({ name, array }) => [name, array]));
   }
 
-  /** Returns the buffer of an input. A view whose offset is not aligned is copied. */
+  /**
+   * Returns the buffer of an input. Uploads host arrays, and copies views whose offset is not
+   * aligned.
+   */
   #feed(input: HostArray | DeviceArray, scratch: Scratch): BufferPart {
     if ('data' in input) return scratch.upload(storedNumbers(input));
     const array = ownArray(input);

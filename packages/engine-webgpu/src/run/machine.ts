@@ -11,7 +11,10 @@ export interface Machine {
   readonly commands: Commands;
 }
 
-/** @param budget maximum estimated operations of one submit */
+/**
+ * Creates a machine for an open device.
+ * @param budget maximum estimated number of operations per submit
+ */
 export function createMachine(
   { device, memory, wait }: Pick<OpenDevice, 'device' | 'memory' | 'wait'>,
   budget: number,
@@ -33,7 +36,7 @@ export function dispatchOnce(
   commands.dispatch(pipelines.now(call.kernel), call, { group: undefined, parts });
 }
 
-/** Creates a buffer with these numbers. */
+/** Creates a buffer that contains `numbers`. */
 export function upload(
   { memory, commands }: Machine,
   numbers: Float32Array | Int32Array,

@@ -6,7 +6,7 @@ export interface Breakages {
   isRepeated(error: EnvironmentError): boolean;
   /**
    * Records a failed attempt.
-   * @param answers number of attempts of all tasks that the environment has answered so far
+   * @param answers number of attempts, over all tasks, that the environment has answered so far
    */
   add(error: EnvironmentError, answers: number): void;
   /**

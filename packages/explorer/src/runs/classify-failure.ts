@@ -40,9 +40,9 @@ export interface SpentTime {
 }
 
 /**
- * Finds a known error among the causes, or a server's response in a client's error. Any other error
- * becomes a WorkflowError: `SERVICE_FAILED` if a service that the agent called was unreachable or
- * hung, else `WORKFLOW_THREW`.
+ * Classifies an error by a known error among its causes, or by the server's response in a client's
+ * error. Any other error becomes a WorkflowError: `SERVICE_FAILED` if a service that the agent
+ * called was unreachable or hung, else `WORKFLOW_THREW`.
  */
 export function classifyFailure(error: unknown, workflow: string, spent: SpentTime): Failure {
   const known = findKnown(error);

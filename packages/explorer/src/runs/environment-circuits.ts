@@ -135,7 +135,7 @@ class Circuit implements EnvironmentCircuit {
   readonly #options: CircuitOptions;
   /** Tasks of the latest consecutive failures. */
   readonly #tasks = new Set<Task>();
-  /** Tasks in progress. Cleared whenever the environment answers an attempt of any task. */
+  /** Tasks in progress that have started since the environment last answered an attempt. */
   readonly #alone = new Set<Task>();
   #inRow = 0;
   #answers = 0;

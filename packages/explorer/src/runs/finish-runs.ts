@@ -73,9 +73,9 @@ export interface FinishOptions {
 
 /**
  * Converts the result of a workflow to finished rollouts, ordered by rollout number.
- * @throws WorkflowError if the result is neither experiences nor a score, or if rollouts are
- * missing. Also if a reward is missing, not finite, too large, or pending where it may not be, or
- * if ids, tokens or info of experiences are invalid
+ * @throws WorkflowError if the result is neither experiences nor a score, if rollouts are missing,
+ * if a reward is missing, not finite, too large, or pending where it may not be, or if ids, tokens
+ * or info of experiences are invalid
  */
 export function finishRuns(result: unknown, options: FinishOptions): readonly FinishedRun[] {
   const { task, range, model } = options;

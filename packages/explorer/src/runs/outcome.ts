@@ -60,15 +60,15 @@ export function isOk(run: RunOutcome): run is SuccessfulRun {
   return run.status === 'ok';
 }
 
-/** Keys that at least one rollout reports. */
+/** Returns the keys that at least one rollout reports. */
 export const reportedKeys = (outcomes: readonly TaskOutcome[]): ReadonlySet<string> =>
   new Set(
     outcomes.flatMap(({ runs }) => runs.filter(isOk).flatMap((run) => Object.keys(run.metrics))),
   );
 
 /**
- * Value of a key in an evaluation. A rollout that failed or does not report the key counts as 0, so
- * that failures cannot raise a score.
+ * Returns the value of a key in an evaluation. A rollout that failed or does not report the key
+ * counts as 0, so that failures cannot raise a score.
  */
 export const countedValue = (run: RunOutcome, key: string): number =>
   isOk(run) ? (run.metrics[key] ?? 0) : 0;

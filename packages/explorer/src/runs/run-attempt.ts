@@ -82,7 +82,7 @@ export interface AttemptModel {
 
 export interface AttemptKey {
   readonly task: Task;
-  /** First rollout of the attempt. */
+  /** Index of the attempt's first rollout within the task, from 0. */
   readonly run: number;
   /** Number of rollouts that the attempt executes. @default 1 */
   readonly count?: number;
@@ -111,7 +111,7 @@ export interface AttemptOptions {
    * @default rewards may not be pending
    */
   readonly rewardDeadline?: (delayMs: number | undefined) => number;
-  /** Signal that aborts when the task is no longer waited for. @default no signal */
+  /** Signal that aborts when the task is cut off or its deadline passes. @default no signal */
   readonly taskEnd?: AbortSignal;
   readonly runtime: Runtime;
   readonly signal: AbortSignal;
@@ -408,7 +408,7 @@ const notOwnCode = /\(?node:|[\\/]node_modules[\\/]|[\\/]packages[\\/][\w-]+[\\/
 
 /**
  * Returns the innermost stack frames of the user's code, at most three. Returns an empty string if
- * there are none, or if this logger has already shown them.
+ * there are none, or if this logger has already shown them or `mostPlaces` other places.
  */
 function placeInCode(error: Error, logger: Logger): string {
   const innermost = causesOf(error).at(-1) ?? error;

@@ -9,7 +9,7 @@ export interface TaskEnd {
   readonly signal: AbortSignal;
   /** Called when an attempt begins. The first attempt starts the task's deadline. */
   begin(): void;
-  /** Called when all rollouts have ended. */
+  /** Cancels the task's deadline. Called when all rollouts have ended. */
   close(): void;
 }
 

@@ -16,7 +16,7 @@ export interface DynamicTimeout {
 export interface TimeLimits {
   /** Returns the time limit of an attempt that begins now. */
   limit(task: Task): TimeLimit;
-  /** Called after each explore step, in order. */
+  /** Records the durations of attempts. Called after each explore step, in order. */
   record(outcomes: readonly TaskOutcome[]): void;
   /**
    * Returns `rollout/attempts/time_limit`, in seconds, over the tasks of a step. Returns no metrics

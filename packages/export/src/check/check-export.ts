@@ -1,6 +1,6 @@
 /**
- * Plays prompts on the checkpoint and in the runtime of the export, and reports differences beyond
- * the limits.
+ * Runs prompts through the checkpoint and through the runtime of the export, and reports
+ * differences beyond the limits.
  */
 import path from 'node:path';
 import { loadTokenizer, type ChatFormat } from '@trinity-rft/chat';
@@ -17,18 +17,18 @@ import { transformersPlayer } from './transformers-js.js';
 
 export interface CheckOptions {
   /**
-   * Prompts to play on both models.
+   * Prompts to run through both models.
    * @default six conversations: plain, with a system message, with several turns, with tools
    */
   readonly prompts?: readonly PlayedPrompt[];
-  /** Prompt texts that the training run recorded, which are also played. @default [] */
+  /** Further prompts: texts that the training run recorded. @default [] */
   readonly recorded?: readonly string[];
   /** Maximum number of tokens of a greedy answer. @default 32 */
   readonly answerTokens?: number;
 }
 
 export interface CheckResult extends Parity {
-  /** Name of the runtime that played the export. */
+  /** Name of the runtime that ran the export. */
   readonly runtime: string;
   /** One sentence per exceeded limit; empty if the export passes. */
   readonly faults: readonly string[];
@@ -45,7 +45,7 @@ interface CheckedExport {
   readonly numbers: ChosenNumbers;
   /** Chat settings of training. */
   readonly chat: ChatSettings;
-  /** Tokenizer of the checkpoint with `chat`. */
+  /** Chat format of the checkpoint: its tokenizer, with the settings in `chat`. */
   readonly format: ChatFormat;
   readonly contextTokens: number;
 }

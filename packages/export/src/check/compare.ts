@@ -1,4 +1,4 @@
-/** Plays prompts on the checkpoint and on its export, and measures the differences. */
+/** Runs prompts through the checkpoint and through its export, and measures the differences. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { EngineError } from '@trinity-rft/core';
 import type { PlayedPrompt, Player } from './player.js';
@@ -16,11 +16,11 @@ export interface Parity {
    */
   readonly renderedPrompts: Share;
   /**
-   * Number of prompts that were not played, because they contain characters without a token or
-   * leave no room for an answer.
+   * Number of prompts that were left out, because they contain characters without a token or leave
+   * no room for an answer.
    */
   readonly leftOut: number;
-  /** Share of played prompts with equal token ids. */
+  /** Share of compared prompts with equal token ids. */
   readonly tokenIds: Share;
   /** Number of scored token positions, in prompts and in the checkpoint's greedy answers. */
   readonly positions: number;

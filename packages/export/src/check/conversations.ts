@@ -1,5 +1,5 @@
 /**
- * Conversations that a check plays by default: plain, with a system message, with several turns,
+ * Conversations that a check compares by default: plain, with a system message, with several turns,
  * with tools.
  */
 import { readFile } from 'node:fs/promises';

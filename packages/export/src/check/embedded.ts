@@ -1,4 +1,4 @@
-/** Plays prompts in the embedded engine, which is also the engine of training. */
+/** Runs prompts through the embedded engine, the same engine that is used for training. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { Engine } from '@trinity-rft/core/engine';
 import { openTogether } from '@trinity-rft/core/support';

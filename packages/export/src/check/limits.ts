@@ -25,7 +25,7 @@ export const limitsOf = (precision: Precision, { hasGeluTable = false } = {}): P
   })[precision];
 
 /**
- * Returns one sentence per exceeded limit, and one sentence if no prompt was played. Rendered
+ * Returns one sentence per exceeded limit, and one sentence if no prompt was compared. Rendered
  * prompts and token ids must be equal at any precision.
  */
 export function faultsOf(

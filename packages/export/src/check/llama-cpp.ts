@@ -1,4 +1,4 @@
-/** Plays prompts on a GGUF file in llama.cpp, through the npm package node-llama-cpp. */
+/** Runs prompts through a GGUF file in llama.cpp, using the npm package node-llama-cpp. */
 import { CheckpointError, EngineError } from '@trinity-rft/core';
 import { loadPeer, openTogether, type ResourceStack } from '@trinity-rft/core/support';
 import type { LlamaContextSequence, LlamaModel, Token } from 'node-llama-cpp';

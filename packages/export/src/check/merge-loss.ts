@@ -60,7 +60,7 @@ const isRead = (file: string): Promise<boolean> =>
     },
   );
 
-/** Returns texts with their log-probabilities under the policy. */
+/** Returns the rows to score, with their log-probabilities under the policy. */
 async function scorePolicy({ checkpoint, format, recorded }: Policy) {
   const given = (await recorded?.()) ?? [];
   const answers = given.filter(({ tokens, promptLength }) => tokens.length > promptLength);

@@ -1,4 +1,4 @@
-/** A model that plays prompts for the check: the embedded engine, or the runtime of an export. */
+/** A model that runs the prompts of a check: the embedded engine, or the runtime of an export. */
 import type { NormalMessage } from '@trinity-rft/chat';
 import type { ToolDefinition } from '@trinity-rft/core';
 

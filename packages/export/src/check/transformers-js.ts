@@ -1,5 +1,5 @@
 /**
- * Plays prompts on a transformers.js folder in Node.js, through the npm package
+ * Runs prompts through a transformers.js folder in Node.js, using the npm package
  * `@huggingface/transformers`.
  */
 import path from 'node:path';

@@ -39,7 +39,10 @@ const refusals: readonly Refusal[] = [
   },
 ];
 
-/** @throws ConfigError if options do not fit together */
+/**
+ * Checks that the options of an export fit together.
+ * @throws ConfigError if they do not
+ */
 export function assertFits(asked: Asked): void {
   const refusal = refusals.find(({ applies }) => applies(asked));
   if (refusal) throw new ConfigError(refusal.message(asked), { code: 'ARGUMENT_INVALID' });

@@ -50,8 +50,8 @@ export interface ChosenNumbers extends NumberFormat {
 }
 
 /**
- * Number formats of an adapter that is exported alone, in the formats that have adapters. A PEFT
- * folder holds a copy of the adapter.
+ * Number formats of an adapter that is exported alone, for the export formats that support this. A
+ * PEFT folder holds a copy of the adapter.
  */
 export const adapterNumbers: Readonly<Partial<Record<FormatName, ChosenNumbers>>> = {
   gguf: { name: 'F32', ...ggufNumbers.F32 },

@@ -11,7 +11,7 @@ import { modelCard } from './model-card.js';
 import { licenseOf } from './license.js';
 import type { TargetInput, Written } from './target.js';
 
-/** Maximum bytes of a shard, as in the hub's own tools. */
+/** Maximum size of a shard, in bytes, as in the hub's own tools. */
 const shardBytes = 5e9;
 
 export async function writeHuggingFace(input: TargetInput): Promise<Written> {

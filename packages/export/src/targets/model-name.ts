@@ -21,8 +21,8 @@ export function modelName(
 }
 
 /**
- * Returns a name for files with only characters that every file system and registry allows. It
- * begins neither with a dot nor with a hyphen.
+ * Converts a name to a name for files. The result has only characters that every file system and
+ * registry allows, and begins neither with a dot nor with a hyphen.
  */
 export const fileNameOf = (name: string): string =>
   name.replaceAll(/[^\w.-]+/g, '-').replace(/^[.-]+/, '') || 'model';

@@ -10,12 +10,12 @@ export interface TargetInput {
   readonly adapter: string | undefined;
   /** Empty folder to write into. */
   readonly folder: string;
-  /** Name that users see; `fileNameOf` makes file names of it. */
+  /** Name that users see; `fileNameOf` converts it for file names. */
   readonly name: string;
   readonly numbers: ChosenNumbers;
   /** Chat settings of training, with the template if it differs from the folder's own. */
   readonly chat: ChatSettings;
-  /** Tokenizer of the checkpoint with `chat`. */
+  /** Chat format of the checkpoint: its tokenizer, with the settings in `chat`. */
   readonly format: ChatFormat;
   readonly contextTokens: number;
   readonly facts: RunFacts | undefined;

@@ -10,7 +10,7 @@ import { refused, unknownParameter } from '../wire/refuse.js';
 import type { Brought } from './model-routes.js';
 import { queryOf } from './read-request.js';
 
-/** Maximum bytes of an upload, as in OpenAI's service. */
+/** Maximum size of an upload, in bytes, as in OpenAI's service. */
 const mostBytes = 512 * 2 ** 20;
 
 export function addFileRoutes(app: Hono<Brought>, files: FileStore, jobs: JobStore): void {

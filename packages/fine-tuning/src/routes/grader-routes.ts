@@ -68,7 +68,10 @@ export function addGraderRoutes(app: Hono<Brought>, context: GraderContext): voi
 const isRow = (item: unknown): item is Readonly<Record<string, unknown>> | null | undefined =>
   item === undefined || (typeof item === 'object' && !Array.isArray(item));
 
-/** @throws ModelError 400 if the grader is missing or not valid */
+/**
+ * Reads the grader of a request.
+ * @throws ModelError 400 if the grader is missing or not valid
+ */
 function readGrader(given: unknown, context: GraderContext): GraderSpec {
   if (given === undefined)
     throw refused("Missing required parameter: 'grader'.", {
@@ -81,7 +84,10 @@ function readGrader(given: unknown, context: GraderContext): GraderSpec {
   return data;
 }
 
-/** @throws ModelError 400 for an unknown model, and for Python if it is not allowed */
+/**
+ * Checks that the server can execute a grader.
+ * @throws ModelError 400 for an unknown model, and for Python if it is not allowed
+ */
 export function checkGrader(
   spec: GraderSpec,
   { models, pythonGraders }: Pick<GraderContext, 'models' | 'pythonGraders'>,

@@ -152,7 +152,10 @@ async function createJob(
   return job;
 }
 
-/** @throws ModelError 400 for an unknown model or file, and for unsupported requests */
+/**
+ * Checks that the server can execute the requested job.
+ * @throws ModelError 400 for an unknown model or file, and for unsupported requests
+ */
 function checkRequest(request: JobRequest, context: JobRoutesContext): void {
   const { models, jobs, files } = context;
   const { model, training_file: training, validation_file: validation } = request;

@@ -4,7 +4,10 @@ import { refused } from '../wire/refuse.js';
 
 const mostBytes = 4 * 2 ** 20;
 
-/** @throws ModelError 400 for anything but a JSON object */
+/**
+ * Reads a body that must be a JSON object.
+ * @throws ModelError 400 for anything but a JSON object
+ */
 export async function readBody(request: Request): Promise<Readonly<Record<string, unknown>>> {
   const value = await readJson(request, { maxBytes: mostBytes, expected: 'a JSON object' });
   if (typeof value === 'object' && value !== null && !Array.isArray(value))

@@ -38,8 +38,8 @@ const others: Readonly<Record<string, number>> = {
 };
 
 /**
- * Replaces `auto` in the hyperparameters of a job. A batch has at most all rows, because a larger
- * batch would repeat rows.
+ * Replaces `auto` in the hyperparameters of a job. The batch size is at most the number of rows,
+ * because a larger batch would repeat rows.
  */
 export function resolveHyperparameters(
   given: Hyperparameters,

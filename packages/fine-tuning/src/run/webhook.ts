@@ -17,7 +17,10 @@ export interface WebhookSettings {
 const pausesMs = [1000, 5000, 25_000, 120_000, 600_000];
 const deadlineMs = 10_000;
 
-/** @throws ConfigError for an invalid address or secret */
+/**
+ * Checks the settings of a webhook.
+ * @throws ConfigError for an invalid address or secret
+ */
 export function checkWebhook({ url, secret }: WebhookSettings): void {
   const isHttp = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
   if (!isHttp)

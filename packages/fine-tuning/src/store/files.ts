@@ -20,16 +20,20 @@ export interface FileStore {
   /** Returns all files, newest first. */
   list(): readonly FileRecord[];
   /**
+   * Returns the record of a file.
    * @param param field to name in the error
    * @throws ModelError 404 if there is no such file
    */
   get(id: string, param?: string): FileRecord;
   /**
-   * Returns the path of the bytes.
+   * Returns the path of the file's contents.
    * @throws ModelError 404 if there is no such file
    */
   pathOf(id: string): string;
-  /** @param id id of the new file, which replaces a file with this id. @default a random id */
+  /**
+   * Stores a file and returns its record.
+   * @param id id of the new file, which replaces a file with this id. @default a random id
+   */
   create(
     bytes: Uint8Array,
     about: Pick<FileRecord, 'filename' | 'purpose'>,
@@ -38,7 +42,10 @@ export interface FileStore {
   delete(id: string): Promise<void>;
 }
 
-/** @throws ConfigError naming an unreadable record */
+/**
+ * Opens the store in `directory`, which is created if it is missing.
+ * @throws ConfigError naming an unreadable record
+ */
 export async function openFileStore(directory: string, now: () => number): Promise<FileStore> {
   await mkdir(directory, { recursive: true });
   const names = await readdir(directory);

@@ -72,7 +72,10 @@ type NewEvent = Pick<JobEvent, 'message'> & Partial<Pick<JobEvent, 'level' | 'ty
 export interface JobStore {
   /** Returns all jobs, oldest first. */
   list(): readonly JobRecord[];
-  /** @throws ModelError 404 if there is no such job */
+  /**
+   * Returns the record of a job.
+   * @throws ModelError 404 if there is no such job
+   */
   get(id: string): JobRecord;
   folderOf(id: string): string;
   /**
@@ -94,6 +97,7 @@ export interface JobStore {
 const retryMs = 5000;
 
 /**
+ * Opens the store in `directory`, which is created if it is missing.
  * @param onFailure called with each failure to write
  * @throws ConfigError naming an unreadable record
  */

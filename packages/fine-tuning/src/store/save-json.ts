@@ -1,6 +1,5 @@
 /**
- * Reads and writes JSON files, which are replaced atomically, and makes ids in the order of
- * creation.
+ * Reads JSON files, replaces them atomically, and creates ids that sort in the order of creation.
  */
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -36,7 +35,7 @@ export async function readJson<T extends { readonly id: string }>(
 let last = 0;
 
 /**
- * Makes an id of `PREFIX-` and 24 hexadecimal digits. Sorted as text, ids are in the order of
+ * Creates an id: `PREFIX-` and 24 hexadecimal digits. Sorted as text, ids are in the order of
  * creation.
  */
 export function newId(prefix: string): string {

@@ -79,7 +79,10 @@ export type MethodName = JobMethod['type'];
 /** Hyperparameters by name: `auto` or a number. */
 export type Hyperparameters = Readonly<Record<string, unknown>>;
 
-/** @throws ModelError 400 naming the first invalid field */
+/**
+ * Validates the body of a request that creates a job.
+ * @throws ModelError 400 naming the first invalid field
+ */
 export function readJobRequest(body: unknown): JobRequest {
   const { success, data, error } = jobRequest.safeParse(body);
   if (success) return data;

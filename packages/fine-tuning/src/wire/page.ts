@@ -1,4 +1,4 @@
-/** Makes pages of lists. A page has at most `limit` items after the item with the id `after`. */
+/** Splits lists into pages. A page has at most `limit` items after the item with the id `after`. */
 import { refused } from './refuse.js';
 
 export interface Page<T> {
@@ -12,6 +12,7 @@ export interface Page<T> {
 const mostItems = 100;
 
 /**
+ * Returns the page of a list that the query asks for.
  * @param all items in their order
  * @throws ModelError 400 for a limit out of range, and for an unknown `after`
  */

@@ -3,7 +3,10 @@ import type { FindEnd } from './read-pieces.js';
 
 const [quote, lineFeed] = [0x22, 10];
 
-/** Finds the line ends outside quotes. A doubled quote is treated as closing and reopening. */
+/**
+ * Creates a function that finds the line ends outside quotes. A doubled quote is treated as closing
+ * and reopening.
+ */
 export function rowEnd(): FindEnd {
   let inQuotes = false;
   return (chunk, from) => {

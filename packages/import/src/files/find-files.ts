@@ -11,8 +11,8 @@ export interface DataFile {
 const dataFile = /\.(?:jsonl|ndjson|json|csv|ya?ml)(?:\.gz)?$/i;
 
 /**
- * The given file, or the data files in the given folder and its subfolders, sorted by name. Hidden
- * files and folders and `node_modules` are skipped.
+ * Returns the given file, or the data files in the given folder and its subfolders, sorted by name.
+ * Hidden files and folders and `node_modules` are skipped.
  * @param outputs files that the import itself writes, which are skipped
  * @throws ConfigError if there are no files
  */

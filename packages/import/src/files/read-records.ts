@@ -21,7 +21,7 @@ export interface FileRecord {
 type Layout = 'lines' | 'csv' | 'list' | 'json' | 'yaml';
 type OnBytes = (count: number) => void;
 
-/** Maximum characters of a document that is parsed as a whole. */
+/** Maximum length of a document that is parsed as a whole, in characters. */
 const longestDocument = 2 ** 28;
 
 /**

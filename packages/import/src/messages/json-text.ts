@@ -2,7 +2,7 @@
 import { fault } from '../record/fault.js';
 import { parseJson } from './parse-json.js';
 
-/** True for a text that begins like a JSON object or list. */
+/** Returns true for a text that begins like a JSON object or list. */
 export const looksLikeJson = (value: unknown): value is string =>
   typeof value === 'string' && /^\s*[[{]/.test(value);
 

@@ -25,6 +25,6 @@ export function orFault<T>(read: () => T): T | Fault {
   }
 }
 
-/** Returns the items, or a list of the fault that took their place. */
+/** Returns the items, or a list that contains only the fault. */
 export const asList = <T>(items: readonly T[] | Fault): readonly (T | Fault)[] =>
   'reason' in items ? [items] : items;

@@ -105,9 +105,10 @@ function isPhone(text: string): boolean {
 const thousands = /^[1-9]\d{0,2}(?:[ .]\d{3})+$/;
 
 /**
- * Replaces each match, or the longest beginning of it that holds and ends between two groups. A
- * match may begin at any group, because the groups before a number look like a part of it. Pieces
- * that overlap are replaced together, so that no part of a number remains.
+ * Replaces each match that satisfies the shape's condition, otherwise the longest beginning of it
+ * that does and ends between two groups. A match may begin at any group, because the groups before
+ * a number look like a part of it. Overlapping matches are replaced together, so that no part of a
+ * number remains.
  */
 function replaceShape(
   text: string,

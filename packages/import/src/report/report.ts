@@ -34,7 +34,7 @@ export interface ImportReport {
   readonly sources: readonly string[];
   readonly as: RowKind;
   readonly files: number;
-  /** Number of records: rows, spans, or tests. */
+  /** Number of records that were read: rows, spans, or tests. */
   readonly read: number;
   /** Number of written rows, including validation rows. */
   readonly written: number;

@@ -1,10 +1,10 @@
 /** Hashes of rows, to find duplicates and to split rows independently of their order. */
 import { createHash } from 'node:crypto';
 
-/** First 132 bits of the SHA-256, as 22 characters of base64url. */
+/** Returns the first 132 bits of the text's SHA-256, as 22 characters of base64url. */
 export const hashOf = (text: string): string =>
   createHash('sha256').update(text).digest('base64url').slice(0, 22);
 
-/** A number in [0, 1) that depends only on the hash. */
+/** Returns a number in [0, 1) that depends only on the hash. */
 export const shareOf = (hash: string): number =>
   Buffer.from(hash, 'base64url').readUIntBE(0, 6) / 2 ** 48;

@@ -24,7 +24,7 @@ export interface Pairing<Place> {
    * @throws TaskError of `fault` if the conversation has no score or answer
    */
   add(conversation: Conversation, place: Place): void;
-  /** One entry per prompt; its pair is undefined if all scores are equal. */
+  /** Returns one entry per prompt. The pair of an entry is undefined if all scores are equal. */
   pairs(): Iterable<readonly [Preference | undefined, Place]>;
 }
 

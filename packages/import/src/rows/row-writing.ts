@@ -41,7 +41,7 @@ interface RowCounts {
   readonly duplicates: number;
 }
 
-/** Path of the validation file, such as `rows.validation.jsonl` for `rows.jsonl`. */
+/** Returns the path of the validation file, such as `rows.validation.jsonl` for `rows.jsonl`. */
 export const validationFile = (output: string): string =>
   output.endsWith('.jsonl')
     ? output.replace(/\.jsonl$/, '.validation.jsonl')

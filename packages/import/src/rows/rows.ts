@@ -4,7 +4,7 @@ import { fault } from '../record/fault.js';
 import { isPresent, type Conversation, type Json, type Preference } from '../record/item.js';
 import type { RowKind } from '../record/row-kind.js';
 
-/** Default kind of row for an item. */
+/** Returns the default kind of row for an item. */
 export function kindOf(item: Conversation | Preference): RowKind {
   if ('chosen' in item) return 'dpo';
   return item.truth === undefined && endsWithAnswer(item.messages) ? 'sft' : 'tasks';
@@ -20,8 +20,8 @@ function assertNotEmpty(messages: readonly ChatMessage[]): void {
 }
 
 /**
- * A row of `sft`: a conversation that ends with an answer.
- * @throws TaskError of `fault`
+ * Creates a row of `sft`: a conversation that ends with an answer.
+ * @throws the TaskError that `fault` creates, if the item cannot become such a row
  */
 export function sftRow(item: Conversation | Preference): Json {
   const messages = 'chosen' in item ? [...item.prompt, ...item.chosen] : item.messages;
@@ -34,8 +34,8 @@ export function sftRow(item: Conversation | Preference): Json {
 }
 
 /**
- * A row of `dpo`: a prompt with a chosen and a rejected answer.
- * @throws TaskError of `fault`
+ * Creates a row of `dpo`: a prompt with a chosen and a rejected answer.
+ * @throws the TaskError that `fault` creates, if the pair cannot become such a row
  */
 export function dpoRow({ prompt, chosen, rejected, ...rest }: Preference): Json {
   if (JSON.stringify(chosen) === JSON.stringify(rejected)) throw fault('both answers are the same');
@@ -48,8 +48,8 @@ export function dpoRow({ prompt, chosen, rejected, ...rest }: Preference): Json 
 }
 
 /**
- * A row of a task set: the messages up to the user's last message, and the reference answer as
- * text. If the messages are a single question, the row also has `question` (and `system`), for
+ * Creates a row of a task set: the messages up to the user's last message, and the reference answer
+ * as text. If the messages are a single question, the row also has `question` (and `system`), for
  * workflows whose input is a text.
  * @param hasReferences true if the conversation's last answer is the reference
  * @throws the TaskError that `fault` creates, if the conversation cannot become a row

@@ -40,6 +40,6 @@ async function* replayed(
   }
 }
 
-/** One line per source, for an error message. */
+/** Returns one line per source, for an error message. */
 export const describeSources = (): readonly string[] =>
   sourceNames.map((name) => `  ${name}: ${sourceNamed(name).looksFor}`);

@@ -32,7 +32,7 @@ export interface Groups {
    * @throws TaskError of `fault` if the part's group was already returned
    */
   add(source: SourceName, fragment: Fragment, place: Place): Group | undefined;
-  /** All open groups; each is removed when it is read. */
+  /** Returns all open groups. Each group is removed when it is read. */
   rest(): Iterable<Group>;
 }
 

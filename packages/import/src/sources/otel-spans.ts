@@ -24,7 +24,7 @@ export const isSpanRecord = (record: Json): boolean =>
 const isPlainSpan = (record: Json): boolean =>
   contextOf(record) !== undefined && isJson(record['attributes']);
 
-/** All spans and evaluation events of one record. */
+/** Returns all spans and evaluation events of one record. */
 export function readSignals(record: Json): readonly Signal[] {
   const spans = itemsIn(record, 'resourceSpans', 'scopeSpans', 'spans');
   const logs = itemsIn(record, 'resourceLogs', 'scopeLogs', 'logRecords');

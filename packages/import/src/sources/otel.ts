@@ -64,7 +64,10 @@ function orFaults(read: () => readonly Conversation[]): readonly Finished[] {
   return 'reason' in found ? [found] : found;
 }
 
-/** Id of the nearest `invoke_agent` above the span, otherwise of its topmost known ancestor. */
+/**
+ * Returns the id of the nearest `invoke_agent` span, from the given span upwards, or else the id of
+ * its topmost known ancestor.
+ */
 function agentOf(span: Span, spans: ReadonlyMap<string, Span>): string {
   let at = span;
   // Bounds the loop, because a damaged export may contain a cycle.

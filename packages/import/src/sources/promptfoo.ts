@@ -22,7 +22,10 @@ export const promptfoo: Source = {
 const elsewhere = (what: string, found: unknown) =>
   fault(`${what} in another file; write it into this one`, found);
 
-/** Returns a task for each combination of values, or the fault of the whole test. */
+/**
+ * Returns a task, or its fault, for each combination of values.
+ * @throws the TaskError that `fault` creates, if the test as a whole is faulty
+ */
 function tasksOf(prompt: unknown, test: unknown, base: Json): readonly Finished[] {
   if (!isJson(test)) throw fault('a test is not an object', test);
   const template = textOf(prompt);
@@ -36,7 +39,10 @@ function tasksOf(prompt: unknown, test: unknown, base: Json): readonly Finished[
 /** Maximum number of tasks from one test. */
 const mostCombinations = 10_000;
 
-/** Returns one object for each combination of the listed texts. As in promptfoo, other lists stay. */
+/**
+ * Returns one object for each combination of the listed texts. Other lists are left unchanged, as
+ * in promptfoo.
+ */
 function combinationsOf(vars: Json): readonly Json[] {
   let all: readonly Json[] = [vars];
   for (const [name, value] of Object.entries(vars)) {

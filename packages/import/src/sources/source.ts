@@ -42,7 +42,7 @@ const user = (content: string): ChatMessage => ({ role: 'user', content });
 /** Keys that wrap a prompt if they are the only key of an object. */
 const promptKeys: ReadonlySet<string> = new Set(['prompt', 'question', 'input', 'query', 'text']);
 
-/** A prompt: a text, messages, or an object that contains only one of the two. */
+/** Reads a prompt: a text, messages, or an object that contains only one of the two. */
 export function readPrompt(value: unknown): readonly ChatMessage[] {
   const prompt = messagesIn(value);
   if (prompt === '') throw fault('the prompt is empty');
@@ -84,7 +84,7 @@ const answerKeys = ['message', 'content', 'text'];
 /** Keys that wrap an answer if they are the only key of an object. */
 const onlyAnswerKeys: ReadonlySet<string> = new Set(['output', 'answer', 'response', 'completion']);
 
-/** An answer: a text, a message, messages, or an object that contains one of these. */
+/** Reads an answer: a text, a message, messages, or an object that contains one of these. */
 export function readAnswer(value: unknown): readonly ChatMessage[] {
   const answer = messagesIn(value);
   if (answer === '') throw fault('the answer is empty');
@@ -131,7 +131,8 @@ const scoreOf = (value: unknown): number | undefined =>
       : undefined;
 
 /**
- * Mean of the scores; undefined without scores. Values other than numbers and booleans are ignored.
+ * Returns the mean of the scores; undefined without scores. Values other than numbers and booleans
+ * are ignored.
  */
 export function meanScore(values: readonly unknown[]): { readonly score?: number } {
   const scores = values.map(scoreOf).filter((score) => score !== undefined);

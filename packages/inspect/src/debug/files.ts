@@ -24,7 +24,8 @@ export const debugFiles = {
 /**
  * Prepares the folder to write to, and returns its path. This is `directory`, or, if `directory`
  * has files of an earlier debug run and `suffix` is given, `<directory>_<suffix>`. Deletes the
- * files of an earlier debug run from the folder, but keeps the file of a served model.
+ * files of an earlier debug run from the folder, but keeps the JSON file that describes a served
+ * model.
  */
 export async function prepareFolder(directory: string, suffix?: string): Promise<string> {
   const used = await stat(path.join(directory, debugFiles.facts)).catch(() => undefined);

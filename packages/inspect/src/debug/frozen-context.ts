@@ -46,7 +46,7 @@ export function frozenContext({
 }
 
 /**
- * First stage of mode `both`.
+ * Returns the first stage of mode `both`.
  * @throws ConfigError if there is no such stage
  */
 export function exploringStage({ stages }: ResolvedConfig): StageConfig {

@@ -17,7 +17,7 @@ export interface DebugOptions extends ExtensionOptions, Pick<ConfigurationOption
   /** Path of the YAML file. */
   readonly configPath: string;
   /**
-   * Folder that the command writes to and searches for the file of a served model.
+   * Folder that the command writes to and searches for the JSON file that describes a served model.
    * @default "debug_output"
    */
   readonly outputDirectory?: string;

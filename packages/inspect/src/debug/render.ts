@@ -1,4 +1,4 @@
-/** A debugged attempt as text for a terminal. */
+/** Renders a debugged attempt as text for a terminal. */
 import { tokenTexts } from '@trinity-rft/chat';
 import { describeError, type Experience, type Metrics, uid } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';

@@ -9,12 +9,12 @@ import type { Sampler, SampledSequence, SamplingOptions } from '@trinity-rft/cor
 import { tryJson } from '@trinity-rft/core/support';
 
 /**
- * Name of the file in the output directory. Only the owner may read the file, because it contains
- * the key.
+ * Name of the JSON file that describes the served model, in the output directory. Only the owner
+ * may read the file, because it contains the key.
  */
 const servedModelFile = 'inference_model.json';
 
-/** Content of the file of a served model. */
+/** Contents of the JSON file that describes a served model. */
 export interface ServedModel {
   /** Path of the model folder. */
   readonly model: string;
@@ -29,7 +29,7 @@ export interface ServedModel {
   readonly pid: number;
 }
 
-/** Writes the file of a served model. Returns a function that removes the file. */
+/** Writes the JSON file that describes a served model. Returns a function that removes the file. */
 export async function writeServedModel(
   outputDirectory: string,
   served: ServedModel,
@@ -41,8 +41,9 @@ export async function writeServedModel(
 }
 
 /**
- * Finds the served model whose file is in the output directory. Returns undefined if the server
- * serves another model folder or does not answer. The file may be left over from an earlier server.
+ * Finds the served model that the JSON file in the output directory describes. Returns undefined if
+ * the server serves another model folder or does not answer. The file may be left over from an
+ * earlier server.
  */
 export async function findServedModel(
   outputDirectory: string,

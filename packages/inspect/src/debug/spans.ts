@@ -96,8 +96,8 @@ const tracks: Readonly<Record<Span['kind'], number>> = {
 };
 
 /**
- * The spans in the Trace Event Format for chrome://tracing and Perfetto: complete events, times in
- * microseconds, one track per kind.
+ * Converts the spans to the Trace Event Format for chrome://tracing and Perfetto: complete events,
+ * times in microseconds, one track per kind.
  */
 export function chromeTrace(spans: readonly Span[]): object {
   const names = Object.entries(tracks).map(([name, tid]) => ({

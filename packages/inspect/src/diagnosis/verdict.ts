@@ -16,7 +16,7 @@ import {
 export interface Verdict {
   readonly kind: keyof typeof headlines;
   readonly headline: string;
-  /** One sentence with the numbers. */
+  /** One sentence with the measured values that the verdict is based on. */
   readonly text: string;
   /** The decisive evaluation; undefined if the training reward decides. */
   readonly evaluation: EvaluationChange | undefined;
@@ -73,9 +73,10 @@ export type PairedOf = (evaluation: {
 }) => PairedDifference | undefined;
 
 /**
- * Verdict on a run. Two or more evaluations decide the verdict: the interval of the difference
- * between the first and the last must exclude 0. Otherwise the slope of the training reward
- * decides. Undefined without evaluations and rewards.
+ * Returns the verdict on a run. If the run was evaluated at least twice, it counts as better or
+ * worse only if the interval of the difference between the first and the last evaluation excludes
+ * 0. Otherwise the slope of the training reward decides. Returns undefined if there are neither
+ * evaluations nor rewards.
  */
 export function verdictOf(run: RunRecord, pairedOf?: PairedOf): Verdict | undefined {
   const evaluated = evaluationChanges(run, pairedOf);

@@ -36,7 +36,7 @@ export interface Answered {
   readonly reward: number;
   /** Number of rollouts that did not fail. */
   readonly runs: number;
-  /** The answers to the calls of the first rollout. */
+  /** Answers of the model, one per call of the first rollout. */
   readonly answers: readonly string[];
   /** Reasons that the reward function gave for the answer. */
   readonly reasons: readonly string[];
@@ -157,7 +157,7 @@ function answeredBy(
   };
 }
 
-/** One line for each part of the reward that has a reason. */
+/** Returns one line for each part of the reward that has a reason. */
 export const reasonsOf = (call: Experience | undefined): readonly string[] =>
   Object.entries(reasonsIn(call?.info ?? {})).map(([name, text]) => `${name}: ${text}`);
 

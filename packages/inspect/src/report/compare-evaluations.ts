@@ -114,8 +114,8 @@ function assertSameSets({ sets }: Evaluation, baseline: Evaluation): void {
 }
 
 /**
- * p-value of the two-sided exact McNemar test: the probability that fair coin flips split at least
- * as unevenly. It is 1 without a change.
+ * Returns the p-value of the two-sided exact McNemar test: the probability that fair coin flips
+ * split at least as unevenly. Returns 1 if no task changed.
  */
 export function mcnemar(better: number, worse: number): number {
   const [n, least] = [better + worse, Math.min(better, worse)];
@@ -136,8 +136,8 @@ export interface Expectations {
 }
 
 /**
- * One sentence for each expectation that is not met. A fall counts only if the whole 95 % interval
- * of the difference lies below `-margin`, so that noise does not count as a fall.
+ * Returns one sentence for each expectation that is not met. A fall counts only if the whole 95 %
+ * interval of the difference lies below `-margin`, so that noise does not count as a fall.
  * @throws ConfigError for a metric that no set reports and, with a margin, for a set with too few
  * tasks for an interval
  */

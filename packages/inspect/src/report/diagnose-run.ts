@@ -48,7 +48,7 @@ export async function diagnoseRun(
   return { jobDirectory, stages: await Promise.all(stages.map(diagnoseStage)) };
 }
 
-/** Verdict on the last stage of a run that has ended. */
+/** Returns the verdict on the last stage of a run that has ended. */
 export async function verdictOfRun({ stages }: RunReport): Promise<Verdict | undefined> {
   const last = stages.at(-1);
   if (!last) return undefined;

@@ -10,8 +10,8 @@ import { evaluateRun, type Evaluation } from './evaluate-run.js';
 type EvaluateModelOptions = Omit<Parameters<typeof evaluateRun>[0], 'checkpoints' | 'other'>;
 
 /**
- * Uses the tasks, seeds and settings of the configuration, and the tokenizer and weights of the
- * model.
+ * Evaluates a model with the tasks, seeds and settings of a configuration, but with the model's own
+ * tokenizer and weights.
  * @param model Hugging Face folder, such as a checkpoint, or GGUF file
  * @throws ConfigError if the configuration does not sample with weights on this machine
  */

@@ -76,15 +76,15 @@ export interface EvaluatedTask {
 }
 
 interface CheckpointScore {
-  /** Train step; 0 is the weights before training. */
+  /** Train step; 0 for the weights before training. */
   readonly step: number;
   /** Names such as `base` and `last`. */
   readonly names: readonly string[];
   readonly directory: string | undefined;
   readonly mean: number;
   /**
-   * Means of the metrics that any checkpoint of the set reports. They count failures as `mean` does;
-   * empty if every rollout of the set failed.
+   * Mean of each metric that any checkpoint of the set reports. Failed rollouts count as 0, as in
+   * `mean`. Empty if every rollout of the set failed.
    */
   readonly metrics: Metrics;
   /** 95 % confidence interval of the mean. */
@@ -159,7 +159,7 @@ export function setEvaluation(
   };
 }
 
-/** Prompt, answers, reasons and times of one task, one entry per checkpoint. */
+/** Returns the prompt, answers, reasons and times of one task, with one entry per checkpoint. */
 function playedTask(
   outcomes: readonly (TaskOutcome | undefined)[],
 ): Pick<EvaluatedTask, 'prompt' | 'answers' | 'reasons' | 'seconds'> {

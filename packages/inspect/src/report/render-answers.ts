@@ -7,7 +7,7 @@ import { visible } from '../debug/visible.js';
 import { gainOf, readAnswers, type Answered, type AnsweredSet } from './answers.js';
 import type { RunReport } from './run-report.js';
 
-/** Maximum numbers of characters of a question, and of an answer. */
+/** Maximum lengths of a question and of an answer, in characters. */
 const [mostOfQuestion, mostOfAnswer] = [160, 240];
 
 /**

@@ -8,8 +8,8 @@ const passes = 0.5;
 const [mostFlips, mostText] = [10, 200];
 
 /**
- * JUnit XML of the last checkpoint: one test suite per set, one test case per task. A task whose
- * rollouts all failed is an error.
+ * Renders the last checkpoint as JUnit XML: one test suite per set, one test case per task. A task
+ * whose rollouts all failed is an error.
  */
 export function renderJUnit({ sets }: Evaluation): string {
   const suites = sets.map(({ set, key, checkpoints, tasks }) => {
@@ -36,7 +36,10 @@ export function renderJUnit({ sets }: Evaluation): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${suites.join('\n')}\n</testsuites>\n`;
 }
 
-/** Text for XML 1.0, which cannot represent most control characters and lone surrogates. */
+/**
+ * Escapes a text for XML 1.0. Replaces most control characters and lone surrogates, which XML 1.0
+ * cannot represent.
+ */
 const xml = (text: string): string =>
   escaped(
     text.replaceAll(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '\u{fffd}'),
@@ -51,7 +54,7 @@ export function renderComparisons(baseline: string, comparisons: readonly Compar
   return `\nAgainst ${baseline}\n\n${lines.join('\n')}\n`;
 }
 
-/** Markdown with a table of the sets, and the tasks that changed most. */
+/** Renders Markdown with a table of the sets, and the tasks that changed most. */
 export function renderMarkdown(
   { jobDirectory }: Pick<Evaluation, 'jobDirectory'>,
   comparisons: readonly Comparison[],

@@ -19,7 +19,10 @@ const rewardMetric = figureMetrics.reward;
 /** Maximum number of names that are suggested for an unknown name. */
 const mostSuggestions = 8;
 
-/** The reward curve, evaluations and last lines of the log, as `trinity log` prints them. */
+/**
+ * Renders the reward curve, the evaluations and the last lines of the log, as `trinity log` prints
+ * them.
+ */
 export function renderReport(
   { jobDirectory, pid, stages }: RunReport,
   options: RenderReportOptions = {},
@@ -117,7 +120,7 @@ export async function renderEnd(report: RunReport): Promise<string> {
 }
 
 /**
- * One metric of all stages as a plot and a line per step.
+ * Renders one metric of all stages as a plot and a line per step.
  * @param given name of the metric, or `reward`, `loss` or `tokens/s` as shown on the console
  * @throws ConfigError for unknown names
  */

@@ -31,7 +31,7 @@ export interface RunReport {
 }
 
 /**
- * Folder of a run.
+ * Returns the folder of a run.
  * @param run a configuration, or the folder itself
  * @throws ConfigError when there is no such file or folder
  */

@@ -84,7 +84,10 @@ export async function whatIfRun(
   });
 }
 
-/** Settings of the stage in a folder when it was last started; empty if none are recorded. */
+/**
+ * Returns the settings with which the stage in a folder was last started; empty if none are
+ * recorded.
+ */
 function settingsIn(folder: string): Readonly<Record<string, unknown>> {
   const { stages = [] } = readRecord(folder) ?? readRecord(path.dirname(folder)) ?? {};
   const name = path.basename(folder);
@@ -126,9 +129,9 @@ interface RewardPlaces extends Pick<Configuration, 'rewardFns'> {
 }
 
 /**
- * Reward function with the arguments in the configuration: those of the rollout's task, if this
- * function rewards it, else those of the first task that it rewards. There are no arguments if it
- * rewards no task.
+ * Creates a reward function with its configured arguments. These are the arguments of the rollout's
+ * own task if that task uses the function, otherwise those of the first task that uses it,
+ * otherwise none.
  */
 function rewardNamed(name: string, { rewardFns, tasks, taskOf }: RewardPlaces): RecordedReward {
   const first = [...tasks.values()].find(({ rewardFn }) => rewardFn === name);

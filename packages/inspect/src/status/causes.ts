@@ -7,7 +7,7 @@ export interface CauseLink {
   /** Status of the worker; undefined if the role has no worker, or the cause is outside the run. */
   readonly member: MemberStatus | undefined;
   readonly role: string;
-  /** Wait of the previous link for this worker; undefined for the first link. */
+  /** The previous link's wait for this worker; undefined for the first link. */
   readonly asked: Wait | undefined;
   readonly state: 'waits' | 'silent' | 'works' | 'missing' | 'outside' | 'circle';
 }
@@ -20,8 +20,9 @@ interface WaitChain {
 export interface RunCauses {
   readonly end: RunStatus['end'];
   /**
-   * First the chains of `silent` processes at which no other chain ends, then one chain per waiting
-   * process, the longest wait first. If the run has no process, one chain per missing role.
+   * Chains of `silent` processes that are not the root cause of another chain, then one chain per
+   * waiting process, the longest wait first. If the run has no process, there is one chain per
+   * missing role.
    */
   readonly chains: readonly WaitChain[];
 }
@@ -83,8 +84,8 @@ const candidates = (on: string, members: readonly MemberStatus[]): readonly Memb
   members.filter(({ name, role }) => name === on || role === on);
 
 /**
- * Orders workers that may be the cause: those that hold tasks first; then by health: `silent`,
- * working, waiting.
+ * Orders workers by how likely they are to be the cause. Workers that hold tasks come first. Within
+ * both groups, the order is `silent`, working, waiting.
  */
 function byBlame(a: MemberStatus, b: MemberStatus): number {
   const rank = ({ health, tasks }: MemberStatus): number =>

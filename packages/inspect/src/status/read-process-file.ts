@@ -6,7 +6,10 @@ import { describeEnd, readEnd, readFailure, readProcessBeat } from '@trinity-rft
 import { processState } from './process-state.js';
 import { membersOf, type RunStatus } from './run-status.js';
 
-/** @throws ConfigError when no process works on the run */
+/**
+ * Returns the status of a run in a single process.
+ * @throws ConfigError when no process works on the run
+ */
 export async function readProcessFile(jobDirectory: string): Promise<RunStatus> {
   const beat = await readProcessBeat(jobDirectory);
   if (beat === undefined) throw await notStarted(jobDirectory);

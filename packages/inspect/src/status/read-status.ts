@@ -44,7 +44,7 @@ export async function openStatus(
 
 interface Place {
   readonly jobDirectory: string;
-  /** The database that the processes share. */
+  /** Path or URL of the database that the processes share. */
   readonly url: string;
   /** Possible names of the run in the database. */
   readonly names: readonly string[];

@@ -48,7 +48,10 @@ type SharedStatus = Pick<
  */
 const silentMs = 3000;
 
-/** @param host name of this machine */
+/**
+ * Derives the status of a run from the contents of its store.
+ * @param host name of this machine
+ */
 export function statusOf(view: RunView, host: string): RunStatus {
   const { tasks, lastMinute, lateResults, experiences, awaitedRuns, sizeBytes, published } = view;
   return {

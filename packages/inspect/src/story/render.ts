@@ -8,7 +8,10 @@ const plot = { width: 60, height: 6 };
 /** Maximum number of characters of a question and an answer. */
 const mostText = 100;
 
-/** Verdict, curve, answers, causes, next steps and cost, as `trinity report` prints them. */
+/**
+ * Renders the verdict, curve, answers, causes, next steps and cost, as `trinity report` prints
+ * them.
+ */
 export function renderStory(story: Story): string {
   const { name, verdict } = story;
   const parts = [

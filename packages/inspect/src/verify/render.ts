@@ -1,7 +1,7 @@
 /** Result of a verification as text. */
 import type { Verification, VerifiedVersion } from './report.js';
 
-/** One table per store, then the verdict in one line. Ends with a line break. */
+/** Renders one table per store, then the verdict in one line. Ends with a line break. */
 export function renderVerification(verification: Verification): string {
   const { stores, checkedTokens, uncheckedTokens, largest, tolerance, ok } = verification;
   const tables = stores.map(({ database, versions }) =>
@@ -25,7 +25,7 @@ function row({ policyVersion, tokens, largest = 0, mean = 0, worst }: VerifiedVe
 }
 
 /**
- * One line per reason for which versions were not checked. Reasons that differ only in a step
+ * Returns one line per reason why versions were not checked. Reasons that differ only in a step
  * number are merged.
  */
 function uncheckedRows(versions: readonly VerifiedVersion[]): readonly string[] {

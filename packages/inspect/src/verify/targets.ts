@@ -28,6 +28,8 @@ export type TargetOptions = Pick<
 >;
 
 /**
+ * Finds the experience stores of a run that can be verified, with the weights that sampled their
+ * experiences.
  * @param run a configuration file, or the folder of a run or of one of its stages. Only a
  * configuration names the weights that a stage starts from
  * @throws ConfigError when `run` does not exist, or no experiences are recorded

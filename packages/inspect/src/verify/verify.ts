@@ -19,7 +19,10 @@ interface VerifyOptions extends TargetOptions {
    * names the model that a stage starts from.
    */
   readonly run: string;
-  /** Largest difference of a log-probability that is considered equal. @default 1e-5 */
+  /**
+   * Largest difference at which a recorded and a recomputed log-probability are considered equal.
+   * @default 1e-5
+   */
   readonly tolerance?: number;
   readonly signal?: AbortSignal;
 }

@@ -1,6 +1,6 @@
 /** Measures the agreement of two rankings or two gradients. */
 
-/** Ranks from 1 for the largest value; equal values have equal ranks. */
+/** Returns the rank of each value, 1 for the largest; equal values have equal ranks. */
 export const ranksOf = (values: readonly number[]): readonly number[] =>
   values.map((value) => 1 + values.filter((other) => other > value).length);
 

@@ -11,7 +11,7 @@ import {
 import { copyOf, returnedBy } from '@trinity-rft/core/support';
 import type { RecordedReward } from './variant.js';
 
-/** Known fields of the task of a recorded experience. */
+/** Task fields that are known for a recorded experience. */
 export interface RecordedTask {
   readonly truth?: string | undefined;
   readonly rawTask?: RawTask | undefined;

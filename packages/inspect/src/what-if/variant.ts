@@ -27,7 +27,7 @@ export interface RecordedAnswer extends RewardInput {
 export type RecordedReward = (answer: RecordedAnswer) => RewardResult | Promise<RewardResult>;
 
 export interface Variant {
-  /** @default the recorded rewards */
+  /** Reward function of the variant. @default the recorded rewards */
   readonly reward?: RecordedReward | undefined;
   /**
    * Value of `algorithm_type`. This algorithm provides the parts that are not given. @default
@@ -46,7 +46,7 @@ export interface VariantParts {
 }
 
 export interface PartsContext {
-  /** @default the built-in tables */
+  /** Tables in which algorithms and their parts are looked up. @default the built-in tables */
   readonly tables?: AlgorithmTables | undefined;
   /** Seed for functions that use randomness. @default 0 */
   readonly seed?: number | undefined;

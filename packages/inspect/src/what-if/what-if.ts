@@ -15,7 +15,7 @@ import { withoutAdvantages, withRewards, type TaskOf } from './rewards.js';
 import { partsOf, type PartsContext, type Variant } from './variant.js';
 
 export interface WhatIfOptions extends PartsContext {
-  /** @default grpo with the recorded rewards */
+  /** Variant to compare with. @default grpo with the recorded rewards */
   readonly before?: Variant | undefined;
   readonly after: Variant;
   /**
@@ -46,7 +46,7 @@ export interface ComparedRun {
 export interface ComparedGroup {
   /** Number of the explore step. */
   readonly batch: Eid['batch'];
-  /** Number of the task in the explore step. */
+  /** Id of the task within the explore step. */
   readonly task: Eid['task'];
   /** Rollouts ordered by their advantages in `after`, the best first. */
   readonly runs: readonly ComparedRun[];

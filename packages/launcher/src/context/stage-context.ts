@@ -124,7 +124,7 @@ export interface EvaluatedCheckpoint {
 
 /** Options of mode `serve` that the caller sets. */
 export interface ServeOptions {
-  /** @default `explorer.listen_address` */
+  /** Address to listen on. @default `explorer.listen_address` */
   readonly host?: string;
   /** Port; 0 selects any free port. @default `explorer.proxy_port` */
   readonly port?: number;
@@ -139,7 +139,7 @@ export interface ServeOptions {
 }
 
 export interface ServeAddress {
-  /** `http://HOST:PORT` */
+  /** Address of the server, `http://HOST:PORT`. */
   readonly url: string;
   /** Secret key of the server, for the user or program that started it. Must not be logged. */
   readonly apiKey: string;

@@ -38,7 +38,7 @@ export interface PluginOptions {
    * no scorers
    */
   readonly scorers?: readonly string[];
-  /** @default the working directory of the process */
+  /** Base of relative paths. @default the working directory of the process */
   readonly cwd?: string;
 }
 
@@ -70,7 +70,7 @@ export async function loadPlugins(
     ...(await Promise.all([...directories].map(findPluginDirectory))),
     ...(await Promise.all(plugins.map((each) => findPlugin(each, { jiti, cwd, projects })))),
   ];
-  /** First file that exports each definition, by definition. */
+  /** File in which each definition was first found, keyed by the definition. */
   const definitions = new Map<unknown, string>();
   for (const plugin of found)
     for (const [value, file] of await definitionsOf(jiti, plugin))

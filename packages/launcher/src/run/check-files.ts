@@ -136,7 +136,10 @@ export async function checkFiles(
   };
 }
 
-/** Returns problems by their texts. Stages that share a setting have the same problem. */
+/**
+ * Returns the problems keyed by their rendered text, so that a problem that several stages share is
+ * reported once.
+ */
 const distinct = (problems: readonly ConfigProblem[]): ReadonlyMap<string, ConfigProblem> =>
   new Map(problems.map((problem) => [renderProblem(problem), problem]));
 

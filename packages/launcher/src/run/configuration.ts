@@ -61,7 +61,7 @@ export interface ConfigurationOptions
    * workflows read. @default the environment of the process
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** @default the system clock */
+  /** Clock that provides the current time. @default the system clock */
   readonly clock?: Clock;
 }
 

@@ -69,9 +69,9 @@ export interface RunOptions
    * Signal that interrupts the training run, which then finishes its step and writes a checkpoint.
    */
   readonly signal?: AbortSignal;
-  /** @default the environment of the process */
+  /** Environment variables of the training run. @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** @default the system clock */
+  /** Clock that provides the current time. @default the system clock */
   readonly clock?: Clock;
   /** Options of stages in mode `serve`. */
   readonly serve?: ServeOptions;
@@ -196,8 +196,8 @@ function assertNamesKnown(config: ResolvedConfig, { workflows, rewardFns }: Exte
 }
 
 /**
- * Resolves to `otherwise` if `signal` interrupts the work. The training run then ends before it
- * opens a model.
+ * Awaits `work`. Resolves to `otherwise` if `signal` interrupts `work`, so that the training run
+ * ends before it opens a model.
  */
 async function unlessInterrupted<T>(
   signal: AbortSignal,
@@ -256,7 +256,7 @@ const explorersWithoutEffect = ({ stages }: ResolvedConfig): readonly string[] =
 const aloneAfter = ({ alone, overrides }: RunOptions): number =>
   alone ? 0 : overrides?.['mode'] === undefined ? 30_000 : Infinity;
 
-/** Inputs of the stages from stage `from` on. */
+/** Inputs of stage `from` and of all later stages. */
 interface Reads {
   readonly from: number;
   /** Digests of rows; undefined if the user interrupted the reading. */

@@ -30,7 +30,7 @@ export interface ProcessProgress {
   readonly version: number;
 }
 
-/** Content of `status.json`. */
+/** Contents of `status.json`. */
 interface ProcessBeat {
   readonly pid: number;
   readonly host: string;

@@ -26,7 +26,7 @@ export interface WorldOptions extends Pick<
   readonly args?: Readonly<Record<string, unknown>>;
   /** Maximum time in ms that the environment may take to respond. @default 60_000 */
   readonly timeoutMs?: number;
-  /** @default no logger */
+  /** Logger for messages of the environment. @default no logger */
   readonly logger?: Logger;
   readonly signal?: AbortSignal;
 }

@@ -74,7 +74,7 @@ export interface LocalModel {
   /** The value for `model` in requests. */
   readonly name: string;
   readonly place: ModelPlace;
-  /** `own`: a sampler passed to {@link modelOver}. */
+  /** Program that runs the model; `own` for a sampler passed to {@link modelOver}. */
   readonly runtime: 'onnx' | 'llama.cpp' | 'own';
   readonly format: ChatFormat;
   /** Sampler that takes and returns token ids. */
@@ -97,14 +97,16 @@ export interface LocalModel {
    */
   readonly fetch: typeof globalThis.fetch;
   /**
-   * The prompt that the model gets for a conversation.
+   * Renders the prompt that the model gets for a conversation.
    * @throws ModelError 400 if the template rejects it
    */
   render(
     messages: readonly unknown[],
     tools?: readonly ToolDefinition[],
   ): { readonly text: string; readonly ids: Int32Array };
-  /** Log-probability of each token from index `promptLength` on, at temperature 1. [R] */
+  /**
+   * Returns the log-probability of each token from index `promptLength` on, at temperature 1. [R]
+   */
   score(tokens: Int32Array, promptLength?: number): Promise<Float32Array>;
   /** Aborts calls in progress and frees the memory. */
   close(): Promise<void>;

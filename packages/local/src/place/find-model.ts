@@ -76,7 +76,7 @@ interface ExportFile {
   readonly chat?: Readonly<Record<string, unknown>>;
 }
 
-/** Content of `export.json` in the model folder or next to the GGUF file; undefined if missing. */
+/** Reads `export.json` in the model folder or next to the GGUF file; undefined if missing. */
 async function exportOf(location: string): Promise<ExportFile | undefined> {
   const folder = isGguf(location) ? path.dirname(location) : location;
   const text = await readFile(path.join(folder, 'export.json'), 'utf8').catch(() => undefined);

@@ -57,7 +57,10 @@ export async function runFactsOf(checkpoint: string): Promise<RunFacts | undefin
   };
 }
 
-/** Settings of each stage that has started. @throws CheckpointError if the file is damaged */
+/**
+ * Returns the settings of each stage that has started. @throws CheckpointError if the file is
+ * damaged
+ */
 export async function readStages(
   jobDirectory: string,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
@@ -80,7 +83,7 @@ export async function readStages(
   );
 }
 
-/** Complete checkpoints of a stage in ascending order of steps. */
+/** Returns the complete checkpoints of a stage in ascending order of steps. */
 export async function checkpointsIn(
   stageDirectory: string,
 ): Promise<readonly { readonly directory: string; readonly step: number }[]> {

@@ -34,7 +34,7 @@ export function cutDistribution(
 }
 
 /**
- * The first token whose cumulative probability exceeds `uniform`.
+ * Returns the first token whose cumulative probability exceeds `uniform`.
  * @param uniform in [0, 1)
  */
 export function drawFrom(distribution: readonly Probable[], uniform: number): Probable | undefined {

@@ -163,7 +163,10 @@ async function share(
   }
 }
 
-/** @throws ModelError 400 for options that this runtime does not support */
+/**
+ * Checks that this runtime supports the options of a call.
+ * @throws ModelError 400 for options that this runtime does not support
+ */
 function refuse({ grammar }: SamplingOptions): void {
   if (grammar !== undefined)
     throw new ModelError(
@@ -243,7 +246,9 @@ async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequ
   };
 }
 
-/** Seed of one token, so that a choice does not depend on concurrent samples. */
+/**
+ * Derives a separate seed for one token, so that a choice does not depend on concurrent samples.
+ */
 const seedOf = (seed: number, choice: number, position: number): number =>
   deriveSeed(seed, choice, position);
 
@@ -305,8 +310,8 @@ function biasAgainst({ library, model }: LlamaParts, ids: readonly number[]): To
 }
 
 /**
- * The stop string that ends first; undefined if the text contains none. Decodes only the last
- * tokens, because a stop string has at most as many tokens as bytes.
+ * Returns the stop string that ends first; undefined if the text contains none. Decodes only the
+ * last tokens, because a stop string has at most as many tokens as bytes.
  */
 export function completedBy(
   tokenizer: Pick<Tokenizer, 'decode'>,
@@ -326,7 +331,7 @@ export function completedBy(
 const scored = 16;
 
 /**
- * Log-probabilities of the tokens from `promptLength` on.
+ * Returns the log-probabilities of the tokens from `promptLength` on.
  * @throws ModelError 400 if the row has no prompt or is too long
  */
 async function scoreRow(

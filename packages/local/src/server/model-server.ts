@@ -63,7 +63,7 @@ export interface LoggedRequest extends Answered {
 }
 
 export interface ModelServer {
-  /** `http://HOST:PORT` */
+  /** Address of the server, `http://HOST:PORT`. */
   readonly url: string;
   readonly apiKey: string;
   readonly models: ServedModels;

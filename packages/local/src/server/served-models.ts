@@ -31,7 +31,7 @@ export interface ServedModels {
   /**
    * Returns the number of requests in progress, including requests to earlier weights and removed
    * models.
-   * @param name counts only the requests to models of this name
+   * @param name model whose requests are counted. @default all models
    */
   inFlight(name?: string): number;
   /** Errors of reloads, by model name. Contains only models whose last reload failed. */
@@ -102,7 +102,10 @@ async function openModels(
     await makeRoom();
     return adopt(name, entry, await load(name, entry.place));
   };
-  /** Serialises loads: two concurrent loads would both take the last free slot. */
+  /**
+   * The last load in the queue. Loads run one by one, because two concurrent loads would both take
+   * the last free slot.
+   */
   let turn: Promise<unknown> = Promise.resolve();
   const loadInTurn = (name: string, entry: Entry): Promise<Weights> => {
     const loaded = turn.then(() => loadOne(name, entry));
@@ -182,8 +185,8 @@ async function openModels(
 }
 
 /**
- * Wraps `work` so that it runs once at a time. All calls during a run share one later run, because
- * the current run may have passed the place of a change that the caller has made.
+ * Wraps `work` so that only one run is in progress at a time. All calls during a run share the next
+ * run, because the current run may miss a change that the caller has just made.
  */
 function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let last: Promise<unknown> = Promise.resolve();

@@ -2,7 +2,7 @@
 import { lazyThread } from '../lazy-thread/lazy-thread.js';
 import type { BodyText, ParsedBody } from '../protocols/shared/request/body.js';
 
-/** The methods of the thread. */
+/** Methods that the main thread calls on the parser thread. */
 export interface BodyMethods {
   parse(body: BodyText): ParsedBody;
 }

@@ -2,7 +2,7 @@
 import type { TokenizerFiles } from '@trinity-rft/chat';
 import { lazyThread } from '../lazy-thread/lazy-thread.js';
 
-/** The methods of the thread. */
+/** Methods that the main thread calls on the encoder thread. */
 export interface EncoderMethods {
   encode(text: string): Int32Array;
 }

@@ -2,8 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /**
- * Sets the CORS headers of a response. Returns true if the request was a preflight request. The
- * function has then sent the whole response.
+ * Sets the CORS headers of a response. Answers a preflight request completely, and then returns
+ * true.
  */
 export type Cors = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
 

@@ -23,9 +23,9 @@ export function digestOf(key: string): string {
 }
 
 /**
- * Returns the keys of a request, from `Authorization: Bearer` and `x-api-key`: none, one, or two
- * different keys. `x-rollout-key` and the path take precedence, because programs may send keys of
- * other services in the two usual headers.
+ * Returns the keys in `x-rollout-key` and in the path of a request, or if there are none, those in
+ * `Authorization: Bearer` and `x-api-key`. Two keys are returned only if they differ. The two usual
+ * headers come second, because programs may send keys of other services in them.
  */
 export function keysOf({ headers, url }: Request): readonly string[] {
   const header = (name: string) => headers.get(name)?.trim() || undefined;

@@ -7,9 +7,9 @@ import { ModelError } from '@trinity-rft/core';
 export interface Refusals {
   readonly keyMissing: string;
   readonly keyUnknown: string;
-  /** Text for `GET /metrics` without the admin key. */
+  /** Error message for `GET /metrics` requests without the admin key. */
   readonly metricsKey: string;
-  /** Error for a call of a rollout that has ended. */
+  /** Creates the error for a call from a rollout that has ended. */
   readonly closed: (rollout: string) => ModelError;
 }
 

@@ -24,10 +24,13 @@ export interface ScoredRuns {
 export type ScoreRun = (run: string, reward: number) => RewardReceipt | Promise<RewardReceipt>;
 
 export interface RewardRoute {
-  /** Creates a key that may score only these runs, for the lifetime of the server. */
+  /**
+   * Creates a key with which only these runs can be scored. The key is valid for the lifetime of
+   * the server.
+   */
   keyFor(rollout: string, runs: ScoredRuns): string;
   /**
-   * Answers a request to a path for rewards. Returns undefined for all other paths. Does not
+   * Answers a request to one of the reward paths. Returns undefined for all other paths. Does not
    * reject.
    */
   answer(request: Request): Promise<Response> | undefined;
@@ -131,8 +134,8 @@ function notOwn(run: string, runs: ScoredRuns): ModelError {
 type Refusal = Exclude<RewardReceipt, 'stored'> | 'not_stored';
 
 /**
- * Creates the error for a client. The message must not reveal anything about the files of the
- * training run.
+ * Creates the error that a client receives if its reward was not stored. The message must not
+ * reveal anything about the files of the training run.
  */
 function refusal(run: string, reason: Refusal, cause?: unknown): ModelError {
   const [status, why] = refusals[reason];

@@ -1,6 +1,6 @@
 /**
- * Finds the rollout of a call by the asynchronous context of the call, for clients that are created
- * outside of a rollout. Programs must opt in to this mechanism.
+ * Finds the rollout that a call belongs to by the call's asynchronous context, for clients that are
+ * created outside of a rollout. Programs must opt in to this mechanism.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ModelError, WorkflowError } from '@trinity-rft/core';
@@ -74,7 +74,7 @@ interface Shared {
 }
 
 /**
- * Returns the state, which exists once per operating-system process even if two copies of this
+ * Returns the shared state. It exists once per operating-system process, even if two copies of this
  * package are installed.
  */
 function shared(): Shared {
@@ -89,7 +89,7 @@ function shared(): Shared {
 const baseURL = `http://rollout.invalid${contextPath}`;
 const apiKey = 'rollout-context';
 
-/** Returns the context. All returned objects share the state of the operating-system process. */
+/** Creates a `RolloutContext`. All contexts share the state of the operating-system process. */
 export function rolloutContext(): RolloutContext {
   return {
     baseURL,

@@ -19,7 +19,10 @@ export interface EndpointServerOptions {
   readonly port?: number;
   readonly runtime: Pick<Runtime, 'clock' | 'logger'>;
   readonly limits?: Partial<EndpointLimits>;
-  /** Origins of web pages that may call from a browser; `*` for all. @default no origins */
+  /**
+   * Origins of web pages that may call the server from a browser; `*` allows all origins. @default
+   * no origins
+   */
   readonly corsOrigins?: readonly string[];
   /** Error messages for callers without access. @default messages about rollouts of a run */
   readonly refusals?: Refusals;
@@ -106,9 +109,9 @@ export interface EndpointServer {
 }
 
 /**
- * Opens a server, which is open until `close`. `GET /health` needs no key. `GET /metrics` with
- * `adminKey` returns metrics of the server. All other requests, under any path, need the key of a
- * rollout. Keys that the server creates cannot be guessed. Keys are never logged.
+ * Opens a server, which accepts requests until `close` is called. `GET /health` needs no key.
+ * `GET /metrics` with `adminKey` returns metrics of the server. All other requests, under any path,
+ * need the key of a rollout. Keys that the server creates cannot be guessed. Keys are never logged.
  * @throws ConfigError if the port is not available
  */
 export async function openEndpointServer(options: EndpointServerOptions): Promise<EndpointServer> {

@@ -1,9 +1,13 @@
 /** Counts the calls of a server, and tracks calls in flight. */
 
 export interface Traffic {
-  /** Starts a call. @returns function that ends the call; repeated calls of it have no effect */
+  /**
+   * Records the start of a call.
+   * @returns function that records the end of the call; repeated calls of the function have no
+   * effect
+   */
   begin(rollout: string): () => void;
-  /** Counts an answer by its status. */
+  /** Counts an answer whose status is 400 or above. Ignores all other answers. */
   answered(status: number): void;
   readonly inFlight: number;
   /** Returns the ids of rollouts with calls in flight. */
@@ -13,7 +17,7 @@ export interface Traffic {
   report(): {
     readonly calls: number;
     readonly in_flight: number;
-    /** Numbers of answers with a status of 400 or above, by status. */
+    /** Number of answers for each status of 400 or above. */
     readonly errors: Readonly<Record<string, number>>;
   };
 }

@@ -60,8 +60,8 @@ export interface GenerateOptions {
    */
   readonly reasoning?: 'as-sent' | 'restore';
   /**
-   * Number of latest calls whose turns and stored responses are certainly kept, for models that
-   * never end. What twice as many earlier calls left is forgotten.
+   * Number of latest calls whose turns and stored responses are always kept, for models that never
+   * end. Turns and responses of calls before the latest 2 × `keptCalls` are forgotten.
    * @default no limit
    */
   readonly keptCalls?: number;
@@ -134,7 +134,10 @@ export type Generate = (request: GenerateRequest) => Promise<Generation>;
 export type CountPrompt = (request: PromptRequest) => Promise<number>;
 
 export interface Calls {
-  /** Records a call when it has finished, before its caller receives the answer. */
+  /**
+   * Samples an answer. The call is recorded when it has finished, before its caller receives the
+   * answer.
+   */
   readonly generate: Generate;
   readonly countPrompt: CountPrompt;
 }

@@ -11,7 +11,7 @@ export interface RecordedChoice {
   /** Start and end of the call, in milliseconds since the epoch. */
   readonly time: { readonly start: number; readonly end: number };
   readonly promptText?: string;
-  /** Reason and place of a deviation of the conversation from the recorded tokens. */
+  /** Reason and position of the conversation's deviation from the recorded tokens. */
   readonly fork?: Fork;
 }
 

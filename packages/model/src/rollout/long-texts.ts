@@ -32,7 +32,8 @@ export interface LongTexts {
 }
 
 /**
- * Number of characters up to which a text is tokenized in this thread, within a few milliseconds.
+ * Maximum number of characters in a text that is tokenized in this thread. Tokenizing a text of
+ * this length takes a few milliseconds.
  */
 const longLength = 16_384;
 

@@ -25,8 +25,8 @@ const longestAnswer = 300;
 
 /**
  * Sends a request.
- * @throws ServiceError if the service cannot be reached, or answers with a status other than 2xx
- * and `accept`
+ * @throws ServiceError if the service cannot be reached, or answers with a status that is neither
+ * 2xx nor in `accept`
  */
 export async function request(url: string, options: ServiceRequest): Promise<ServiceAnswer> {
   const { method = 'POST', headers, body, accept = [], signal } = options;

@@ -47,8 +47,8 @@ export interface Sender {
 const longestBatch = 200;
 const openMs = 20_000;
 /**
- * Maximum time in ms for the last records of an interrupted training run, if the last attempt to
- * send records failed.
+ * Maximum time in ms for sending the last records of an interrupted training run, if the previous
+ * attempt to send records failed.
  */
 const failedCloseMs = 2000;
 const tableEveryMs = 60_000;

@@ -9,7 +9,7 @@ import { isTimingKey } from '../lines/metric-lines.js';
 type ByRole<T> = Readonly<Partial<Record<MetricRole, T>>>;
 
 export interface SentRecords {
-  /** Number of records sent. */
+  /** Number of records sent, for each role. */
   readonly roles: ByRole<number>;
   /**
    * Digests of the last of these records. Undefined in files of older versions, whose records count

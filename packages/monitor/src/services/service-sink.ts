@@ -111,7 +111,7 @@ const keyNames: Readonly<Record<ServiceName, string>> = {
 
 /**
  * Returns the environment variables that a service needs, for the check before a training run.
- * Returns none if `args` contain the key, and for MLflow.
+ * Returns no variables for MLflow, or if `args` contain the key.
  */
 export function serviceNeeds(service: ServiceName, args: Arguments): Needs {
   const hasKey = service === 'mlflow' || text(args, 'api_key') !== undefined;

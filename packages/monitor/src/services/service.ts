@@ -22,7 +22,7 @@ export interface RemoteRun {
 
 interface RecordBatch {
   readonly records: readonly ServiceRecord[];
-  /** Number of records of the run that were sent before. */
+  /** Number of records of the run that were sent before this batch. */
   readonly first: number;
 }
 
@@ -62,7 +62,7 @@ export type ServiceProblem = 'refused' | 'rejected' | 'unavailable';
 
 export class ServiceError extends TrinityError {
   readonly problem: ServiceProblem;
-  /** Time to wait that the service asked for, in ms. */
+  /** Wait time that the service requested, in ms. Undefined if it requested none. */
   readonly retryAfterMs: number | undefined;
 
   constructor(

@@ -25,7 +25,7 @@ export interface WandbOptions {
   readonly newId: () => string;
 }
 
-/** The x-axis of a role's metrics, which is itself a metric. */
+/** Metric that is the x-axis of a role's other metrics. */
 const axes: Readonly<Record<MetricRecord['role'], string>> = {
   explorer: 'explore_step',
   trainer: 'train_step',

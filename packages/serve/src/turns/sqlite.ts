@@ -22,7 +22,7 @@ export interface TurnStoreOptions {
   /** Path of the database file, which is created with its folder if it does not exist. */
   readonly path: string;
   /**
-   * Maximum number of choices without a reward to keep; older choices are deleted.
+   * Maximum number of choices that are kept without a reward; older choices are deleted.
    * @default 100_000
    */
   readonly maxOpen?: number;
@@ -120,7 +120,10 @@ export function openTurnDatabase({ path, maxOpen = 100_000 }: TurnStoreOptions):
   };
 }
 
-/** @throws BufferError when the row was damaged after it was stored */
+/**
+ * Converts a row to a rewarded call.
+ * @throws BufferError when the row was damaged after it was stored
+ */
 function toRewarded(row: Record<string, unknown>, path: string): RewardedCall {
   if (row['is_whole'] !== 1)
     throw new BufferError(

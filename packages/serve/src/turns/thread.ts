@@ -71,7 +71,10 @@ export class TurnThread {
     return this.#failed.signal;
   }
 
-  /** @throws BufferError when the thread has ended or was closed */
+  /**
+   * Checks that the thread accepts calls.
+   * @throws BufferError when the thread has ended or was closed
+   */
   assertOpen(): void {
     const error = this.#closed ?? this.#link.closed;
     if (error) throw error;

@@ -20,7 +20,7 @@ export interface Feedback {
    */
   readonly msgIds: readonly string[];
   /**
-   * Calls with the same task are compared with each other.
+   * Task that the calls belong to. Calls of the same task are compared with each other.
    * @default each call is a separate task
    */
   readonly taskId?: string;
@@ -101,7 +101,7 @@ export interface TurnStore {
    * are kept.
    */
   finishBatch(step: number): Promise<void>;
-  /** Number of the last finished batch, 0 before the first. */
+  /** Returns the number of the last finished batch; 0 if there is none. */
   lastStep(): Promise<number>;
   counts(): Promise<TurnCounts>;
   /** Waits for earlier calls, then ends the thread. */

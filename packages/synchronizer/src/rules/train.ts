@@ -43,8 +43,9 @@ export const consumedUpTo = ({
 }: ProgressFacts): number => (starved ? storedUpTo : Math.min(storedUpTo, oldestUnusedStep - 1));
 
 /**
- * Returns the weights to publish now; undefined if there are none. The same version is published
- * again if explore steps consumed since its last publication let the next explore step begin.
+ * Returns the weights to publish now; undefined if there are none. A version is published again if
+ * more explore steps have been consumed since its last publication, and the next explore step may
+ * therefore begin.
  */
 export function publication(rules: DrivenRules, facts: TrainFacts): Weights | undefined {
   const { trainStep: version, consumedUpTo } = facts;

@@ -3,7 +3,7 @@ import { EngineError } from '@trinity-rft/core';
 
 /** The observable result of a conversation. */
 export interface Expected {
-  /** Expected settlement of the agent's promise. */
+  /** Expected outcome of the agent's promise: `answer` if it resolves, `error` if it rejects. */
   readonly ends: 'answer' | 'error';
   /** Text of the agent's answer, if there is one. */
   readonly text?: string;
@@ -15,7 +15,9 @@ export interface Expected {
   readonly forks: Readonly<Record<string, number>>;
 }
 
-/** Known deviation of a framework from the expected results, which the tests assert as well. */
+/**
+ * Known deviation of a framework from the expected results. The tests also assert the deviation.
+ */
 export interface Deviation {
   /** Name of the conversation, which is a key of `conversations`. */
   readonly conversation: ConversationName;

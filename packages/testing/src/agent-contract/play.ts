@@ -1,4 +1,4 @@
-/** Plays a script through an agent and returns everything observable. */
+/** Runs an agent with the scripted outputs of the model, and returns everything observable. */
 import type { Experience, Metrics } from '@trinity-rft/core';
 import type { Sampler, SampledSequence } from '@trinity-rft/core/engine';
 import { scriptedSampler, type ScriptedReply } from '../scripted-sampler/scripted-sampler.js';
@@ -35,7 +35,7 @@ export interface Played {
   readonly metrics: Metrics;
   /** Sampling options of every call of the sampler. */
   readonly settings: readonly object[];
-  /** Number of calls of the sampler that are still open after the agent has ended. */
+  /** Number of calls of the sampler that are still pending after the agent has ended. */
   readonly open: number;
 }
 

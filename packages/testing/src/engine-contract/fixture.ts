@@ -42,7 +42,7 @@ export interface EngineContract {
 export interface EngineFixture extends Required<EngineContract> {
   /** Opens an engine and closes it afterwards, even after a failure. */
   readonly withEngine: <T>(work: (engine: Engine) => Promise<T>) => Promise<T>;
-  /** Three rows of different length; the prompts have 3, 1 and 4 tokens. */
+  /** Creates three rows of different length, whose prompts have 3, 1 and 4 tokens. */
   readonly batch: (temperature?: number) => TokenBatch;
   readonly prompt: (length: number) => Int32Array;
 }
@@ -52,7 +52,7 @@ function randomIds(vocabSize: number, length: number, seed: number): Int32Array 
   return Int32Array.from({ length }, () => random.integer(vocabSize));
 }
 
-/** Three rows of different length; the prompts have 3, 1 and 4 tokens. */
+/** Creates three rows of different length, whose prompts have 3, 1 and 4 tokens. */
 export function contractRows(vocabSize: number, temperature: number): TokenBatch {
   return {
     rows: [
@@ -120,7 +120,10 @@ export async function sampleOne(
   return first!;
 }
 
-/** Largest |a - b| over two lists; infinity if their lengths differ. */
+/**
+ * Returns the largest absolute difference between elements at the same index; infinity if the
+ * lengths differ.
+ */
 export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
   if (a.length !== b.length) return Infinity;
   return Array.from(a).reduce((worst, value, i) => Math.max(worst, Math.abs(value - b[i]!)), 0);

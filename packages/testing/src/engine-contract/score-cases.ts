@@ -1,4 +1,7 @@
-/** Contract cases: `score`, the log-probabilities of given texts by the sampler's weights. */
+/**
+ * Contract cases: `score`, which computes the log-probabilities of given tokens with the sampler's
+ * weights.
+ */
 import { ModelError, CancelledError } from '@trinity-rft/core';
 import type { Engine, TokenRow } from '@trinity-rft/core/engine';
 import { describe, expect, it, type TestContext } from 'vitest';

@@ -64,7 +64,10 @@ export function addGradient(
   }
 }
 
-/** @throws EngineError if an id is outside the vocabulary */
+/**
+ * Checks that all ids are within the vocabulary.
+ * @throws EngineError if an id is outside the vocabulary
+ */
 export function assertTokens(vocabSize: number, tokens: Int32Array, what: string): void {
   const invalid = tokens.findIndex((token) => token < 0 || token >= vocabSize);
   if (invalid < 0) return;

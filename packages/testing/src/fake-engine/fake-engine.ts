@@ -32,7 +32,7 @@ export interface FakeEngineOptions {
 type FakeEngineVerb = Exclude<keyof TrainEngine, 'stats'> | 'sample' | 'adopt' | 'score';
 
 export interface FakeEngine extends Engine {
-  /** A copy of the current weights. [V, V] */
+  /** Returns a copy of the current weights. [V, V] */
   weights(): Float64Array;
   /** Makes the next call of `verb` reject with `error` and change nothing. */
   failNext(verb: FakeEngineVerb, error: Error): void;

@@ -21,7 +21,9 @@ export interface FakeValueEngineOptions {
 type FakeValueVerb = Exclude<keyof ValueEngine, 'stats' | 'close'>;
 
 export interface FakeValueEngine extends ValueEngine {
-  /** A copy of the current values; the value of a state is the value of its last token. [V] */
+  /**
+   * Returns a copy of the current values; the value of a state is the value of its last token. [V]
+   */
   weights(): Float64Array;
   /** Makes the next call of `verb` reject with `error` and change nothing. */
   failNext(verb: FakeValueVerb, error: Error): void;
@@ -75,7 +77,8 @@ export function fakeValueEngine(options: FakeValueEngineOptions = {}): FakeValue
 }
 
 /**
- * Returns the values of the response tokens. The value of a position is that of the previous token.
+ * Computes a value for each response token. It is the value that the model has stored for the
+ * preceding token.
  */
 function valuePass(weights: Float64Array, batch: TokenBatch): ValuePass {
   const offsets = responseOffsets(weights.length, batch);

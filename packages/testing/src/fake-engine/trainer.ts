@@ -100,7 +100,10 @@ export function responseOffsets(vocabSize: number, batch: TokenBatch): Int32Arra
   return offsets;
 }
 
-/** @throws EngineError unless there is one number per response token */
+/**
+ * Checks the length of `values`.
+ * @throws EngineError unless there is one number per response token
+ */
 export function assertLength(name: string, values: Float32Array, offsets: Int32Array): void {
   if (values.length === offsets.at(-1)) return;
   throw new EngineError(

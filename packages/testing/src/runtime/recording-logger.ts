@@ -9,7 +9,7 @@ interface LogLine {
 export interface RecordingLogger extends Logger {
   /** Every line so far. */
   readonly lines: readonly LogLine[];
-  /** The messages of one level, or of all levels. */
+  /** Returns the messages of one level, or of all levels. */
   messages(level?: LogLevel): readonly string[];
 }
 

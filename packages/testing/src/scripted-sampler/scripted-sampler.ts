@@ -12,7 +12,10 @@ export type ScriptedReply =
   | { readonly tokens: ArrayLike<number>; readonly logprobs: ArrayLike<number> }
   | Error;
 
-/** `call` counts the calls of `sample` from 0; `choice` runs from 0 to `n - 1`. */
+/**
+ * Returns the reply for one choice. `call` is the index of the call of `sample`, and `choice` is
+ * the index of the choice, both from 0.
+ */
 type SamplerScript = (
   prompt: Int32Array,
   options: SamplingOptions,

@@ -18,7 +18,7 @@ export interface ValueEngineContract {
 export interface ValueFixture extends Required<ValueEngineContract> {
   /** Opens a critic and closes it afterwards, even after a failure. */
   readonly withCritic: <T>(work: (critic: ValueEngine) => Promise<T>) => Promise<T>;
-  /** Three rows of different length; the prompts have 3, 1 and 4 tokens. */
+  /** Creates three rows of different length, whose prompts have 3, 1 and 4 tokens. */
   readonly batch: (temperature?: number) => TokenBatch;
 }
 

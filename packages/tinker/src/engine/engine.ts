@@ -157,7 +157,7 @@ async function openModel(options: OpenOptions): Promise<Engine> {
 }
 
 /**
- * Creates the untrained adapter that KL terms compare with.
+ * Creates the untrained adapter that is the reference for KL terms.
  * @throws EngineError if the server holds only one adapter at a time
  */
 async function secondAdapter(create: () => Promise<RemoteModel>): Promise<RemoteModel> {

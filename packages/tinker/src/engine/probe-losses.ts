@@ -1,4 +1,4 @@
-/** Finds the losses of the protocol that a server computes as the protocol defines them. */
+/** Determines which losses of the protocol a server computes as the protocol defines them. */
 import { EngineError } from '@trinity-rft/core';
 import type { TokenRow } from '@trinity-rft/core/engine';
 import type { ForwardBackwardResult } from '../protocol/index.js';
@@ -9,8 +9,8 @@ import { datumOf } from './train/rows.js';
 
 /**
  * Returns the names of the server's losses that agree with this engine's. They are compared on
- * tokens with probability ratios inside and outside the clipping bounds. Empty if the server
- * reports neither per-token losses nor their sum.
+ * tokens with probability ratios inside and outside the clipping bounds. The set is empty if the
+ * server reports neither per-token losses nor their sum.
  */
 export async function probeLosses(
   model: Pick<RemoteModel, 'pass'>,

@@ -1,14 +1,14 @@
 /**
- * Checks numbers that are passed between parts of the train step. There must be one per token, and
- * they must be finite.
+ * Checks per-token values that parts of the train step pass to each other. There must be one value
+ * per token, and all values must be finite.
  */
 import { EngineError, InvariantError, uid } from '@trinity-rft/core';
 import type { PackedBatch } from './pack.js';
 
 /**
- * Checks the numbers of the tokens that `mask` keeps; without a mask, all numbers.
- * @throws EngineError naming experience and token of the first number that is not finite;
- * InvariantError if there is not one number per token
+ * Checks the values of the tokens that `mask` keeps, or of all tokens if there is no mask.
+ * @throws EngineError naming experience and token of the first value that is not finite;
+ * InvariantError if there is not one value per token
  */
 export function assertFinite(
   batch: Pick<PackedBatch, 'calls' | 'static'>,
@@ -51,7 +51,10 @@ function firstNotFinite(values: Float32Array, mask: Uint8Array | undefined): num
   return -1;
 }
 
-/** @throws EngineError when a loss is not a finite number */
+/**
+ * Checks that a loss is finite.
+ * @throws EngineError if the loss is NaN or infinite
+ */
 export function assertFiniteLoss(what: string, loss: number): void {
   if (Number.isFinite(loss)) return;
   throw new EngineError(

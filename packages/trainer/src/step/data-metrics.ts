@@ -42,7 +42,8 @@ export function dataMetrics(
 }
 
 /**
- * Returns the entropy and, for rollouts, the mismatch of sampler and trainer in log-probabilities.
+ * Returns metrics of the entropy and, for rollouts, of the difference between the log-probabilities
+ * of sampler and trainer.
  */
 export function outputMetrics(
   batch: PackedBatch,
@@ -57,7 +58,7 @@ export function outputMetrics(
 }
 
 /**
- * Returns the mean and the maximum of |sampler - trainer|, of log-probabilities and of
+ * Returns the mean and the maximum of |sampler - trainer|, both for log-probabilities and for
  * probabilities. Covers the trained tokens that were sampled and whose log-probabilities the
  * trainer computed.
  */

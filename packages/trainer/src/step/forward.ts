@@ -13,7 +13,7 @@ import { recordedPass, sampledEntropy } from './recorded.js';
 import type { Stopwatch } from './stopwatch.js';
 
 /**
- * Outputs of all models. Numbers per token are in the layout of the loss, and finite for trained
+ * Outputs of all models. Per-token values are in the layout of the loss, and finite for trained
  * tokens. [N]
  */
 export interface ModelOutputs extends OtherOutputs {
@@ -41,8 +41,8 @@ export interface ForwardOptions {
   readonly step: number;
   readonly time: Stopwatch;
   /**
-   * Describes the loss from the outputs of the other models, if the loss is known before the
-   * policy's forward pass.
+   * Returns a description of the loss, computed from the outputs of the other models. Returns
+   * undefined if the loss is not known before the policy's forward pass.
    */
   readonly expected: (others: OtherOutputs) => ExpectedLoss | undefined;
 }

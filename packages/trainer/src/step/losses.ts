@@ -60,8 +60,8 @@ const knownInput = (
 });
 
 /**
- * Describes the loss before the policy's forward pass, in the layout of the engine; undefined if
- * the algorithm has no such description.
+ * Returns the description of the loss that is known before the policy's forward pass, in the layout
+ * of the engine. Returns undefined if the algorithm has no such description.
  */
 export function expectedLossOf(
   batch: PackedBatch,
@@ -79,9 +79,9 @@ export function expectedLossOf(
 }
 
 /**
- * Numbers the rollouts. Consecutive calls with the same run key have the same number, and every
- * demonstration has a number of its own. Calls with the same key that are not consecutive, such as
- * those of a copy of a rollout, have different numbers. [B]
+ * Returns the number of each call's rollout. Consecutive calls with the same run key have the same
+ * number, and every demonstration has a number of its own. Calls with the same key that are not
+ * consecutive, such as those of a copy of a rollout, have different numbers. [B]
  */
 function runsOf({ calls, expertMask }: PackedBatch): Int32Array {
   let run = -1;

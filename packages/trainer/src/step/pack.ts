@@ -48,13 +48,14 @@ export interface PackedBatch {
    * without the field. [N]
    */
   column(read: (experience: Experience) => Float32Array | undefined): Float32Array;
-  /** Converts numbers per response token from the layout of the engine to that of the loss. */
+  /** Converts values per response token from the layout of the engine to that of the loss. */
   toLoss(values: Float32Array): Float32Array;
   /** Converts gradients of the loss to the layout of the engine, with 0 between calls. */
   toEngine(gradients: Float32Array): Float32Array;
 }
 
 /**
+ * Packs experiences into a batch.
  * @throws BufferError naming an experience that lacks a required field; InvariantError naming an
  * experience whose arrays are misaligned
  */

@@ -27,8 +27,8 @@ export interface RecordedPass {
 }
 
 /**
- * One of every 16 rows is computed to check the recorded values. The number of the train step
- * selects the row.
+ * Number of consecutive rows of which one is computed, to check the recorded values. The number of
+ * the train step selects the row.
  */
 const checkedEvery = 16;
 /**
@@ -125,7 +125,10 @@ function isOwn({ calls }: PackedBatch, engine: TrainEngine): boolean {
   });
 }
 
-/** Writes the numbers of the sample to its rows, and their mean to all other rows. [N] */
+/**
+ * Returns values for the response tokens of all rows: those of the sample for its rows, and their
+ * mean over trained tokens for all other rows. [N]
+ */
 function spread(
   numbers: Float32Array,
   { rows, sample }: { readonly rows: readonly Row[]; readonly sample: readonly Row[] },
@@ -137,8 +140,8 @@ function spread(
 }
 
 /**
- * Returns the mean of `numbers` over the trained tokens of `rows`. `numbers` has one number per
- * response token of these rows.
+ * Returns the mean of `numbers`, which has one entry per response token of `rows`, over the trained
+ * tokens.
  */
 function meanOf(numbers: Float32Array, rows: readonly Row[]): number {
   const mask = rows.flatMap(({ experience }) => [...experience.actionMask]);

@@ -36,7 +36,10 @@ export function requirementsOf({
   };
 }
 
-/** @throws BufferError naming the first experience that lacks a required field */
+/**
+ * Checks that experiences meet the requirements of an algorithm.
+ * @throws BufferError naming the first experience that lacks a required field
+ */
 export function assertComplete(
   experiences: readonly Experience[],
   requirements: Requirements,

@@ -4,16 +4,19 @@ import { packBatch, type PackedBatch } from './pack.js';
 
 export interface SampledRows {
   readonly batch: PackedBatch;
-  /** Returns the entries of sampled rows, for numbers per token of the whole batch. [N] -> [n] */
+  /**
+   * Returns the entries that belong to sampled rows, from per-token values of the whole batch. [N]
+   * -> [n]
+   */
   readonly gather: (values: Float32Array) => Float32Array;
   /**
    * Returns a copy of `into`, in which the entries of sampled rows are `values`. [n] -> [N]
-   * @param into numbers per token of the whole batch; the entries of demonstrations stay
+   * @param into per-token values of the whole batch; the entries of demonstrations are kept
    */
   readonly scatter: <A extends Float32Array | Uint8Array>(values: A, into: A) => A;
 }
 
-/** A batch without demonstrations is not copied. */
+/** Returns the sampled rows of a batch. A batch without demonstrations is not copied. */
 export function sampledRows(whole: PackedBatch): SampledRows {
   if (!whole.expertMask.includes(1))
     return { batch: whole, gather: (values) => values, scatter: (values) => values };

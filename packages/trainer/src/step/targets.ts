@@ -47,8 +47,8 @@ type TargetOutputs = Pick<ModelOutputs, 'entropy' | 'necs' | 'refLogprobs' | 'cr
 
 /**
  * Applies the KL penalty and computes the advantages. If the algorithm does not compute advantages
- * in the trainer, uses those stored with the experiences. Demonstrations take no part, because they
- * are no rollouts: their advantages, returns and rewards are 0.
+ * in the trainer, uses those stored with the experiences. Demonstrations are not rollouts, so they
+ * are excluded from this computation, and their advantages, returns and rewards are 0.
  * @throws EngineError naming the experience of a number that is not finite
  */
 export function targetsOf(

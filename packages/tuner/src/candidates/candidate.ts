@@ -42,7 +42,7 @@ interface Measured<T> {
 export interface Candidate {
   /** Number of rows. */
   readonly count: number;
-  /** Returns a copy of a row, which its receiver may edit. */
+  /** Returns a copy of a row, which the caller may modify. */
   readonly task: (row: number) => RawTask;
   /**
    * Runs `work` on a row. Rejects with the error of `work`. With a local model, `work` is retried
@@ -52,7 +52,10 @@ export interface Candidate {
   close(): Promise<void>;
 }
 
-/** @throws ConfigError if the model is invalid; TaskError if the data set is invalid */
+/**
+ * Opens a candidate model and the rows of a data set.
+ * @throws ConfigError if the model is invalid; TaskError if the data set is invalid
+ */
 export async function openCandidate(
   model: TunerModelConfig,
   options: CandidateOptions,

@@ -11,7 +11,10 @@ export function describeIssues(error: z.ZodError): string {
     .join('; ');
 }
 
-/** @throws ConfigError naming every invalid or unknown field */
+/**
+ * Validates fields against a schema, and returns them with defaults.
+ * @throws ConfigError naming every invalid or unknown field
+ */
 export function checkFields<Schema extends z.ZodType>(
   what: string,
   schema: Schema,

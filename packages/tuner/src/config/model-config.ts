@@ -112,7 +112,10 @@ export function TunerModelConfig(fields: TunerModelFields): TunerModelConfig {
   };
 }
 
-/** @throws ConfigError if the model cannot be trained */
+/**
+ * Checks that a model can be trained.
+ * @throws ConfigError if `tinkerConfig` or `baseUrl` is set
+ */
 export function assertTrainable(model: TunerModelConfig): void {
   if (model.tinkerConfig !== undefined) {
     throw new ConfigError(

@@ -1,5 +1,6 @@
 /**
- * Builds the configuration of a run: arguments merged into a file, or into AgentScope's defaults.
+ * Builds the configuration of a run. Merges the arguments into a configuration file, or into
+ * AgentScope's defaults if there is no file.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -42,6 +43,7 @@ export interface Plan {
 }
 
 /**
+ * Builds and validates the configuration of a run.
  * @throws ConfigError that lists every problem with file, line and column, or with `caller` for
  * arguments
  */

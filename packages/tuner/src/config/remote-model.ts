@@ -1,4 +1,7 @@
-/** The model of an OpenAI-compatible service that a `TunerModelConfig` with `baseUrl` names. */
+/**
+ * Creates the model for a `TunerModelConfig` with `baseUrl`, which is the address of an
+ * OpenAI-compatible service.
+ */
 import { createRemoteModel, type AgentModel } from '@trinity-rft/workflow';
 import type { TunerModelConfig } from './model-config.js';
 

@@ -40,7 +40,7 @@ export type ConfigTree = Readonly<Record<string, unknown>>;
 type Tree = Record<string, unknown>;
 
 /**
- * Returns the default configuration tree, which is used without a file.
+ * Returns the default configuration tree, which is used when no configuration file is given.
  * @param timestamp such as `20260701093000`
  */
 export function defaultTree(timestamp: string): ConfigTree {
@@ -172,7 +172,10 @@ function explorerInput(
   return sets;
 }
 
-/** Returns the task sets of the file that name a workflow, changed to name the adapter workflow. */
+/**
+ * Returns the keys of the file whose task sets name a workflow, with these task sets changed to
+ * name the adapter workflow.
+ */
 function ownWorkflow(inFile: Tree): Tree {
   const namesWorkflow = (set: Tree): boolean => set['default_workflow_type'] !== undefined;
   const changed = [...singleKeys, ...listKeys]

@@ -20,7 +20,7 @@ export interface WorkflowInput<Row = RawTask, Model = AgentModel> {
   /** Models that are not trained, keyed by name. */
   readonly auxiliaryModels: Readonly<Record<string, Model>>;
   readonly logger: Logger;
-  /** Aborts when the rollout exceeds its deadline, or training stops. */
+  /** Signal that aborts when the rollout exceeds its deadline, or training stops. */
   readonly signal: AbortSignal;
 }
 

@@ -6,12 +6,14 @@ interface Measured {
   readonly response: { readonly metrics: Metrics };
 }
 
-/** Reward: the negative duration of the rollout in seconds. */
+/** Returns the negative duration of the rollout, in seconds, as the reward. */
 export function avgTimeJudge({ response }: Measured): JudgeOutput {
   return { reward: -measure(response, 'execution_time') };
 }
 
-/** Reward: the negative number of tokens in the prompts and responses of all calls. */
+/**
+ * Returns the negative number of tokens in the prompts and responses of all calls as the reward.
+ */
 export function avgTokenConsumptionJudge({ response }: Measured): JudgeOutput {
   return { reward: -measure(response, 'total_tokens') };
 }

@@ -58,7 +58,10 @@ export function JudgeOutput(output: JudgeOutput): JudgeOutput {
   return checkJudgeOutput('JudgeOutput', output);
 }
 
-/** @throws InvalidOutputError naming the function and the invalid field */
+/**
+ * Validates the result of a workflow function.
+ * @throws InvalidOutputError naming the function and the invalid field
+ */
 export function checkWorkflowOutput(name: string, output: unknown): WorkflowOutput {
   return check(
     `Workflow function "${name}"`,
@@ -68,7 +71,10 @@ export function checkWorkflowOutput(name: string, output: unknown): WorkflowOutp
   );
 }
 
-/** @throws InvalidOutputError naming the function and the invalid field */
+/**
+ * Validates the result of a judge function.
+ * @throws InvalidOutputError naming the function and the invalid field
+ */
 export function checkJudgeOutput(name: string, output: unknown): JudgeOutput {
   return check(`Judge function "${name}"`, '{ reward, feedback, metrics }', judgeSchema, output);
 }

@@ -1,4 +1,7 @@
-/** Runs the agent on rows with given texts, and returns rewards and feedback or errors. */
+/**
+ * Runs the agent with a candidate's texts on rows of the data set. Returns the reward and feedback
+ * of each row, or its error.
+ */
 import { describeError, type Logger, type RawTask, WorkflowError } from '@trinity-rft/core';
 import { copyOf } from '@trinity-rft/core/support';
 import pLimit from 'p-limit';
@@ -33,8 +36,8 @@ export type PromptWorkflowType<Row = RawTask, Response = unknown> = (
 ) => WorkflowOutput<Response> | Promise<WorkflowOutput<Response>>;
 
 /**
- * Result of one row, as plain data. A row without a reward failed, and says nothing about the
- * prompt.
+ * Result of the agent on one row, as plain data. `reward` is missing if the row failed, because a
+ * failure says nothing about the prompt.
  */
 export interface Played {
   readonly task: RawTask;

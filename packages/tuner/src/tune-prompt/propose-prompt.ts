@@ -18,7 +18,10 @@ interface Proposal {
   readonly signal: AbortSignal;
 }
 
-/** @throws ModelError if the proposer fails or returns no text */
+/**
+ * Asks the proposer to rewrite one of the agent's texts, and returns the new text.
+ * @throws ModelError if the proposer fails or returns no text
+ */
 export async function proposeText(
   proposer: Proposer,
   { components, component, played, signal }: Proposal,

@@ -25,7 +25,7 @@ export interface Attempt {
 }
 
 export interface SearchState {
-  /** Digest of the first texts, the rows, the seed, the batch size and the perfect reward. */
+  /** Digest of the initial texts, the rows, the seed, the batch size and the perfect reward. */
   readonly digest: string;
   /** Number of attempts to improve a candidate. */
   attempts: number;

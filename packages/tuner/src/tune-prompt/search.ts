@@ -34,7 +34,7 @@ export interface SearchOptions {
   readonly signal: AbortSignal;
 }
 
-/** The search ends after this many consecutive attempts without a better candidate. */
+/** Number of consecutive attempts without a better candidate after which the search ends. */
 const mostFruitless = 20;
 
 /**
@@ -114,7 +114,8 @@ function chooseParent(
 }
 
 /**
- * Draws feedback rows, first those without a perfect reward, then rows that were not played yet.
+ * Draws feedback rows for a candidate: first those with less than the perfect reward, then those
+ * that the candidate has not run on.
  */
 function chooseRows(
   { played }: Candidate,

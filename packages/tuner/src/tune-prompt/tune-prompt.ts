@@ -125,7 +125,8 @@ const schema = z.strictObject({
  * the candidate with the highest mean reward on the selection rows, which the proposer does not see
  * unless there are fewer than three rows. Rows that fail are not counted.
  * @throws ConfigError or InvalidFunctionError for invalid arguments, or a directory of another
- * search; TaskError for the data set; ModelError of the proposer; WorkflowError if all rows fail
+ * search; TaskError for an invalid data set; ModelError if the proposer fails; WorkflowError if all
+ * rows fail
  */
 export async function tunePrompt<Row = RawTask, Response = unknown>(
   options: TunePromptOptions<Row, Response>,

@@ -22,7 +22,8 @@ export interface DryRunOptions {
 /**
  * Runs the first row. Retries failures as in training, because an agent may fail on the output of
  * an untrained model.
- * @throws InvalidOutputError of the function; WorkflowError DRY_RUN_FAILED if every attempt fails
+ * @throws InvalidOutputError if a function returns an invalid result; WorkflowError DRY_RUN_FAILED
+ * if every attempt fails
  */
 export async function dryRun({
   config,

@@ -41,7 +41,7 @@ export type LearnWorkflow<Row = RawTask, Model = AgentModel> = (
   input: WorkflowInput<Row, Model>,
 ) => number | Promise<number>;
 
-/** Options. Without `adapter`, the model is an {@link AgentModel}. */
+/** Options of `learn`. Without `adapter`, the model is an {@link AgentModel}. */
 export interface LearnOptions<Row = RawTask, Model = AgentModel> extends RunSettings {
   readonly workflowFunc: LearnWorkflow<Row, Model>;
   readonly config: LearnConfig;

@@ -15,15 +15,18 @@ import { plan, type ConfigFile, type PlanSettings } from '../config/plan.js';
 
 /** Settings that are not part of the configuration. */
 export interface RunSettings {
-  /** Stops training after the current step with a checkpoint, from which the same call resumes. */
+  /**
+   * Signal that stops training after the current step, with a checkpoint from which the same call
+   * resumes.
+   */
   readonly signal?: AbortSignal;
-  /** Terminal for the progress. @default standard output */
+  /** Terminal to which the progress is written. @default standard output */
   readonly terminal?: Terminal;
   /** True to try the first row before training, unless a run is resumed. @default true */
   readonly dryRun?: boolean;
 }
 
-/** Options. Without `adapter`, the model is an {@link AgentModel}. */
+/** Options of `tune`. Without `adapter`, the model is an {@link AgentModel}. */
 export interface TuneOptions<Row = RawTask, Response = unknown, Model = AgentModel>
   extends PlanSettings, RunSettings {
   readonly workflowFunc: WorkflowType<Row, Response, Model>;

@@ -1,4 +1,4 @@
-/** The environment: guess a number by the hints higher and lower. */
+/** Environment in which the model guesses a number from the hints `higher` and `lower`. */
 import { defineEnvironment, nativeEnvironment, rowsOfSplit } from '@trinity-rft/environment';
 import { z } from 'zod';
 import { bisect, playRound } from './round.ts';

@@ -1,2 +1,2 @@
-/** Exports for a run that loads this package: an environment, by its name. */
+/** Entry point that a run loads from this package. Exports the environment by its name. */
 export { guess } from './guess.ts';

@@ -72,7 +72,7 @@ const partOf = (tree: unknown, name: string): unknown =>
     ? (tree as Readonly<Record<string, unknown>>)[name]
     : undefined;
 
-/** Alternatives of a schema, without null and strings with a pattern. */
+/** Returns the alternatives of a schema, except null and strings with a pattern. */
 function plainOf(schema: Schema): readonly Schema[] {
   if (schema.anyOf === undefined) return [schema];
   return schema.anyOf.flatMap(plainOf).filter(({ type, pattern }) => type !== 'null' && !pattern);
@@ -97,7 +97,7 @@ function fieldOf(name: string, path: KeyPath, raw: Schema, inner: readonly Schem
   };
 }
 
-/** Text of a value in an input field. */
+/** Returns the text that an input field shows for a value. */
 export const shown = (value: unknown): string =>
   value === undefined || value === null
     ? ''

@@ -49,7 +49,10 @@ function isSame(text: string, wanted: Document): boolean {
   return problem === undefined && JSON.stringify(tree) === JSON.stringify(wanted.toJS() ?? {});
 }
 
-/** Minimal edit of the text; undefined for YAML syntax that only the YAML library can edit. */
+/**
+ * Returns the text with a minimal edit; undefined for YAML syntax that only the YAML library can
+ * edit.
+ */
 function spliced(
   text: string,
   document: Document,

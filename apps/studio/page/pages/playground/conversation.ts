@@ -3,7 +3,10 @@ import type { Message } from '../../../src/control/interface/index.js';
 import { nothingYet, type Answer, type Offer, type Source } from './sources.js';
 
 export interface Turn {
-  /** Number of the turn, unique in the studio, to which the parts of its answer are addressed. */
+  /**
+   * Number of the turn, unique in the studio. Parts of an answer are assigned to their turn by this
+   * number.
+   */
   readonly id: number;
   readonly question: string;
   readonly answer: Answer;

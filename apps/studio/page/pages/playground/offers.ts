@@ -30,7 +30,10 @@ export function useOffers(all: readonly string[] | undefined): readonly Offer[] 
   return offers;
 }
 
-/** Questions of at most {@link mostQuestions} tasks of a run, the lowest latest rewards first. */
+/**
+ * Returns questions from at most {@link mostQuestions} tasks of a run. Tasks with the lowest latest
+ * rewards come first.
+ */
 export function useQuestions(run: string | undefined): readonly string[] {
   const [questions, setQuestions] = useState<readonly string[]>([]);
   useEffect(() => {

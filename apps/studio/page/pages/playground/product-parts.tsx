@@ -1,4 +1,6 @@
-/** The address of a product that learns, feedback on its answers, and commits. */
+/**
+ * Parts of the page for a product that learns: its address, feedback on its answers, and commits.
+ */
 import type { CommitAnswer } from '../../../src/control/interface/index.js';
 import { useState } from 'preact/hooks';
 import { act } from '../../api.js';

@@ -44,7 +44,7 @@ interface Edge {
   readonly label: string;
 }
 
-/** Texts of the picture. */
+/** Texts of the boxes and arrows in the wait graph. */
 export interface Words {
   readonly box: (member: Processes['members'][number]) => readonly string[];
   readonly missing: (role: string) => readonly string[];

@@ -20,7 +20,9 @@ const most = 300;
 const largest = 500_000;
 const skipped = /^(?:node_modules|dist|\..*|global_step_.*|buffer|monitor|checkpoints)$/;
 const yamlName = /\.ya?ml$/;
-/** Top-level keys of configurations. A YAML file that has two of them is a configuration. */
+/**
+ * Top-level keys of configurations. A YAML file that has at least two of them is a configuration.
+ */
 const ourKeys =
   /^(?:mode|model|algorithm|buffer|explorer|trainer|stages|checkpoint_root_dir)[ \t]*:/gm;
 
@@ -76,7 +78,10 @@ const refused = (name: string, why: string): ConfigError =>
 
 export const digestOf = (text: string): string => hash('sha256', text);
 
-/** @throws ConfigError when the file cannot be read */
+/**
+ * Reads the text of a configuration.
+ * @throws ConfigError when the file cannot be read
+ */
 export async function readConfigurationText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');

@@ -29,7 +29,10 @@ interface Entry {
 const lastBytes = 16_384;
 /** Maximum number of listed runs. The output of older runs is deleted once they have ended. */
 const most = 20;
-/** Time in ms that a start waits, so that a mistake in the file is reported at once. */
+/**
+ * Milliseconds between a start and the first report of its state, so that a mistake in the file is
+ * reported at once.
+ */
 const firstLookMs = 50;
 
 export function createStartedRuns({ command, env }: TrinityCommand, root: string): StartedRuns {

@@ -1,4 +1,4 @@
-/** Models of a run that can answer. */
+/** Finds the models of a run that can answer questions. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { checkpointName, checkpointSteps } from '@trinity-rft/core/engine';

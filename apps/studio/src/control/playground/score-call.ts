@@ -4,7 +4,7 @@ import type { CallToScore } from './protocol.js';
 
 /**
  * Scores the tokens of a recorded call as the trainer does: from the full distribution, at the
- * temperature of sampling.
+ * sampling temperature.
  */
 export async function scoreCall(
   trainer: TrainEngine,

@@ -1,4 +1,4 @@
-/** Client of the process of one model. */
+/** Client of the process that serves one model. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';

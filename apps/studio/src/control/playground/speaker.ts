@@ -130,7 +130,10 @@ async function answer(
   };
 }
 
-/** Texts of the tokens. A character of several tokens belongs to the last of them. */
+/**
+ * Returns the text of each token. A character that spans several tokens belongs to the last of
+ * them.
+ */
 function textsOf({ tokenizer }: ChatFormat, tokens: Int32Array): readonly string[] {
   let before = 0;
   return Array.from(tokens, (_, i) => {

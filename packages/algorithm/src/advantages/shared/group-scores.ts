@@ -143,7 +143,7 @@ function scoreAll(
   };
 }
 
-/** Returns the rows of each rollout of each task, all in order of first appearance. */
+/** Returns the rows by task and by rollout, both in order of first appearance. */
 function runsByTask(
   { tasks, runs }: AdvantageInput,
   compare: Compared,

@@ -10,7 +10,10 @@ import {
 } from '@trinity-rft/core';
 import { sampleStd } from '@trinity-rft/core/internal';
 
-/** @throws RewardError if the reward is missing or not finite */
+/**
+ * Returns the reward of an experience.
+ * @throws RewardError if the reward is missing or not finite
+ */
 export function rewardOf(experience: Experience): number {
   const { reward } = experience;
   if (reward !== undefined && Number.isFinite(reward)) return reward;
@@ -96,8 +99,8 @@ export function stdOf(
 }
 
 /**
- * Returns (R_i - mean(R)) / divisor for each reward. A divisor of 0, which only an epsilon of 0
- * makes possible, says that no rewards differ: all scores are then 0.
+ * Returns (R_i - mean(R)) / divisor for each reward. If the divisor is 0, all rewards are equal and
+ * all scores are 0. This is possible only if epsilon is 0.
  */
 export const relativeScores = (
   rewards: readonly number[],

@@ -67,6 +67,7 @@ export function duplicateGroups(
 }
 
 /**
+ * Checks that dropped groups can be replaced with copies of other groups.
  * @throws ConfigError if `duplicateExperiences` is set without `stdThreshold`, which drops the
  * groups to replace
  */

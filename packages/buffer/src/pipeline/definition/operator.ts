@@ -21,7 +21,8 @@ export type TaskVerdict =
 
 interface TaskOperatorContext {
   /**
-   * Columns with the texts of a task: `target_fields`, or else prompt and response of its format.
+   * Columns that contain the text of a task: `target_fields`, or else the prompt and response
+   * columns of its format.
    */
   readonly fields: readonly string[];
   /**
@@ -63,7 +64,10 @@ export interface TaskOperatorDefinition extends TaskOperatorFacts {
   readonly kind: 'trinity-rft.task-operator';
   readonly name: string;
   readonly args: ArgSpec;
-  /** @throws ConfigError for arguments that contradict each other */
+  /**
+   * Creates the operator from its arguments.
+   * @throws ConfigError for arguments that contradict each other
+   */
   create(args: Readonly<Record<string, unknown>>): TaskOperator;
 }
 

@@ -1,7 +1,10 @@
-/** Reads the texts of tasks for text operators. */
+/** Reads column values of tasks as text. */
 import type { RawTask } from '@trinity-rft/core';
 
-/** Joins the texts in the given columns with line breaks. Converts other values to JSON. */
+/**
+ * Joins the values of the given columns with line breaks. Converts values that are not strings to
+ * JSON, and skips missing values.
+ */
 export const textOf = (rawTask: RawTask, fields: readonly string[]): string =>
   fields
     .map((field) => rawTask[field])

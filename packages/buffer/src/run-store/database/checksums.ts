@@ -6,7 +6,7 @@ import type { TrainRecord } from '@trinity-rft/core/store';
 export const textChecksum = (...parts: readonly (string | number)[]): number =>
   crc32(parts.map((part) => `${String(part).length}:${part}`).join(' '));
 
-/** Returns the checksum of the state of the task feed after an explore step. */
+/** Returns the checksum of the task feed's state after an explore step. */
 export const feedChecksum = (step: number, feed: string, isLast: boolean): number =>
   textChecksum(step, feed, ...(isLast ? ['last'] : []));
 

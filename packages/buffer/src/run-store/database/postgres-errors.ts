@@ -1,4 +1,4 @@
-/** Converts errors of PostgreSQL and its client to errors with a remedy. */
+/** Converts errors of PostgreSQL and its client to errors whose messages name a remedy. */
 import { describeError, BufferError } from '@trinity-rft/core';
 
 /** Address of the database for messages, without the password. */
@@ -6,7 +6,7 @@ export interface PostgresPlace {
   readonly server: string;
   readonly database: string;
   readonly user: string;
-  /** Text that begins a sentence in messages. */
+  /** Description of the run store that begins a sentence in messages. */
   readonly text: string;
 }
 
@@ -22,7 +22,11 @@ export class PassingError extends BufferError {
   }
 }
 
-/** Classes and codes of https://www.postgresql.org/docs/current/errcodes-appendix.html */
+/**
+ * SQLSTATE codes of conflicts between transactions. `unreachable` matches the codes of an
+ * unreachable server.
+ * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
 const conflicts = new Set(['40001', '40P01', '55P03']);
 const unreachable = /^(08...|57P0[1-5]|53300|25P03)$/;
 
@@ -31,7 +35,7 @@ interface Reported {
   readonly severity?: string;
 }
 
-/** Returns true if the connection can no longer be used. */
+/** Returns true if the error means that the connection can no longer be used. */
 export function isLostConnection(error: unknown): boolean {
   const { code = '', severity } = error as Reported;
   if (severity !== undefined) return severity === 'FATAL' || unreachable.test(code);
@@ -39,7 +43,7 @@ export function isLostConnection(error: unknown): boolean {
   return error instanceof Error && !isMistake(error);
 }
 
-/** Returns true for a bug in Trinity rather than a lost connection. */
+/** Returns true for errors that indicate a bug in Trinity rather than a lost connection. */
 const isMistake = (error: Error): boolean =>
   error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
 
@@ -66,7 +70,7 @@ type Refusal = (place: PostgresPlace) => string;
 const wrongPassword: Refusal = ({ server, database, user }) =>
   `PostgreSQL at ${server} does not let user ${user} into database ${database}: wrong password, or this user may not connect from here. Correct the address (experience_buffer.path) or PGPASSWORD, or the server's pg_hba.conf.`;
 
-/** Returns true for the client's error that there is no password to send. */
+/** Returns true for the error that the client throws if it has no password to send. */
 const isWithoutPassword = (cause: unknown): boolean =>
   cause instanceof Error && /client password must be a (?:non-empty )?string/.test(cause.message);
 

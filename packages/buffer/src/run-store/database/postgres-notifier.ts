@@ -1,6 +1,6 @@
 /**
- * A notifier through LISTEN and NOTIFY, on a separate connection. A lost connection is opened
- * again.
+ * Notifier that uses LISTEN and NOTIFY on a separate connection. Reconnects if the connection is
+ * lost.
  */
 import { type Clock, sleep } from '@trinity-rft/core';
 import type { Client } from 'pg';
@@ -39,8 +39,8 @@ interface Listening {
 }
 
 /**
- * Listens until the end, and reconnects if needed. Waiting calls also poll, so that an outage only
- * delays them.
+ * Listens until the notifier is closed, and reconnects if needed. Waiting calls also poll, so that
+ * an outage only delays them.
  */
 async function keepListening(connect: () => Promise<Client>, listening: Listening): Promise<void> {
   const { clock, ended } = listening;

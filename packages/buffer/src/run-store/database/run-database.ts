@@ -44,7 +44,10 @@ export interface Patience {
    * @default 60_000 for PostgreSQL, 300_000 for SQLite
    */
   readonly patienceMs?: number;
-  /** Called with a text when the database becomes unavailable, and when it is available again. */
+  /**
+   * Called with a message for the user when the database becomes unavailable, and when it is
+   * available again.
+   */
   readonly onNotice?: (text: string) => void;
   /** Signal that aborts when the process must stop. Calls then do not wait. @default no signal */
   readonly stop?: AbortSignal;

@@ -19,8 +19,8 @@ interface Job {
 /** Maximum number of transactions that share a commit. */
 const largestGroup = 64;
 /**
- * Milliseconds of waiting for a lock after which a warning is logged. Other processes usually hold
- * the lock for milliseconds.
+ * Milliseconds that a transaction waits for the lock before a warning is logged. Other processes
+ * usually hold the lock for only a few milliseconds.
  */
 const noticeMs = 5000;
 

@@ -19,13 +19,13 @@ export interface SqliteOptions extends Patience {
   /** True for read-only access, which creates and changes nothing. @default false */
   readonly isReader?: boolean;
   /**
-   * Returns milliseconds on a clock that all operating-system processes share.
+   * Returns the time, in milliseconds, of a clock that all operating-system processes share.
    * @default the system's monotonic clock
    */
   readonly leaseClock?: () => number;
 }
 
-/** "TRXR" in the file header. It distinguishes these files from other databases. */
+/** SQLite application id: "TRXR" in ASCII. It distinguishes run stores from other databases. */
 const applicationId = 0x54525852;
 
 /**
@@ -74,8 +74,8 @@ export async function memoryDatabase(leaseClock: () => number): Promise<RunDatab
 }
 
 /**
- * Returns `process.hrtime` in milliseconds. It is equal for all processes of a machine, and only a
- * restart of the machine resets it.
+ * Returns the time of `process.hrtime` in milliseconds. All processes of a machine share this
+ * clock, and only a restart of the machine resets it.
  */
 const monotonicClock = (): number => Number(process.hrtime.bigint() / 1000n) / 1000;
 

@@ -46,7 +46,7 @@ interface RunRow {
   end_step: number | null;
   pruned_step: Generated<number>;
   pruned_trained: Generated<number>;
-  /** Counts by reason, as JSON. */
+  /** Number of deleted experiences that had been discarded, by reason, as JSON. */
   pruned_discarded: Generated<string>;
 }
 
@@ -143,7 +143,10 @@ interface AwaitedRow {
   run: number;
   run_key: string;
   batch: number;
-  /** Milliseconds since the Unix epoch, because days may pass and machines may restart. */
+  /**
+   * Start of the wait, in milliseconds since the Unix epoch. The lease clock is not used, because a
+   * wait may last for days and machines may restart.
+   */
   since: number;
 }
 

@@ -11,12 +11,12 @@ import type { Connection, RunContext } from './context.js';
 type Plan = Pick<BatchRow, 'name' | 'step' | 'is_eval' | 'version'>;
 type PlannedTask = Pick<TaskTableRow, 'task' | 'taskset' | 'row_number'>;
 
-/** Columns of a batch that {@link assertPlanned} reads, and its id. */
+/** Columns of a batch that {@link assertPlanned} reads, and the batch's id. */
 export const planColumns = ['id', 'name', 'step', 'is_eval', 'version', 'checksum'] as const;
 
 /**
- * Returns the checksum of all facts about a batch that never change.
- * @param tasks tasks in order
+ * Returns the checksum of the properties of a batch that never change, and of its tasks.
+ * @param tasks the batch's tasks in ascending order of `task`
  */
 export const planChecksum = (batch: Plan, tasks: readonly PlannedTask[]): number =>
   textChecksum(
@@ -45,8 +45,8 @@ interface Counts {
   readonly last_completed: number;
   readonly all_completed: number;
   /**
-   * Name of a batch with a wrong number of open tasks (`misplaced`: with a wrong completion); null
-   * if there is no such batch.
+   * Name of a batch with a wrong number of open tasks; null if there is none. `misplaced` likewise
+   * names a batch that is complete although it has open tasks, or incomplete although it has none.
    */
   readonly miscounted: string | null;
   readonly misplaced: string | null;

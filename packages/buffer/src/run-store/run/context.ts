@@ -14,7 +14,7 @@ export interface RunContext {
   readonly run: number;
   /** Milliseconds without a heartbeat after which a member is considered dead. */
   readonly leaseMs: number;
-  /** Time in milliseconds since the epoch. */
+  /** Returns the time in milliseconds since the Unix epoch. */
   readonly calendar: () => number;
   /** Expected identity of the training run. @default the identity is not checked */
   readonly claim?: RunClaim;
@@ -83,7 +83,7 @@ export const locked = <DB, TB extends keyof DB, O>(
   query: SelectQueryBuilder<DB, TB, O>,
 ): SelectQueryBuilder<DB, TB, O> => (database.kind === 'postgres' ? query.forUpdate() : query);
 
-/** Splits rows for several statements, because databases limit the number of parameters. */
+/** Splits rows into chunks, one per statement, because databases limit the number of parameters. */
 export function* chunksOf<T>(rows: readonly T[], size = 1000): Generator<readonly T[]> {
   for (let start = 0; start < rows.length; start += size) yield rows.slice(start, start + size);
 }

@@ -128,8 +128,9 @@ function mismatch(name: string, known: Identity, claim: RunClaim): string | unde
 }
 
 /**
- * Returns the problem of a store of an earlier version, which has no identity. If steps are stored
- * and the trainer's folder is empty, the steps are those of another training run.
+ * Returns a problem if a store of an earlier version, which has no identity, contains steps of
+ * another training run. This is the case if train steps are stored but the trainer's folder
+ * contains none.
  */
 async function stepsOfOtherRun(
   { run }: RunContext,
@@ -180,8 +181,8 @@ interface Refused {
 }
 
 /**
- * Renames the earlier training run, and keeps its rows, if `--new-run` is given. Refuses the claim
- * without that option, if the claim's folder contains steps, or if a member is alive.
+ * Sets the earlier training run aside for `--new-run`: renames it, and keeps its rows. Refuses the
+ * claim if that option is not given, if the claim's folder contains steps, or if a member is alive.
  */
 async function setAsideOr(
   { run }: RunContext,

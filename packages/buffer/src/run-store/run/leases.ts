@@ -7,8 +7,8 @@ import { fencedError, isAlive, writeAs, type Connection, type RunContext } from 
 export function leases(context: RunContext): Pick<RunStore, 'leaseTasks' | 'releaseTask'> {
   const { database } = context;
   /**
-   * Number of calls of each membership that leased tasks, by epoch. Calls that got no task are not
-   * counted.
+   * Number of each membership's calls that leased tasks, by the epoch of the membership. Calls that
+   * got no task are not counted.
    */
   const answered = new Map<number, number>();
   return {
@@ -94,7 +94,7 @@ async function answeredCalls(
   return row.lease_calls;
 }
 
-/** Largest integer of a column. It replaces infinite limits. */
+/** Largest integer that a column can hold. It replaces infinite limits. */
 const largestInteger = 2 ** 31 - 1;
 
 async function take(

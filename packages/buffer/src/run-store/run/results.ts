@@ -125,8 +125,8 @@ async function markDone(
 }
 
 /**
- * Returns the negated number of stored results of each batch. The batches are sorted, so that two
- * transactions do not deadlock.
+ * Returns the number of stored results of each batch, negated so that adding it reduces the number
+ * of open tasks. The batches are sorted, so that two transactions do not deadlock.
  */
 function countsOf(stored: readonly Placed[]): readonly BatchCounts[] {
   const counts = new Map<number, BatchCounts>();

@@ -18,8 +18,8 @@ export interface GrammarBuilder {
    */
   once(key: unknown, make: () => number): number;
   /**
-   * Sequence for a text. Each control token in the text becomes one symbol, which no other token
-   * can produce.
+   * Returns the sequence for a text. Each control token in the text becomes one symbol, which no
+   * other token can produce.
    */
   marked(text: string): Sequence;
   readonly rules: readonly (readonly Sequence[])[];
@@ -134,8 +134,8 @@ export function textUpTo(grammar: GrammarBuilder, mark: string): number {
   const rules = Array.from(bytes, () => grammar.declare());
   rules.forEach((rule, matched) => {
     /**
-     * Number of matched bytes after the next byte, by that byte. Contains the bytes that extend the
-     * current match or a shorter match.
+     * Number of matched bytes after the next byte, for each byte that occurs in the mark. After any
+     * other byte, the number is 0.
      */
     const forward = new Map<number, number>([[bytes[matched]!, matched + 1]]);
     for (const byte of new Set(bytes))

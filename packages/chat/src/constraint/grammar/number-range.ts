@@ -182,7 +182,10 @@ function withPoint(state: Written, { low, high }: Limits): Written {
   };
 }
 
-/** Compares the whole part with a bound. A number with fewer whole digits is smaller. */
+/**
+ * Returns the comparison of the whole part with a bound: -1 if the number has fewer whole digits
+ * than the bound, otherwise `known`, the comparison of the digits.
+ */
 const ofWhole = ({ whole, fraction }: Written, known: number, limit: Bound | undefined): number =>
   limit && fraction < 0 && whole < limit.whole.length ? -1 : known;
 

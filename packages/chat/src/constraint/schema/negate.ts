@@ -85,6 +85,7 @@ const isTrivial = (schema: unknown): boolean =>
   schema === true || (isSchema(schema) && Object.keys(schema).length === 0);
 
 /**
+ * Returns alternative schemas for the values that violate a schema.
  * @param resolve returns the schema to which a reference points
  * @throws ModelError 400 naming a keyword that cannot be negated
  */

@@ -22,7 +22,7 @@ export interface NormalFormOptions {
   readonly root: JsonSchema;
   /** Counts steps; throws when there are too many. */
   readonly spend: (steps: number) => void;
-  /** True if no value satisfies both schemas. */
+  /** Returns true if it is certain that no value satisfies both schemas. */
   readonly areDisjoint: (a: SchemaNode, b: SchemaNode) => boolean;
   /** True if `oneOf` may also accept values that satisfy several options. */
   readonly isLoose: boolean;

@@ -22,8 +22,8 @@ export interface Compiler {
   /** The rule of values that satisfy all of the schemas. */
   rule(nodes: readonly (SchemaNode | boolean)[]): number;
   /**
-   * True if types, `enum`, `const` or combinations of schemas already show that no value satisfies
-   * all schemas.
+   * Returns true if types, `enum`, `const` or combinations of schemas already show that no value
+   * satisfies all schemas.
    */
   isPlainlyEmpty(nodes: readonly (SchemaNode | boolean)[]): boolean;
   /** The strings that satisfy all of the schemas. */

@@ -6,7 +6,7 @@ export const allChars: CharSet = [0, 0xd7ff, 0xe000, 0x10ffff];
 
 export type Range = readonly [from: number, to: number];
 
-/** The union of ranges in any order. */
+/** Returns the union of ranges, which may be in any order. */
 export function charSet(ranges: readonly Range[]): CharSet {
   const merged: [number, number][] = [];
   for (const [from, to] of ranges.toSorted((a, b) => a[0] - b[0])) {

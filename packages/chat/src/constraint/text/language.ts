@@ -42,9 +42,9 @@ export class Languages {
   readonly #derivatives = new Map<number, Map<number, Language>>();
   /** Called for each new language; throws when there are too many. */
   readonly #spend: () => void;
-  /** The language without any text. */
+  /** The empty language, which contains no text, not even the empty text. */
   readonly none: Language;
-  /** The language with only the empty text. */
+  /** The language that contains only the empty text. */
   readonly empty: Language;
   /** The language of all strings. */
   readonly all: Language;

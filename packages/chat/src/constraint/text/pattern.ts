@@ -51,6 +51,7 @@ class PatternReader {
   }
 
   /**
+   * Returns the language of the options, each followed by `after`.
    * @param isFirst true if no text precedes the options
    * @param mayBeFirst true if it is possible that no text precedes the options
    */

@@ -27,7 +27,8 @@ export class Cursor {
   }
 
   /**
-   * @throws CheckpointError when `count` items of `bytes` each do not fit into the rest of the file
+   * Checks that `count` items of `bytes` bytes each fit into the rest of the file.
+   * @throws CheckpointError if they do not fit
    */
   assertRoom(count: number, bytes: number): void {
     if (count * bytes > this.#size - this.position)
@@ -50,7 +51,7 @@ export class Cursor {
     return this.#take(4).readFloatLE();
   }
 
-  /** Reads a number of `bytes` bytes with `read`. */
+  /** Reads a number that takes `bytes` bytes, with the function `read`. */
   number(bytes: number, read: (buffer: Buffer) => number | bigint): number {
     return Number(read(this.#take(bytes)));
   }

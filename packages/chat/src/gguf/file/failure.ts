@@ -1,4 +1,4 @@
-/** The errors of GGUF files. */
+/** Errors for GGUF files. */
 import { CheckpointError } from '@trinity-rft/core';
 
 /** Error for a file that is damaged, or is not GGUF. */
@@ -18,9 +18,9 @@ export interface Refused {
   readonly file: string;
   readonly key: string;
   readonly value: unknown;
-  /** Completes the sentence "expected ...". */
+  /** Text after "expected" in the error message. */
   readonly expected: string;
-  /** Sentence with advice. */
+  /** Advice for the user, as a full sentence. */
   readonly fix: string;
 }
 

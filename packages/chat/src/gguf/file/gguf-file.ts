@@ -118,7 +118,8 @@ function place(path: string, entry: TensorEntry, dataStart: number, size: number
 }
 
 /**
- * Checks that tensors do not overlap, because a damaged offset would read another tensor's numbers.
+ * Checks that tensors do not overlap, because a tensor with a damaged offset would be read from the
+ * data of another tensor.
  */
 function assertApart(path: string, tensors: readonly PlacedTensor[]): void {
   const sorted = tensors.toSorted((a, b) => a.begin - b.begin || a.end - b.end);

@@ -26,7 +26,7 @@ const arrayNumber = 9;
 
 type NumberType = Exclude<keyof typeof scalars, 'bool'>;
 
-/** A value of metadata. `list` names the item type of an array, because the array may be empty. */
+/** A metadata value. `list` names the item type of an array, because the array may be empty. */
 export type TypedValue =
   | { readonly type: NumberType; readonly value: number }
   | { readonly type: 'bool'; readonly value: boolean }

@@ -13,7 +13,9 @@ export interface TensorToWrite {
   /** Row-major shape. */
   readonly shape: readonly number[];
   readonly type: EncodedType;
-  /** Returns the numbers of the tensor in row-major order, in chunks of whole rows. Called once. */
+  /**
+   * Returns the elements of the tensor in row-major order, in chunks of whole rows. Called once.
+   */
   read(): AsyncIterable<Float32Array> | Iterable<Float32Array>;
 }
 

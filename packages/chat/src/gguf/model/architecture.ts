@@ -22,7 +22,10 @@ export type GgufArchitecture = keyof typeof ggufArchitectures;
 /** Values of `model_type` in config.json for the supported architectures. */
 export const ggufFamilies = Object.values(ggufArchitectures).map(({ modelType }) => modelType);
 
-/** @throws CheckpointError that names an unsupported architecture */
+/**
+ * Returns the architecture of a GGUF file.
+ * @throws CheckpointError that names an unsupported architecture
+ */
 export function architectureOf({ path, metadata }: GgufFile): GgufArchitecture {
   const name = metadata.get('general.architecture');
   const known = Object.keys(ggufArchitectures).find((key) => key === name);

@@ -8,7 +8,10 @@ export interface Keys {
   /** Adds the prefix of the architecture, such as `llama.`, to a name. */
   readonly own: (name: string) => string;
   number(key: string): number | undefined;
-  /** @throws CheckpointError when the key is missing */
+  /**
+   * Returns the number that is stored under `key`.
+   * @throws CheckpointError when the key is missing
+   */
   need(key: string): number;
   text(key: string): string | undefined;
   flag(key: string): boolean | undefined;

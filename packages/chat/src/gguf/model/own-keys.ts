@@ -76,7 +76,10 @@ function assertNoWindow({ path, keys }: Described): HfKeys {
   );
 }
 
-/** @throws CheckpointError for a model without rotary embeddings */
+/**
+ * Returns Granite's scaling factors for embeddings, attention, residuals and logits.
+ * @throws CheckpointError for a model without rotary embeddings
+ */
 function multipliers({ path, keys, headDim }: Described): HfKeys {
   const rotated = keys.own('rope.scaling.finetuned');
   if (keys.flag(rotated) === false)

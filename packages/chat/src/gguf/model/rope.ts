@@ -119,7 +119,7 @@ export interface Llama3Rope extends Rotary {
 }
 
 /**
- * Divisors of the frequencies. [headDim / 2]
+ * Returns the divisors of the headDim / 2 rotary frequencies.
  * @see transformers, `_compute_llama3_parameters`
  */
 export function llama3Divisors({

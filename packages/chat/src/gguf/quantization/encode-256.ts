@@ -17,7 +17,7 @@ import {
 const f = Math.fround;
 const blockLength = 256;
 const stored = new Uint8Array(blockLength);
-/** Highest value of the 6 bits of a scale. */
+/** Highest value of a 6-bit scale. */
 const topScale = 63;
 
 export function encodeQ4K(values: Float32Array, from: number, bytes: Uint8Array, to: number): void {

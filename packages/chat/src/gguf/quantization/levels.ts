@@ -21,7 +21,7 @@ export interface TensorLevels {
 
 const bitsOf = ({ centre }: NonNullable<TensorType['levels']>): 4 | 8 => (centre === 8 ? 4 : 8);
 
-/** Tensor with room for `numbers` integers. */
+/** Creates a tensor with room for `numbers` integers. */
 export function emptyLevels(
   levels: NonNullable<TensorType['levels']>,
   numbers: number,
@@ -39,7 +39,7 @@ export function emptyLevels(
 
 const scratch = new Uint8Array(256);
 
-/** Copies the block at `bytes[from]` into a tensor, starting at the tensor's number `at`. */
+/** Copies the block at `bytes[from]` into a tensor, starting at element `at` of the tensor. */
 export function putLevels(
   { blockLength, levels }: Required<Pick<TensorType, 'blockLength' | 'levels'>>,
   bytes: Uint8Array,

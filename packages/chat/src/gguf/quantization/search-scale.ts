@@ -5,7 +5,10 @@
  */
 
 const f = Math.fround;
-/** Number whose addition rounds a float32 to a whole number, halves to even. */
+/**
+ * Term that rounds a float32 to a whole number, halves to even, when it is added and then
+ * subtracted.
+ */
 const roundingTerm = 12_582_912;
 /** Absolute value below which a number counts as 0. */
 const tiny = f(1e-15);
@@ -85,7 +88,7 @@ function weightedSums(values: Float32Array, from: number): Sums {
 
 type Storing = Pick<ScaleAndOffset, 'inverse' | 'least'>;
 
-/** 4-bit integer that x is stored as. */
+/** Returns the 4-bit integer that stores x. */
 export const quantised = (x: number, { inverse, least }: Storing): number =>
   clamp(nearest(f(inverse * f(x - least))), 0, top);
 
@@ -166,7 +169,7 @@ export function signedScale(values: Float32Array, from: number): SignedScale | u
   return { scale, inverse };
 }
 
-/** Integer from -32 to 31 that x is stored as. */
+/** Returns the integer from -32 to 31 that stores x. */
 export const signedQuantised = (x: number, inverse: number): number =>
   clamp(nearest(f(inverse * x)), -half, half - 1);
 

@@ -3,13 +3,16 @@
 export interface TensorType {
   /** Name in ggml, such as `Q4_K`. */
   readonly name: string;
-  /** Numbers in a block. */
+  /** Number of elements in a block. */
   readonly blockLength: number;
-  /** Bytes of a block. */
+  /** Size of a block in bytes. */
   readonly blockBytes: number;
-  /** Decodes the block at `bytes[from]` to `into[to]` and after. */
+  /** Decodes the block at `bytes[from]` into `into`, starting at index `to`. */
   decode(bytes: Uint8Array, from: number, into: Float32Array, to: number): void;
-  /** Encodes the block at `values[from]` to `bytes[to]` and after, rounding as llama.cpp does. */
+  /**
+   * Encodes the block at `values[from]` into `bytes`, starting at index `to`. Rounds as llama.cpp
+   * does.
+   */
   readonly encode?: (values: Float32Array, from: number, bytes: Uint8Array, to: number) => void;
   /** Integers and scales of the block. @default no levels: the numbers are floating point */
   readonly levels?: LevelsOfBlock;
@@ -24,7 +27,7 @@ export interface LevelsOfBlock {
   readonly run: 16 | 32;
   /** Midpoint of the range of the integers: every q_i is in [0, 2 * centre). */
   readonly centre: 8 | 16 | 32 | 128;
-  /** Writes all q_i of the block at `bytes[from]` to `into[to]` and after. */
+  /** Writes all q_i of the block at `bytes[from]` into `into`, starting at index `to`. */
   write(bytes: Uint8Array, from: number, into: Uint8Array, to: number): void;
   /** Scale s of run k. */
   scale(bytes: Uint8Array, from: number, k: number): number;

@@ -58,7 +58,10 @@ export function generalKeys(
 const optional = (key: string, value: string | undefined): readonly Key[] =>
   value === undefined ? [] : [[key, text(value)]];
 
-/** @param numbers number of parameters of the model */
+/**
+ * Returns the keys for the size label and the format of a file.
+ * @param numbers number of parameters of the model
+ */
 export function formatKeys(type: GgufFileType, numbers: number): readonly Key[] {
   return [
     ['general.size_label', text(sizeLabel(numbers))],

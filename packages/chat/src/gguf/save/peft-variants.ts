@@ -1,10 +1,10 @@
 /**
- * Settings in PEFT's `adapter_config.json` with which an adapter is more than two matrices beside
- * each weight of its base.
+ * Settings in PEFT's `adapter_config.json` for adapters that are more than two matrices per weight
+ * of the base.
  */
 
 /**
- * Values of `init_lora_weights` that leave the base as it is. Other initialisations (PiSSA, OLoRA,
+ * Values of `init_lora_weights` that leave the base unchanged. Other initialisations (PiSSA, OLoRA,
  * CorDA, LoftQ, LoRA-GA) subtract the initial adapter from the base, so that the adapter does not
  * fit the model that it was made from. PEFT's `path_initial_model_for_weight_conversion` makes
  * ordinary adapters of all but LoftQ.
@@ -32,7 +32,7 @@ export const variantKeys = [
   'target_parameters',
 ] as const;
 
-/** True for a value that stands for nothing: null, false, or an empty list or section. */
+/** Returns true for a value that counts as unset: null, false, or an empty list or section. */
 export const isUnset = (value: unknown): boolean =>
   value == null ||
   value === false ||

@@ -17,7 +17,7 @@ import { chooseType, type GgufFileType } from './types.js';
 export interface WeightSource {
   /** Row-major shapes by Hugging Face names. */
   readonly tensors: Shapes;
-  /** Reads the numbers of a tensor in row-major order. */
+  /** Reads the elements of a tensor in row-major order. */
   read(name: string): Promise<Float32Array>;
 }
 

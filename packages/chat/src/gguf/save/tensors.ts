@@ -149,7 +149,10 @@ function expertStacks({ family, json, layers }: SavedConfig): readonly Stack[] {
   ).flat();
 }
 
-/** @throws CheckpointError when an expert is missing, or its shape differs from the others */
+/**
+ * Plans the tensor that combines the experts of a layer.
+ * @throws CheckpointError when an expert is missing, or its shape differs from the others
+ */
 function stacked(config: SavedConfig, stack: Stack, shapes: Shapes): PlannedTensor {
   const found = stack.sources.map((name) => ({ name, shape: shapes.get(name)?.shape }));
   const missing = found.find(({ shape }) => shape === undefined);

@@ -17,7 +17,10 @@ export const fileTypeNumber = (type: GgufFileType): number => fileTypes[type];
 
 export interface ChosenType {
   readonly type: EncodedType;
-  /** Format that the tensor would have if its rows consisted of whole blocks. */
+  /**
+   * Format that was planned for the tensor, if its rows do not consist of whole blocks of that
+   * format.
+   */
   readonly instead?: EncodedType;
 }
 
@@ -29,6 +32,7 @@ const isPlain = ({ name, shape }: PlannedTensor): boolean =>
   shape.length < 2 || /_norm\.|ffn_gate_inp|shortconv\.conv\.|ssm_conv1d/.test(name);
 
 /**
+ * Chooses the format of a tensor in a file of the format `wanted`.
  * @param layers number of layers of the model
  * @param tied true if the head is the embedding matrix
  */

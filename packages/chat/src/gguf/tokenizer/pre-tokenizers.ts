@@ -37,7 +37,7 @@ const gpt2: PreTokenizer = {
   addsBos: false,
 };
 
-/** Splits off each digit, then splits like GPT-2. */
+/** Rules that split off each digit, and then split like GPT-2. */
 const singleDigits: PreTokenizer = {
   ...gpt2,
   preTokenizer: sequence({ type: 'Digits', individual_digits: true }, byteLevel(true)),
@@ -61,7 +61,7 @@ const qwen2: PreTokenizer = {
   addsBos: false,
 };
 
-/** Splits like Qwen 2, but combining marks are treated as letters. */
+/** Rules that split like Qwen 2, but treat combining marks as letters. */
 const qwen35: PreTokenizer = {
   ...qwen2,
   preTokenizer: split(

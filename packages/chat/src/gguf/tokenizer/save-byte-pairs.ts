@@ -91,7 +91,10 @@ function findPreTokenizer({ tokenizer }: TokenizerSource): FoundName {
   };
 }
 
-/** Kind of normalization: `none` or `NFC`; other kinds have no counterpart in llama.cpp. */
+/**
+ * Returns the kind of normalization, `none` or `NFC`.
+ * @throws CheckpointError for other kinds, which have no counterpart in llama.cpp
+ */
 function normalization(normalizer: unknown): 'none' | 'NFC' {
   const steps = flat(normalizer, 'normalizers');
   if (steps.length === 0) return 'none';

@@ -90,8 +90,9 @@ function scoresOf(tokens: readonly ListedToken[], merges: readonly string[]): re
 }
 
 /**
- * Returns a note if llama.cpp gives some texts other ids than tokenizer.json does. llama.cpp merges
- * any two tokens that together make a token, beginning with the pair of the best score.
+ * Returns a note if llama.cpp tokenizes some texts differently than tokenizer.json does. llama.cpp
+ * merges any two tokens that together make a token, beginning with the pair that has the best
+ * score.
  */
 function orderNotes(
   tokens: readonly ListedToken[],

@@ -80,8 +80,8 @@ export function tryBuild<Built>(
 }
 
 /**
- * Reports a problem of arguments. Replaces the names that arguments have in code, which `message`
- * uses, by their YAML names.
+ * Reports a problem with arguments. In `message`, replaces the code names of arguments with their
+ * YAML names.
  */
 function reportArguments(
   context: StageContext,

@@ -23,7 +23,7 @@ export interface StageContext extends StageTree, NameTables {
   readonly tables: AlgorithmTables;
   readonly engines: EngineFactsTable;
   readonly disk: Disk;
-  /** True if the file sets this key, for this stage. */
+  /** Returns true if the file sets the key for this stage. */
   readonly isSet: (...path: KeyPath) => boolean;
   /** Returns true if the stage itself sets the key, and not only the top level. */
   readonly stageSets: (...path: KeyPath) => boolean;

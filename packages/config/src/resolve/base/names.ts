@@ -1,7 +1,10 @@
-/** Types for the names that a configuration can use, and for what the checks know about them. */
+/**
+ * Types for the names that a configuration can use, and for the facts about these names that the
+ * checks read.
+ */
 import type { ArgProblem, ArgSpec, TaskRange } from '@trinity-rft/core';
 
-/** Values by name, such as the registries of workflows and reward functions. */
+/** Table of values by name, such as the registry of workflows or that of reward functions. */
 export interface NameTable<Facts> {
   names(): readonly string[];
   /** Finds the value of a name or of an alias; undefined for an unknown name. */
@@ -37,7 +40,10 @@ export interface WorkflowFacts {
 }
 
 export interface RewardFacts {
-  /** @throws ConfigError for invalid arguments */
+  /**
+   * Creates the reward function.
+   * @throws ConfigError for invalid arguments
+   */
   create(args: Args): unknown;
 }
 
@@ -47,7 +53,10 @@ export interface TaskOperatorFacts {
   readonly auxiliaryModel?: string;
   /** Columns that the operator adds to each task. */
   readonly adds?: readonly string[];
-  /** @throws ConfigError for arguments that contradict each other */
+  /**
+   * Creates the operator.
+   * @throws ConfigError for arguments that contradict each other
+   */
   create(args: Args): unknown;
 }
 

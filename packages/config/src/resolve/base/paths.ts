@@ -6,7 +6,7 @@ import { isSecretKey } from '../../source/secrets.js';
 import type { StageContext } from './context.js';
 import type { Disk } from './disk.js';
 
-/** Section of the store of experiences. */
+/** Path of the section that configures the experience buffer. */
 export const experienceBuffer: KeyPath = ['buffer', 'trainer_input', 'experience_buffer'];
 
 export interface Location {
@@ -101,8 +101,8 @@ const isTooLong = (name: string): boolean =>
   name.split('/').some((part) => Buffer.byteLength(part) > longestPartBytes);
 
 /**
- * Returns the file of `sqlite:///relative.db`, `sqlite:////absolute.db` or a plain path. Reports
- * other databases.
+ * Returns the path of the database file that `value` names as `sqlite:///relative.db`, as
+ * `sqlite:////absolute.db` or as a plain path. Reports other databases.
  */
 export function sqlitePath(
   context: StageContext,
@@ -121,8 +121,8 @@ export function sqlitePath(
 }
 
 /**
- * Like {@link sqlitePath}, returns the file of an SQLite address, but returns undefined for other
- * databases instead of reporting an error.
+ * Returns the database file of an SQLite address, as {@link sqlitePath} does. Returns undefined for
+ * other databases instead of reporting an error.
  */
 export function sqliteFile(disk: Disk, value: string): string | undefined {
   const scheme = schemeOf(value);

@@ -70,8 +70,8 @@ export interface StageConfig {
   /** Index of the stage in the training run, from 0. */
   readonly stageIndex: number;
   /**
-   * Mode of the stage; also `both` if the operating-system process is only one part of mode `both`;
-   * see `part`.
+   * Mode of the stage. Also `both` if the operating-system process is only one part of mode `both`
+   * (see `part`).
    */
   readonly mode: Mode;
   /**
@@ -219,7 +219,7 @@ export interface ModelConfig extends Resolved<typeof model> {
  * weights.
  */
 export interface BaseWeights {
-  /** Format of the integers; undefined for floating point numbers. */
+  /** Format of quantised weights; undefined for floating-point weights. */
   readonly quantization: Quantization | undefined;
   /**
    * Adapter that the stage starts with and continues; undefined if the stage starts without an
@@ -235,13 +235,13 @@ export interface ContinuedAdapter {
   readonly quantization: Quantization;
   /** Absolute path or hub id of the model below the adapter. */
   readonly modelPath: string;
-  /** Undefined if the folder of a stored adapter cannot be read. */
+  /** Size and layers of the adapter; undefined if the folder of a stored adapter cannot be read. */
   readonly adapter: AdapterShape | undefined;
 }
 
 /** Size and layers of an adapter. */
 export interface AdapterShape extends Pick<NewAdapter, 'rank' | 'alpha'> {
-  /** Undefined if the folder of the adapter does not list its layers. */
+  /** Layers that have adapters; undefined if the folder of the adapter does not list its layers. */
   readonly targetModules: NewAdapter['targetModules'] | undefined;
 }
 

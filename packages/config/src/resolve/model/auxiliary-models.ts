@@ -108,7 +108,10 @@ function folderLengths(input: AuxiliaryInput, model: ModelConfig): ReturnType<ty
 interface FoundModel {
   /** Absolute path of a folder or file, or a hub id. */
   readonly path: string;
-  /** Shape of the model; undefined for a model on the hub, and after a problem. */
+  /**
+   * Shape of the model; undefined for a model on the hub, and for a model that was not found or
+   * cannot be used.
+   */
   readonly shape: ModelShape | undefined;
   readonly isFound: boolean;
 }

@@ -68,7 +68,10 @@ const adapterSchema = z.object({
   base_model_name_or_path: z.string().optional().catch(undefined),
 });
 
-/** Names of modules without the place in the model, such as `q_proj` for `self_attn.q_proj`. */
+/**
+ * Returns the names of modules without their place in the model, such as `q_proj` for
+ * `self_attn.q_proj`.
+ */
 function withoutPlaces(names: readonly string[]): readonly string[] {
   return [...new Set(names.map((name) => name.slice(name.lastIndexOf('.') + 1)))];
 }

@@ -40,13 +40,13 @@ interface DeltaSizes {
   readonly heads: number;
   /** Width of one key. */
   readonly keyWidth: number;
-  /** Width of all values together. */
+  /** Combined width of all value heads. */
   readonly values: number;
   /** Width of queries, keys and values together. */
   readonly channels: number;
 }
 
-/** Number of layers with attention, which have keys and values. */
+/** Returns the number of layers with attention, which have keys and values. */
 export const attentionLayers = ({ layers, convolutions, delta }: ModelShape): number =>
   layers - convolutions - (delta?.layers ?? 0);
 
@@ -123,7 +123,10 @@ export function readModelFolder(disk: Disk, location: string): ModelFolder {
 const notText = (key: string): string =>
   `is of a model that takes more than text (${key} in config.json), which no engine supports. Give a model of text alone`;
 
-/** Removes the file from a message, so that the rest can follow the name of the folder. */
+/**
+ * Removes the path from a message, so that the rest of the message can follow the name of the
+ * folder.
+ */
 const withoutPlace = (message: string, location: string): string =>
   message
     .replace(`${location}: `, 'cannot be used: ')

@@ -18,7 +18,10 @@ export interface DerivedModel {
   readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
 }
 
-/** @param previous model of the previous stage */
+/**
+ * Resolves the trained model of a stage.
+ * @param previous model of the previous stage
+ */
 export function deriveModel(
   context: StageContext,
   engine: string,
@@ -64,7 +67,7 @@ export function deriveModel(
   };
 }
 
-/** Location of a resolved model; undefined if the model was not found. */
+/** Returns the location of a resolved model; undefined if the model was not found. */
 const locationOf = ({ modelPath: path, isLocal, hubId }: ModelConfig): Location | undefined =>
   isLocal || hubId !== undefined ? { path, isLocal } : undefined;
 

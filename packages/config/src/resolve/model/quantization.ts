@@ -21,7 +21,7 @@ export function checkWeights(context: StageContext, stage: Checked): void {
   if (problem) context.report(problem.key, problem.message, problem.uses);
 }
 
-/** The first reason why a stage cannot use its weights; undefined if there is none. */
+/** Returns the first reason why a stage cannot use its weights; undefined if there is none. */
 export function weightsProblem(stage: Checked, disk: Disk): WeightsProblem | undefined {
   const { continued } = stage.model.base;
   const problems = continued ? continuedProblems(stage, continued, disk) : ownProblems(stage, disk);
@@ -36,7 +36,10 @@ const otherProgram =
 const samplesElsewhere = ({ mode, sampler }: Checked): boolean =>
   sampler !== undefined && mode !== 'bench' && mode !== 'train';
 
-/** Problems of weights that the stage quantises itself, or reads from a quantised GGUF file. */
+/**
+ * Returns the problems of weights that the stage quantises itself, or reads from a quantised GGUF
+ * file.
+ */
 function ownProblems(stage: Checked, disk: Disk): Problems {
   const { mode, model } = stage;
   const { quantization: given, lora, modelPath, isLocal, fromPreviousStage, base } = model;
@@ -86,7 +89,7 @@ function ownProblems(stage: Checked, disk: Disk): Problems {
   ];
 }
 
-/** Problems of a stage that must continue an adapter on quantised weights. */
+/** Returns the problems of a stage that must continue an adapter on quantised weights. */
 function continuedProblems(
   stage: Checked,
   { quantization, adapter, modelPath }: ContinuedAdapter,

@@ -1,6 +1,6 @@
 /** A graph as plain data, limited to the part of the ONNX format that our graphs use. */
 
-/** Numbers of `TensorProto.DataType`. */
+/** Codes of the element types, as in `TensorProto.DataType`. */
 export const dataTypes = {
   float32: 1,
   uint8: 2,
@@ -9,7 +9,7 @@ export const dataTypes = {
   bool: 9,
   float16: 10,
 } as const;
-/** Type of the numbers of an array. */
+/** Element type of an array. */
 export type DataType = keyof typeof dataTypes;
 
 /**
@@ -39,7 +39,7 @@ export interface ConstantRecord {
   readonly name: string;
   readonly dtype: DataType;
   readonly shape: readonly number[];
-  /** Little-endian numbers, or their place in a file next to the model. */
+  /** Little-endian bytes of the elements, or their place in a file next to the model. */
   readonly bytes: Uint8Array | ExternalBytes;
 }
 
@@ -51,7 +51,7 @@ export interface ExternalBytes {
   readonly length: number;
 }
 
-/** An input or output. A size that is text depends on the inputs of an execution. */
+/** An input or output of a graph. A size that is a string depends on the inputs of an execution. */
 export interface PortRecord {
   readonly name: string;
   readonly dtype: DataType;

@@ -9,7 +9,7 @@ import {
   type PortRecord,
 } from './record.js';
 
-/** The used part of onnx.proto (ONNX 1.20, Apache-2.0), with its field numbers. */
+/** The part of onnx.proto (ONNX 1.20, Apache-2.0) that is used here, with its field numbers. */
 const proto = `
 syntax = "proto2";
 package onnx;

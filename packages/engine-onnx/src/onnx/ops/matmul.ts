@@ -145,9 +145,9 @@ const bandWidth = 128;
 const leastSaving = 0.75;
 
 /**
- * Computes dL/db of one matrix used by every row. Computes the transposed gradient, and then
- * transposes it, if the kernel then transposes its left operand much less often. `a` [rows, K], `g`
- * [rows, N] -> [K, N], or [N, K] with `turned`
+ * Computes dL/db of a matrix that every row uses. If the kernel has to transpose much less for the
+ * transposed gradient, computes that gradient and transposes it back. `a` [rows, K], `g` [rows, N]
+ * -> [K, N], or [N, K] with `turned`
  */
 function sharedGradient(a: Value, g: Value, turned: boolean, alpha: number): Value {
   const effort = (left: Value, right: Value) =>

@@ -28,7 +28,10 @@ function softmax(a: Value): Value {
   return withPullback(p, [a], (g) => [multiply(p, subtract(g, rowSum(multiply(g, p))))]);
 }
 
-/** Returns 1 at the `count` largest numbers of each row, 0 at the others. Has no gradient. */
+/**
+ * Returns a mask that is 1 for the `count` largest elements of each row, and 0 for the others. Has
+ * no gradient.
+ */
 function largest(a: Value, count: number): Value {
   const { graph } = a;
   const shape = a.shape.with(-1, count);
@@ -42,7 +45,7 @@ function largest(a: Value, count: number): Value {
   return scatterElements(zeros, indices, ones, { axis: -1 });
 }
 
-/** Sum over the last dimension, kept as size 1. */
+/** Returns the sum over the last dimension, which is kept with size 1. */
 function rowSum(a: Value): Value {
   const width = Number(dimAt(a, -1));
   return matmul(a, a.graph.constant(new Float32Array(width).fill(1), [width, 1]));

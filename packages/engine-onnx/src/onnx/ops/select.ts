@@ -3,7 +3,7 @@ import { dataTypes, type DataType } from '../graph/record.js';
 import type { Shape } from '../graph/dims.js';
 import type { Value } from '../graph/graph.js';
 
-/** Converts numbers to another type. */
+/** Converts the elements to another type. */
 export function cast(a: Value, dtype: DataType): Value {
   const attributes = { to: dataTypes[dtype] };
   return a.graph.node('Cast', [a], { shape: a.shape, dtype }, { attributes });

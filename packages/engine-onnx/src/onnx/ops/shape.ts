@@ -6,7 +6,7 @@ import { dimAt, withPullback, type Value } from '../graph/graph.js';
 const originals = new WeakMap<Value, Value>();
 
 /**
- * Returns the same numbers in another shape. Consecutive reshapes become one node, which copies
+ * Returns the same elements in another shape. Consecutive reshapes become one node, which copies
  * nothing.
  */
 export function reshape(a: Value, shape: Shape): Value {

@@ -10,7 +10,7 @@ export interface GrammarAutomaton {
   readonly start: number;
   /** Returns the state after `byte` or a control token; -1 if the grammar does not allow it. */
   next(state: number, byte: number): number;
-  /** True if the text may end in `state`. */
+  /** Returns true if the text may end in `state`. */
   accepts(state: number): boolean;
 }
 
@@ -44,8 +44,8 @@ interface State {
 }
 
 /**
- * Creates an automaton. It grows with every byte of the texts that it reads, by a number of places
- * that depends only on the grammar. A rule may not start with itself.
+ * Creates an automaton. Each byte of a text adds at most a number of places that depends only on
+ * the grammar. A rule may not start with itself.
  */
 export function createAutomaton({ rules }: Pick<TextGrammar, 'rules'>): GrammarAutomaton {
   return new LazyAutomaton(rules);

@@ -4,13 +4,13 @@ import type { Measured } from './series.js';
 export const percent = (share: number): string => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
 
 /**
- * Text of a number with four significant digits. Only very large and very small numbers have an
+ * Formats a number with four significant digits. Only very large and very small numbers have an
  * exponent.
  */
 export const short = (value: number): string => String(Number(value.toPrecision(4)));
 
 const stepNames = { explorer: 'explore steps', trainer: 'train steps' } as const;
 
-/** Text such as `explore steps 20 to 40`. */
+/** Returns a text such as `explore steps 20 to 40`. */
 export const stepsOf = ({ role, from, to }: Measured): string =>
   `${stepNames[role]} ${from} to ${to}`;

@@ -70,11 +70,15 @@ export function metricsOf(lines: readonly MetricLine[]): Pick<RunRecord, 'points
   };
 }
 
-/** Matches log lines of `describeChanges`, except for settings of complete stages. */
+/**
+ * Matches the log lines that `describeChanges` writes, except those about settings of complete
+ * stages.
+ */
 const loggedChange = /^WARN +\S+ ((?:\S+ )?\S+: changed from (?!.*: takes no effect: ).*)$/;
 
 /**
- * Changed setting in a line of `trinity.log`, for `changes` of a record; empty if there is none.
+ * Returns the changed setting in a line of `trinity.log`, for `changes` of a record; empty if there
+ * is none.
  */
 export const changeIn = (line: string): readonly string[] =>
   loggedChange.exec(line)?.slice(1) ?? [];
@@ -82,7 +86,7 @@ export const changeIn = (line: string): readonly string[] =>
 const pageSize = 128;
 const defaultMost = 2048;
 
-/** Rollouts among the newest `most` ids of a store. */
+/** Returns the rollouts among the newest `most` ids of a store. */
 export const newestRollouts = (
   source: ExperienceRows,
   most = defaultMost,

@@ -23,7 +23,7 @@ export interface Rule {
 }
 
 export interface Evidence {
-  /** Sentence with numbers and steps. */
+  /** Sentence that states the evidence, with its numbers and steps. */
   readonly text: string;
   readonly numbers: readonly Measured[];
   /** Filter for rollouts that show the problem. */

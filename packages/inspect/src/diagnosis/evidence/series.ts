@@ -14,8 +14,8 @@ export interface Measured {
 }
 
 /**
- * The newest item of each step, in the order of steps. A repeated `trinity eval` adds values of steps
- * that were evaluated before.
+ * Returns the newest item of each step, in the order of steps. A repeated `trinity eval` adds
+ * values of steps that were evaluated before.
  * @param items in the order in which they were recorded
  */
 export const newestOfSteps = <T extends { readonly step: number }>(
@@ -27,7 +27,7 @@ export const newestOfSteps = <T extends { readonly step: number }>(
 export const leastSteps = 3;
 const [leastRecent, mostRecent] = [5, 50];
 
-/** The last fifth of the points, but at least 5 and at most 50. */
+/** Returns the last fifth of the points, but at least 5 and at most 50. */
 export const recent = (points: readonly Point[]): readonly Point[] =>
   points.slice(-Math.min(mostRecent, Math.max(leastRecent, Math.ceil(points.length / 5))));
 
@@ -37,7 +37,7 @@ export const valuesOf = (points: readonly Point[]): readonly number[] =>
 export const meanOf = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Share of zeros among the values. */
+/** Returns the share of zeros among the values. */
 export const zerosIn = (values: readonly number[]): number =>
   values.filter((value) => value === 0).length / values.length;
 
@@ -46,7 +46,10 @@ export function medianOf(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** A statistic of the recent steps of a metric; undefined with too few finite values. */
+/**
+ * Returns a statistic of the recent steps of a metric, or undefined if there are too few finite
+ * values.
+ */
 export function recently(
   run: RunRecord,
   role: Role,
@@ -60,7 +63,9 @@ export function recently(
   return { role, metric, from: first.step, to: last.step, value: reduce(values) };
 }
 
-/** Statistic as in {@link recently}, of the first of several metrics that has enough steps. */
+/**
+ * Returns the statistic of {@link recently} for the first of several metrics that has enough steps.
+ */
 export function recentlyAny(
   run: RunRecord,
   metrics: readonly (readonly [role: Role, metric: string])[],
@@ -73,8 +78,9 @@ export function recentlyAny(
 }
 
 /**
- * Sum of the `counted` metrics divided by the sum of the `outOf` metrics, over recent steps;
- * undefined if the sum of the `outOf` metrics is 0, or if no counted metric has enough steps.
+ * Returns the sum of the `counted` metrics divided by the sum of the `outOf` metrics, over recent
+ * steps. Returns undefined if the sum of the `outOf` metrics is 0, or if no counted metric has
+ * enough steps.
  */
 export function recentShare(
   run: RunRecord,
@@ -89,7 +95,7 @@ export function recentShare(
   return largest && total > 0 ? { ...largest, value: sum(counted) / total, outOf } : undefined;
 }
 
-/** Share as in {@link recentShare}, over the first steps. */
+/** Returns the share of {@link recentShare}, but over the first steps. */
 export function firstShare(
   run: RunRecord,
   role: Role,
@@ -156,8 +162,8 @@ export const least = (values: readonly number[]): number =>
 export const solvedShare = 0.9;
 
 /**
- * True if the mean reward has covered at least {@link solvedShare} of the range from the lowest to
- * the highest reward. Equal answers and equal rewards are then expected.
+ * Returns true if the mean reward has covered at least {@link solvedShare} of the range from the
+ * lowest to the highest reward. Equal answers and equal rewards are then expected.
  */
 export function isSolved(run: RunRecord): boolean {
   const course = rewardCourse(run);
@@ -169,7 +175,7 @@ export function isSolved(run: RunRecord): boolean {
 /** Minimum slope of a rising curve, as a multiple of the slope's standard error. */
 export const flatRatio = 2;
 
-/** Slope of the least-squares line, and its standard error. */
+/** Returns the slope of the least-squares line, and its standard error. */
 export function lineThrough(points: readonly Point[]): { slope: number; error: number } {
   const middle = meanOf(points.map(({ step }) => step));
   const mean = meanOf(valuesOf(points));

@@ -15,7 +15,8 @@ interface ThresholdRule extends Pick<Rule, 'name' | 'title' | 'when' | 'advice' 
   readonly outOf?: readonly string[];
   readonly atLeast: number;
   /**
-   * Part of the sentence after the share. The argument is a text such as `explore steps 20 to 40`.
+   * Returns the part of the sentence after the share.
+   * @param steps text such as `explore steps 20 to 40`
    */
   readonly says: (steps: string) => string;
   /** Filter for example rollouts. @default no examples */

@@ -27,7 +27,7 @@ function large(count: number): string {
   return String(Math.round(count));
 }
 
-/** Labels and values of the known figures of the cost. */
+/** Returns the label and the value of each cost figure that is known. */
 export function costFigures({
   seconds,
   processorSeconds,

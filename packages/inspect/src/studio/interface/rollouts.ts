@@ -275,7 +275,7 @@ export const sortKeys = [
   'step',
 ] as const;
 
-/** Numbers that a filter can limit with `min` and `max`. */
+/** Numeric fields that a filter can limit with `min` and `max`. */
 export const rangeKeys = [
   'step',
   'reward',

@@ -1,4 +1,4 @@
-/** Axes of curves: the position of each line of a role. */
+/** Axes of curves. An axis maps each line of a role to a position. */
 import type { axes } from '../interface/metrics.js';
 import type { RoleLines } from './line-index.js';
 import type { MetricFile } from './metric-file.js';
@@ -25,8 +25,8 @@ const whole = 'time/step';
 const parts = ['time/wait_explore_step', 'time/sync_weight', 'time/eval'] as const;
 
 /**
- * Sum of the durations of all steps up to a line, in seconds. Excludes the time between a stop of
- * the run and its restart.
+ * Maps a line to the total duration of all steps up to that line, in seconds. Excludes the time
+ * between a stop of the run and its restart.
  */
 async function timeOf(metrics: MetricFile, { role, steps }: RoleLines): Promise<Position> {
   const [step, ...others] = await metrics.columns(role, [whole, ...parts]);
@@ -39,7 +39,7 @@ async function timeOf(metrics: MetricFile, { role, steps }: RoleLines): Promise<
   return (sums.at(-1) ?? 0) === 0 ? () => Number.NaN : (line) => sums[line] ?? Number.NaN;
 }
 
-/** Number of tokens that the weights of a line were trained on. */
+/** Maps a line to the number of tokens on which the weights of that line were trained. */
 async function tokensOf(metrics: MetricFile, lines: RoleLines): Promise<Position> {
   const trainer = metrics.roles.get('trainer');
   if (!trainer) return () => Number.NaN;
@@ -56,8 +56,8 @@ async function tokensOf(metrics: MetricFile, lines: RoleLines): Promise<Position
 }
 
 /**
- * Train steps whose weights the lines of a role are about: for the trainer and `bench`, the steps of
- * the lines; for the explorer, the policy versions.
+ * Maps a line to the train step whose weights it describes: for the trainer and `bench`, the step
+ * of the line; for the explorer, the policy version.
  */
 export const trainStepsOf = async (metrics: MetricFile, lines: RoleLines): Promise<Position> =>
   lines.role === 'explorer' ? versionsOf(metrics, lines) : lines.steps.at;

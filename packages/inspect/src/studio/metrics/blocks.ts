@@ -36,7 +36,10 @@ export async function readLines(
   return offset;
 }
 
-/** Returns the position at which the last whole line ends. */
+/**
+ * Calls `onLine` with each whole line of a block. Returns the position at which the last whole line
+ * ends.
+ */
 function eachLine(block: Buffer, onLine: OnLine): number {
   let begin = 0;
   for (;;) {

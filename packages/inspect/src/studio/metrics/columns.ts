@@ -1,4 +1,4 @@
-/** Numbers of a file's lines, by line number. */
+/** Columns of numbers, indexed by line number. */
 
 const firstLength = 64;
 

@@ -19,7 +19,10 @@ export interface MetricFile {
    */
   catchUp(): Promise<void>;
   readonly roles: ReadonlyMap<string, RoleLines>;
-  /** Metrics of a role, one value per line; NaN if a line has no finite value for a metric. */
+  /**
+   * Returns the values of the named metrics, one per line of the role; NaN where a line has no
+   * finite value.
+   */
   columns(role: string, names: readonly string[]): Promise<readonly Column[]>;
   /**
    * Returns all metrics of the file. The first call takes seconds for a large file. After

@@ -13,8 +13,8 @@ export interface RolloutList {
 }
 
 /**
- * Time in ms that a request waits for the names, for the other columns and for a search (each)
- * before it returns partial results.
+ * Time in ms that a request waits before it returns partial results. Applies separately to the
+ * names, to the other columns, and to a search.
  */
 const waitMs = 250;
 /**
@@ -23,7 +23,7 @@ const waitMs = 250;
  */
 const [freshMs, freshWhileReadingMs] = [10_000, 1500];
 /**
- * Minimum age of a list before it is made again, as a multiple of the time for making it, to leave
+ * Minimum age of a list before it is rebuilt, as a multiple of the time taken to build it. Leaves
  * time for reading the index.
  */
 const pauses = 10;
@@ -35,7 +35,7 @@ interface Ordered {
   /** State of the index when the list was made: its number of calls, and its revision. */
   readonly state: string;
   readonly at: number;
-  /** Time in ms for making the list. */
+  /** Time taken to build the list, in milliseconds. */
   readonly took: number;
   readonly search?: TextSearch;
 }
@@ -123,7 +123,10 @@ function progressOf(
   return search && search.done < search.of ? { done: search.done, of: search.of } : undefined;
 }
 
-/** @param isComplete true if the index has all rows */
+/**
+ * Returns the sorted list for a query, either cached or rebuilt.
+ * @param isComplete true if the index has all rows
+ */
 async function ordered(
   query: RolloutQuery,
   lists: Map<string, Ordered>,

@@ -102,7 +102,7 @@ function sorted(
 const one = new Float32Array(1);
 const bits = new Uint32Array(one.buffer);
 
-/** A 32-bit number with the same order as the value, to single precision. */
+/** Converts a number to a 32-bit integer that sorts like the number, to single precision. */
 function orderOf(value: number): number {
   // Turns minus zero into zero.
   one[0] = value + 0;

@@ -1,11 +1,14 @@
-/** Derives the numbers of a rollout from the numbers of its model calls. */
+/** Derives the numeric fields of a rollout from those of its model calls. */
 import type { sortKeys } from '../interface/rollouts.js';
 import type { Column } from './columns.js';
 import { noTime, secondsIn, stepOfBatch, type CallColumns, type RowIndex } from './row-index.js';
 
 export type NumberKey = Exclude<(typeof sortKeys)[number], 'id'>;
 
-/** @param values one per call, in order; NaN where a call has no such number */
+/**
+ * Combines the numbers of a rollout's calls into one number.
+ * @param values one per call, in order; NaN where a call has no such number
+ */
 type Fold = (values: readonly number[]) => number;
 
 const last: Fold = (values) => values.at(-1) ?? Number.NaN;
@@ -37,7 +40,10 @@ export const folds = {
 export const durationOf = (starts: readonly number[], ends: readonly number[]): number =>
   most(ends) + most(starts.map((start) => -start));
 
-/** Reads a number of a rollout from the index; NaN if the rollout has no such number. */
+/**
+ * Returns a function that reads a numeric field of a rollout from the index; NaN if the rollout has
+ * no such field.
+ */
 export function numberReader(
   { columns, chains }: Pick<RowIndex, 'columns' | 'chains'>,
   key: NumberKey,

@@ -10,13 +10,16 @@ interface CallNames {
   readonly gone: Column;
 }
 
-/** The functions that take a rollout need one that {@link RolloutChains.isThere}. */
+/**
+ * Model calls, grouped by rollout. Except for {@link RolloutChains.isThere}, functions that take a
+ * rollout require one for which `isThere` returns true.
+ */
 export interface RolloutChains {
   /** Number of rollouts; they are numbered in the order in which their first rows were stored. */
   count(): number;
-  /** False for a rollout whose calls were all removed. */
+  /** Returns false if all calls of the rollout were removed. */
   isThere(rollout: number): boolean;
-  /** Number of rollouts that are there. */
+  /** Number of rollouts that have calls. */
   present(): number;
   /** Adds the call at this position to its rollout. The name of the call must already be set. */
   add(position: number): void;
@@ -85,7 +88,10 @@ export function createRolloutChains(names: CallNames): RolloutChains {
     else next.set(before - 1, position + 1);
   };
 
-  /** The first call of a rollout without calls stays, because it has the name of the rollout. */
+  /**
+   * Returns true if the rollout has calls. After all calls of a rollout were removed, one of them
+   * stays in the list, because it holds the name of the rollout.
+   */
   const isThere = (rollout: number): boolean => names.gone.at(firsts.at(rollout)) === 0;
 
   const before = (rollout: number, position: number): number => {

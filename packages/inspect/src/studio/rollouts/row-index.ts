@@ -58,7 +58,10 @@ export interface RowIndex {
   detailed(): number;
   /** Increases whenever calls that were read before have changed or were deleted. */
   revision(): number;
-  /** Number of calls in the store of which all columns were read, out of a total of `of`. */
+  /**
+   * Returns `done`, the number of calls in the store of which all columns were read, and `of` as
+   * given.
+   */
   progress(of: number): { readonly done: number; readonly of: number };
   /** Reads the names of all rows; concurrent callers share the work. */
   catchUpNames(): Promise<void>;
@@ -191,7 +194,10 @@ function note(columns: CallColumns, position: number | undefined, use: Experienc
   if (use.advantage !== undefined) columns.advantage.set(position, use.advantage);
 }
 
-/** A uid is `batch/task/run/step/suffix`; the batch of an evaluation contains slashes. */
+/**
+ * Stores the parts of a uid in the columns. A uid is `batch/task/run/step/suffix`; the batch of an
+ * evaluation contains slashes.
+ */
 function setName(columns: CallColumns, position: number, uid: string): void {
   const parts = uid.split('/');
   const [task = '', run, step] = parts.slice(-4);

@@ -71,8 +71,9 @@ export function textSearch(options: TextSearchOptions): TextSearch {
 }
 
 /**
- * Searches the bytes of a record first, which is thirty times as fast as decoding it. Decodes only
- * records whose bytes contain the text, and records without texts.
+ * Returns a function that checks whether a record contains a text. It searches the bytes first,
+ * because decoding them takes thirty times as long. It decodes only records whose bytes contain the
+ * text, and records without texts.
  */
 function matcher(text: string, tokenizer: Tokenizer | undefined): (bytes: Uint8Array) => boolean {
   const wanted = text.toLowerCase();

@@ -64,8 +64,9 @@ export async function marksOf(
 }
 
 /**
- * Returns a function that finds the first line that has reached a train step; the last line, or
- * `count`, if none has. Lines of `bench` are sorted first, because checkpoints are evaluated in any order.
+ * Returns a function that finds the first line that has reached a train step. If there is none, it
+ * returns `count`, or for `bench` the line of the highest step. Lines of `bench` are sorted first,
+ * because checkpoints are evaluated in any order.
  */
 function firstLines(
   count: number,

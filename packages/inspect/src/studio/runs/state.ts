@@ -17,12 +17,15 @@ export interface RunState {
 }
 
 /**
- * Age in ms of the last write up to which a run on other machines is considered live. Its processes
- * write at least this often while they work.
+ * Maximum age in ms of the last write for which a run on other machines is considered live. Its
+ * processes write at least this often while they work.
  */
 const recentMs = 15_000;
 
-/** @param files paths of the files that a run writes while it works */
+/**
+ * Derives the state of a run from the files in its folder.
+ * @param files paths of the files that a run writes while it works
+ */
 export async function stateOf(folder: string, files: readonly string[]): Promise<RunState> {
   const times = await Promise.all(files.map(changedAt));
   // A run that failed early has only written its log.

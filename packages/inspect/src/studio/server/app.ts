@@ -32,7 +32,10 @@ const headers = {
   'cache-control': 'no-store',
 };
 
-/** @param page files of the page by their path in the URL */
+/**
+ * Creates the app that serves the page and the HTTP API.
+ * @param page files of the page by their path in the URL
+ */
 export function createApp(
   catalogue: Catalogue,
   page: ReadonlyMap<string, PageFile>,

@@ -51,8 +51,9 @@ export function answerPairs(sets: readonly AnsweredSet[]): readonly Pair[] {
 }
 
 /**
- * Returns the reason why no answers can be compared: none are recorded, they are those of one
- * evaluation only, or the two evaluations share no task. Returns undefined if some can be compared.
+ * Returns the reason why no answers can be compared: none are recorded, only one evaluation is
+ * recorded, or the two evaluations share no task. Returns undefined if some answers can be
+ * compared.
  */
 export function noAnswersText(sets: readonly AnsweredSet[]): string | undefined {
   if (sets.length === 0)

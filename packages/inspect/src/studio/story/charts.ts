@@ -125,7 +125,10 @@ export interface StoryCharts {
   readonly charts: StoryChart[];
 }
 
-/** @param evaluation evaluation to show as the first chart */
+/**
+ * Returns the charts of a story.
+ * @param evaluation evaluation to show as the first chart
+ */
 export async function chartsOf(
   file: MetricFile,
   evaluation: EvaluationChange | undefined,

@@ -3,7 +3,10 @@ import type { StageConfig } from '@trinity-rft/config';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import { listCheckpoints } from '@trinity-rft/trainer';
 
-/** Returns a function to call after each checkpoint, or undefined if all experiences are kept. */
+/**
+ * Returns a function that deletes experiences that are no longer needed, to be called after each
+ * checkpoint. Returns undefined if all experiences are kept.
+ */
 export function retention(
   { buffer, jobDirectory }: StageConfig,
   store: ExperienceStore,

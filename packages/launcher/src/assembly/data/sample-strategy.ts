@@ -45,8 +45,8 @@ const strategies: Readonly<Record<string, OpenStrategy>> = {
 
 /**
  * Opens the sample strategy that the configuration names.
- * @throws TaskError when a file of experts cannot be used; BufferError when a store of experts
- * cannot be opened
+ * @throws TaskError when a file with expert data cannot be used; BufferError when a store with
+ * expert data cannot be opened
  */
 export function openSampling(
   stage: StageConfig,
@@ -133,7 +133,8 @@ async function openMix(
 }
 
 /**
- * Reads and checks the expert data of a stage; undefined if there is none in files.
+ * Reads and checks the expert data of a stage. Returns undefined if the stage reads no expert data
+ * from files.
  * @throws TaskError if the data cannot be used
  */
 export async function checkExperts(

@@ -10,7 +10,7 @@ import { explainFolderErrors, modelOfStage } from './model-folder.js';
 
 /** Inputs for opening the model of a stage, or for encoding rows for that model. */
 export interface StageModel {
-  /** Folder that the stage starts from. */
+  /** Model folder that the stage starts from. */
   readonly startModel: string;
   readonly format: ChatFormat;
   readonly runtime: Runtime;

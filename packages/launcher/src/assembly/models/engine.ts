@@ -122,8 +122,8 @@ export function watchSampler(sampler: Sampler, failure: AbortController): Sample
 }
 
 /**
- * Awaits `work`. Rejects with the engine's error if `engineFailed` has aborted before `work` ends,
- * even if `work` only reported that it was stopped.
+ * Awaits `work`. If `engineFailed` aborts before `work` ends, rejects with the engine's error
+ * instead, so that the cause is reported and not the cancellation that `work` throws.
  */
 export async function unlessEngineFails<T>(
   engineFailed: AbortSignal,

@@ -111,7 +111,10 @@ export function openFrozenModels(context: FrozenStage, served?: Sampler): Promis
 
 interface TrainableModel {
   readonly maxModelLen: number;
-  /** @param chosen options that replace those of the configuration */
+  /**
+   * Opens the engine with the model.
+   * @param chosen options that replace those of the configuration
+   */
   open(chosen: Partial<EngineOptions>): Promise<Engine>;
 }
 
@@ -143,7 +146,7 @@ interface StartWeights {
 }
 
 /**
- * Returns the weights of version 0 of the stage with this index. Downloads nothing.
+ * Returns the weights that the stage with this index starts from (version 0). Downloads nothing.
  * @throws ConfigError if the configured model is missing or incomplete; CheckpointError if the
  * previous stage has no valid last checkpoint
  */

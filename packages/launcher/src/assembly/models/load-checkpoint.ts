@@ -7,7 +7,10 @@ import {
   type TrainerState,
 } from '@trinity-rft/trainer';
 
-/** @throws CheckpointError when a file differs from its digest or is missing */
+/**
+ * Loads a trainer's checkpoint, and logs a warning if its manifest cannot be verified.
+ * @throws CheckpointError when a file differs from its digest or is missing
+ */
 export function loadCheckpoint(
   checkpoint: Checkpoint,
   models: TrainedModels,

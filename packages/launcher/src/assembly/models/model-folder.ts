@@ -12,7 +12,7 @@ import { isGguf } from '@trinity-rft/chat/gguf';
 import { listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
 
 /**
- * Returns the folder with the weights of version 0 of the stage.
+ * Returns the folder with the weights that the stage starts from (version 0).
  * @throws ConfigError if the configured model is missing or incomplete; CheckpointError if the
  * previous stage has no valid last checkpoint
  */

@@ -3,7 +3,7 @@ import type { RolloutModelConfig } from '@trinity-rft/config';
 import { type Task, taskKey } from '@trinity-rft/core';
 import type { RolloutModelOptions } from '@trinity-rft/model';
 
-/** Returns the options of a rollout model that the configuration determines. */
+/** Returns those options of a rollout model that the configuration determines. */
 export function modelSettings({
   maxPromptTokens,
   maxResponseTokens,

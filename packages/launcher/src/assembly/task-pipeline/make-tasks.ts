@@ -29,7 +29,7 @@ import {
   type Rows,
 } from './stored-tasks.js';
 
-/** Everything that the pipeline needs to make tasks. */
+/** Inputs that the pipeline needs to make tasks. */
 export interface Making extends Reading {
   readonly stage: StageConfig;
   readonly extensions: Extensions;

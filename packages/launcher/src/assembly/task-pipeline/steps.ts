@@ -29,7 +29,10 @@ export function stepsOf(
   });
 }
 
-/** Returns the columns that hold the texts of a task. */
+/**
+ * Returns the columns that the operators process: the configured target columns, or else the prompt
+ * and response columns.
+ */
 export function fieldsOf(
   { targetFields }: TaskPipelineConfig,
   rows: Rows,

@@ -9,13 +9,13 @@ import { replaceFile, tryJson } from '@trinity-rft/core/support';
 import type { PipelineResult } from '@trinity-rft/buffer/internal';
 import { describeDropped } from '@trinity-rft/buffer/internal';
 
-/** Content of `<name>.json`, which is written last. */
+/** Contents of `<name>.json`, which is written after `<name>.jsonl`. */
 export interface TaskList {
   /** SHA-256 of `<name>.jsonl`. */
   readonly sha256: string;
   /** Digest of the settings and rows from which the tasks were made. */
   readonly settings: string;
-  /** Number of tasks before and after the pipeline. */
+  /** Number of tasks before the pipeline; `kept` is the number after it. */
   readonly read: number;
   readonly kept: number;
   /** Text that states the number of tasks that each operator removed, and the reasons. */

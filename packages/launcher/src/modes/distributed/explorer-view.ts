@@ -52,8 +52,8 @@ export function createExplorerView({
   const { name } = joined.member;
   let idle: { readonly what: string; readonly end: () => void } | undefined;
   /**
-   * Begins or continues the wait `wait`. Ends the current wait if `wait` is undefined. A wait may
-   * last for several reads of the store.
+   * Begins or continues a wait; undefined ends the current wait. A wait may last for several reads
+   * of the store.
    */
   const waitFor = (wait: Pick<Wait, 'what' | 'on'> | undefined): void => {
     if (idle?.what === wait?.what) return;

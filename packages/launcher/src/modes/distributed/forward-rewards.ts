@@ -1,4 +1,7 @@
-/** Forwards rewards that explorers have received to the trainer, where rollouts wait for them. */
+/**
+ * Forwards rewards from the explorers that received them to the trainer's store, in which rollouts
+ * wait for them.
+ */
 import { describeError, type Runtime } from '@trinity-rft/core';
 import type { ExperienceStore, LateRewards, Membership, RunStore } from '@trinity-rft/core/store';
 

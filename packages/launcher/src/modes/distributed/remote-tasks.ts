@@ -48,7 +48,7 @@ export interface RemoteTasks {
 export interface Collected {
   readonly uid: string;
   readonly run: string;
-  /** Number of the model call in its rollout. */
+  /** Index of the model call in its rollout. */
   readonly call: number;
   /** Reason to record if the experience is not trained on, such as `filtered`. */
   readonly reason: string;

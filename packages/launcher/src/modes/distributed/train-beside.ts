@@ -1,5 +1,6 @@
 /**
- * Implements the trainer of a training run whose rollouts other operating-system processes make.
+ * Implements the trainer of a training run whose rollouts are made by other operating-system
+ * processes.
  */
 import { rm } from 'node:fs/promises';
 import type { StageConfig } from '@trinity-rft/config';

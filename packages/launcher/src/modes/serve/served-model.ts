@@ -12,7 +12,7 @@ type Stage = Pick<StageConfig, 'project' | 'name' | 'jobDirectory'> & {
 export const runOf = ({ project, name }: Pick<Stage, 'project' | 'name'>): string =>
   `${project}/${name}`;
 
-/** Name of the model for clients. */
+/** Returns the name by which clients call the model. */
 export const servedName = (stage: Stage): string =>
   stage.explorer.rolloutModel.name ?? runOf(stage);
 

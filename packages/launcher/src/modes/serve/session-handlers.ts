@@ -15,8 +15,8 @@ interface Parts {
   readonly format: ChatFormat;
   readonly encoder: EncoderThread;
   /**
-   * Number of times that the server was started. This number makes the seeds of each process
-   * different.
+   * Number of times that the server was started. Seeds depend on this number, so that each process
+   * has different seeds.
    */
   readonly start: number;
 }

@@ -147,7 +147,7 @@ const rules: readonly Rule[] = [
   },
 ];
 
-/** Returns the effect of a change of `key`. */
+/** Returns the effect of changing the setting `key`. */
 export function effectOf(key: string, mode: Mode): Effect {
   const plain = key.replaceAll(/\[\d+\]/g, '');
   const fitting = rules

@@ -147,7 +147,7 @@ function changesOf(
 }
 
 interface Refusal {
-  /** Reason, which follows "the run has begun, and" in the message. */
+  /** Reason why the change is refused, which follows "the run has begun, and" in the message. */
   readonly text: string;
   readonly problemAt: ProblemAt;
 }

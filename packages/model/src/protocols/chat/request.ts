@@ -134,8 +134,9 @@ const unsupported: readonly UnsupportedField[] = [
 ];
 
 /**
- * Checks vLLM's fields for the end of the prompt. The model continues a last assistant message
- * without tool calls, and answers any other last message.
+ * Checks vLLM's fields that control how the prompt ends. They may only request what the endpoint
+ * does anyway: the model continues a last assistant message without tool calls, and answers any
+ * other last message.
  */
 function checkEnding(body: JsonObject, messages: readonly unknown[]): void {
   if (!['continue_final_message', 'add_generation_prompt'].some((field) => isPresent(body[field])))

@@ -14,7 +14,7 @@ export function errorBody(error: unknown): ErrorBody {
   return { type: 'error', error: { type: types[type] ?? type, message } };
 }
 
-/** Error types whose names differ between OpenAI's API and Anthropic's. */
+/** Anthropic's error types, keyed by OpenAI's. Contains only the types whose names differ. */
 const types: Readonly<Record<string, string>> = { server_error: 'api_error' };
 
 /**

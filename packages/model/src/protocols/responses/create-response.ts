@@ -44,8 +44,8 @@ const json = jsonEncoding<Created, ResponseHead>(({ body }) => body);
 const sse = sseAfter(-1);
 
 /**
- * Creates the encoding as a stream of the events whose sequence number is greater than
- * `sequenceNumber`.
+ * Creates an encoding as a stream, which contains only the events whose sequence number is greater
+ * than `sequenceNumber`.
  */
 export function sseAfter(sequenceNumber: number): AnswerEncoding<Created, ResponseHead> {
   return sseEncoding<Created, ResponseHead>({

@@ -25,7 +25,7 @@ export interface ResponseHead {
   readonly response: ResponseBody;
   /** True if reasoning items have `encrypted_content`. */
   readonly sealReasoning: boolean;
-  /** Ends of the deltas. Grows during the generation. */
+  /** Ends of the deltas so far. The list grows during the generation. */
   readonly deltaEnds: readonly DeltaEnd[];
 }
 
@@ -120,7 +120,7 @@ export function eventWriter({
       ...(hasText ? grow(message) : []),
     ];
   };
-  /** Returns the steps up to the last known delta. */
+  /** Returns the steps for the deltas that were added since the last call. */
   const newDeltas = (reasoningText: string, responseText: string): readonly Step[] => {
     const known = deltaEnds.slice(ends);
     ends = deltaEnds.length;

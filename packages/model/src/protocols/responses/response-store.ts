@@ -37,8 +37,8 @@ interface Generation {
 
 /**
  * Creates a store.
- * @param kept number of latest responses that are certainly kept; twice as many earlier responses
- * are forgotten
+ * @param kept number of latest responses that are always kept; responses older than the latest 2 ×
+ * `kept` are forgotten
  */
 export function createResponseStore(kept = Infinity): ResponseStore {
   let generations: readonly Generation[] = [newGeneration()];

@@ -35,8 +35,8 @@ interface ResponseContext extends ResponseStart {
 }
 
 /**
- * Returns the id of an item of a response. The prefix of the item (`rs`, `msg` or `fc`) replaces
- * `resp`.
+ * Returns the id of an item of a response. It is the response's id, with the item's prefix (`rs`,
+ * `msg` or `fc`) instead of `resp`.
  */
 export const itemIdOf = (responseId: string, prefix: string, suffix = ''): string =>
   `${responseId.replace(/^resp/, prefix)}${suffix}`;
@@ -178,7 +178,7 @@ export function reasoningItem(
 }
 
 /**
- * Returns the token usage. `reasoning_tokens` is the number of tokens of the reasoning text,
+ * Returns the token usage. `reasoning_tokens` is the number of tokens in the reasoning text,
  * without its tags.
  */
 function usage(

@@ -5,7 +5,7 @@ import { lastSegment, type Route } from '../shared/route.js';
 import { createResponse, sseAfter } from './create-response.js';
 import type { ResponsesContext } from './response-store.js';
 
-/** Routes with their methods and the ends of their paths. */
+/** HTTP method, end of the path, and handler of each route. */
 export const responseRoutes: readonly (readonly [
   method: string,
   path: string,

@@ -165,7 +165,7 @@ const decoders: Readonly<Record<string, (bytes: ArrayBufferLike) => Float32Array
   F16: (bytes) => Float32Array.from(new Uint16Array(bytes), numberOfHalf),
 };
 
-/** Returns the values of a tensor. Returns none for a type that is not in `decoders`. */
+/** Returns the values of a tensor. Returns an empty array for a type that is not in `decoders`. */
 function numbersOf(bytes: Buffer, dtype: string): Float32Array {
   const { length, buffer, byteOffset } = bytes;
   return decoders[dtype]?.(buffer.slice(byteOffset, byteOffset + length)) ?? new Float32Array();

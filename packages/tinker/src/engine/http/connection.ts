@@ -135,7 +135,7 @@ async function pause(
   }
 }
 
-/** A request that is aborted by its caller or by closing the engine. */
+/** A request that its caller can abort, or that closing the engine aborts. */
 type StoppableRequest = Request & { readonly signal: AbortSignal };
 
 type Outcome =

@@ -1,4 +1,7 @@
-/** Errors for a server that refuses or is unreachable. They never contain the API key. */
+/**
+ * Errors about a server that refuses a request or cannot be reached. They never contain the API
+ * key.
+ */
 import { EngineError } from '@trinity-rft/core';
 import { serverRestartedKey } from '@trinity-rft/core/engine';
 import { isDiskFull, type ErrorAction, type FailedResult } from '../../protocol/index.js';

@@ -6,9 +6,9 @@ import type { Calls } from './calls.js';
 
 export interface Session {
   readonly id: string;
-  /** Index of the next model of the session. */
+  /** Returns the index for the session's next model, and increments the counter. */
   nextModel(): number;
-  /** Index of the next sampler of the session. */
+  /** Returns the index for the session's next sampler, and increments the counter. */
   nextSampler(): number;
   /** Stops the heartbeats. */
   close(): void;

@@ -3,7 +3,7 @@ import { describeError, type Logger } from '@trinity-rft/core';
 
 export interface SamplingHandle {
   readonly sessionId: string;
-  /** Index of the next request of the session. */
+  /** Returns the index for the session's next request, and increments the counter. */
   nextSequence(): number;
   /** Calls `work`, and keeps the weights until `work` ends. */
   use<T>(work: () => Promise<T>): Promise<T>;

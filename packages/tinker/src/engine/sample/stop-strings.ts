@@ -3,7 +3,10 @@ import type { SampledSequence } from '@trinity-rft/core/engine';
 
 type Cut = Pick<SampledSequence, 'tokens' | 'logprobs' | 'stopReason' | 'stopString'>;
 
-/** Cuts a sample after the token that completes a stop string, and names the one that ends first. */
+/**
+ * Cuts a sample after the token that completes a stop string. If this token completes several,
+ * `stopString` is the one that ends first.
+ */
 export function cutAtStop(
   sample: Cut,
   stops: readonly string[],

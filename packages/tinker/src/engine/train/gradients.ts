@@ -164,8 +164,8 @@ const noise = 1e-5;
 
 /**
  * Returns rows with the gradients that the server still lacks.
- * @param worth factor of the gradients that were already sent
- * @param all true to include rows that lack nothing
+ * @param worth factor by which the gradients that were already sent are multiplied
+ * @param all true to include rows that lack no gradients
  */
 function lackingRows(
   { rows, sent }: Gathered,

@@ -6,7 +6,7 @@ import { lossFunctions, type LossFunction } from './losses.js';
 
 /** One datum, with its tokens and the numbers that the loss needs for each target. */
 export interface LossRow {
-  /** All but the first token are targets. */
+  /** Tokens of the datum. All of them except the first are targets. */
   readonly row: TokenRow;
   /** Loss inputs, keyed by name. [T] each */
   readonly inputs: Readonly<Record<string, Float32Array>>;

@@ -10,7 +10,7 @@ import { formatTinkerPath, parseTinkerPath, type WeightsKind } from '../../proto
 import { z } from 'zod';
 import { Refusal } from '../refusals/refusal.js';
 
-/** Names of the kinds of weights in the protocol's lists. */
+/** Names that the protocol's lists use for the kinds of weights. */
 export const checkpointKinds: Readonly<Record<WeightsKind, string>> = {
   weights: 'training',
   sampler_weights: 'sampler',
@@ -64,7 +64,10 @@ export interface Checkpoints {
     write: (directory: string) => Promise<void>,
     options: { readonly overwrite: boolean; readonly ttlSeconds?: number | null },
   ): Promise<Checkpoint>;
-  /** @throws Refusal 422 if `uri` is not a checkpoint address, 404 if nothing is stored there */
+  /**
+   * Finds saved weights by their address.
+   * @throws Refusal 422 if `uri` is not a checkpoint address, 404 if nothing is stored there
+   */
   find(uri: string): Promise<Checkpoint>;
   /** Returns the saved weights of one training run, or of all training runs, oldest first. */
   list(runId?: string): Promise<readonly Checkpoint[]>;

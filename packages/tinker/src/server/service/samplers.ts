@@ -24,12 +24,15 @@ export interface SamplerFacts {
 export interface Samplers {
   create(sampler: Omit<SamplerFacts, 'id'>, seqId: number): SamplerFacts;
   /**
-   * Creates a sampler of the current weights of a training run, which get no address. The
+   * Creates a sampler for the current weights of a training run. These weights get no address. The
    * {@link keptSnapshots} newest snapshots of each training run are kept until its model is
    * unloaded or its session ends.
    */
   snapshot(run: TrainingRun, engine: Engine, seqId: number): Promise<SamplerFacts>;
-  /** @throws Refusal 404 if the sampler is unknown */
+  /**
+   * Finds a sampler by its id.
+   * @throws Refusal 404 if the sampler is unknown
+   */
   find(id: string): SamplerFacts;
   endOf(session: Session): void;
   /** Deletes the weights of a training run that have no address. */

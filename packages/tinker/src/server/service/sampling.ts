@@ -28,7 +28,7 @@ export interface Samples {
   readonly sequences: readonly SampledSequence[];
   /** Log-probability of each prompt token. NaN for the first token. */
   readonly promptLogprobs: Float32Array | undefined;
-  /** One entry per prompt token; undefined for the first token. */
+  /** Most likely tokens at the position of each prompt token; undefined for the first token. */
   readonly topPromptLogprobs: readonly (TopTokens | undefined)[] | undefined;
 }
 
@@ -93,15 +93,19 @@ interface WeightSet {
   readonly digest: string | undefined;
 }
 
-/** Reads the digest from the folder, because weights can be saved again under the same name. */
+/**
+ * Returns the folder with its current digest. The digest is read again each time, because weights
+ * can be saved again under the same name.
+ */
 const weightSet = async (directory: string | undefined): Promise<WeightSet> => ({
   directory,
   digest: directory === undefined ? undefined : (await readManifest(directory))?.sha256,
 });
 
 /**
- * Compares the weights of a request with those of the engine. A folder without a manifest is a
- * snapshot, which is never written again, or it is being replaced or was deleted.
+ * Returns true if the engine already uses the weights of a request. If their folder has no
+ * manifest, only the folders are compared: it is a snapshot, which is never written again, or it is
+ * being replaced or was deleted.
  */
 const isSame = (wanted: WeightSet, current: WeightSet): boolean =>
   wanted.directory === current.directory &&
@@ -132,7 +136,7 @@ function assertPossible(
 
 /**
  * Creates the refusal of a prompt that is too long. The length is checked before sampling, because
- * the alternatives of a prompt take one sample per position.
+ * finding the alternatives of a prompt takes one sample per position.
  */
 const tooLong = ({ length }: Int32Array, { maxModelLen }: Engine['sampler']): Refusal =>
   new Refusal(

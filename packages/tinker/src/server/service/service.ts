@@ -48,7 +48,10 @@ export interface Service extends Pick<ServiceOptions, 'model' | 'runtime'> {
    * @throws Refusal 404 if the session is unknown, 400 if too many models are in training
    */
   createRun(facts: Omit<RunFacts, 'id'>, seqId: number | undefined): TrainingRun;
-  /** @throws Refusal 404 if the model is unknown */
+  /**
+   * Finds a model in training by its id.
+   * @throws Refusal 404 if the model is unknown
+   */
   run(id: string): TrainingRun;
   runs(): readonly TrainingRun[];
   /** Frees the engine of a model after the request in progress. */

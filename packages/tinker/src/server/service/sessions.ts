@@ -16,7 +16,10 @@ export interface Session {
 
 export interface Sessions {
   create(userMetadata: Readonly<Record<string, unknown>>): Session;
-  /** @throws Refusal 404 if the session is unknown */
+  /**
+   * Finds a session by its id.
+   * @throws Refusal 404 if the session is unknown
+   */
   find(id: string): Session;
   /** Records a heartbeat of the client. @throws Refusal 404 if the session is unknown */
   heard(id: string): void;
@@ -41,7 +44,8 @@ interface OpenSession extends Session {
 }
 
 /**
- * Clients send a heartbeat every 10 s. `finishSilent` ends a session after three missed heartbeats.
+ * Time in ms without heartbeats after which `finishSilent` ends a session. Clients send a heartbeat
+ * every 10 s, so three are missed.
  */
 const missedBeatsMs = 35_000;
 

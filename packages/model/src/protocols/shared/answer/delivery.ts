@@ -29,8 +29,8 @@ export interface Heartbeat {
 
 export interface HeartbeatOptions {
   /**
-   * Heartbeats for answers that take long. The defaults are below the 300 s after which Node's
-   * fetch times out.
+   * Heartbeats for answers that take a long time. The defaults are below the 300 s after which
+   * Node's fetch times out.
    */
   readonly heartbeat?: Partial<Heartbeat>;
 }

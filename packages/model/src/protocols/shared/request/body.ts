@@ -40,7 +40,10 @@ export interface ReadBodyOptions extends BodyLimits {
   readonly parseLongBody?: (body: BodyText) => Promise<ParsedBody>;
 }
 
-/** Maximum size in bytes of a body that is parsed in this thread, in two or three milliseconds. */
+/**
+ * Maximum size in bytes of a body that is parsed in this thread. Parsing a body of this size takes
+ * two or three milliseconds.
+ */
 const longBody = 262_144;
 
 /**
