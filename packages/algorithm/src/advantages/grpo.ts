@@ -88,10 +88,7 @@ export const grpo = defineAdvantagePart({
   },
 });
 
-/**
- * Compares the rollouts of each group. Does not use `byGroup`, which can neither drop nor duplicate
- * groups.
- */
+/** Compares the rollouts of each group. Not by `byGroup`, which cannot drop or repeat groups. */
 function compare(
   experiences: readonly Experience[],
   options: Options,

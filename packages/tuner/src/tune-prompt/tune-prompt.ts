@@ -108,7 +108,7 @@ const levels = { light: 8, medium: 20, heavy: 50 } as const;
 const mostSelectionRows = 40;
 
 const schema = z.strictObject({
-  proposer: z.unknown(),
+  proposer: z.looseObject({}),
   optimizationLevel: z.enum(['light', 'medium', 'heavy']).default('light'),
   maxCalls: count.optional(),
   batchSize: count.default(3),
