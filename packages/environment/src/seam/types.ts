@@ -55,7 +55,16 @@ export interface EpisodeStart {
    * @default undefined if the training run has no judge, or the environment is not `judged`
    */
   readonly judge?: Judge;
+  /**
+   * Excludes waits for what other episodes use, such as a free process, from the time limits of
+   * this episode.
+   * @default undefined if the caller sets no time limits
+   */
+  readonly untimed?: Untimed;
 }
+
+/** Returns the result of `wait`. The wait does not count towards the time limit of a call. */
+export type Untimed = <T>(wait: () => Promise<T>) => Promise<T>;
 
 /** An auxiliary model that judges answers. */
 export interface Judge {

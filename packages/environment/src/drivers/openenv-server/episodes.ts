@@ -1,7 +1,8 @@
 /** Plays the episodes of one connection, one after the other. */
-import { EnvironmentError, type RawTask, deriveSeed } from '@trinity-rft/core';
+import { EnvironmentError, type RawTask, deriveSeed, systemClock } from '@trinity-rft/core';
 import { z } from 'zod';
 import type { Action, Environment, Episode, StepResult } from '../../seam/types.js';
+import { createDeadlineClock } from '../../waiting/deadline-clock.js';
 import { within, type Patience } from '../../waiting/within.js';
 import type { Tasks } from './tasks.js';
 
@@ -46,12 +47,13 @@ interface Current {
 }
 
 export function createSession(environment: Environment, tasks: Tasks, patience: Patience): Session {
+  const { clock, untimed } = createDeadlineClock(systemClock);
   let current: Current | undefined;
   const inTime = <T>(
     what: string,
     work: (signal: AbortSignal) => Promise<T>,
     { signal }: Pick<Patience, 'signal'> = patience,
-  ): Promise<T> => within({ ...patience, signal }, () => tooLate(what, patience.ms), work);
+  ): Promise<T> => within({ ...patience, clock, signal }, () => tooLate(what, patience.ms), work);
 
   // Closes the episode even if the server is being stopped. An episode is closed only once, even if
   // closing fails.
@@ -66,7 +68,8 @@ export function createSession(environment: Environment, tasks: Tasks, patience: 
     if (!read.success) return invalid(read.error);
     await end();
     const { row, facts, seed } = startOf(read.data, tasks);
-    const episode = await inTime('reset', (signal) => environment.reset({ row, seed }, signal));
+    const start = { row, seed, untimed };
+    const episode = await inTime('reset', (signal) => environment.reset(start, signal));
     current = { episode, facts, steps: 0, hasReward: false, isOver: false };
     const metadata = { ...facts, instructions: episode.instructions ?? null };
     return observed({ message: episode.observation, metadata }, null, false);

@@ -51,7 +51,7 @@ function openenvEnvironment(args: OpenenvArgs, form: ActionForm): Environment {
   return {
     reset: async (start, signal) => {
       const data = resetData(start, args);
-      const begun = await connections.begin({ type: 'reset', data }, signal);
+      const begun = await connections.begin({ type: 'reset', data }, start, signal);
       try {
         return await begin(start, begun, signal);
       } catch (error) {
