@@ -90,7 +90,7 @@ export async function beginEpisode(
     grade: async () => {
       if (episode.grade === undefined) return undefined;
       const grade = await ask('grade', async (signal) => episode.grade?.(signal));
-      return returned(options).reward(grade ?? 0, ' as grade');
+      return grade === undefined ? undefined : returned(options).reward(grade, ' as grade');
     },
     stateKey: () => stateOf(episode, options),
     waitedMs: () => waitedMs,

@@ -100,10 +100,11 @@ export interface Episode {
   /**
    * Returns the reward for the state that was reached, which is added to the rewards of the steps.
    * Called at the end if the episode is not `done`, was truncated, or had no reward in any step.
-   * @default 0
+   * Returns undefined if the state has no grade. The rewards of the steps are then all that counts.
+   * @default no grade
    * @throws EnvironmentError
    */
-  grade?(signal: AbortSignal): Promise<number>;
+  grade?(signal: AbortSignal): Promise<number | undefined>;
   /**
    * Returns the key of the current state, which is equal for equal states. Used by algorithms that
    * compare steps from one state.

@@ -52,6 +52,12 @@ describe('a process that breaks', () => {
     },
   );
 
+  it('that reaches a limit of its own needs no reward', async () => {
+    const environment = await standIn();
+    const episode = await environment.reset({ row: { fault: 'limit' }, seed: 1 }, signal);
+    expect(await episode.step(text('x'), signal)).toMatchObject({ done: true, truncated: true });
+  });
+
   it('that answers twice is found out at the next request, of whichever episode', async () => {
     const environment = await standIn();
     const episode = await environment.reset({ row: { fault: 'twice' }, seed: 1 }, signal);

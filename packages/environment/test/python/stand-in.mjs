@@ -40,6 +40,11 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   if (fault === 'raise') return say({ id, error: { type: 'KeyError', message: "'x'" } });
   if (fault === 'wrong id') return say({ id: id - 1, result: results.step(params) });
   if (fault === 'no verdict') return say({ id, result: { ...results.step(params), reward: null } });
+  if (fault === 'limit')
+    return say({
+      id,
+      result: { ...results.step(params), reward: null, info: { truncated: true } },
+    });
   if (fault === 'no number') return say({ id, result: { ...results.step(params), reward: '1' } });
   say({ id, result: results[method](params) });
   if (fault === 'twice') say({ id, result: results[method](params) });

@@ -80,7 +80,7 @@ export function createSession(environment: Environment, tasks: Tasks, patience: 
     const asks = last.done && (last.truncated === true || !hasReward);
     if (!asks || episode.grade === undefined) return last;
     const grade = await inTime('grade', async (signal) => episode.grade?.(signal));
-    return { ...last, reward: (last.reward ?? 0) + (grade ?? 0) };
+    return grade === undefined ? last : { ...last, reward: (last.reward ?? 0) + grade };
   }
 
   async function step(data: unknown): Promise<Reply> {

@@ -62,6 +62,20 @@ export const graded = (end: Partial<StepResult>, steps: number, grade: () => num
     tasks: ({ count }) => Array.from({ length: count }, () => ({})),
   });
 
+/** Episodes whose steps have these results. */
+export const script = (results: readonly StepResult[]) =>
+  defineEnvironment({
+    name: 'script',
+    description: 'Act.',
+    open: () =>
+      nativeEnvironment(() => {
+        const left = [...results];
+        const over = { observation: '', done: true };
+        return { observation: 'begin', step: (): StepResult => left.shift() ?? over };
+      }),
+    tasks: ({ count }) => Array.from({ length: count }, () => ({})),
+  });
+
 const tool = (name: string, properties: object) => ({
   type: 'function' as const,
   function: { name, description: `Does ${name}.`, parameters: { type: 'object', properties } },

@@ -48,7 +48,7 @@ export function openenvEpisode(options: EpisodeOptions): Episode {
     hasReward ||= result.reward !== undefined;
     if (!result.done) return result;
     await checkOrder(signal);
-    if (!hasReward) throw noVerdict(url, answer.data);
+    if (!hasReward && result.truncated !== true) throw noVerdict(url, answer.data);
     return result;
   }
 
@@ -57,9 +57,10 @@ export function openenvEpisode(options: EpisodeOptions): Episode {
     instructions,
     tools: form.type === 'tools' ? tools : undefined,
     step,
+    // The rewards of the steps are all that a server gives.
     grade: async (signal) => {
       await checkOrder(signal);
-      return 0;
+      return undefined;
     },
     close: async () => {
       if (isOpen) begun.end(isInStep);

@@ -1,5 +1,5 @@
 /** Tests the client with our own server, and with servers that violate the protocol. */
-import { silentLogger, EnvironmentError } from '@trinity-rft/core';
+import { type RolloutModel, silentLogger, systemClock, EnvironmentError } from '@trinity-rft/core';
 import { WebSocket, WebSocketServer } from 'ws';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -7,9 +7,11 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { EnvironmentDefinition } from '../../seam/define.js';
 import type { Action, Environment, Episode } from '../../seam/types.js';
+import { beginEpisode } from '../../play/guarded-episode.js';
+import { playEpisode } from '../../play/play-episode.js';
 import { checkEnvironment } from '../../contract/check-environment.js';
 import { serveEnvironment } from '../openenv-server/serve.js';
-import { box, corridor, graded } from './corridor.fixture.js';
+import { box, corridor, graded, script } from './corridor.fixture.js';
 import { openenv } from './openenv.js';
 
 const { signal } = new AbortController();
@@ -40,6 +42,20 @@ async function client(url: string, args: Record<string, unknown> = {}): Promise<
 const begin = (environment: Environment, row = {}, seed = 1): Promise<Episode> =>
   environment.reset({ row, seed }, signal);
 
+/** Plays two turns. */
+async function play(environment: Environment, reward: 'sum' | 'last' | 'max') {
+  const guard = { name: 'x', timeoutMs: 20_000, clock: systemClock, ...context };
+  const episode = await beginEpisode(environment, { row: {}, seed: 1 }, guard);
+  const response = { responseText: 'go', toolCalls: [], finishReason: 'stop' };
+  const model = { chat: async () => [response], extractExperiencesFromHistory: () => [] };
+  try {
+    const options = { maxTurns: 2, reward, chat: {} };
+    return await playEpisode(model as unknown as RolloutModel, episode, options);
+  } finally {
+    await episode.close();
+  }
+}
+
 describe('against our own server', () => {
   it('plays texts: the task of an index, refused steps, the reward, and the next episode', async () => {
     const environment = await client(await served(corridor));
@@ -52,7 +68,7 @@ describe('against our own server', () => {
     await episode.close();
     const next = await begin(environment, { split: 'eval', index: 2 });
     expect(next.observation).toBe('3 steps to the goal');
-    expect(await next.grade?.(signal)).toBe(0);
+    expect(await next.grade?.(signal)).toBeUndefined();
   });
 
   it('plays tools: their schemas, a name that does not exist, and the reward', async () => {
@@ -79,6 +95,27 @@ describe('against our own server', () => {
     for (let step = 1; step < steps; step++) await episode.step(text('go'), signal);
     expect(await episode.step(text('go'), signal)).toMatchObject(expected);
   });
+
+  it.each(['sum', 'last', 'max'] as const)(
+    'plays as without a server: the rule %s over rewards, negative ones, and a limit',
+    async (reward) => {
+      const next = (value?: number) => ({ observation: '', reward: value, done: false });
+      const end = (value?: number) => ({ ...next(value), done: true, truncated: true });
+      const cases = [
+        [next(0.2), next(0.7)],
+        [next(-1), next(-0.5)],
+        [next(0.2), end(0.7)],
+        [next(), end()],
+      ];
+      for (const results of cases) {
+        const definition = script(results);
+        const local = await definition.open({}, context);
+        const remote = await client(await served(definition));
+        const [expected, given] = [await play(local, reward), await play(remote, reward)];
+        expect(given).toMatchObject({ reward: expected.reward, end: expected.end });
+      }
+    },
+  );
 
   it('fails where grading does, and ends the episode', async () => {
     const grade = () => {

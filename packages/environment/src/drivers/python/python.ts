@@ -136,7 +136,7 @@ function bridgedEpisode(
       const result = readAs(stepSchema, await abortable(call, signal), kind, 'step');
       const reward = result.reward ?? undefined;
       hasReward ||= reward !== undefined;
-      if (result.done && !hasReward) throw noVerdict(kind);
+      if (result.done && !hasReward && result.info.truncated !== true) throw noVerdict(kind);
       return { observation: result.observation, reward, done: result.done, ...flags(result.info) };
     },
     close: async () => {
