@@ -11,7 +11,7 @@ import { beginEpisode } from '../../play/guarded-episode.js';
 import { playEpisode } from '../../play/play-episode.js';
 import { checkEnvironment } from '../../contract/check-environment.js';
 import { serveEnvironment } from '../openenv-server/serve.js';
-import { box, corridor, graded, script } from './corridor.fixture.js';
+import { box, corridor, graded, quiz, script } from './corridor.fixture.js';
 import { openenv } from './openenv.js';
 
 const { signal } = new AbortController();
@@ -82,6 +82,26 @@ describe('against our own server', () => {
       reward: 1,
       done: true,
     });
+  });
+
+  it.each([
+    ['with tasks', quiz],
+    ['without tasks', { ...quiz, tasks: undefined }],
+  ])('ends an episode of tools with a text: an environment %s', async (_, definition) => {
+    const environment = await client(await served(definition));
+    const row = { reset: { task: {} } };
+    const episode = await begin(environment, row);
+    expect(episode.tools?.map((tool) => tool.function.name)).toEqual(['look']);
+    expect(await episode.step(call('look'), signal)).toMatchObject({ observation: '42' });
+    const end = { observation: 'Thanks.', reward: 1, done: true };
+    expect(await episode.step(text('42'), signal)).toMatchObject(end);
+  });
+
+  it('plays texts of an environment without tasks, which has no tools', async () => {
+    const environment = await client(await served({ ...corridor, tasks: undefined }));
+    const episode = await begin(environment, { reset: { task: { length: 1 } } });
+    expect(episode.tools).toBeUndefined();
+    expect(await episode.step(text('right'), signal)).toMatchObject({ reward: 1, done: true });
   });
 
   it.each([

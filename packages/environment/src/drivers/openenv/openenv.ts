@@ -40,7 +40,8 @@ function openenvEnvironment(args: OpenenvArgs, form: ActionForm): Environment {
 
   async function begin(start: EpisodeStart, begun: Begun, signal: AbortSignal): Promise<Episode> {
     const { observation: fields } = firstObservation(args.url, begun);
-    const tools = form.type === 'tools' ? await listTools(args, begun, signal) : [];
+    const listed = form.type === 'tools' ? await listTools(args, begun, signal) : [];
+    const tools = listed.length > 0 ? listed : undefined;
     const observation = promptOf(start.row, renderObservation(fields, args.observation_fields));
     if (args.check_starts) checkStart(start, observation);
     const instructions = args.instructions ?? instructionsOf(fields);
