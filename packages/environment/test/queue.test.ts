@@ -75,7 +75,7 @@ it('waits for earlier calls of a Python process, at a reset and at a step', asyn
   const standIn = fileURLToPath(new URL('python/stand-in.mjs', import.meta.url));
   const program = { command: process.execPath, args: [standIn] };
   const args = pythonArgs.parse({ kind: 'a:b' });
-  const environment = await openBridged(args, program);
+  const environment = await openBridged(args, program, signal);
   onTestFinished(() => environment.close());
   const clock = manualClock();
   const [first, second] = await Promise.all([

@@ -5,6 +5,7 @@ import { EnvironmentError, silentLogger } from '@trinity-rft/core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { pythonArgs } from '../../src/drivers/python/args.js';
 import { openBridged, python } from '../../src/drivers/python/python.js';
+import { createEnvironments } from '../../src/open/environments.js';
 import { checkEnvironment, type Action, type Environment } from '../../src/index.js';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -18,7 +19,8 @@ afterEach(async () => {
 
 async function standIn(args: Record<string, unknown> = {}): Promise<Environment> {
   const program = { command: process.execPath, args: [`${here}stand-in.mjs`] };
-  const environment = await openBridged(pythonArgs.parse({ kind: 'a:b', ...args }), program);
+  const read = pythonArgs.parse({ kind: 'a:b', ...args });
+  const environment = await openBridged(read, program, signal);
   open.push(environment);
   return environment;
 }
@@ -81,6 +83,15 @@ describe('a process that breaks', () => {
     run.abort();
     await expect(step).rejects.toMatchObject({ reason: 'aborted' });
     expect(await other.step(text('y'), signal)).toMatchObject({ observation: 'y' });
+  });
+
+  it('does not delay the end of a run while it starts', async () => {
+    const environments = createEnvironments([python]);
+    const args = { kind: 'a:b', python: `${here}never-ready.sh` };
+    const opening = environments.open('python', args, silentLogger);
+    const end = expect(opening).rejects.toMatchObject({ reason: 'shutdown' });
+    await environments.close();
+    await end;
   });
 
   it('is noticed when equal starts differ', async () => {

@@ -21,7 +21,8 @@ export const python = defineEnvironment<PythonArgs>({
   needs: ({ kind, python: program, path: folder }) => ({
     python: { program, modules: [moduleOf(kind)], path: path.resolve(folder) },
   }),
-  open: (args) => openBridged(args, { command: args.python, args: ['-u', script()] }),
+  open: (args, { signal }) =>
+    openBridged(args, { command: args.python, args: ['-u', script()] }, signal),
   tasks: (range) => rowsOfSplit(range, (seed) => ({ seed }), JSON.stringify),
 });
 
@@ -41,9 +42,14 @@ export function script(): string {
  * Opens a Python environment. Starts the first process immediately, to report a missing package
  * early.
  * @param program command that speaks the protocol of python/bridge.py
- * @throws ConfigError if the program or a module is missing; EnvironmentError for other failures
+ * @throws ConfigError if the program or a module is missing; CancelledError if `stopped` aborts;
+ * EnvironmentError for other failures
  */
-export async function openBridged(args: PythonArgs, program: BridgeOptions): Promise<Environment> {
+export async function openBridged(
+  args: PythonArgs,
+  program: BridgeOptions,
+  stopped: AbortSignal,
+): Promise<Environment> {
   const { kind, name = null, config, processes } = args;
   const startMs = args.start_timeout * 1000;
   const params = { kind, name, config, path: path.resolve(args.path) };
@@ -51,7 +57,7 @@ export async function openBridged(args: PythonArgs, program: BridgeOptions): Pro
   const checkStart = createStartCheck(`The ${kind} environment ${name ?? ''}`.trim());
   let episodes = 0;
   try {
-    await bridges.some();
+    await abortable(bridges.some(), stopped);
   } catch (error) {
     bridges.close();
     throw error;
