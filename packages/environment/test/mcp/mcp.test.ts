@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { silentLogger } from '@trinity-rft/core';
+import { redactText } from '@trinity-rft/core/support';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { mcpEnvironment, type McpEnd } from '../../src/drivers/mcp/mcp-environment.js';
@@ -223,6 +224,21 @@ it('breaks the episode, not the reward, when a server dies, hangs or does not st
   });
   await expect(begin(mcp, filesystem, { prompt: 'x' })).rejects.toThrow(/expects nothing/);
   expect(mcp.checkArgs({})).toMatchObject([{ message: /command of a server or its url/ }]);
+});
+
+it.each([
+  ['variables', { command: node, args: ['-e', 'console.error(process.env.QUOLL_TOKEN)'] }],
+  ['headers', { url: 'http://127.0.0.1:9/quoll-header-4711' }],
+])('makes the secrets of its %s known, so that errors do not show them', async (_, where) => {
+  const secrets = {
+    env: { QUOLL_TOKEN: 'quoll-token-4711' },
+    headers: { 'x-q': 'quoll-header-4711' },
+  };
+  const begun = begin(mcp, { ...where, ...secrets }, { prompt: 'x', expected_answer: 'y' });
+  const error = (await begun.catch((thrown: unknown) => thrown)) as Error;
+  expect(error.message).toMatch(/quoll-(token|header)-4711/);
+  expect(redactText(error.message)).toMatch(/\[redacted\]/);
+  expect(redactText(error.message)).not.toMatch(/quoll/);
 });
 
 it('has room for another episode where the folder of one cannot be made', async () => {

@@ -3,6 +3,7 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import { ConfigError, describeError, type EnvironmentError } from '@trinity-rft/core';
+import { knowSecretHeaders, knowSecretsOf } from '@trinity-rft/core/support';
 import { broken, cancelled, type Patience, within } from '../../waiting/within.js';
 import type { McpServer } from './server.js';
 
@@ -88,12 +89,14 @@ async function importSdk() {
 
 function openTransport(sdk: Sdk, server: McpServer, folder: string) {
   if ('url' in server) {
+    knowSecretHeaders(server.headers ?? {});
     const requestInit = { headers: { ...server.headers } };
     const transport = new sdk.StreamableHTTPClientTransport(new URL(server.url), { requestInit });
     const endSession = (): Promise<void> => transport.terminateSession();
     return { transport: transport as Transport, lastWords: () => '', endSession };
   }
-  const { command, args = [], env, cwd = folder } = server;
+  const { command, args = [], env = {}, cwd = folder } = server;
+  knowSecretsOf(env);
   const transport = new sdk.StdioClientTransport({
     command,
     args: [...args],

@@ -1,5 +1,6 @@
 /** Tests the client with our own server, and with servers that violate the protocol. */
 import { type RolloutModel, silentLogger, systemClock, EnvironmentError } from '@trinity-rft/core';
+import { redactText } from '@trinity-rft/core/support';
 import { WebSocket, WebSocketServer } from 'ws';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -254,6 +255,12 @@ describe('against our own server', () => {
       index: 0,
     });
     expect(episode.observation).toBe('1 steps to the goal');
+  });
+
+  it('makes its headers known as secrets', async () => {
+    const url = await served(corridor);
+    await client(url, { api_key: 'numbat-key-4711', headers: { 'x-q': 'numbat-header-4711' } });
+    expect(redactText('numbat-key-4711 numbat-header-4711')).toBe('[redacted] [redacted]');
   });
 
   it('answers the task routes', async () => {

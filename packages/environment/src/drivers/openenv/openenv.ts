@@ -1,6 +1,6 @@
 /** Environments of an OpenEnv server: https://github.com/meta-pytorch/OpenEnv */
 import { type RawTask, type ToolDefinition, TaskError } from '@trinity-rft/core';
-import { knowSecret } from '@trinity-rft/core/support';
+import { knowSecretHeaders } from '@trinity-rft/core/support';
 import { z } from 'zod';
 import { rowsOfSplit } from '../../native/splits.js';
 import { defineEnvironment } from '../../seam/define.js';
@@ -22,7 +22,7 @@ export const openenv = defineEnvironment<OpenenvArgs>({
   description: 'Environments of an OpenEnv server, which environment_args.url names.',
   args: openenvArgs,
   open: async (args, { signal }) => {
-    if (args.api_key !== undefined) knowSecret(args.api_key);
+    knowSecretHeaders({ ...args.headers, ...bearer(args.api_key) });
     const form = await readActionForm(args, { ms: args.start_timeout * 1000, signal });
     return openenvEnvironment(args, form);
   },
