@@ -180,7 +180,7 @@ it('does not wait for ever for the end of a session', async () => {
   const closed = episode.close();
   await asked.promise;
   await vi.advanceTimersByTimeAsync(5000);
-  await closed;
+  await expect(closed).resolves.toBeUndefined();
 });
 
 it('breaks the episode, not the reward, when a server dies, hangs or does not start, or the grader fails', async () => {
