@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { isSecretName, knowSecret, knowSecretsOf, redactText } from './secrets.js';
+import {
+  isSecretName,
+  knowSecret,
+  knowSecretHeaders,
+  knowSecretsOf,
+  redactText,
+} from './secrets.js';
 
 const pemOf = (what: string, body: string): string =>
   `-----BEGIN ${what}-----\n${body}\n-----END ${what}-----`;
@@ -82,6 +88,18 @@ describe('redactText', () => {
     expect(
       redactText('a correct horse battery, a correct horse, a short one in /home/somebody'),
     ).toBe('a [redacted], a [redacted], a short one in /home/somebody');
+  });
+
+  it('takes out the values of headers, without their scheme, but not what describes the content', () => {
+    knowSecretHeaders({
+      Authorization: 'bearer wxyz-quokka-17',
+      cookie: 'quokka-session',
+      'Content-Type': 'application/json',
+      'user-agent': 'quokka-agent',
+    });
+    expect(redactText('wxyz-quokka-17 quokka-session application/json quokka-agent')).toBe(
+      '[redacted] [redacted] application/json quokka-agent',
+    );
   });
 
   it('takes out a known secret in URLs, JSON, hex and base64 wherever it begins', () => {

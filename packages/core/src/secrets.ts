@@ -182,6 +182,18 @@ export function knowSecretsOf(env: Readonly<Record<string, string | undefined>>)
     if (value !== undefined && isSecretName(name)) knowSecret(value);
 }
 
+/** Matches names of HTTP headers whose values are never secrets. */
+const plainHeader = /^(?:accept|content)(?:-|$)|^user-agent$/i;
+
+/**
+ * Calls {@link knowSecret} for the values of HTTP headers, without a scheme such as `Bearer`.
+ * Ignores headers that describe the content or the client.
+ */
+export function knowSecretHeaders(headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers))
+    if (!plainHeader.test(name)) knowSecret(value.replace(/^(?:Bearer|Basic|Token) +/i, ''));
+}
+
 /**
  * Redacts every known secret, private keys, the password in `scheme://user:password@host`, text
  * that looks like a key, and the values of names such as `api_key`, also in base64. Runs in

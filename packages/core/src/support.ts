@@ -25,7 +25,14 @@ export { fillFile, replaceFile, replaceFileSync } from './replace-file.js';
 export { removeFolder, replaceFolder } from './replace-folder.js';
 export { retryAfterMs } from './retry-after.js';
 export { returnedBy, type Returned } from './returned.js';
-export { isSecretName, knowSecret, knowSecretsOf, redactText, redacted } from './secrets.js';
+export {
+  isSecretName,
+  knowSecret,
+  knowSecretHeaders,
+  knowSecretsOf,
+  redactText,
+  redacted,
+} from './secrets.js';
 export { createStoppableClock, type StoppableClock } from './stoppable-clock.js';
 export { didYouMean, nearest } from './suggest.js';
 export { timestamp } from './timestamp.js';

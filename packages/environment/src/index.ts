@@ -40,5 +40,6 @@ export type {
   StepResult,
   TextAction,
   ToolAction,
+  Untimed,
 } from './seam/types.js';
 export type { SplitName, TaskRange } from '@trinity-rft/core';

@@ -74,7 +74,8 @@ export async function transcriptOf(
     }
     const isDone = steps.at(-1)?.done ?? false;
     const given = steps.flatMap(({ reward }) => reward ?? []);
-    const grade = isDone && given.length > 0 ? undefined : await episode.grade();
+    const hasVerdict = isDone && steps.at(-1)?.truncated !== true && given.length > 0;
+    const grade = hasVerdict ? undefined : await episode.grade();
     const rewards = grade === undefined ? given : [...given, grade];
     const reward = combineRewards(subject.definition.play.reward ?? 'sum', rewards);
     return { start: { observation, instructions, tools }, steps, reward, isDone };

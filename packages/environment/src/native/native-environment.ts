@@ -17,7 +17,7 @@ export interface World {
    */
   step(action: Action): StepResult | Promise<StepResult>;
   /** See `Episode.grade`. */
-  grade?(): number;
+  grade?(): number | undefined;
   /** See `Episode.stateKey`. */
   stateKey?(): string;
   /** Frees resources such as a database. */
@@ -52,7 +52,7 @@ function episodeOf(world: World): Episode {
       signal.throwIfAborted();
       return world.step(action);
     },
-    grade: world.grade && (async () => world.grade?.() ?? 0),
+    grade: world.grade && (async () => world.grade?.()),
     stateKey: world.stateKey && (() => world.stateKey?.() ?? ''),
     close: async () => {
       if (isOpen) world.close?.();

@@ -13,6 +13,7 @@ import {
 import { boundary, didYouMean, waitingFor } from '@trinity-rft/core/support';
 import type { EnvironmentContext, EnvironmentDefinition } from '../seam/define.js';
 import type { Environment } from '../seam/types.js';
+import { within } from '../waiting/within.js';
 
 type Args = Readonly<Record<string, unknown>>;
 
@@ -90,13 +91,25 @@ const openOne = (
       ),
   );
 
+/** Timeout of closing an environment, in ms. */
+const closeMs = 60_000;
+
+/** Closes an environment, also one that opens only after the timeout. Does not reject. */
 async function closeOne({ environment, logger }: Opened): Promise<void> {
+  const patience = { ms: closeMs, signal: new AbortController().signal };
+  // An error at opening is reported where the environment was opened.
+  const opened = environment.catch(() => undefined);
   try {
-    await (await environment).close();
+    await within(patience, tooLate, async () => (await opened)?.close());
   } catch (error) {
     logger.warn(`An environment could not be closed: ${describeError(error)}`);
   }
 }
+
+const tooLate = (): EnvironmentError =>
+  new EnvironmentError(`It did not close within ${closeMs / 1000} s.`, {
+    code: 'ENVIRONMENT_TIMEOUT',
+  });
 
 const duplicate = (name: string): ConfigError =>
   new ConfigError(`Two environments are named "${name}". Give one of them another name.`, {

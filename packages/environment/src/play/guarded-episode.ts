@@ -7,21 +7,9 @@ import {
   type Logger,
   deriveSeed,
 } from '@trinity-rft/core';
-import {
-  copyOf,
-  createStoppableClock,
-  returnedBy,
-  type Returned,
-  type StoppableClock,
-} from '@trinity-rft/core/support';
-import type {
-  Action,
-  Environment,
-  Episode,
-  EpisodeStart,
-  Judge,
-  StepResult,
-} from '../seam/types.js';
+import { copyOf, returnedBy, type Returned } from '@trinity-rft/core/support';
+import type { Action, Environment, Episode, EpisodeStart, StepResult } from '../seam/types.js';
+import { createDeadlineClock } from '../waiting/deadline-clock.js';
 import { shorten, within } from '../waiting/within.js';
 
 export interface GuardOptions {
@@ -47,7 +35,7 @@ export interface GuardedEpisode extends Pick<Episode, 'observation' | 'instructi
   stateKey(): string | undefined;
   /**
    * Returns the total time spent in reset, steps and grades, in milliseconds, including calls of
-   * the judge.
+   * the judge and other waits that the timeouts exclude.
    */
   waitedMs(): number;
   /** Ends the episode. Failures are logged. */
@@ -71,8 +59,13 @@ export async function beginEpisode(
     key: 'environment_start_timeout',
   });
   let waitedMs = 0;
-  const ownTime = createStoppableClock(clock);
-  const judge = start.judge && outsideDeadlines(start.judge, ownTime);
+  const { clock: ownTime, untimed } = createDeadlineClock(clock);
+  const { judge } = start;
+  const from: EpisodeStart = {
+    ...start,
+    judge: judge && { ask: (question) => untimed(() => judge.ask(question)) },
+    untimed,
+  };
   const ask = async <T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     const asked = clock.now();
     try {
@@ -81,7 +74,6 @@ export async function beginEpisode(
       waitedMs += clock.now() - asked;
     }
   };
-  const from = { ...start, judge };
   const episode = await ask('reset', (signal) => reset(ready, from, { ...options, signal }));
   const close = (): Promise<void> => closeEpisode(episode, options);
   let steps = 0;
@@ -98,7 +90,7 @@ export async function beginEpisode(
     grade: async () => {
       if (episode.grade === undefined) return undefined;
       const grade = await ask('grade', async (signal) => episode.grade?.(signal));
-      return returned(options).reward(grade ?? 0, ' as grade');
+      return grade === undefined ? undefined : returned(options).reward(grade, ' as grade');
     },
     stateKey: () => stateOf(episode, options),
     waitedMs: () => waitedMs,
@@ -133,18 +125,6 @@ async function atAction<T>({ step, action, text }: Place, work: () => Promise<T>
     throw new EnvironmentError(`${message}${place}`, { code, cause, details: where });
   }
 }
-
-/** Stops the deadline's clock during calls of the judge, which have their own limits. */
-const outsideDeadlines = (judge: Judge, clock: StoppableClock): Judge => ({
-  ask: async (question) => {
-    const goOn = clock.stop();
-    try {
-      return await judge.ask(question);
-    } finally {
-      goOn();
-    }
-  },
-});
 
 function stateOf(episode: Episode, options: GuardOptions): string | undefined {
   try {

@@ -55,7 +55,16 @@ export interface EpisodeStart {
    * @default undefined if the training run has no judge, or the environment is not `judged`
    */
   readonly judge?: Judge;
+  /**
+   * Excludes waits for what other episodes use, such as a free process, from the time limits of
+   * this episode.
+   * @default undefined if the caller sets no time limits
+   */
+  readonly untimed?: Untimed;
 }
+
+/** Returns the result of `wait`. The wait does not count towards the time limit of a call. */
+export type Untimed = <T>(wait: () => Promise<T>) => Promise<T>;
 
 /** An auxiliary model that judges answers. */
 export interface Judge {
@@ -91,10 +100,11 @@ export interface Episode {
   /**
    * Returns the reward for the state that was reached, which is added to the rewards of the steps.
    * Called at the end if the episode is not `done`, was truncated, or had no reward in any step.
-   * @default 0
+   * Returns undefined if the state has no grade. The rewards of the steps are then all that counts.
+   * @default no grade
    * @throws EnvironmentError
    */
-  grade?(signal: AbortSignal): Promise<number>;
+  grade?(signal: AbortSignal): Promise<number | undefined>;
   /**
    * Returns the key of the current state, which is equal for equal states. Used by algorithms that
    * compare steps from one state.

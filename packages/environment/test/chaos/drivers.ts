@@ -92,7 +92,7 @@ async function pythonDriver(options: DriverOptions): Promise<Driver> {
   const limits = { timeout: options.deadlineMs / 1000, start_timeout, processes: 16 };
   const args = pythonArgs.parse({ kind: 'letters:Letters', ...limits });
   return {
-    definition: define('python', () => openBridged(args, proxy)),
+    definition: define('python', ({ signal }) => openBridged(args, proxy, signal)),
     close: () => proxy.close(),
   };
 }

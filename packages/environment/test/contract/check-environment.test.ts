@@ -68,6 +68,18 @@ it('passes an environment that keeps to the contract, and says what it found', a
   });
 });
 
+it('adds the grade of an episode that reached a limit, as the play loop does', async () => {
+  const graded = define((world) => ({
+    ...world,
+    step: async (action) => {
+      const result = await world.step(action);
+      return result.done ? { ...result, reward: 0, truncated: true } : result;
+    },
+    grade: () => (world.stateKey?.() === '1' ? 1 : 0),
+  }));
+  expect(await failed(graded)).toEqual([]);
+});
+
 let count = 0;
 const after = (change: (result: StepResult) => object): Change => {
   return (world) => ({

@@ -1,12 +1,14 @@
 /** Tests npm servers over stdio, a server over HTTP, and a server that fails. */
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { silentLogger } from '@trinity-rft/core';
+import { redactText } from '@trinity-rft/core/support';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { mcpEnvironment, type McpEnd } from '../../src/drivers/mcp/mcp-environment.js';
@@ -38,6 +40,19 @@ const filesystem = {
   command: node,
   args: [resolve('@modelcontextprotocol/server-filesystem/dist/index.js'), '{folder}'],
 };
+
+/** Starts an HTTP server for the test, and returns its address for MCP. */
+async function listen(
+  answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+): Promise<string> {
+  const server = createServer((request, response) => void answer(request, response));
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+}
 
 it('moves files with the filesystem server, graded by the folder', async () => {
   const row = {
@@ -106,23 +121,66 @@ it('notes a fact with the memory server, graded by a function over the end', asy
 });
 
 it('plays over HTTP', async () => {
-  const server = createServer((request, response) => {
+  const url = await listen(async (request, response) => {
     const mcpServer = new McpServer({ name: 'http', version: '1' });
     mcpServer.registerTool('double', { inputSchema: { n: z.number() } }, ({ n }) => ({
       content: [{ type: 'text', text: String(2 * n) }],
     }));
     const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined });
-    void mcpServer.connect(transport).then(() => transport.handleRequest(request, response));
+    await mcpServer.connect(transport);
+    await transport.handleRequest(request, response);
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
   const episode = await begin(mcp, { url }, { prompt: 'Double 21.', expected_answer: '42' });
   expect(await episode.step(call('double', { n: 21 }), signal)).toMatchObject({
     observation: '42',
   });
   expect(await episode.step(say('42'), signal)).toMatchObject({ done: true, reward: 1 });
   await expect(episode.step(say('42'), signal)).rejects.toMatchObject({ code: 'ENVIRONMENT_OVER' });
+});
+
+it('ends its session at a server over HTTP, also if the server lacks a tool', async () => {
+  const sessions = new Map<string, StreamableHTTPServerTransport>();
+  const open = async (): Promise<StreamableHTTPServerTransport> => {
+    const transport: StreamableHTTPServerTransport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => void sessions.set(id, transport),
+      onsessionclosed: (id) => void sessions.delete(id),
+    });
+    const mcpServer = new McpServer({ name: 'http', version: '1' });
+    mcpServer.registerTool('look', {}, () => ({ content: [{ type: 'text', text: '42' }] }));
+    await mcpServer.connect(transport as Parameters<McpServer['connect']>[0]);
+    return transport;
+  };
+  const url = await listen(async (request, response) => {
+    const known = sessions.get(String(request.headers['mcp-session-id']));
+    await (known ?? (await open())).handleRequest(request, response);
+  });
+  const row = { prompt: 'Look.', expected_answer: '42' };
+  const episode = await begin(mcp, { url }, row);
+  expect(sessions.size).toBe(1);
+  await episode.close();
+  expect(sessions.size).toBe(0);
+  await expect(begin(mcp, { url, tools: ['nope'] }, row)).rejects.toThrow(/no tool "nope"/);
+  expect(sessions.size).toBe(0);
+});
+
+it('does not wait for ever for the end of a session', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: randomUUID });
+  const mcpServer = new McpServer({ name: 'http', version: '1' });
+  mcpServer.registerTool('look', {}, () => ({ content: [{ type: 'text', text: '42' }] }));
+  await mcpServer.connect(transport as Parameters<McpServer['connect']>[0]);
+  const asked = Promise.withResolvers<void>();
+  const url = await listen(async (request, response) => {
+    if (request.method === 'DELETE') return asked.resolve();
+    await transport.handleRequest(request, response);
+  });
+  const episode = await begin(mcp, { url }, { prompt: 'Look.', expected_answer: '42' });
+  const closed = episode.close();
+  await asked.promise;
+  await vi.advanceTimersByTimeAsync(5000);
+  await expect(closed).resolves.toBeUndefined();
 });
 
 it('breaks the episode, not the reward, when a server dies, hangs or does not start, or the grader fails', async () => {
@@ -166,6 +224,21 @@ it('breaks the episode, not the reward, when a server dies, hangs or does not st
   });
   await expect(begin(mcp, filesystem, { prompt: 'x' })).rejects.toThrow(/expects nothing/);
   expect(mcp.checkArgs({})).toMatchObject([{ message: /command of a server or its url/ }]);
+});
+
+it.each([
+  ['variables', { command: node, args: ['-e', 'console.error(process.env.QUOLL_TOKEN)'] }],
+  ['headers', { url: 'http://127.0.0.1:9/quoll-header-4711' }],
+])('makes the secrets of its %s known, so that errors do not show them', async (_, where) => {
+  const secrets = {
+    env: { QUOLL_TOKEN: 'quoll-token-4711' },
+    headers: { 'x-q': 'quoll-header-4711' },
+  };
+  const begun = begin(mcp, { ...where, ...secrets }, { prompt: 'x', expected_answer: 'y' });
+  const error = (await begun.catch((thrown: unknown) => thrown)) as Error;
+  expect(error.message).toMatch(/quoll-(token|header)-4711/);
+  expect(redactText(error.message)).toMatch(/\[redacted\]/);
+  expect(redactText(error.message)).not.toMatch(/quoll/);
 });
 
 it('has room for another episode where the folder of one cannot be made', async () => {

@@ -5,6 +5,7 @@ import { EnvironmentError, silentLogger } from '@trinity-rft/core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { pythonArgs } from '../../src/drivers/python/args.js';
 import { openBridged, python } from '../../src/drivers/python/python.js';
+import { createEnvironments } from '../../src/open/environments.js';
 import { checkEnvironment, type Action, type Environment } from '../../src/index.js';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -18,7 +19,8 @@ afterEach(async () => {
 
 async function standIn(args: Record<string, unknown> = {}): Promise<Environment> {
   const program = { command: process.execPath, args: [`${here}stand-in.mjs`] };
-  const environment = await openBridged(pythonArgs.parse({ kind: 'a:b', ...args }), program);
+  const read = pythonArgs.parse({ kind: 'a:b', ...args });
+  const environment = await openBridged(read, program, signal);
   open.push(environment);
   return environment;
 }
@@ -52,6 +54,12 @@ describe('a process that breaks', () => {
     },
   );
 
+  it('that reaches a limit of its own needs no reward', async () => {
+    const environment = await standIn();
+    const episode = await environment.reset({ row: { fault: 'limit' }, seed: 1 }, signal);
+    expect(await episode.step(text('x'), signal)).toMatchObject({ done: true, truncated: true });
+  });
+
   it('that answers twice is found out at the next request, of whichever episode', async () => {
     const environment = await standIn();
     const episode = await environment.reset({ row: { fault: 'twice' }, seed: 1 }, signal);
@@ -75,6 +83,14 @@ describe('a process that breaks', () => {
     run.abort();
     await expect(step).rejects.toMatchObject({ reason: 'aborted' });
     expect(await other.step(text('y'), signal)).toMatchObject({ observation: 'y' });
+  });
+
+  it('does not delay the end of a run while it starts', async () => {
+    const environments = createEnvironments([python]);
+    const args = { kind: 'a:b', python: `${here}never-ready.sh` };
+    const opening = environments.open('python', args, silentLogger);
+    const [opened] = await Promise.allSettled([opening, environments.close()]);
+    expect(opened).toMatchObject({ status: 'rejected', reason: { reason: 'shutdown' } });
   });
 
   it('is noticed when equal starts differ', async () => {

@@ -9,6 +9,8 @@ describe('extractAnswer', () => {
     ['We find x=7, so it is 7!', '7'],
     ['It costs $1,250.', '$1,250'],
     ['There are 5 apples and 3 pears.', '3'],
+    ['We get 1/2. The rest is obvious.', '1/2'],
+    ['We get 1/2.5 of it.', '2.5'],
     ['<answer>The total is 6 + 30 = 10^3</answer>', '10^3'],
     ['<answer>The total is 6 + 30 = 36 apples.</answer>', '36 apples.'],
     ['<answer>(B) because of 7</answer>', 'B'],

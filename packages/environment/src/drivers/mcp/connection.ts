@@ -3,7 +3,8 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import { ConfigError, describeError, type EnvironmentError } from '@trinity-rft/core';
-import { broken, cancelled, type Patience } from '../../waiting/within.js';
+import { knowSecretHeaders, knowSecretsOf } from '@trinity-rft/core/support';
+import { broken, cancelled, type Patience, within } from '../../waiting/within.js';
 import type { McpServer } from './server.js';
 
 export interface McpConnection {
@@ -39,10 +40,13 @@ export async function connectMcp(
   const sdk = await importSdk();
   const name = nameOf(server);
   const client = new sdk.Client({ name: 'trinity-rft', version: '1' });
-  const { transport, lastWords } = openTransport(sdk, server, folder);
+  const { transport, lastWords, endSession } = openTransport(sdk, server, folder);
   const strays = countStrays(transport);
   const options = { timeout: patience.ms, maxTotalTimeout: patience.ms, signal: patience.signal };
-  const close = (): Promise<void> => client.close().catch(() => undefined);
+  const close = async (): Promise<void> => {
+    await within(endPatience, () => failed(name, 'close', 'timeout', ''), endSession).catch(ignore);
+    await client.close().catch(ignore);
+  };
   try {
     await client.connect(transport, options);
     const tools = await listTools(client, options);
@@ -54,6 +58,11 @@ export async function connectMcp(
     throw notStarted(name, error, lastWords());
   }
 }
+
+/** Maximum wait for the end of a session. A server without an answer ends the session itself. */
+const endPatience: Patience = { ms: 5000, signal: new AbortController().signal };
+
+const ignore = (): void => undefined;
 
 type Sdk = Awaited<ReturnType<typeof importSdk>>;
 
@@ -80,11 +89,14 @@ async function importSdk() {
 
 function openTransport(sdk: Sdk, server: McpServer, folder: string) {
   if ('url' in server) {
+    knowSecretHeaders(server.headers ?? {});
     const requestInit = { headers: { ...server.headers } };
     const transport = new sdk.StreamableHTTPClientTransport(new URL(server.url), { requestInit });
-    return { transport: transport as Transport, lastWords: () => '' };
+    const endSession = (): Promise<void> => transport.terminateSession();
+    return { transport: transport as Transport, lastWords: () => '', endSession };
   }
-  const { command, args = [], env, cwd = folder } = server;
+  const { command, args = [], env = {}, cwd = folder } = server;
+  knowSecretsOf(env);
   const transport = new sdk.StdioClientTransport({
     command,
     args: [...args],
@@ -96,7 +108,8 @@ function openTransport(sdk: Sdk, server: McpServer, folder: string) {
   transport.stderr?.on('data', (data: Buffer) => {
     words = (words + data.toString()).slice(-keptLength);
   });
-  return { transport: transport as Transport, lastWords: () => words.trim() };
+  const endSession = async (): Promise<void> => undefined;
+  return { transport: transport as Transport, lastWords: () => words.trim(), endSession };
 }
 
 /**

@@ -113,8 +113,9 @@ function openMcp<Args>(options: McpEnvironmentOptions<Args>, args: Args): Enviro
   const limit = typeof maxServers === 'function' ? maxServers(args) : maxServers;
   const slots = createSlots(limit);
   return {
-    reset: async ({ row, seed }, signal) => {
-      const free = await slots.take({ ms: waitMs, signal }, () => busy(options.name, limit));
+    reset: async (from, signal) => {
+      const { row, seed } = from;
+      const free = await slots.take(from, { ms: waitMs, signal }, () => busy(options.name, limit));
       let folder: string | undefined;
       let connection: McpConnection | undefined;
       try {

@@ -70,7 +70,7 @@ function openMiniwob(args: MiniwobArgs): Environment {
 
   return {
     reset: async (start, signal) => {
-      const free = await slots.take({ ms: startMs, signal }, () => late('page', startMs));
+      const free = await slots.take(start, { ms: startMs, signal }, () => late('page', startMs));
       let begun: Promise<Episode> | undefined;
       try {
         const work = () => (begun = begin(start, free));

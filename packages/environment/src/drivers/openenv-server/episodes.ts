@@ -1,8 +1,9 @@
 /** Plays the episodes of one connection, one after the other. */
-import { EnvironmentError, type RawTask, deriveSeed } from '@trinity-rft/core';
+import { type RawTask, deriveSeed } from '@trinity-rft/core';
 import { z } from 'zod';
 import type { Action, Environment, Episode, StepResult } from '../../seam/types.js';
-import { within, type Patience } from '../../waiting/within.js';
+import type { Patience } from '../../waiting/within.js';
+import { limitCalls } from './calls.js';
 import type { Tasks } from './tasks.js';
 
 export type Reply =
@@ -46,19 +47,14 @@ interface Current {
 }
 
 export function createSession(environment: Environment, tasks: Tasks, patience: Patience): Session {
+  const calls = limitCalls(patience);
   let current: Current | undefined;
-  const inTime = <T>(
-    what: string,
-    work: (signal: AbortSignal) => Promise<T>,
-    { signal }: Pick<Patience, 'signal'> = patience,
-  ): Promise<T> => within({ ...patience, signal }, () => tooLate(what, patience.ms), work);
 
-  // Closes the episode even if the server is being stopped. An episode is closed only once, even if
-  // closing fails.
+  // An episode is closed only once, even if closing fails.
   const end = async (): Promise<void> => {
     const ended = current?.episode;
     current = undefined;
-    if (ended) await inTime('close', () => ended.close(), new AbortController());
+    if (ended) await calls.close(ended);
   };
 
   async function reset(data: unknown): Promise<Reply> {
@@ -66,7 +62,7 @@ export function createSession(environment: Environment, tasks: Tasks, patience: 
     if (!read.success) return invalid(read.error);
     await end();
     const { row, facts, seed } = startOf(read.data, tasks);
-    const episode = await inTime('reset', (signal) => environment.reset({ row, seed }, signal));
+    const episode = await calls.begin(environment, { row, seed });
     current = { episode, facts, steps: 0, hasReward: false, isOver: false };
     const metadata = { ...facts, instructions: episode.instructions ?? null };
     return observed({ message: episode.observation, metadata }, null, false);
@@ -76,8 +72,8 @@ export function createSession(environment: Environment, tasks: Tasks, patience: 
   async function graded(last: StepResult, { episode, hasReward }: Current): Promise<StepResult> {
     const asks = last.done && (last.truncated === true || !hasReward);
     if (!asks || episode.grade === undefined) return last;
-    const grade = await inTime('grade', async (signal) => episode.grade?.(signal));
-    return { ...last, reward: (last.reward ?? 0) + (grade ?? 0) };
+    const grade = await calls.inTime('grade', async (signal) => episode.grade?.(signal));
+    return grade === undefined ? last : { ...last, reward: (last.reward ?? 0) + grade };
   }
 
   async function step(data: unknown): Promise<Reply> {
@@ -91,7 +87,7 @@ export function createSession(environment: Environment, tasks: Tasks, patience: 
     const { episode } = current;
     // Any error ends the episode, because the effects of the error are unknown.
     current.isOver = true;
-    const taken = await inTime('step', (signal) => episode.step(action, signal));
+    const taken = await calls.inTime('step', (signal) => episode.step(action, signal));
     current.hasReward ||= taken.reward !== undefined;
     current.isOver = taken.done;
     const result = await graded(taken, current);
@@ -105,11 +101,6 @@ export function createSession(environment: Environment, tasks: Tasks, patience: 
 
   return { reset, step, state, close: end };
 }
-
-const tooLate = (what: string, ms: number): EnvironmentError =>
-  new EnvironmentError(`The environment did not answer "${what}" within ${ms / 1000} s.`, {
-    code: 'ENVIRONMENT_TIMEOUT',
-  });
 
 interface Start {
   readonly row: RawTask;

@@ -12,8 +12,8 @@ export interface HttpAnswer {
 export interface Routes {
   readonly definition: EnvironmentDefinition;
   readonly tasks: Tasks;
-  /** True if the actions of the environment are tool calls. */
-  readonly hasTools: boolean;
+  /** True if actions may also be tool calls. */
+  readonly mayHaveTools: boolean;
 }
 
 const ok = (body: unknown): HttpAnswer => ({ status: 200, body });
@@ -32,12 +32,12 @@ export function answerHttp(
   path: string,
   body: unknown,
 ): HttpAnswer {
-  const { definition, hasTools } = routes;
+  const { definition, mayHaveTools } = routes;
   const { name, description } = definition;
   if (method === 'GET') {
     if (path === '/health') return ok({ status: 'healthy' });
     if (path === '/metadata') return ok({ name, description, version: '1.0.0' });
-    if (path === '/schema') return ok(schemas(hasTools));
+    if (path === '/schema') return ok(schemas(mayHaveTools));
     if (path === '/list_environments') return ok([name]);
   }
   const [, environment, verb] =
@@ -92,13 +92,15 @@ const object = (properties: object, required: readonly string[] = []) => ({
   required,
 });
 
-const schemas = (hasTools: boolean) => ({
-  action: hasTools
-    ? object(
-        { type: { const: 'call_tool' }, tool_name: { type: 'string' }, arguments: object({}) },
-        ['tool_name'],
-      )
-    : object({ message: { type: 'string' } }, ['message']),
+const message = { type: 'string' };
+const toolCall = {
+  type: { const: 'call_tool' },
+  tool_name: { type: 'string' },
+  arguments: object({}),
+};
+
+const schemas = (mayHaveTools: boolean) => ({
+  action: mayHaveTools ? object({ ...toolCall, message }) : object({ message }, ['message']),
   observation: object({ message: { type: 'string' }, metadata: object({}) }),
   state: object({ episode_id: { type: ['string', 'null'] }, step_count: { type: 'integer' } }),
 });

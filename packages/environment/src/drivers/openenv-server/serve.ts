@@ -12,6 +12,7 @@ import { tryJson } from '@trinity-rft/core/support';
 import {
   hasKey,
   openHttpServer,
+  type HttpServer,
   readJson,
   type HttpLimits,
   type Upgrade,
@@ -19,6 +20,8 @@ import {
 import type { WebSocket } from 'ws';
 import type { EnvironmentDefinition } from '../../seam/define.js';
 import type { Environment } from '../../seam/types.js';
+import type { Patience } from '../../waiting/within.js';
+import { limitCalls } from './calls.js';
 import { createSession, problem, type Reply, type Session } from './episodes.js';
 import { answerHttp, type Routes } from './routes.js';
 import { createTasks, type Tasks } from './tasks.js';
@@ -88,18 +91,26 @@ export async function serveEnvironment(
   options: EnvironmentServerOptions,
 ): Promise<EnvironmentServer> {
   const { definition, args = {}, host = '127.0.0.1', port, apiKey, limits } = options;
-  const { logger = silentLogger, tasks: count = 1000, seed = 0 } = options;
+  const { logger = silentLogger, tasks: count = 1000, seed = 0, timeoutMs = 60_000 } = options;
   if (!loopback.has(host) && apiKey === undefined) throw needsKey(host);
   const stop = new AbortController();
   const { signal } = stop;
   const environment = await definition.open(args, { logger, signal });
   const tasks = createTasks({ definition, args, count, seed });
+  const patience = { ms: timeoutMs, signal };
+  const sockets = await acceptSockets({ ...options, environment, tasks, patience });
+  const close = async (server?: HttpServer): Promise<void> => {
+    stop.abort();
+    const ended = sockets.close();
+    await server?.close(ended);
+    await ended;
+    await environment.close();
+  };
   try {
-    const hasTools = await episodesHaveTools(environment, tasks);
-    const routes: Routes = { definition, tasks, hasTools };
+    const mayHaveTools = await episodesMayHaveTools(environment, tasks, patience);
+    const routes: Routes = { definition, tasks, mayHaveTools };
     const isAllowed = (request: Request): boolean =>
       apiKey === undefined || hasKey(request, apiKey);
-    const sockets = await acceptSockets({ ...options, environment, tasks, signal });
     const server = await openHttpServer({
       fetch: (request) => answer(routes, request, isAllowed(request)),
       refuse,
@@ -113,17 +124,9 @@ export async function serveEnvironment(
         return isAllowed(request) ? sockets.accept : 401;
       },
     });
-    return {
-      url: server.url,
-      close: async () => {
-        stop.abort();
-        await sockets.close();
-        await server.close();
-        await environment.close();
-      },
-    };
+    return { url: server.url, close: () => close(server) };
   } catch (error) {
-    await environment.close();
+    await close();
     throw error;
   }
 }
@@ -135,14 +138,18 @@ const needsKey = (host: string) =>
   );
 
 /**
- * Returns true if the first task's episode has tools. Returns false if the environment generates no
- * tasks.
+ * Returns true if the first task's episode has tools, or the environment generates no tasks and
+ * therefore cannot be asked.
  */
-async function episodesHaveTools(environment: Environment, tasks: Tasks): Promise<boolean> {
-  if (tasks.splits.length === 0) return false;
-  const { signal } = new AbortController();
-  const episode = await environment.reset({ row: tasks.row('train', 0), seed: 0 }, signal);
-  await episode.close();
+async function episodesMayHaveTools(
+  environment: Environment,
+  tasks: Tasks,
+  patience: Patience,
+): Promise<boolean> {
+  if (tasks.splits.length === 0) return true;
+  const calls = limitCalls(patience);
+  const episode = await calls.begin(environment, { row: tasks.row('train', 0), seed: 0 });
+  await calls.close(episode);
   return (episode.tools?.length ?? 0) > 0;
 }
 
@@ -166,13 +173,10 @@ const refuse = (error: unknown): Response =>
     { status: error instanceof ModelError ? error.status : 500 },
   );
 
-interface SocketOptions extends Pick<
-  EnvironmentServerOptions,
-  'logger' | 'maxConcurrentEnvs' | 'timeoutMs'
-> {
+interface SocketOptions extends Pick<EnvironmentServerOptions, 'logger' | 'maxConcurrentEnvs'> {
   readonly environment: Environment;
   readonly tasks: Tasks;
-  readonly signal: AbortSignal;
+  readonly patience: Patience;
 }
 
 interface Sockets {
@@ -185,11 +189,12 @@ interface Waiting {
   last: Promise<void>;
   messages: number;
   bytes: number;
+  /** Resolves when the connection and its episode are closed. */
+  readonly ended: Promise<void>;
 }
 
 async function acceptSockets(options: SocketOptions): Promise<Sockets> {
-  const { maxConcurrentEnvs = 256, environment, tasks, signal, logger = silentLogger } = options;
-  const patience = { ms: options.timeoutMs ?? 60_000, signal };
+  const { maxConcurrentEnvs = 256, environment, tasks, patience, logger = silentLogger } = options;
   // Loaded on first use, because every training run loads this package, but few serve an
   // environment.
   const { WebSocketServer } = await import('ws');
@@ -202,7 +207,12 @@ async function acceptSockets(options: SocketOptions): Promise<Sockets> {
     if (sessions.size >= maxConcurrentEnvs)
       return refuseSession(socket, sessions.size, maxConcurrentEnvs);
     const session = createSession(environment, tasks, patience);
-    const waiting: Waiting = { last: Promise.resolve(), messages: 0, bytes: 0 };
+    const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+      .then(() => waiting.last)
+      .then(() => session.close())
+      .catch((error: unknown) => logger.warn(`An episode did not close: ${describeError(error)}`))
+      .finally(() => sessions.delete(socket));
+    const waiting: Waiting = { last: Promise.resolve(), messages: 0, bytes: 0, ended };
     sessions.set(socket, waiting);
     socket.on('message', (data: Buffer) => {
       waiting.messages++;
@@ -214,21 +224,15 @@ async function acceptSockets(options: SocketOptions): Promise<Sockets> {
         waiting.bytes -= data.length;
       });
     });
-    socket.once('close', () => {
-      void waiting.last
-        .then(() => session.close())
-        .catch((error: unknown) => logger.warn(`An episode did not close: ${describeError(error)}`))
-        .finally(() => sessions.delete(socket));
-    });
   }
 
   return {
     accept: (incoming, socket, head) => acceptor.handleUpgrade(incoming, socket, head, accept),
     close: async () => {
       stopPings();
-      const working = [...sessions.values()].map(({ last }) => last);
+      const ends = [...sessions.values()].map(({ ended }) => ended);
       for (const socket of sessions.keys()) socket.terminate();
-      await Promise.all(working);
+      await Promise.all(ends);
     },
   };
 }

@@ -7,12 +7,19 @@ import type { OpenenvArgs } from './args.js';
 
 /** Format of an action: a tool call, or a text in one field. */
 export type ActionForm =
-  | { readonly type: 'tools' }
+  | {
+      readonly type: 'tools';
+      /** True if an action may also be a text in the field `message`. */
+      readonly takesText: boolean;
+    }
   | { readonly type: 'field'; readonly field: string; readonly valueType: string };
 
 const property = z.object({ type: z.string().optional() });
 const schemaAnswer = z.object({
-  action: z.object({ properties: z.record(z.string(), z.unknown()).default({}) }),
+  action: z.object({
+    properties: z.record(z.string(), z.unknown()).default({}),
+    required: z.array(z.string()).default([]),
+  }),
 });
 
 /**
@@ -26,7 +33,10 @@ export async function readActionForm(args: OpenenvArgs, patience: Patience): Pro
   const names = Object.keys(action.properties).filter(
     (name) => name !== 'metadata' && !(name in args.action),
   );
-  if (args.action_field === undefined && names.includes('tool_name')) return { type: 'tools' };
+  if (args.action_field === undefined && names.includes('tool_name')) {
+    const takesText = names.includes('message') && !action.required.includes('tool_name');
+    return { type: 'tools', takesText };
+  }
   const field = args.action_field ?? (names.length === 1 ? names[0] : undefined);
   if (field === undefined || !(names.length === 0 || names.includes(field)))
     throw unclear(args, names);

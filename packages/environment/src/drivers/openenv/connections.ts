@@ -3,7 +3,9 @@
  * capacity.
  */
 import { systemClock } from '@trinity-rft/core';
+import type { EpisodeStart, Untimed } from '../../seam/types.js';
 import { createSlots } from '../shared/slots.js';
+import { untimedOf } from '../shared/untimed.js';
 import { broken, type Patience, within } from '../../waiting/within.js';
 import { type Address, type Connection, connect } from './connection.js';
 import type { Answer } from './messages.js';
@@ -20,12 +22,14 @@ export interface Begun {
 
 export interface Connections {
   /**
-   * Sends the first message of an episode.
+   * Sends the first message of an episode. Only the wait for its answer counts towards the time
+   * limits of the episode, not the wait for a place.
    * @throws EnvironmentError if no connection is available in time or the server fails, and
    * CancelledError
    */
   begin(
     message: { readonly type: string; readonly data?: unknown },
+    start: EpisodeStart,
     signal: AbortSignal,
   ): Promise<Begun>;
   close(): void;
@@ -38,6 +42,11 @@ export interface ConnectionsOptions {
   readonly timeoutMs: number;
   /** Maximum wait for a connection that the server accepts, in ms. */
   readonly startMs: number;
+}
+
+interface Wait {
+  readonly untimed: Untimed;
+  readonly patience: Patience;
 }
 
 /** Pause between two attempts at a server without capacity, in ms. */
@@ -66,10 +75,10 @@ export function createConnections(options: ConnectionsOptions): Connections {
   };
 
   /** Sends the first message of an episode. Returns undefined if the server has no capacity. */
-  async function attempt(message: { readonly type: string }, start: Patience) {
-    const connection = await some(start);
+  async function attempt(message: { readonly type: string }, { untimed, patience }: Wait) {
+    const connection = await untimed(() => some(patience));
     try {
-      const answer = await connection.ask(message, { ms: timeoutMs, signal: start.signal });
+      const answer = await connection.ask(message, { ...patience, ms: timeoutMs });
       if (answer.type !== 'error' || answer.data.code !== 'CAPACITY_REACHED')
         return { connection, answer };
     } catch (error) {
@@ -80,23 +89,24 @@ export function createConnections(options: ConnectionsOptions): Connections {
     return undefined;
   }
 
-  async function placed(message: { readonly type: string }, start: Patience) {
+  async function placed(message: { readonly type: string }, wait: Wait) {
     for (;;) {
-      const begun = await attempt(message, start);
+      const begun = await attempt(message, wait);
       if (begun !== undefined) return begun;
-      await systemClock.sleep(retryMs, start.signal);
+      await wait.untimed(() => systemClock.sleep(retryMs, wait.patience.signal));
     }
   }
 
   return {
-    begin: async (message, signal) => {
+    begin: async (message, start, signal) => {
       const patience = { ms: startMs, signal };
-      const release = await slots.take(patience, () => busy(url, limit, startMs));
+      const untimed = untimedOf(start);
+      const release = await slots.take(start, patience, () => busy(url, limit, startMs));
       try {
         const begun = await within(
           patience,
           () => full(url, startMs),
-          (ended) => placed(message, { ms: startMs, signal: ended }),
+          (ended) => placed(message, { untimed, patience: { ms: startMs, signal: ended } }),
         );
         const end = (isInStep: boolean): void => {
           if (isInStep && begun.connection.isUsable()) idle.push(begun.connection);

@@ -42,6 +42,22 @@ export const box = defineEnvironment({
   tasks: ({ count }) => Array.from({ length: count }, (_, number) => ({ number })),
 });
 
+/** A question that a text answers, and a tool that knows the answer. */
+export const quiz = defineEnvironment({
+  name: 'quiz',
+  description: 'Look, then answer.',
+  open: () =>
+    nativeEnvironment(() => ({
+      observation: 'What is in the box?',
+      tools: [tool('look', {})],
+      step: (action): StepResult =>
+        action.type === 'text'
+          ? { observation: 'Thanks.', reward: Number(action.text === '42'), done: true }
+          : { observation: '42', done: false },
+    })),
+  tasks: ({ count }) => Array.from({ length: count }, (_, number) => ({ number })),
+});
+
 /** Episodes of `steps` steps with reward 0, of which the last has the result `end`. */
 export const graded = (end: Partial<StepResult>, steps: number, grade: () => number = () => 0.25) =>
   defineEnvironment({
@@ -58,6 +74,20 @@ export const graded = (end: Partial<StepResult>, steps: number, grade: () => num
               : { observation: 'end', done: true, ...end },
           grade,
         };
+      }),
+    tasks: ({ count }) => Array.from({ length: count }, () => ({})),
+  });
+
+/** Episodes whose steps have these results. */
+export const script = (results: readonly StepResult[]) =>
+  defineEnvironment({
+    name: 'script',
+    description: 'Act.',
+    open: () =>
+      nativeEnvironment(() => {
+        const left = [...results];
+        const over = { observation: '', done: true };
+        return { observation: 'begin', step: (): StepResult => left.shift() ?? over };
       }),
     tasks: ({ count }) => Array.from({ length: count }, () => ({})),
   });

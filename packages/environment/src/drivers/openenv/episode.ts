@@ -1,6 +1,6 @@
 /** One episode over a connection. */
 import type { ToolDefinition } from '@trinity-rft/core';
-import type { Action, Episode, StepResult } from '../../seam/types.js';
+import type { Action, Episode, StepResult, ToolAction } from '../../seam/types.js';
 import { broken, shorten } from '../../waiting/within.js';
 import type { ActionForm } from './action-form.js';
 import type { OpenenvArgs } from './args.js';
@@ -15,7 +15,8 @@ export interface EpisodeOptions {
   readonly args: OpenenvArgs;
   readonly observation: string;
   readonly instructions: string | undefined;
-  readonly tools: readonly ToolDefinition[];
+  /** Undefined if the episode has no tools. */
+  readonly tools: readonly ToolDefinition[] | undefined;
 }
 
 export function openenvEpisode(options: EpisodeOptions): Episode {
@@ -44,22 +45,23 @@ export function openenvEpisode(options: EpisodeOptions): Episode {
     const answer = await ask({ type: 'step', data: data.value }, signal);
     if (answer.type === 'state') throw wrongAnswer(url, 'step', answer.type);
     if (answer.type === 'error') return refusalOf(answer.data, url, 'step');
-    const result = resultOf(answer.data, args, form);
+    const result = resultOf(answer.data, args, action.type);
     hasReward ||= result.reward !== undefined;
     if (!result.done) return result;
     await checkOrder(signal);
-    if (!hasReward) throw noVerdict(url, answer.data);
+    if (!hasReward && result.truncated !== true) throw noVerdict(url, answer.data);
     return result;
   }
 
   return {
     observation,
     instructions,
-    tools: form.type === 'tools' ? tools : undefined,
+    tools,
     step,
+    // The rewards of the steps are all that a server gives.
     grade: async (signal) => {
       await checkOrder(signal);
-      return 0;
+      return undefined;
     },
     close: async () => {
       if (isOpen) begun.end(isInStep);
@@ -72,15 +74,21 @@ type ActionData = { readonly value: unknown } | { readonly refusal: string };
 
 function actionData(action: Action, form: ActionForm, args: OpenenvArgs): ActionData {
   if (form.type === 'tools') {
-    if (action.type === 'text') return { refusal: 'Call one of the tools.' };
-    const { name, arguments: given } = action;
-    return { value: { ...args.action, type: 'call_tool', tool_name: name, arguments: given } };
+    const sent = action.type === 'tool' ? toolCall(action) : { message: action.text };
+    if (action.type === 'text' && !form.takesText) return { refusal: 'Call one of the tools.' };
+    return { value: { ...args.action, ...sent } };
   }
   if (action.type === 'tool') return { refusal: 'There are no tools here: write the action.' };
   const value = fieldValue(action.text, form.valueType);
   if (value === undefined) return { refusal: `The action must be a number, not "${action.text}".` };
   return { value: { ...args.action, [form.field]: value } };
 }
+
+const toolCall = ({ name, arguments: given }: ToolAction) => ({
+  type: 'call_tool',
+  tool_name: name,
+  arguments: given,
+});
 
 function fieldValue(text: string, type: string): string | number | undefined {
   if (type !== 'integer' && type !== 'number') return text;
@@ -90,14 +98,15 @@ function fieldValue(text: string, type: string): string | number | undefined {
     : undefined;
 }
 
-function resultOf(data: ObservationData, args: OpenenvArgs, form: ActionForm): StepResult {
+/** Returns the result of a step. The answers to texts and to tool calls have different fields. */
+function resultOf(data: ObservationData, args: OpenenvArgs, type: Action['type']): StepResult {
   const { observation, reward, done } = data;
   if (reward !== undefined && !Number.isFinite(reward)) throw noVerdict(args.url, data);
   const error = toolError(observation['error']);
   if (error !== undefined && reward === undefined && done) throw noVerdict(args.url, data);
   if (error !== undefined && serverErrors.has(error.type)) throw failed(args.url, error);
   const { refused: isRefused, truncated } = flagsOf(observation);
-  if (form.type === 'field') {
+  if (type === 'text') {
     const text = renderObservation(observation, args.observation_fields);
     return { observation: text, reward, done, refused: isRefused, truncated };
   }

@@ -1,5 +1,6 @@
 /** Tests the client with our own server, and with servers that violate the protocol. */
-import { silentLogger, EnvironmentError } from '@trinity-rft/core';
+import { type RolloutModel, silentLogger, systemClock, EnvironmentError } from '@trinity-rft/core';
+import { redactText } from '@trinity-rft/core/support';
 import { WebSocket, WebSocketServer } from 'ws';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -7,9 +8,11 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { EnvironmentDefinition } from '../../seam/define.js';
 import type { Action, Environment, Episode } from '../../seam/types.js';
+import { beginEpisode } from '../../play/guarded-episode.js';
+import { playEpisode } from '../../play/play-episode.js';
 import { checkEnvironment } from '../../contract/check-environment.js';
 import { serveEnvironment } from '../openenv-server/serve.js';
-import { box, corridor, graded } from './corridor.fixture.js';
+import { box, corridor, graded, quiz, script } from './corridor.fixture.js';
 import { openenv } from './openenv.js';
 
 const { signal } = new AbortController();
@@ -40,6 +43,20 @@ async function client(url: string, args: Record<string, unknown> = {}): Promise<
 const begin = (environment: Environment, row = {}, seed = 1): Promise<Episode> =>
   environment.reset({ row, seed }, signal);
 
+/** Plays two turns. */
+async function play(environment: Environment, reward: 'sum' | 'last' | 'max') {
+  const guard = { name: 'x', timeoutMs: 20_000, clock: systemClock, ...context };
+  const episode = await beginEpisode(environment, { row: {}, seed: 1 }, guard);
+  const response = { responseText: 'go', toolCalls: [], finishReason: 'stop' };
+  const model = { chat: async () => [response], extractExperiencesFromHistory: () => [] };
+  try {
+    const options = { maxTurns: 2, reward, chat: {} };
+    return await playEpisode(model as unknown as RolloutModel, episode, options);
+  } finally {
+    await episode.close();
+  }
+}
+
 describe('against our own server', () => {
   it('plays texts: the task of an index, refused steps, the reward, and the next episode', async () => {
     const environment = await client(await served(corridor));
@@ -52,7 +69,7 @@ describe('against our own server', () => {
     await episode.close();
     const next = await begin(environment, { split: 'eval', index: 2 });
     expect(next.observation).toBe('3 steps to the goal');
-    expect(await next.grade?.(signal)).toBe(0);
+    expect(await next.grade?.(signal)).toBeUndefined();
   });
 
   it('plays tools: their schemas, a name that does not exist, and the reward', async () => {
@@ -69,6 +86,26 @@ describe('against our own server', () => {
   });
 
   it.each([
+    ['with tasks', quiz],
+    ['without tasks', { ...quiz, tasks: undefined }],
+  ])('ends an episode of tools with a text: an environment %s', async (_, definition) => {
+    const environment = await client(await served(definition));
+    const row = { reset: { task: {} } };
+    const episode = await begin(environment, row);
+    expect(episode.tools?.map((tool) => tool.function.name)).toEqual(['look']);
+    expect(await episode.step(call('look'), signal)).toMatchObject({ observation: '42' });
+    const end = { observation: 'Thanks.', reward: 1, done: true };
+    expect(await episode.step(text('42'), signal)).toMatchObject(end);
+  });
+
+  it('plays texts of an environment without tasks, which has no tools', async () => {
+    const environment = await client(await served({ ...corridor, tasks: undefined }));
+    const episode = await begin(environment, { reset: { task: { length: 1 } } });
+    expect(episode.tools).toBeUndefined();
+    expect(await episode.step(text('right'), signal)).toMatchObject({ reward: 1, done: true });
+  });
+
+  it.each([
     ['no reward', {}, 1, { reward: 0.25, done: true }],
     ['rewards before the end', {}, 2, { reward: undefined, done: true }],
     ['a reward at the end', { reward: 1 }, 1, { reward: 1, done: true }],
@@ -79,6 +116,27 @@ describe('against our own server', () => {
     for (let step = 1; step < steps; step++) await episode.step(text('go'), signal);
     expect(await episode.step(text('go'), signal)).toMatchObject(expected);
   });
+
+  it.each(['sum', 'last', 'max'] as const)(
+    'plays as without a server: the rule %s over rewards, negative ones, and a limit',
+    async (reward) => {
+      const next = (value?: number) => ({ observation: '', reward: value, done: false });
+      const end = (value?: number) => ({ ...next(value), done: true, truncated: true });
+      const cases = [
+        [next(0.2), next(0.7)],
+        [next(-1), next(-0.5)],
+        [next(0.2), end(0.7)],
+        [next(), end()],
+      ];
+      for (const results of cases) {
+        const definition = script(results);
+        const local = await definition.open({}, context);
+        const remote = await client(await served(definition));
+        const [expected, given] = [await play(local, reward), await play(remote, reward)];
+        expect(given).toMatchObject({ reward: expected.reward, end: expected.end });
+      }
+    },
+  );
 
   it('fails where grading does, and ends the episode', async () => {
     const grade = () => {
@@ -197,6 +255,12 @@ describe('against our own server', () => {
       index: 0,
     });
     expect(episode.observation).toBe('1 steps to the goal');
+  });
+
+  it('makes its headers known as secrets', async () => {
+    const url = await served(corridor);
+    await client(url, { api_key: 'numbat-key-4711', headers: { 'x-q': 'numbat-header-4711' } });
+    expect(redactText('numbat-key-4711 numbat-header-4711')).toBe('[redacted] [redacted]');
   });
 
   it('answers the task routes', async () => {

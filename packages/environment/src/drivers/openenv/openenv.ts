@@ -1,6 +1,6 @@
 /** Environments of an OpenEnv server: https://github.com/meta-pytorch/OpenEnv */
 import { type RawTask, type ToolDefinition, TaskError } from '@trinity-rft/core';
-import { knowSecret } from '@trinity-rft/core/support';
+import { knowSecretHeaders } from '@trinity-rft/core/support';
 import { z } from 'zod';
 import { rowsOfSplit } from '../../native/splits.js';
 import { defineEnvironment } from '../../seam/define.js';
@@ -22,7 +22,7 @@ export const openenv = defineEnvironment<OpenenvArgs>({
   description: 'Environments of an OpenEnv server, which environment_args.url names.',
   args: openenvArgs,
   open: async (args, { signal }) => {
-    if (args.api_key !== undefined) knowSecret(args.api_key);
+    knowSecretHeaders({ ...args.headers, ...bearer(args.api_key) });
     const form = await readActionForm(args, { ms: args.start_timeout * 1000, signal });
     return openenvEnvironment(args, form);
   },
@@ -40,7 +40,8 @@ function openenvEnvironment(args: OpenenvArgs, form: ActionForm): Environment {
 
   async function begin(start: EpisodeStart, begun: Begun, signal: AbortSignal): Promise<Episode> {
     const { observation: fields } = firstObservation(args.url, begun);
-    const tools = form.type === 'tools' ? await listTools(args, begun, signal) : [];
+    const listed = form.type === 'tools' ? await listTools(args, begun, signal) : [];
+    const tools = listed.length > 0 ? listed : undefined;
     const observation = promptOf(start.row, renderObservation(fields, args.observation_fields));
     if (args.check_starts) checkStart(start, observation);
     const instructions = args.instructions ?? instructionsOf(fields);
@@ -51,7 +52,7 @@ function openenvEnvironment(args: OpenenvArgs, form: ActionForm): Environment {
   return {
     reset: async (start, signal) => {
       const data = resetData(start, args);
-      const begun = await connections.begin({ type: 'reset', data }, signal);
+      const begun = await connections.begin({ type: 'reset', data }, start, signal);
       try {
         return await begin(start, begun, signal);
       } catch (error) {

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { ConfigError, describeError, type TrinityError } from '@trinity-rft/core';
 import { killGroup, tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
+import type { Untimed } from '../../seam/types.js';
 import { broken, shorten, within } from '../../waiting/within.js';
 
 export interface BridgeOptions {
@@ -18,11 +19,11 @@ export interface Bridge {
   failure(): TrinityError | undefined;
   /**
    * Calls a method of the process and returns the result. A call cannot be aborted, because the
-   * process holds other episodes.
+   * process holds other episodes. The wait for earlier calls is `untimed`.
    * @throws ConfigError if the program or a module is missing; EnvironmentError for other failures.
    * A timeout, or an answer that is malformed or out of order, also ends the process.
    */
-  call(method: string, params: object, timeoutMs: number): Promise<unknown>;
+  call(method: string, params: object, timeoutMs: number, untimed?: Untimed): Promise<unknown>;
   close(): void;
 }
 
@@ -98,9 +99,10 @@ export function startBridge({ command, args }: BridgeOptions): Bridge {
       return load;
     },
     failure: () => failure,
-    call: async (method, params, timeoutMs) => {
+    call: async (method, params, timeoutMs, untimed = (wait) => wait()) => {
       load++;
-      const mine = turn.then(() => send(method, params, timeoutMs));
+      const earlier = turn;
+      const mine = untimed(() => earlier).then(() => send(method, params, timeoutMs));
       turn = mine.catch(() => undefined).finally(() => load--);
       return mine;
     },

@@ -4,9 +4,10 @@ import path from 'node:path';
 import { z } from 'zod';
 import { rowsOfSplit } from '../../native/splits.js';
 import { defineEnvironment } from '../../seam/define.js';
-import type { Environment, Episode, EpisodeStart } from '../../seam/types.js';
+import type { Environment, Episode, EpisodeStart, Untimed } from '../../seam/types.js';
 import { endsOnce } from '../../seam/ends-once.js';
 import { createStartCheck } from '../shared/starts.js';
+import { untimedOf } from '../shared/untimed.js';
 import { abortable, broken } from '../../waiting/within.js';
 import { type PythonArgs, pythonArgs } from './args.js';
 import type { Bridge, BridgeOptions } from './bridge.js';
@@ -20,7 +21,8 @@ export const python = defineEnvironment<PythonArgs>({
   needs: ({ kind, python: program, path: folder }) => ({
     python: { program, modules: [moduleOf(kind)], path: path.resolve(folder) },
   }),
-  open: (args) => openBridged(args, { command: args.python, args: ['-u', script()] }),
+  open: (args, { signal }) =>
+    openBridged(args, { command: args.python, args: ['-u', script()] }, signal),
   tasks: (range) => rowsOfSplit(range, (seed) => ({ seed }), JSON.stringify),
 });
 
@@ -40,9 +42,14 @@ export function script(): string {
  * Opens a Python environment. Starts the first process immediately, to report a missing package
  * early.
  * @param program command that speaks the protocol of python/bridge.py
- * @throws ConfigError if the program or a module is missing; EnvironmentError for other failures
+ * @throws ConfigError if the program or a module is missing; CancelledError if `stopped` aborts;
+ * EnvironmentError for other failures
  */
-export async function openBridged(args: PythonArgs, program: BridgeOptions): Promise<Environment> {
+export async function openBridged(
+  args: PythonArgs,
+  program: BridgeOptions,
+  stopped: AbortSignal,
+): Promise<Environment> {
   const { kind, name = null, config, processes } = args;
   const startMs = args.start_timeout * 1000;
   const params = { kind, name, config, path: path.resolve(args.path) };
@@ -50,22 +57,23 @@ export async function openBridged(args: PythonArgs, program: BridgeOptions): Pro
   const checkStart = createStartCheck(`The ${kind} environment ${name ?? ''}`.trim());
   let episodes = 0;
   try {
-    await bridges.some();
+    await abortable(bridges.some(), stopped);
   } catch (error) {
     bridges.close();
     throw error;
   }
   return {
     reset: async (start, signal) => {
-      const bridge = await abortable(bridges.some(), signal);
-      const episode = `e${++episodes}`;
-      const call = bridge.call('reset', { episode, seed: seedOf(start), task: start.row }, startMs);
+      const untimed = untimedOf(start);
+      const bridge = await untimed(() => abortable(bridges.some(), signal));
+      const session = { bridge, episode: `e${++episodes}`, untimed };
+      const call = ask(session, 'reset', { seed: seedOf(start), task: start.row }, startMs);
       try {
         const answer = readAs(resetSchema, await abortable(call, signal), kind, 'reset');
         if (args.check_starts) checkStart(start, answer.observation);
-        return endsOnce(`The ${kind} environment`, bridgedEpisode(bridge, episode, answer, args));
+        return endsOnce(`The ${kind} environment`, bridgedEpisode(session, answer, args));
       } catch (error) {
-        forget(bridge, episode);
+        forget(session);
         throw error;
       }
     },
@@ -108,9 +116,18 @@ function readAs<T>(schema: z.ZodType<T>, answer: unknown, kind: string, method: 
   );
 }
 
+/** An episode and the process that holds it. */
+interface Session {
+  readonly bridge: Bridge;
+  readonly episode: string;
+  readonly untimed: Untimed;
+}
+
+const ask = ({ bridge, episode, untimed }: Session, method: string, params: object, ms: number) =>
+  bridge.call(method, { episode, ...params }, ms, untimed);
+
 function bridgedEpisode(
-  bridge: Bridge,
-  episode: string,
+  session: Session,
   { observation, info }: z.infer<typeof resetSchema>,
   { kind, instructions = info.instructions, timeout }: PythonArgs,
 ): Episode {
@@ -121,15 +138,15 @@ function bridgedEpisode(
     instructions,
     step: async (action, signal) => {
       if (action.type === 'tool') return { observation: noTools, done: false, refused: true };
-      const call = bridge.call('step', { episode, action: action.text }, ms);
+      const call = ask(session, 'step', { action: action.text }, ms);
       const result = readAs(stepSchema, await abortable(call, signal), kind, 'step');
       const reward = result.reward ?? undefined;
       hasReward ||= reward !== undefined;
-      if (result.done && !hasReward) throw noVerdict(kind);
+      if (result.done && !hasReward && result.info.truncated !== true) throw noVerdict(kind);
       return { observation: result.observation, reward, done: result.done, ...flags(result.info) };
     },
     close: async () => {
-      if (isOpen) forget(bridge, episode);
+      if (isOpen) forget(session);
       isOpen = false;
     },
   };
@@ -139,8 +156,8 @@ function bridgedEpisode(
  * Frees the episode in the process. Ignores errors, because a process that has ended holds no
  * episodes.
  */
-function forget(bridge: Bridge, episode: string): void {
-  bridge.call('close', { episode }, closeMs).catch(() => undefined);
+function forget(session: Session): void {
+  ask(session, 'close', {}, closeMs).catch(() => undefined);
 }
 
 const closeMs = 60_000;

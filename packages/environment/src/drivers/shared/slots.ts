@@ -1,14 +1,16 @@
 /** Limits the number of concurrent users of a resource. */
 import type { EnvironmentError } from '@trinity-rft/core';
+import type { EpisodeStart } from '../../seam/types.js';
 import { type Patience, within } from '../../waiting/within.js';
+import { untimedOf } from './untimed.js';
 
 export interface Slots {
   /**
-   * Waits for a free slot.
+   * Waits for a free slot. The wait does not count towards the time limits of the episode.
    * @returns a function that frees the slot
    * @throws the error of `late` on timeout, and CancelledError
    */
-  take(patience: Patience, late: () => EnvironmentError): Promise<() => void>;
+  take(start: EpisodeStart, patience: Patience, late: () => EnvironmentError): Promise<() => void>;
 }
 
 export function createSlots(limit: number): Slots {
@@ -26,20 +28,19 @@ export function createSlots(limit: number): Slots {
       isTaken = false;
     };
   };
+  const turn = (signal: AbortSignal): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    queue.push(resolve);
+    signal.addEventListener('abort', () => {
+      const place = queue.indexOf(resolve);
+      if (place >= 0) queue.splice(place, 1);
+    });
+    return promise;
+  };
   return {
-    take: async (patience, late) => {
+    take: async (start, patience, late) => {
       if (free > 0) free--;
-      else {
-        await within(patience, late, (signal) => {
-          const { promise, resolve } = Promise.withResolvers<void>();
-          queue.push(resolve);
-          signal.addEventListener('abort', () => {
-            const place = queue.indexOf(resolve);
-            if (place >= 0) queue.splice(place, 1);
-          });
-          return promise;
-        });
-      }
+      else await untimedOf(start)(() => within(patience, late, turn));
       return once();
     },
   };

@@ -18,6 +18,8 @@ describe('parseRating', () => {
     ["{'rating': 6.5,}", 6.5],
     ['At first rating: 3. On reflection **Rating: 9**', 9],
     ['I give it 4/10 (not 4/5).', 4],
+    ['I rate this 7/10.', 7],
+    ['8/10.5, or 1/100', undefined],
     ['{"rating": 85}', undefined],
     ['{"rating": 0}', undefined],
     ['{"rating": }', undefined],

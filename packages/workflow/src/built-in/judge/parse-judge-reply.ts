@@ -15,7 +15,7 @@ export function parseRating(
   const found =
     named?.[1] ??
     [
-      ...text.matchAll(/(?<![\d.])(\d{1,9}(?:\.\d{1,9})?) {0,2}\/ {0,2}(\d{1,9})(?![\d.])/g),
+      ...text.matchAll(/(?<![\d.])(\d{1,9}(?:\.\d{1,9})?) {0,2}\/ {0,2}(\d{1,9})(?!\d|\.\d)/g),
     ].findLast(([, , of]) => Number(of) === max)?.[1];
   if (found === undefined) return undefined;
   const rating = Number(found);

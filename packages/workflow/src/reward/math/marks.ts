@@ -119,7 +119,7 @@ export function formulas(text: string): readonly string[] {
 }
 
 const number =
-  /\\[dt]?frac\{-?\d+\}\{-?\d+\}|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:\/\d+(?![\d.]))?\\?%?|\.\d+/g;
+  /\\[dt]?frac\{-?\d+\}\{-?\d+\}|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:\/\d+(?!\d|\.\d))?\\?%?|\.\d+/g;
 
 /**
  * Returns the first (0) or last (-1) number in prose, without thousands separators. The number may

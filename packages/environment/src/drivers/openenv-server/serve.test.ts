@@ -1,0 +1,76 @@
+/** Tests that the server ends what it began. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import { WebSocket } from 'ws';
+import { nativeEnvironment } from '../../native/native-environment.js';
+import { defineEnvironment, type EnvironmentOptions } from '../../seam/define.js';
+import type { Environment, Episode } from '../../seam/types.js';
+import { serveEnvironment } from './serve.js';
+
+const tasks: EnvironmentOptions<object>['tasks'] = ({ count }) => Array(count).fill({});
+const define = (open: EnvironmentOptions<object>['open']) =>
+  defineEnvironment<object>({ name: 'world', description: 'A world.', open, tasks });
+
+/** An environment that writes what is closed to `log`. */
+function logging(log: string[], reset: () => Promise<void> = async () => undefined): Environment {
+  const world = nativeEnvironment(() => ({
+    observation: 'begin',
+    step: () => ({ observation: '', reward: 1, done: true }),
+  }));
+  return {
+    reset: async (start, signal): Promise<Episode> => {
+      const episode = await world.reset(start, signal);
+      await reset();
+      const close = async (): Promise<void> => {
+        await sleep(100);
+        log.push('episode');
+      };
+      return { ...episode, close };
+    },
+    close: async () => void log.push('environment'),
+  };
+}
+
+it('closes the open episodes, then the environment, before close resolves', async () => {
+  const log: string[] = [];
+  const server = await serveEnvironment({ definition: define(() => logging(log)) });
+  log.length = 0;
+  const socket = new WebSocket(`${server.url.replace('http', 'ws')}/ws`);
+  await once(socket, 'open');
+  socket.send('{"type":"reset","data":{}}');
+  await once(socket, 'message');
+  await server.close();
+  expect(log).toEqual(['episode', 'environment']);
+});
+
+it('aborts and closes the environment where the port is in use', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  onTestFinished(() => void other.close());
+  const log: string[] = [];
+  let signal: AbortSignal | undefined;
+  const definition = define((_, context) => {
+    ({ signal } = context);
+    return logging(log);
+  });
+  const { port } = other.address() as AddressInfo;
+  await expect(serveEnvironment({ definition, port })).rejects.toMatchObject({
+    code: 'PORT_TAKEN',
+  });
+  expect(signal?.aborted).toBe(true);
+  expect(log.at(-1)).toBe('environment');
+});
+
+it('does not wait for ever for the first episode, and closes it if it begins later', async () => {
+  const log: string[] = [];
+  const begins = Promise.withResolvers<void>();
+  const definition = define(() => logging(log, () => begins.promise));
+  await expect(serveEnvironment({ definition, timeoutMs: 50 })).rejects.toThrow(
+    /"reset" within 0.05 s/,
+  );
+  begins.resolve();
+  await expect.poll(() => log).toEqual(['environment', 'episode']);
+});

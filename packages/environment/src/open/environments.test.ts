@@ -1,0 +1,27 @@
+/** Tests that the end of a run does not depend on its environments. */
+import { recordingLogger } from '@trinity-rft/testing';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { defineEnvironment } from '../seam/define.js';
+import type { Environment } from '../seam/types.js';
+import { createEnvironments } from './environments.js';
+
+const define = (open: () => Promise<Environment>) =>
+  createEnvironments([defineEnvironment({ name: 'world', description: 'A world.', open })]);
+const reset = () => Promise.reject(new Error('closed'));
+const logger = recordingLogger();
+
+it('ends although an environment neither opens nor closes, and closes it if it opens later', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const close = vi.fn<() => Promise<void>>(() => new Promise(() => undefined));
+  const opens = Promise.withResolvers<Environment>();
+  const environments = define(() => opens.promise);
+  void environments.open('world', {}, logger);
+  const closed = environments.close();
+  await vi.advanceTimersByTimeAsync(60_000);
+  await closed;
+  expect(logger.messages('warn').at(-1)).toMatch(/not be closed: .*within 60 s/);
+  opens.resolve({ reset, close });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(close).toHaveBeenCalledTimes(1);
+});

@@ -1,0 +1,20 @@
+/** A clock for time limits, and a function that excludes waits from them. */
+import type { Clock } from '@trinity-rft/core';
+import { createStoppableClock } from '@trinity-rft/core/support';
+import type { Untimed } from '../seam/types.js';
+
+export function createDeadlineClock(clock: Pick<Clock, 'now' | 'after'>): {
+  readonly clock: Pick<Clock, 'now' | 'after'>;
+  readonly untimed: Untimed;
+} {
+  const own = createStoppableClock(clock);
+  const untimed: Untimed = async (wait) => {
+    const goOn = own.stop();
+    try {
+      return await wait();
+    } finally {
+      goOn();
+    }
+  };
+  return { clock: own, untimed };
+}
