@@ -57,7 +57,9 @@ const commands: readonly AddCommand[] = [
   addConfig,
 ];
 
-/** Creates the program. Parsing prints errors of Commander and throws them. */
+/**
+ * Creates the program. If parsing fails, Commander prints an error message and throws the error.
+ */
 export function createProgram({ out, err }: Output, exitWith: CommandContext['exitWith']): Command {
   const program = new Command('trinity')
     .description('Reinforcement fine-tuning of the language model behind an agent.')
@@ -70,8 +72,8 @@ export function createProgram({ out, err }: Output, exitWith: CommandContext['ex
 }
 
 /**
- * Replaces underscores in an option's name with dashes: Trinity's documents spell options both
- * ways.
+ * Replaces underscores in an option's name with dashes, because Trinity's documentation spells
+ * options both ways.
  */
 export const dashed = (argument: string): string =>
   argument.replace(/^--[a-z_]+/, (name) => name.replaceAll('_', '-'));

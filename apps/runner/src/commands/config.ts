@@ -79,7 +79,7 @@ interface Answer {
 }
 
 interface Planned extends Answer {
-  /** Plan as text for a user. */
+  /** Human-readable text of the plan. */
   readonly plan: string;
   readonly jobDirectory: string;
 }
@@ -101,7 +101,7 @@ async function planOf(file: string, given: PluginOptions, stdin?: string): Promi
   };
 }
 
-/** Problem without a position in the file. */
+/** Creates a problem that has no position in the file. */
 const outsideOf = (file: string, message: string): ConfigProblem => ({
   ...{ file, line: 0, column: 0, key: '' },
   message,

@@ -143,7 +143,7 @@ interface Baseline {
 }
 
 /**
- * Finds what `--baseline` names: a model, or an earlier evaluation.
+ * Resolves `--baseline` to a model or to an earlier evaluation.
  * @throws ConfigError if the name is neither a model nor a file written by `trinity eval --json`
  */
 async function findBaseline(named: string): Promise<Baseline> {

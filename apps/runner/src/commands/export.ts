@@ -67,7 +67,7 @@ export const addExport: AddCommand = (program, { exitWith, write }) =>
 const mostRecorded = 16;
 
 /**
- * Reads answers from the agent from the last recorded evaluation of the checkpoint's stage: one per
+ * Reads the agent's answers from the last recorded evaluation of the checkpoint's stage: one per
  * prompt, at most {@link mostRecorded}.
  */
 async function recordedAnswers({ location, run }: ModelPlace): Promise<readonly RecordedAnswer[]> {
@@ -149,7 +149,9 @@ async function rewardsOf(
   };
 }
 
-/** Discards the output of a terminal, because standard output is reserved for the report. */
+/**
+ * Returns a terminal that discards its output, because standard output is reserved for the report.
+ */
 const silent = (terminal: Terminal): Terminal => ({ ...terminal, write: () => undefined });
 
 async function exportCommand(model: string, given: ExportArguments, write: Write): Promise<number> {

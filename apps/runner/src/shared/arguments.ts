@@ -1,4 +1,4 @@
-/** Errors and numbers of arguments on the command line. */
+/** Errors for command-line arguments, and parsing of numeric options. */
 import { ConfigError } from '@trinity-rft/core';
 
 /** Creates the error for a wrong argument or option. */
@@ -6,7 +6,7 @@ export const invalid = (message: string, cause?: unknown): ConfigError =>
   new ConfigError(message, { code: 'ARGUMENT_INVALID', cause });
 
 /**
- * Parses the number of an option.
+ * Parses the numeric value of an option.
  * @throws ConfigError when `text` is not a number of at least `least`
  */
 export function numberOf(option: string, text: string, least = 0): number {

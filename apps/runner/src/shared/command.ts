@@ -16,7 +16,7 @@ export interface CommandContext {
 }
 
 /**
- * Declares a command with its options. The action of the command imports packages that take long to
- * load, so that other commands start without them.
+ * Function that declares a command with its options. The action of the command imports packages
+ * that take long to load, so that other commands start without them.
  */
 export type AddCommand = (program: Command, context: CommandContext) => void;

@@ -5,7 +5,7 @@ import { redactText } from '@trinity-rft/core/support';
 export const exitCodes = {
   done: 0,
   failed: 1,
-  /** A mistake of the user. */
+  /** An error that the user must fix, such as an invalid argument, configuration or task set. */
   userError: 2,
   /** An environment failed for longer than runs may wait. */
   environmentDown: 3,

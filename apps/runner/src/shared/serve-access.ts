@@ -1,4 +1,4 @@
-/** Key of the clients of a served model, and the text with the server's address. */
+/** Key that clients of a served model must send, and messages with the server's address and key. */
 import type { ServeOptions, Terminal } from '@trinity-rft/launcher';
 import { invalid } from './arguments.js';
 
@@ -12,7 +12,8 @@ const keyVariable = 'TRINITY_SERVE_KEY';
 export const serveKey = (): string | undefined => keyOf(process.env[keyVariable]);
 
 /**
- * Text that shows the key of a server, or names its variable if the user chose the key (`chosen`).
+ * Returns a text that shows the server's key, or names the environment variable if the user chose
+ * the key (`chosen`).
  */
 export const shownKey = (chosen: string | undefined, key: string): string =>
   chosen === undefined

@@ -6,10 +6,10 @@
 export const serverFlags: readonly string[] = ['--max-semi-space-size=4', '--v8-pool-size=1'];
 
 /**
- * Replaces this process with a process with the flags and the same process id: signals, exit codes
- * and open streams stay. Keeps flags that are already set, also in `NODE_OPTIONS`. A no-op if Node
- * cannot replace the process (Windows, Node before 22.15), or if a parent process has an IPC
- * channel to this process.
+ * Replaces this process with one that has the flags and the same process id, so that signals, exit
+ * codes and open streams are preserved. Keeps flags that are already set, also in `NODE_OPTIONS`. A
+ * no-op if Node cannot replace the process (Windows, Node before 22.15), or if a parent process has
+ * an IPC channel to this process.
  */
 export function restartWithServerFlags(): void {
   const given = [...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/)];

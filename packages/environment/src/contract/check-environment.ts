@@ -23,7 +23,7 @@ export interface CheckOptions {
    * operating-system process. @default 100
    */
   readonly episodesAtOnce?: number;
-  /** Timeout of each call of the environment, in ms. @default 60_000 */
+  /** Timeout of each call to the environment, in milliseconds. @default 60_000 */
   readonly timeoutMs?: number;
   /** Signal that stops the checks. @default no signal */
   readonly signal?: AbortSignal;

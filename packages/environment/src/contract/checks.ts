@@ -142,7 +142,7 @@ const stopsWhenTold: Check = async (subject) => {
   return failure === undefined ? { failed: 'it begins an episode although it was stopped' } : {};
 };
 
-/** Limits a policy to three steps, which are enough for episodes to interfere with each other. */
+/** Limits a policy to three steps, which are enough to reveal interference between episodes. */
 function briefly(policy: Solver): Solver {
   let left = 3;
   return (observation) => (left-- > 0 ? policy(observation) : undefined);

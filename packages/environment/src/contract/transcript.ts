@@ -23,7 +23,7 @@ export interface Subject {
   /** Rows to play. */
   readonly rows: readonly RawTask[];
   readonly episodesAtOnce: number;
-  /** Timeout of each call of the environment, in ms. */
+  /** Timeout of each call to the environment, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }

@@ -8,7 +8,7 @@ import {
   TaskError,
 } from '@trinity-rft/core';
 
-/** One of this many tasks, on average, is in the evaluation split. */
+/** Number of generated tasks per evaluation task, on average. */
 const evalShare = 10;
 
 /**

@@ -20,7 +20,11 @@ type Args = Readonly<Record<string, unknown>>;
 export interface Environments {
   names(): readonly string[];
   find(name: string): EnvironmentDefinition | undefined;
-  /** @throws ConfigError with the known names and the most similar one */
+  /**
+   * Returns the definition of the environment with that name.
+   * @throws ConfigError if there is no such environment; its message lists the known names and the
+   * most similar one
+   */
   get(name: string): EnvironmentDefinition;
   /**
    * Returns the environment of that name with these arguments, and opens it at the first call. If

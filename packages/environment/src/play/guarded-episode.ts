@@ -15,10 +15,10 @@ import { shorten, within } from '../waiting/within.js';
 export interface GuardOptions {
   /** Name in error messages. */
   readonly name: string;
-  /** Timeout of each call of the environment, in ms. */
+  /** Timeout of each call to the environment, in milliseconds. */
   readonly timeoutMs: number;
   /**
-   * Timeout of opening the environment, in ms.
+   * Timeout for opening the environment, in milliseconds.
    * @default `timeoutMs`
    */
   readonly startTimeoutMs?: number;

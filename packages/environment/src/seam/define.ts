@@ -38,7 +38,7 @@ export interface EnvironmentContext {
 export interface EnvironmentOptions<Args> {
   /** Name in `workflow_args.environment`. */
   readonly name: string;
-  /** One sentence for `trinity env list`. */
+  /** Description in one sentence, which `trinity env list` shows. */
   readonly description: string;
   /**
    * Schema of `workflow_args.environment_args`, in zod or another Standard Schema library.
@@ -72,7 +72,10 @@ export interface EnvironmentOptions<Args> {
    * @default tasks come from a file
    */
   readonly tasks?: (range: TaskRange, args: Args) => readonly RawTask[];
-  /** Creates a policy that solves the episode. `trinity env test` expects a reward from it. */
+  /**
+   * Creates a policy that solves the episode. `trinity env test` checks that it earns a reward
+   * above 0.
+   */
   readonly solver?: (start: EpisodeStart, args: Args) => Solver;
 }
 

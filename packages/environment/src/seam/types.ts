@@ -107,7 +107,7 @@ export interface Episode {
   grade?(signal: AbortSignal): Promise<number | undefined>;
   /**
    * Returns the key of the current state, which is equal for equal states. Used by algorithms that
-   * compare steps from one state.
+   * compare steps from the same state.
    * @default no state keys
    */
   stateKey?(): string;

@@ -35,7 +35,7 @@ export async function remoteCall<T>(
   }
 }
 
-/** Returns a text that names the model and can begin a sentence. */
+/** Returns a phrase that names the model and can begin a sentence. */
 export const remoteName = ({
   kind = 'auxiliary',
   modelPath,

@@ -83,8 +83,9 @@ function withSettings(
 }
 
 /**
- * Renames the limit if the response asks for the other name. Services of reasoning models reject
- * `max_tokens`, and name the field that they expect. Returns undefined if no change is needed.
+ * Returns the request body with its token limit under the other name, if an error response asks for
+ * that name. Services of reasoning models reject `max_tokens`, and name the field that they expect.
+ * Returns undefined if no change is needed.
  */
 async function limitByOtherName(
   { max_tokens: limit, ...body }: Body,

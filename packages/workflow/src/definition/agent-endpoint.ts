@@ -33,7 +33,7 @@ export interface EndpointAddress {
  * for retries, retries are off, because the explorer retries whole rollouts.
  */
 export interface AgentEndpoint extends EndpointAddress {
-  /** Settings of OpenAI's client: `new OpenAI(endpoint.openai())`. */
+  /** Settings for OpenAI's client: `new OpenAI(endpoint.openai())`. */
   openai(): {
     readonly baseURL: string;
     readonly apiKey: string;
@@ -42,7 +42,7 @@ export interface AgentEndpoint extends EndpointAddress {
     readonly timeout: number;
   };
   /**
-   * Settings of the AI SDK: `createOpenAICompatible(endpoint.aiSdk())(endpoint.model)` or
+   * Settings for the AI SDK: `createOpenAICompatible(endpoint.aiSdk())(endpoint.model)` or
    * `createOpenAI(endpoint.aiSdk())(endpoint.model)`. The AI SDK sets retries per call:
    * `generateText({ maxRetries: 0, ... })`.
    */
@@ -52,7 +52,7 @@ export interface AgentEndpoint extends EndpointAddress {
     readonly apiKey: string;
     readonly fetch: typeof globalThis.fetch;
   };
-  /** Settings of LangChain: `new ChatOpenAI(endpoint.langchain())`. */
+  /** Settings for LangChain: `new ChatOpenAI(endpoint.langchain())`. */
   langchain(): {
     readonly model: string;
     readonly apiKey: string;
@@ -60,12 +60,13 @@ export interface AgentEndpoint extends EndpointAddress {
     readonly configuration: { readonly baseURL: string; readonly fetch: typeof globalThis.fetch };
   };
   /**
-   * Settings of Mastra, whose calls go over HTTP: `agent.generate(prompt, { model:
-   * endpoint.mastra() })`.
+   * Settings for Mastra, whose calls go over HTTP:
+   * `agent.generate(prompt, { model: endpoint.mastra() })`.
    */
   mastra(): { readonly id: `${string}/${string}`; readonly url: string; readonly apiKey: string };
   /**
-   * Settings of AgentScope, whose calls go over HTTP: `new OpenAIChatModel(endpoint.agentscope())`.
+   * Settings for AgentScope, whose calls go over HTTP:
+   * `new OpenAIChatModel(endpoint.agentscope())`.
    */
   agentscope(): {
     readonly modelName: string;
@@ -74,7 +75,7 @@ export interface AgentEndpoint extends EndpointAddress {
     readonly stream: false;
     readonly maxRetries: 0;
   };
-  /** Settings of LlamaIndex: `openai(endpoint.llamaindex())`. */
+  /** Settings for LlamaIndex: `openai(endpoint.llamaindex())`. */
   llamaindex(): {
     readonly model: string;
     readonly apiKey: string;
@@ -92,8 +93,8 @@ export interface AgentEndpoint extends EndpointAddress {
 }
 
 /**
- * Maximum delay of setTimeout, in ms. Means no timeout, because the rollout limits the time of
- * calls.
+ * Maximum delay of setTimeout, in milliseconds. Stands for no timeout, because the rollout limits
+ * the duration of calls.
  */
 const noTimeoutMs = 2 ** 31 - 1;
 

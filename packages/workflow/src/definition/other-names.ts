@@ -48,7 +48,7 @@ const isPythonClass = (name: string): boolean => /^\w+(?:\.\w+)*\.[A-Z]\w*$/.tes
 
 const classOf = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
 
-/** Converts a name to a spelling in which `MathRewardFn` and `math_reward` are equal. */
+/** Converts a name to a form that is the same for `MathRewardFn` and `math_reward`. */
 const letters = (name: string): string => name.replace(/Fn$/, '').replaceAll('_', '').toLowerCase();
 
 const imageTasks =

@@ -17,8 +17,8 @@ import type { AgentEndpoint } from './agent-endpoint.js';
 /** A rollout model with a client of the `openai` package, and an endpoint for other clients. */
 export interface AgentModel extends RolloutModel<OpenAI> {
   /**
-   * Returns the endpoint of the model, the same each time. A model that records calls also records
-   * the calls of its endpoint.
+   * Returns the endpoint of the model. Repeated calls return the same endpoint. A model that
+   * records calls also records the calls of its endpoint.
    */
   endpoint(): AgentEndpoint;
 }

@@ -88,7 +88,7 @@ export abstract class Workflow {
     this.runIdBase = runIdBase;
   }
 
-  /** Called instead of the constructor when an instance is reused. */
+  /** Sets the context of a reused instance, in place of the constructor, and calls `reset`. */
   attach(context: WorkflowContext): void | Promise<void> {
     this.#context = context;
     return this.reset(context.task);

@@ -10,7 +10,10 @@ export interface RewardDefinition {
   readonly needsTruth?: boolean;
   /** @default no needs */
   readonly needs?: Needs;
-  /** @throws ConfigError for invalid arguments, if the function is built in */
+  /**
+   * Creates the reward function from its configured arguments.
+   * @throws ConfigError for invalid arguments, if the function is built in
+   */
   create(args: Readonly<Record<string, unknown>>): RewardFn;
 }
 

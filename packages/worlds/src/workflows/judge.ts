@@ -55,14 +55,20 @@ export function judgeOf(context: Context, settings: JudgeSettings): Judge | unde
   };
 }
 
-/** Judge of an episode that is only begun, as a check before the training run. */
+/**
+ * Judge for checks before the training run. Such a check only begins an episode, so the judge is
+ * never asked.
+ */
 export const idleJudge: Judge = {
   ask: () => Promise.reject(new EnvironmentError('A check of rows asks no judge.')),
 };
 
 type Choice = Pick<JudgeSettings, 'judge'>;
 
-/** Applies Trinity-RFT's `llm_as_a_judge: false`, which disables the judge. */
+/**
+ * Returns the choice of judge. It is false (no judge) if the reward function's arguments contain
+ * Trinity-RFT's `llm_as_a_judge: false`.
+ */
 export const choiceOf = (
   { judge }: Choice,
   rewardFnArgs: GraderContext['rewardFnArgs'],

@@ -92,7 +92,10 @@ const webshop = named({
     'instruction' in rawTask ? rawTask : { session: rawTask['session'] ?? rawTask[promptKey] },
 });
 
-/** Accepts tasks of the generated household, not ALFWorld's game files. */
+/**
+ * Returns the row of a task in the generated household.
+ * @throws TaskError for a row that names a game file of ALFWorld
+ */
 function householdRow({ rawTask, formatArgs: { promptKey } }: Task): RawTask {
   if ('seed' in rawTask) return rawTask;
   throw new TaskError(
@@ -273,7 +276,7 @@ const emailSearch = named({
   }),
 });
 
-/** Workflow for `agentscope_react_workflow` if its argument `type` is `email_search`. */
+/** Workflow that `agentscope_react_workflow` uses if its argument `type` is `email_search`. */
 export const agentscopeEmailSearch = named({
   name: 'agentscope_react_workflow',
   args: { type: z.literal('email_search'), max_turns: count().default(10), ...judgeShape },

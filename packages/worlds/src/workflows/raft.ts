@@ -1,4 +1,4 @@
-/** RAFT, in which attempts at a household task are imitated if they succeed. */
+/** RAFT for household tasks. Attempts are imitated if they succeed. */
 import { type Experience, withFields } from '@trinity-rft/core';
 import { instructions } from '../worlds/household/instructions.js';
 

@@ -16,8 +16,9 @@ export interface McpConnection {
     patience: Patience,
   ): Promise<{ readonly text: string; readonly refused: boolean }>;
   /**
-   * Waits for all pending responses, and checks that each response belongs to one call. A call that
-   * arrived twice may have changed the server's state.
+   * Waits for all pending responses, and checks that each of them belongs to exactly one call. An
+   * extra response may mean that the server executed a call twice, which may have changed its
+   * state.
    * @throws EnvironmentError if the ping fails or a response belongs to no call, and CancelledError
    */
   settle(patience: Patience): Promise<void>;

@@ -81,9 +81,9 @@ export interface McpEnvironmentOptions<Args> extends Pick<
   readonly reward: (end: McpEnd, args: Args) => Promise<number> | number;
   /** Limit on concurrent episodes, each with a server. Further episodes wait. @default 16 */
   readonly maxServers?: number | ((args: Args) => number);
-  /** Timeout of a server's start, in seconds. @default 60 */
+  /** Timeout for starting a server, in seconds. @default 60 */
   readonly startTimeout?: number;
-  /** Timeout of each call, and of the reward, in seconds. @default 120 */
+  /** Timeout of each tool call, and of the reward function, in seconds. @default 120 */
   readonly timeout?: number;
 }
 

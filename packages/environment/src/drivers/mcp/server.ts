@@ -1,6 +1,6 @@
 /**
- * Location of an MCP server. In a separate file, because the types of the connection need the
- * optional SDK.
+ * Location of an MCP server. The type has its own file, because the types of the connection need
+ * the optional SDK.
  */
 /** A program that uses its standard input and output, or a server with a URL. */
 export type McpServer =
@@ -13,7 +13,7 @@ export type McpServer =
       readonly cwd?: string;
     }
   | {
-      /** Address of a server that uses streamable HTTP. Each episode has a session. */
+      /** Address of a server that uses streamable HTTP. Each episode opens its own session. */
       readonly url: string;
       readonly headers?: Readonly<Record<string, string>>;
     };

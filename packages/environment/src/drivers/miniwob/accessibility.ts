@@ -64,8 +64,8 @@ const textOf = (held: AxNode['name']): string =>
   typeof held?.value === 'string' ? held.value.trim() : '';
 
 /**
- * Returns true if a node is shown. Hides a text that repeats the name of its parent, such as the
- * label of a button.
+ * Returns true if a node is shown. A text is hidden if it repeats the name of its parent, such as
+ * the label of a button.
  */
 function isMeant({ role }: AxNode, name: string, said: string): boolean {
   if (role?.value === 'StaticText') return name !== '' && name !== said;

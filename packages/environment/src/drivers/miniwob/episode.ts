@@ -128,7 +128,10 @@ async function pressKey(page: Page, key: string): Promise<string | undefined> {
 
 const placeSchema = z.object({ x: z.number(), y: z.number() });
 
-/** JavaScript that finds the centre of an element or text. */
+/**
+ * JavaScript function that scrolls an element or text into view and returns its centre, or null if
+ * it is no longer on the page.
+ */
 const locate = `function () {
   if (!this.isConnected) return null;
   (this.nodeType === 1 ? this : this.parentElement).scrollIntoView({ block: 'nearest' });
@@ -168,8 +171,8 @@ async function callOn(
 const verdictSchema = z.object({ isDone: z.boolean(), reward: z.number() });
 
 /**
- * Reads the raw reward. The page's default reward is not used, because it decreases with the time
- * that the model takes.
+ * Reads from the page whether the episode is over, and the raw reward. The page's default reward is
+ * not used, because it decreases with the time that the model takes.
  * @throws EnvironmentError if the reward is not a number
  */
 async function readVerdict({ page, task }: OpenPage): Promise<z.infer<typeof verdictSchema>> {

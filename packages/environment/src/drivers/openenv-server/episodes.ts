@@ -68,7 +68,9 @@ export function createSession(environment: Environment, tasks: Tasks, patience: 
     return observed({ message: episode.observation, metadata }, null, false);
   }
 
-  /** Adds the grade to the last step, under the conditions of {@link Episode.grade}. */
+  /**
+   * Adds the grade to the reward of the last step, under the conditions of {@link Episode.grade}.
+   */
   async function graded(last: StepResult, { episode, hasReward }: Current): Promise<StepResult> {
     const asks = last.done && (last.truncated === true || !hasReward);
     if (!asks || episode.grade === undefined) return last;

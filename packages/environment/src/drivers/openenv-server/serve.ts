@@ -184,7 +184,7 @@ interface Sockets {
   close(): Promise<void>;
 }
 
-/** Queue of the messages of an open connection. */
+/** Queue of an open connection's messages. */
 interface Waiting {
   last: Promise<void>;
   messages: number;

@@ -24,8 +24,8 @@ const schemaAnswer = z.object({
 
 /**
  * Reads the format of the server's actions.
- * @throws ConfigError if `action_field` is missing although the action does not have exactly one
- * field, or names no field of the action; EnvironmentError if the server gives no schema
+ * @throws ConfigError if `action_field` names no field of the action, or if it is missing and the
+ * action does not have exactly one field; EnvironmentError if the server gives no schema
  */
 export async function readActionForm(args: OpenenvArgs, patience: Patience): Promise<ActionForm> {
   const address = `${args.url.replace(/^ws/, 'http').replace(/\/+$/, '')}/schema`;

@@ -58,7 +58,10 @@ export const quiz = defineEnvironment({
   tasks: ({ count }) => Array.from({ length: count }, (_, number) => ({ number })),
 });
 
-/** Episodes of `steps` steps with reward 0, of which the last has the result `end`. */
+/**
+ * Environment with episodes of `steps` steps. The last step has the result `end`, and the others
+ * have reward 0.
+ */
 export const graded = (end: Partial<StepResult>, steps: number, grade: () => number = () => 0.25) =>
   defineEnvironment({
     name: 'graded',

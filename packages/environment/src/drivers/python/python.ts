@@ -13,7 +13,10 @@ import { type PythonArgs, pythonArgs } from './args.js';
 import type { Bridge, BridgeOptions } from './bridge.js';
 import { createBridges } from './bridges.js';
 
-/** Gymnasium, TextArena, Reasoning Gym, TextWorld, ScienceWorld, and custom environments. */
+/**
+ * Plays Python environments: Gymnasium, TextArena, Reasoning Gym, TextWorld, ScienceWorld, and
+ * custom ones.
+ */
 export const python = defineEnvironment<PythonArgs>({
   name: 'python',
   description: 'Environments in Python: Gymnasium, TextArena, Reasoning Gym, TextWorld, others.',

@@ -46,7 +46,7 @@ export class OnPolicyDistillWorkflow extends SimpleWorkflow {
     );
   }
 
-  /** Returns the reward of an answer and its parts. */
+  /** Returns the reward of an answer, with the parts of the reward. */
   protected async score(response: ChatResponse): Promise<Score> {
     return this.rewardFn
       ? scoreChoice(this.rewardFn, this.task, response)

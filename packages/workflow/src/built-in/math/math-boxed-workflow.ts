@@ -43,9 +43,7 @@ export class MathBoxedWorkflow extends SimpleWorkflow {
     return this.#args().use_base ? this.#continueText() : super.respond();
   }
 
-  /**
-   * Samples completions of the messages as a plain text.
-   */
+  /** Samples completions of the conversation, which is sent as plain text. */
   async #continueText(): Promise<readonly ChatResponse[]> {
     const { choices } = await this.model.openaiClient().completions.create(
       {

@@ -31,7 +31,7 @@ type Message = OpenAI.ChatCompletionMessageParam;
 
 /**
  * Calls the model until it answers without a tool call (or by `answerTool`), at most `maxTurns`
- * times. Does not depend on training.
+ * times. Can also be used outside of training.
  */
 export async function runReactAgent(
   question: string,

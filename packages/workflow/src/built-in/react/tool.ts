@@ -4,7 +4,7 @@ import { inToolSpan, noteFailure } from '@trinity-rft/monitor/internal';
 
 export interface Tool {
   readonly definition: ToolDefinition;
-  /** Receives the parsed arguments. Exceptions become messages to the model. */
+  /** Executes the tool with the parsed arguments. Exceptions are reported to the model as text. */
   call(args: Readonly<Record<string, unknown>>): string | Promise<string>;
 }
 

@@ -15,7 +15,7 @@ import { scoreChoice } from '../../scoring/score-response.js';
 import { Workflow } from '../../definition/workflow-class.js';
 
 /**
- * Samples one answer to the prompt of the task per rollout, and scores each answer. One request
+ * Samples one answer to the task's prompt for each rollout, and scores each answer. One request
  * samples the answers of all rollouts of a group.
  */
 export class SimpleWorkflow extends Workflow {
@@ -42,7 +42,7 @@ export class SimpleWorkflow extends Workflow {
     });
   }
 
-  /** Creates the experience of the group's rollout number `index` from its answer. */
+  /** Creates the experience for rollout `index` of the group from its answer. */
   protected experienceOf(
     response: ChatResponse,
     index: number,

@@ -1,6 +1,6 @@
 /**
  * Creates math checkers, which compare answers within a deadline. A thread makes the comparisons,
- * and is ended if a comparison takes too long.
+ * and is terminated if a comparison takes too long.
  */
 import { ConfigError } from '@trinity-rft/core';
 import { maxAnswerLength as defaultMaxLength } from '../math/check.js';

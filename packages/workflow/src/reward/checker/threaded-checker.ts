@@ -35,7 +35,8 @@ export class ThreadedChecker implements MathChecker {
   readonly #tickMs: number;
   readonly #listeners = new Set<(givenUp: GivenUp) => void>();
   /**
-   * Open comparisons, in the order in which the thread handles them. The first one is in progress.
+   * Pending comparisons, in the order in which the thread handles them. The first one is in
+   * progress.
    */
   readonly #open = new Set<Comparison>();
   #thread: Link<CompareMethods> | undefined;
@@ -96,7 +97,7 @@ export class ThreadedChecker implements MathChecker {
     return promise;
   }
 
-  /** Starts a thread and sends it all open comparisons. */
+  /** Starts a thread and sends it all pending comparisons. */
   #startThread(): void {
     this.#ready = false;
     const { maxAnswerLength } = this.#options;
@@ -140,8 +141,8 @@ export class ThreadedChecker implements MathChecker {
   }
 
   /**
-   * Starts the timer, which is active while comparisons are open. It is a real timer instead of a
-   * `Clock`, because it limits the work of a real thread.
+   * Starts the timer, which is active while comparisons are pending. It is a real timer instead of
+   * a `Clock`, because it limits the work of a real thread.
    */
   #watch(): void {
     this.#watched = this.#inProgress();

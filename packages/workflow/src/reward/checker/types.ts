@@ -53,8 +53,8 @@ export interface MathChecker {
    */
   onGivenUp(listener: (givenUp: GivenUp) => void): () => void;
   /**
-   * Ends the thread, and cancels open comparisons. A checker that is not closed keeps the
-   * operating-system process alive only while comparisons are open.
+   * Terminates the thread, and cancels pending comparisons. A checker that is not closed keeps the
+   * operating-system process alive only while comparisons are pending.
    */
   close(): Promise<void>;
 }

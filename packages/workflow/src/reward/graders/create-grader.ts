@@ -141,7 +141,10 @@ function multi(
   };
 }
 
-/** Returns the score, or the failure of the grader. */
+/**
+ * Resolves with the score, or with a RewardError if the grader fails or its score is unusable.
+ * Rejects if the signal aborts, and with any other error.
+ */
 async function settled(score: Score, call: ModelCall): Promise<number | RewardError> {
   try {
     const result = await score(call);

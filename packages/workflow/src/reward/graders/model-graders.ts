@@ -29,7 +29,7 @@ export interface GraderModelRequest {
   readonly top_p?: number;
 }
 
-/** Total tokens of the calls of one model. */
+/** Total token usage of all calls to one model. */
 export interface GraderUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
@@ -63,7 +63,10 @@ export interface ModelCall {
 
 type Ask = (call: ModelCall) => Promise<number>;
 
-/** Creates a grader that returns the model's number. A number outside of `range` is a failure. */
+/**
+ * Creates a grader whose score is the number that the model returns. A number outside of `range` is
+ * a failure.
+ */
 export function scoreModelGrader(spec: ScoreModel, complete: CompleteFn): Ask {
   const [low, high] = spec.range;
   const description = `A number from ${low} to ${high}.`;

@@ -116,8 +116,9 @@ const inputOf = ({ source }: Script, { sample, item }: Namespaces, memoryMiB: nu
   });
 
 /**
- * Collects standard output and standard error.
- * @returns function that returns the collected output
+ * Collects standard output and standard error. Calls `onTooMuch` if they exceed {@link mostOutput}
+ * bytes.
+ * @returns function that returns the standard output and the last line of standard error
  */
 function readOutput(child: ChildProcess, onTooMuch: () => void) {
   const chunks = { stdout: [] as Buffer[], stderr: [] as Buffer[] };

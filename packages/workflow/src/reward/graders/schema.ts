@@ -7,7 +7,7 @@ import { parseTemplate, type Namespaces } from './template.js';
 
 const text = () => z.string('expected text').min(1, 'expected text that is not empty');
 
-/** Creates a check that reports errors of `parse`. */
+/** Creates a zod check that reports an error thrown by `parse` as an issue. */
 const readBy =
   (parse: (value: string) => unknown) =>
   (value: string, context: z.RefinementCtx<string>): void => {

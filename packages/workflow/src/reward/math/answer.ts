@@ -227,8 +227,8 @@ const mirrored: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads an inequality. Reverses the inequality if needed, so that values increase. Returns an
- * interval if numbers bound one variable.
+ * Reads an inequality. Reverses it if all its signs are `>` or `≥`, so that its sides increase from
+ * left to right. Returns an interval if numbers bound a single variable.
  */
 function readInequality(
   givenSigns: readonly string[],

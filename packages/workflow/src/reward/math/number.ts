@@ -33,7 +33,7 @@ export type MaybeNum = Num | undefined;
  * one operation.
  */
 const maxBits = 4096;
-/** Number of decimal digits that fit `maxBits` bits. */
+/** Number of decimal digits that fit in `maxBits` bits. */
 const maxDigits = 1233;
 const limit = 1n << BigInt(maxBits);
 /** Maximum relative error of two roundings of a float. */

@@ -163,7 +163,10 @@ export const scaleWords: ReadonlyMap<string, bigint> = new Map([
   ['dozen', 12n],
 ]);
 
-/** Words that change the preceding number, as in `2 thirds`. */
+/**
+ * Fraction words. After a number, as in `2 thirds`, they change its value, so they are never part
+ * of a remark.
+ */
 export const fractionWords: ReadonlySet<string> = new Set(
   words(
     'half halves third thirds quarter quarters fourth fourths fifth fifths sixth sixths seventh sevenths eighth eighths ninth ninths tenth tenths hundredth hundredths thousandth thousandths',

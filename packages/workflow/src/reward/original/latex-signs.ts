@@ -9,7 +9,7 @@ const named =
 const greek =
   'alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ lambda λ mu μ nu ν xi ξ rho ρ sigma σ tau τ phi ϕ varphi φ chi χ psi ψ omega ω Gamma Γ Delta Δ Theta Θ Lambda Λ Sigma Σ Phi Φ Psi Ψ Omega Ω';
 
-/** Texts of signs, keyed by the command's name, without the backslash. */
+/** Plain text of each sign, keyed by the command's name without the backslash. */
 export const latexSigns: ReadonlyMap<string, string> = new Map([
   ...pairs(named),
   ...pairs(greek),

@@ -6,10 +6,10 @@ import { requireTokens } from './shared/inputs.js';
 import { accuracyCoef, checkerArg, overlongArgs } from './shared/arguments.js';
 
 /**
- * The sum of the accuracy by the rule `answer` or `trinity_dapo` of the checker, and of
- * {@link overlongPenalty}. A wrong answer gives 0, as in Trinity-RFT 0.5.2; it gives -1 in the
- * paper and in later versions. Source: DAPO, arXiv:2503.14476, section 3.4; `math_dapo_reward` of
- * Trinity-RFT 0.5.2.
+ * The sum of two parts: the accuracy by the rule `answer` or `trinity_dapo` of the checker, and
+ * {@link overlongPenalty}. By default, a wrong answer gives 0, as in Trinity-RFT 0.5.2. It gives -1
+ * in the paper and in later versions. Source: DAPO, arXiv:2503.14476, section 3.4;
+ * `math_dapo_reward` of Trinity-RFT 0.5.2.
  */
 export const mathDapoReward = rewardKind('math_dapo_reward', {
   summary: "DAPO's reward: accuracy of the answer, and a penalty for overlong responses.",

@@ -4,7 +4,10 @@ import { rewardKind } from './shared/reward-kind.js';
 
 const name = 'rm_gallery_reward';
 
-/** RM-Gallery is a Python package, which cannot be called from here. */
+/**
+ * Error text for rewards of RM-Gallery other than `math_verify_reward`. RM-Gallery is a Python
+ * package, which cannot be called from here.
+ */
 const refusal =
   'RM-Gallery is a Python package that cannot run here; of its rewards only math_verify_reward is known. ' +
   'To score with a language model use the workflow rubric_judge_workflow or ruler_workflow; for a reward ' +

@@ -48,9 +48,12 @@ const kinds: Readonly<Record<string, Holds>> = {
 
 /** Maximum number of brackets that are tried as the beginning of JSON. */
 const mostOpenings = 50;
-/** Types whose value is a JSON schema, which is not supported, and can be left out. */
+/** Assertion types whose optional value is a JSON schema. Schemas are not supported. */
 const withSchema: readonly string[] = ['is-json', 'contains-json'];
-/** Types that compare with an empty text. Every answer contains an empty text. */
+/**
+ * Assertion types whose value may be an empty text. For types such as `contains`, an empty value
+ * would accept every answer.
+ */
 const withEmpty: readonly string[] = ['equals', 'levenshtein'];
 
 /** Returns true for one assertion, or a list of assertions. */
@@ -68,8 +71,9 @@ interface AssertionArguments {
 const kindOf = ({ type }: Assertion): string => type.replace(/^not-/, '');
 
 /**
- * Returns the reason for which an assertion of a known type cannot be checked. A pattern with
- * columns of the task is complete only when an answer is scored.
+ * Returns the reason why an assertion of a known type cannot be checked, or undefined if it can.
+ * Patterns that refer to columns of the task are not validated here, because they are complete only
+ * when an answer is scored.
  */
 function problemOf(assertion: Assertion): string | undefined {
   const kind = kindOf(assertion);

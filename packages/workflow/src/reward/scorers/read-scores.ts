@@ -14,7 +14,7 @@ const reasonKeys = ['comment', 'reason', 'explanation', 'rationale'] as const;
 
 /**
  * Reads a scorer's result.
- * @param title name of a score without a name
+ * @param title name given to a score that has none
  * @throws RewardError if a scorer reports an error or returns no number, or if two scores have the
  * same name
  */

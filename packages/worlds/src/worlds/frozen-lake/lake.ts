@@ -4,7 +4,7 @@
  */
 import { type Random, createRandom } from '@trinity-rft/core';
 
-/** Cells are numbered row by row, from 0. The start is ice. */
+/** A lake whose cells are numbered row by row, from 0. The start is ice. */
 export interface Lake {
   readonly size: number;
   readonly holes: ReadonlySet<number>;

@@ -66,6 +66,6 @@ function draw(lake: Lake, player: number): string {
   return Array.from({ length: lake.size }, (_, index) => row(index)).join('\n');
 }
 
-/** Finds the player's cell in an observation. */
+/** Returns the number of the player's cell in an observation. */
 export const readPlayer = (observation: string): number =>
   [...observation.matchAll(/[P_OG](?= |$)/gm)].findIndex(([mark]) => mark === 'P');

@@ -3,8 +3,8 @@ import { type House, kindOf } from './house.js';
 import { openable, type Treatment, treatments } from './rooms.js';
 
 /**
- * Names of the solvers. `planner` knows where every object is. `search` opens one place after the
- * other.
+ * Names of the solvers. `planner` knows where every object is. `search` visits one place after the
+ * other until it finds the object.
  */
 export const experts = ['planner', 'search'] as const;
 

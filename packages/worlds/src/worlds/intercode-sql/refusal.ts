@@ -1,12 +1,13 @@
 /**
- * Refuses queries that write, might run for minutes, or make large values. The text is the only
- * place to stop them: SQLite does not return before it has a row, and node:sqlite cannot interrupt
- * it, nor can the end of a thread.
+ * Refuses queries that write, might run for minutes, or make large values. They must be recognised
+ * by their text, because SQLite does not return before it has a row, and neither node:sqlite nor
+ * terminating the thread can interrupt it.
  */
 
 /**
- * Returns the reason to refuse a query. EXPLAIN is possible only before SELECT and WITH, because
- * SQLite sets the flags of a PRAGMA as it compiles it, also after EXPLAIN.
+ * Returns the reason to refuse a query, or undefined if it is allowed. EXPLAIN is allowed only
+ * before SELECT and WITH, because SQLite sets the flags of a PRAGMA when it compiles the statement,
+ * even after EXPLAIN.
  */
 export function refusalOf(sql: string): string | undefined {
   if (sql.length > 2000) return 'A query has at most 2,000 characters.';
@@ -24,16 +25,22 @@ const isQuery =
 const largeValues = /\b(?:recursive|randomblob|zeroblob|printf|format|load_extension)\b/i;
 const manyRows = /\b(?:values|json_each|json_tree|pragma_(?!table_info\b)\w+)\b/i;
 
-/** Largest number of tables in a query: the rows of all combinations of four are counted at once. */
+/**
+ * Maximum number of tables in a query. Four tables have at most 2.56 million combinations of rows,
+ * which SQLite counts quickly.
+ */
 const mostSources = 4;
 
-/** Names of tables, also where they qualify no column. UNION adds rows as a table does. */
+/**
+ * Matches names of tables, except where they qualify a column. Also matches UNION, which adds rows
+ * as a table does.
+ */
 const fixedSources =
   /\b(?:(?:authors|books|customers|sales|sqlite_\w+|pragma_\w+)\b(?!\.)|union\b)/gi;
 
 /**
- * Counts the tables that a query can combine. A name that WITH defines stands for as many rows as
- * its tables have together, so that each use counts.
+ * Returns the reason to refuse a query that combines too many tables. A name that WITH defines
+ * stands for as many rows as its tables have together, so each of its uses counts.
  */
 function refusalOfSources(sql: string): string | undefined {
   const defined = [...sql.matchAll(definition)].map(([, name = '']) => name);
@@ -49,7 +56,10 @@ function refusalOfSources(sql: string): string | undefined {
 const gap = String.raw`(?:\s|--.*\n|/\*(?:[^*]|\*(?!/))*\*/)*`;
 const asQuery = `\\bas\\b${gap}(?:(?:not\\b${gap})?materialized\\b${gap})?\\(`;
 const anyDefinition = new RegExp(asQuery, 'gi');
-/** The name, which may be quoted, and the columns of a common table expression. */
+/**
+ * Matches the beginning of a common table expression: its name, which may be quoted, and its
+ * columns.
+ */
 const definition = new RegExp(`\\b(\\w+)["'\`\\]]?${gap}(?:\\([^()]*\\)${gap})?${asQuery}`, 'gi');
 
 const countOf = (pattern: RegExp, text: string): number => text.match(pattern)?.length ?? 0;

@@ -1,4 +1,7 @@
-/** Draws cases. A case is a customer's wish and the state in which the shop should end. */
+/**
+ * Draws cases, each with a shop and a customer's wish, and computes the state in which the shop
+ * should end.
+ */
 import { type Random, createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
 import {
@@ -49,7 +52,10 @@ export function drawCase(level: number, seed: number): RetailCase {
   return { state, customer, order, wish: withChange(wish, order, random), isAllowed };
 }
 
-/** Draws the new address again until it differs from the one of the order. */
+/**
+ * Returns the wish. If it is a move to the current address of the order, replaces the address with
+ * a different one.
+ */
 function withChange(wish: Wish, { address }: Pick<Order, 'address'>, random: Random): Wish {
   if (wish.kind !== 'move' || wish.address !== address) return wish;
   return withChange({ ...wish, address: drawAddress(random) }, { address }, random);

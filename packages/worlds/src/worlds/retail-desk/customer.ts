@@ -13,7 +13,10 @@ export interface Reply {
 
 const stay = (text: string): Reply => ({ text, isEnd: false });
 
-/** Returns an answer to keywords in the clerk's message. Equal messages get equal answers. */
+/**
+ * Returns the customer's answer, which depends on keywords in the clerk's message. Equal messages
+ * get equal answers.
+ */
 export function reply(words: string, given: RetailCase, isGranted: boolean): Reply {
   const { customer, wish } = given;
   const said = words.toLowerCase();

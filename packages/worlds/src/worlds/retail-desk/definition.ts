@@ -130,7 +130,10 @@ function deskWorld(given: RetailCase): World {
   });
 }
 
-/** Returns the solver's actions. The solver asks, confirms, makes the change, and reports it. */
+/**
+ * Returns the solver's actions. The solver identifies the customer and the order, and then either
+ * makes and reports the change, or denies the wish.
+ */
 function stepsOf({ customer, order, wish, isAllowed }: RetailCase): readonly Action[] {
   const find = [
     textAction('May I have your name and zip code?'),

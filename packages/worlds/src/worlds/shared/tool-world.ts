@@ -19,7 +19,7 @@ export interface ToolOptions<Args> {
   readonly run: (args: Args) => string | Result;
 }
 
-/** Creates a tool, which refuses arguments that do not fit the schema, with the reason. */
+/** Creates a tool. It refuses arguments that do not fit the schema, and gives the reason. */
 export function tool<Args>({ name, description, args: schema, run }: ToolOptions<Args>): WorldTool {
   const { $schema: _, ...parameters } = z.toJSONSchema(schema);
   return {

@@ -8,9 +8,7 @@ export interface Puzzle {
   readonly solution: Board;
 }
 
-/**
- * Draws a full board, and then empties up to `empty` cells, as far as the solution stays unique.
- */
+/** Draws a full board, and then empties up to `empty` cells, while the solution stays unique. */
 export function drawPuzzle(size: number, empty: number, seed: number): Puzzle {
   const random = createRandom(seed);
   const solution = solutionsOf(emptyBoard(size), 1, random)[0] ?? emptyBoard(size);

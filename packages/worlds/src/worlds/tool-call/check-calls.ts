@@ -132,7 +132,7 @@ function hasType(
   return named !== undefined && kindOf(named) === kindOf(value);
 }
 
-/** Normalises text, so that spaces, case and light punctuation do not count. */
+/** Normalizes a text, so that differences in spaces, case and light punctuation are ignored. */
 const standard = (value: unknown): unknown =>
   typeof value === 'string'
     ? value

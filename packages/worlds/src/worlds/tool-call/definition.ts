@@ -146,7 +146,8 @@ function rightCalls(row: RawTask): readonly Action[] {
 }
 
 /**
- * Picks the first accepted value of each key. In objects, every value is a list of accepted values.
+ * Returns a value in which each key of an object has the first of its accepted values. Optional
+ * keys are omitted.
  */
 function firstOf(value: unknown): unknown {
   if (Array.isArray(value))

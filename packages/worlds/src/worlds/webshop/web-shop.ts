@@ -16,7 +16,9 @@ export interface WebShopOptions {
   readonly humanGoals?: boolean;
 }
 
-/** WebShop's `WebAgentTextEnv` with the same methods. Holds one visit at a time. */
+/**
+ * Replacement for WebShop's `WebAgentTextEnv`, with the same methods. Holds one visit at a time.
+ */
 export interface WebShop {
   /** Text of the current page. */
   readonly observation: string;
@@ -28,7 +30,7 @@ export interface WebShop {
    */
   reset(session: number): string;
   getAvailableActions(): { readonly hasSearchBar: boolean; readonly clickables: readonly string[] };
-  /** Takes `search[words]` or `click[name]`. An impossible action has no effect. */
+  /** Executes `search[words]` or `click[name]`. An impossible action has no effect. */
   step(action: string): WebShopStep;
 }
 

@@ -38,7 +38,10 @@ function whyNot(visit: Visit): string {
   return `That is not possible on this page. ${search}Buttons: ${clicks.map((label) => `click[${label}]`).join(', ') || 'none'}.`;
 }
 
-/** Searches for the title, turns pages until the product appears, chooses the options and buys. */
+/**
+ * Creates a solver that searches for the title, turns pages until the product appears, chooses the
+ * options and buys the product.
+ */
 export function shopSolver(goal: Goal, product: Product): Solver {
   const values = Array.isArray(goal.goalOptions)
     ? goal.goalOptions

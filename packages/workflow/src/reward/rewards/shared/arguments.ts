@@ -5,7 +5,7 @@ export const accuracyCoef = numberArg(1, undefined, 'Value of part accuracy for 
 
 export const formatScoreCoef = numberArg(0.1, { min: 0 }, 'Size of part format_score.');
 
-/** Selects the checker that compares answers. */
+/** Argument that selects the checker of answers. */
 export const checkerArg = choiceArg(
   ['math', 'trinity'],
   'math',

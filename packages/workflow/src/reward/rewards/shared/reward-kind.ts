@@ -25,7 +25,10 @@ export interface RewardKind {
    */
   readonly parts: Readonly<Record<string, string>>;
   readonly args: ArgSpec;
-  /** @throws ConfigError for an unknown argument or a value out of range */
+  /**
+   * Creates the reward function from its configured arguments.
+   * @throws ConfigError for an unknown argument or a value out of range
+   */
   readonly create: (args: Readonly<Record<string, unknown>>, tools?: RewardTools) => RewardFn;
 }
 

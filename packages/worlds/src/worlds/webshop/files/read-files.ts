@@ -124,7 +124,10 @@ async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {
   });
 }
 
-/** Returns the first product of each number, in its place: goals, and so sessions, follow the order. */
+/**
+ * Returns the first product with each ASIN, in the original order, on which the goals and thus the
+ * session numbers depend. Drops products with an invalid ASIN.
+ */
 const distinct = (raw: readonly RawProduct[]): readonly RawProduct[] =>
   [...Map.groupBy(raw, ({ asin }) => asin).values()]
     .flatMap(([first]) => first ?? [])

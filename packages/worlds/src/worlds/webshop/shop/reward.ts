@@ -31,8 +31,8 @@ export function purchaseReward({ product, options }: Purchase, goal: Goal, nouns
 const isAlike = (a: string, b: string): boolean => tokenSetRatio(a, b) > 85;
 
 /**
- * Returns the texts to compare with the chosen values. A name and its value are joined, as in
- * WebShop.
+ * Returns the wanted options as texts for comparison with the chosen values. In synthetic goals, a
+ * name and its value are joined, as in WebShop.
  */
 const wantedOptions = ({ goalOptions }: Goal): readonly string[] =>
   Array.isArray(goalOptions)

@@ -27,7 +27,7 @@ export interface Visit {
   parts(): readonly Part[];
   hasSearchBar(): boolean;
   /**
-   * Acts on the page.
+   * Performs an action on the current page.
    * @returns the reward of a purchase, which ends the visit, otherwise undefined
    */
   act(action: ShopAction): number | undefined;
