@@ -1,4 +1,4 @@
-/** Options that make a call of a Mastra agent part of a rollout. */
+/** Options with which a call to a Mastra agent is recorded as part of a rollout. */
 import { randomUUID } from 'node:crypto';
 import type { WorkflowContext } from '@trinity-rft/workflow';
 import { mastraModel, type MastraModel, type MastraModelOptions } from './model.js';

@@ -209,7 +209,10 @@ export function parseConfig(text: string, options: ParseConfigOptions): LoadedCo
 
 const isInFile = ({ at }: LocatedProblem): boolean => at.line !== nowhere.line;
 
-/** Interpolates, renames and checks a file. Removes invalid values, and lists them as failed. */
+/**
+ * Inserts variables into the values of a file, renames old keys, and checks the result. Removes
+ * invalid values, and lists them as failed.
+ */
 function checkTree(
   file: MapNode,
   schemas: ConfigSchemas,

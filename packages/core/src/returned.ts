@@ -60,7 +60,10 @@ export interface Returned {
   ) => Readonly<Partial<Record<Name, unknown>>>;
   readonly list: (value: unknown, expected: string) => readonly unknown[];
   readonly text: (value: unknown, at: string, longest?: number) => string;
-  /** Copies plain JSON values of bounded size; empty for undefined and null. */
+  /**
+   * Copies an object of plain JSON values of bounded size. Returns an empty object for undefined
+   * and null.
+   */
   readonly info: (value: unknown, at?: string) => Readonly<Record<string, unknown>>;
 }
 

@@ -19,12 +19,13 @@ interface Database {
 export const isBusy = (error: unknown): boolean =>
   error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 5;
 
-/** Milliseconds for which the switch to a write-ahead log is repeated, and the pause before it is. */
+/** Milliseconds for which the switch to a write-ahead log is retried, and between two attempts. */
 const [patienceMs, pauseMs] = [2000, 5];
 
 /**
- * Switches a database to a write-ahead log. The connection's timeout does not cover every part of
- * the switch: of two connections that open a new database together, one can fail at once.
+ * Switches a database to a write-ahead log. Retries, because the connection's timeout does not
+ * cover every part of the switch: if two connections open a new database simultaneously, one of
+ * them can fail without waiting.
  */
 export function useWriteAheadLog(database: Database): void {
   const start = performance.now();

@@ -64,8 +64,8 @@ interface ExplorerParts extends Omit<ExplorerOptions, 'runTasks'>, TaskRunner {
   readonly feedbackLine: FeedbackLine;
   readonly warnings: StepWarnings;
   /**
-   * Metrics of the last change of weights or of streaming. They are written with the metrics of the
-   * next explore step.
+   * Metrics of the last weight update, or of the last step in streaming. They are written with the
+   * metrics of the next explore step.
    */
   syncMetrics: Metrics;
 }

@@ -46,9 +46,9 @@ export interface ExportOptions {
   readonly model: ModelPlace;
   readonly format: FormatName;
   /**
-   * Number format of the weights. Not allowed for an adapter alone.
-   * @default `bfloat16` for hf, `q8` for transformersjs; for gguf and ollama `Q8_0`, or `Q4_K_M`
-   * from a billion weights unless an adapter is merged with quantised weights
+   * Number format of the weights. Not allowed if only the adapter is exported.
+   * @default `bfloat16` for hf; `q8` for transformersjs. For gguf and ollama: `Q4_K_M` if the model
+   * has at least a billion weights and no adapter is merged with quantised weights, else `Q8_0`
    */
   readonly quantize?: string;
   /**

@@ -1,4 +1,4 @@
-/** Off-policy policy gradient that limits the importance of bad answers only. */
+/** Off-policy policy gradient that limits importance ratios where the advantage is low. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 

@@ -16,9 +16,10 @@ export interface MixedSourceOptions {
 }
 
 /**
- * Combines two sources. A batch consists of `count` minus `expertCount` experiences in the filter's
- * unit (fewer at the end), followed by `expertCount` expert rows. Both parts of a lease are
- * acknowledged, released and rolled back together. Filters apply to the experiences of the policy.
+ * Combines two sources. A batch consists of `count - expertCount` experiences of the policy,
+ * followed by `expertCount` expert rows. The filter applies to the experiences of the policy, and
+ * its unit is what they are counted in. There may be fewer of them when the source ends. Both parts
+ * of a lease are acknowledged, released and rolled back together.
  *
  * Metrics of the experts have the prefix `sample/expert_`. The metrics of the experiences keep
  * their names.

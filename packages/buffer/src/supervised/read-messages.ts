@@ -8,7 +8,7 @@ const roles: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'ass
 
 /**
  * Reads chat messages. Drops fields that are null, because tables represent missing fields as null.
- * @throws TaskError if the value is not a list of messages; the message names `row` and `key`
+ * @throws TaskError, naming `row` and `key`, if the value is not a list of chat messages
  */
 export function readMessages(
   value: unknown,

@@ -16,8 +16,8 @@ export interface ReasoningParser {
    */
   readonly markers: readonly [open: string, close: string];
   /**
-   * True if a response is reasoning from its start even when neither the response nor the prompt
-   * has a tag.
+   * True if a response begins inside the reasoning even when neither the response nor the prompt
+   * contains the opening marker.
    */
   readonly isOpen: boolean;
   /**

@@ -8,7 +8,7 @@ import { isSecretName, redacted, redactText } from '@trinity-rft/core/support';
 export const isSecretKey = (key: string): boolean =>
   isSecretName(key) && !/(?:tokens|feature_?keys)$/i.test(key);
 
-/** Returns a copy of plain data without secrets. */
+/** Returns a copy of plain data in which secrets are replaced by a placeholder. */
 export function redact(value: unknown, key = ''): unknown {
   if (isSecretKey(key) && value !== null && value !== undefined && typeof value !== 'boolean')
     return redacted;

@@ -96,10 +96,10 @@ const exceptions = [...variantKeys, 'layers_to_transform'] as const;
 const configSchema = z.looseObject({ r: z.int().positive(), lora_alpha: z.number().positive() });
 
 /**
- * Loads the adapters of a folder.
+ * Loads the adapters from a folder.
  * @param base the model that the adapters are added to
- * @throws CheckpointError naming the file, and the part of it that does not match the model; also
- * when the folder has a record of another base
+ * @throws CheckpointError if a file does not match the model, naming the file and the part that
+ * differs, or if the folder records another base model
  */
 export async function loadAdapters(
   directory: string,

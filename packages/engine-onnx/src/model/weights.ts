@@ -111,9 +111,9 @@ export class WeightBuffers {
   }
 
   /**
-   * Leases the set that is published now. The lease is for this set even if another set is
-   * published before `lease` is called.
-   * @throws EngineError when nothing was published yet
+   * Returns a function that leases the set that is published now, even if another set has been
+   * published by the time it is called.
+   * @throws EngineError if nothing has been published yet
    */
   leasePublished(): PublishedWeights {
     if (this.#published === undefined)

@@ -182,10 +182,11 @@ export interface GraphRuntime {
    */
   load(record: ModelRecord, kind: GraphKind, folder?: string): Promise<LoadedGraph>;
 
-  /** Makes an array. The numbers then belong to the runtime, which may use them without a copy. */
+  /** Creates an array. The runtime takes ownership of the numbers and may not copy them. */
   array(host: HostArray): DeviceArray;
   /**
-   * Makes a set. @param flat numbers of the set, which then belong to the runtime. @default zeros
+   * Creates a set of arrays.
+   * @param flat numbers of the set, which the runtime takes ownership of. @default zeros
    */
   set(shapes: readonly NamedShape[], flat?: Float32Array): ArraySet;
   /** Returns a view of the rows from `start` up to, but not including, `end`. */

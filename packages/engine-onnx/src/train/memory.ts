@@ -32,7 +32,8 @@ export interface TrainingMemory {
   readonly budget: number;
   /**
    * Maximum memory for one graph of the whole model, including activations and returned gradients.
-   * Its micro-batches may exceed `budget`. If the graph needs more, {@link timesBudget} applies.
+   * Up to this maximum, micro-batches may exceed `budget`. If the graph needs more than the
+   * maximum, {@link timesBudget} applies.
    * @default micro-batches do not exceed `budget`
    */
   readonly wholeModel?: number;

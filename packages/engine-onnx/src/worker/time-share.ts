@@ -23,7 +23,8 @@ export class TimeShare {
   }
 
   /**
-   * Executes `work` when `party` may go next. Trainer and sampler may each have one call waiting.
+   * Executes `work` when it is the turn of `party`. The trainer and the sampler may each have at
+   * most one waiting call.
    */
   async run<T>(party: Party, work: () => Promise<T>): Promise<T> {
     if (this.#busy) await new Promise<void>((resolve) => this.#waiting.set(party, resolve));

@@ -85,8 +85,8 @@ fn right(start: u32, k: u32, n: u32) -> f32 {
 }`;
 
 /**
- * Creates the call in which each thread computes 4 x 4 results of a tile. With several parts, each
- * part writes the sums of one block of K.
+ * Creates the call in which each thread computes 4 x 4 results of a tile. If there are several
+ * parts, each part writes the partial sums over one block of `depth`.
  */
 function tiledProduct(shape: Product, tile: Tile, tiles: number, parts: number): Call {
   const { batch, rows, columns, depth } = shape;

@@ -129,9 +129,10 @@ export interface CacheRows {
 type MoveSizes = Readonly<Record<'moves' | 'heads' | 'least' | 'longest' | 'width', number>>;
 
 /**
- * Copies positions of rows by a list of moves, each of which is (from, to, position, length).
- * Operands: the array that is read, the moves, the array that is written. A state has one position,
- * which every move overwrites, also one without positions: `least` and `longest` are 1.
+ * Copies positions between rows according to a list of moves, each of which is (from, to, position,
+ * length). Operands: the array that is read, the moves, the array that is written. The state of a
+ * recurrent layer is stored as a single position. Every move copies it, even a move of length 0, so
+ * `least` and `longest` are both 1 for states.
  */
 export function movedRows(
   { moves, heads, least, longest, width }: MoveSizes,

@@ -53,7 +53,7 @@ export interface Scratch {
   readonly upload: (numbers: Float32Array | Int32Array) => BufferPart;
 }
 
-/** Calls `queue`, which queues commands, and then frees the buffers that it took. */
+/** Calls `queue`, which queues commands, and then frees the buffers that `queue` took. */
 export function withScratch<T>(machine: Machine, queue: (scratch: Scratch) => T): T {
   const taken: GPUBuffer[] = [];
   const keep = (part: BufferPart): BufferPart => {

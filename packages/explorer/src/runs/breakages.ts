@@ -15,8 +15,8 @@ export interface Breakages {
    */
   inRow(): number;
   /**
-   * Returns true if the environment answered other attempts between the last two failures. The
-   * environment is then not down.
+   * Returns true if the environment answered other attempts between the last two failures, which
+   * shows that the environment is not down.
    */
   answeredOthers(): boolean;
 }

@@ -53,8 +53,8 @@ export interface UsableOutcome extends TaskOutcome {
 
 /**
  * Reduces an outcome to the rollouts that are trained on. The finished rollouts of a task that was
- * cut off are used if `returnPartialTasks` is true and they can be compared. A group reduced to one
- * rollout has no advantage signal.
+ * cut off are used if `returnPartialTasks` is true and there are enough of them to compare: a group
+ * reduced to one rollout has no advantage signal.
  */
 export function usableOutcome(
   outcome: TaskOutcome,

@@ -79,9 +79,9 @@ export function expectedLossOf(
 }
 
 /**
- * Returns the number of each call's rollout. Consecutive calls with the same run key have the same
- * number, and every demonstration has a number of its own. Calls with the same key that are not
- * consecutive, such as those of a copy of a rollout, have different numbers. [B]
+ * Returns the index of each call's rollout in the batch. Consecutive calls with the same run key
+ * share an index, and every demonstration has an index of its own. Calls with the same key that are
+ * not consecutive, such as those of a copy of a rollout, have different indices. [B]
  */
 function runsOf({ calls, expertMask }: PackedBatch): Int32Array {
   let run = -1;

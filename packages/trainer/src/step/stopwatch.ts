@@ -5,8 +5,8 @@ export interface Stopwatch {
   /** Awaits `work` and adds the seconds that it takes to `time/<name>`. */
   <T>(name: string, work: Promise<T>): Promise<T>;
   /**
-   * Returns the seconds of every part, and in `time/train_step` the seconds since the stopwatch was
-   * created.
+   * Returns the seconds spent in each part. `time/train_step` is the number of seconds since the
+   * stopwatch was created.
    */
   metrics(): Metrics;
 }

@@ -67,8 +67,8 @@ const linesOf = (problems: readonly ArgProblem[]): string =>
   problems.map(({ path, message }) => `  ${path.join('.')}: ${message}\n`).join('');
 
 /**
- * Returns a text with one line per argument of the environment, or `anything goes` if the
- * environment does not declare arguments.
+ * Returns one line of text per argument of the environment, or `anything goes` if the environment
+ * declares no arguments.
  */
 async function argsOf({ args }: EnvironmentDefinition): Promise<string> {
   const { describeArgs } = await import('@trinity-rft/environment/playing');

@@ -45,8 +45,9 @@ export async function admit(
 }
 
 /**
- * Returns the settings that new processes must share even if no process is alive. Returns undefined
- * if nothing has been planned yet, or if the training run has no identity.
+ * Returns the settings that every new process of the training run must use, even if none of its
+ * earlier processes is alive. Returns undefined if no step has been planned yet, or if the training
+ * run has no identity.
  */
 export async function settingsOfRun(
   context: RunContext,

@@ -162,7 +162,7 @@ const unkinded: ReadonlySet<string> = new Set(['linear_attn.A_log', 'linear_attn
 /** Kinds of these parts in GGUF; the empty text for none. */
 const ownKinds: Readonly<Record<string, string>> = { ssm_a: '', ssm_dt: 'bias' };
 
-/** True if a Hugging Face name has a kind exactly if the names of its part have one. */
+/** True if a name has a kind and its part requires one, or neither. For Hugging Face names. */
 export const hasItsKind = ({ part, kind }: ParsedName): boolean =>
   (kind === undefined) === unkinded.has(part);
 

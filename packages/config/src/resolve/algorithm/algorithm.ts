@@ -163,7 +163,8 @@ function workflowsSelect({ input, workflows }: StageContext): boolean {
 
 /**
  * Derives the loss aggregation. `algorithm.loss_agg_mode` applies to all terms, and the argument
- * `loss_agg_mode` of the policy loss only to the policy loss. Reports a contradiction.
+ * `loss_agg_mode` of the policy loss only to the policy loss. Reports a problem if they contradict
+ * each other.
  */
 function deriveAggregation(
   context: StageContext,

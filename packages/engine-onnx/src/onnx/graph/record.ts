@@ -51,7 +51,7 @@ export interface ExternalBytes {
   readonly length: number;
 }
 
-/** An input or output of a graph. A size that is a string depends on the inputs of an execution. */
+/** An input or output of a graph. A string in `shape` names a size that depends on the inputs. */
 export interface PortRecord {
   readonly name: string;
   readonly dtype: DataType;

@@ -7,7 +7,7 @@ import { within, type Patience } from '../../waiting/within.js';
 export interface Calls {
   /** Begins an episode. Closes an episode that begins after the time limit. */
   begin(environment: Environment, start: EpisodeStart): Promise<Episode>;
-  /** Does `work`, which the error message of the time limit calls `what`. */
+  /** Executes `work` within the time limit. `what` names the work in the error message. */
   inTime<T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T>;
   /** Closes the episode even if the server is being stopped. */
   close(episode: Episode): Promise<void>;

@@ -1,5 +1,6 @@
 /**
- * Builds the record for rules and verdict from a run that may be very long and still in progress.
+ * Builds the record of a training run that the diagnosis rules and the verdict read. The run may be
+ * very long, and may still be in progress.
  */
 import { open, readFile } from 'node:fs/promises';
 import path from 'node:path';

@@ -20,7 +20,7 @@ export interface ReadCall {
 /** The calls of a rollout in order; at least one. */
 export type RolloutCalls = readonly [ReadCall, ...ReadCall[]];
 
-/** Reads rows of a rollout; undefined if none of them exists. */
+/** Reads the calls of a rollout by their row ids. Returns undefined if none of the rows exists. */
 export async function readCalls(
   ids: readonly number[],
   store: RolloutStore,

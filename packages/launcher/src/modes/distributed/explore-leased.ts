@@ -30,10 +30,10 @@ export interface ExploreLeasedOptions
 }
 
 /**
- * Makes the rollouts of leased tasks. Resolves with the last train step of the training run, once
- * the trainer has ended it or nothing is left to explore without a trainer.
- * @throws CancelledError when stopped, SyncError when weights are refused, the reason of `lost`
- * when that signal aborts
+ * Plays the rollouts of leased tasks. Resolves with the last train step of the training run, when
+ * the trainer has ended the run, or when there is no trainer and all steps have been explored.
+ * @throws CancelledError if stopped; SyncError if weights are refused; the reason of `lost` if that
+ * signal aborts
  */
 export async function exploreLeased(
   stage: StageConfig,

@@ -101,8 +101,8 @@ async function look(watch: Watch): Promise<void> {
 interface Attempt {
   readonly signal: AbortSignal;
   /**
-   * Number of the attempt at the batch, from 1. If all rollouts of an earlier process's attempt
-   * failed, the batch is attempted again.
+   * Number of this attempt at the batch, from 1. A batch is attempted again if all its rollouts
+   * failed in an earlier process.
    */
   readonly attempt: number;
 }

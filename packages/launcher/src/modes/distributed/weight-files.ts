@@ -37,7 +37,10 @@ export interface Expected {
   readonly digest: string;
 }
 
-/** Returns the first problem of a folder of weights, or undefined if the folder is as published. */
+/**
+ * Returns the first problem found in a folder of weights, or undefined if it holds what was
+ * published.
+ */
 export async function problemOfWeights(
   directory: string,
   expected: Expected,

@@ -30,7 +30,7 @@ export interface Calls {
     schema: ZodType<T>,
     options: CallOptions,
   ): Promise<T>;
-  /** Sends a request whose work continues after the answer. @returns the id of its future */
+  /** Submits a request that the server executes later. @returns the id of the future */
   submit<V extends JsonVerb>(verb: V, body: JsonRequest<V>, options: CallOptions): Promise<string>;
   /** Sends a forward or forward-backward pass. @returns the id of its future */
   submitPass(body: Uint8Array, options: CallOptions): Promise<string>;

@@ -54,8 +54,8 @@ export const lossFunctions: Readonly<Record<string, LossFunction>> = {
   },
   /**
    * -min(s A, clip(s) A), with s = exp(mean of p - q over the tokens in `sequence_ratio_mask`) for
-   * all tokens of a datum. The loss of each token is differentiated by its own p. This is
-   * GSPO-token with its clip bounds, arXiv:2507.18071.
+   * all tokens of a datum. The loss of each token is differentiated only with respect to
+   * that token's p. This is GSPO-token with its clip bounds, arXiv:2507.18071.
    */
   gspo: {
     inputs: [...sampled, 'sequence_ratio_mask'],

@@ -19,7 +19,6 @@ export const rules = {
   same: sameMath,
   /** {@link computeScoreV0} */
   trinity_boxed: (response, truth) => computeScoreV0(response, truth) === 1,
-  /** {@link verifyMathAnswer} */
   trinity_eval: verifyMathAnswer,
   /** {@link naiveDapoScore} */
   trinity_dapo: (response, truth) => naiveDapoScore(response, truth) === 1,

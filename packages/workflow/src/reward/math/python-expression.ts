@@ -92,7 +92,10 @@ class Reader {
     return left;
   }
 
-  /** Parses signs and a power, and limits the depth. Every nesting calls this method. */
+  /**
+   * Parses signs and a power. Also enforces the maximum depth, because every level of nesting
+   * passes through this method.
+   */
   #signed(): Expression | undefined {
     if (this.#depth >= maxDepth) return undefined;
     this.#depth++;

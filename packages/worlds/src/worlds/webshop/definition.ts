@@ -16,7 +16,7 @@ const argsSchema = z.strictObject({
    */
   level: z.int().min(1).max(3).default(2),
   catalogue_seed: z.int().min(0).default(0),
-  /** Folder with WebShop's files; rows then name a session. */
+  /** Folder with WebShop's files. If set, each row names a session. */
   data_path: z.string().optional(),
   human_goals: z.boolean().default(true),
   /** Reward of an episode that ends without a purchase. */

@@ -10,7 +10,10 @@ export interface WebShopOptions {
   readonly observationMode?: 'text_rich' | 'text';
   /** Number of products to generate if `dataPath` is not set. @default 1000 */
   readonly numProducts?: number;
-  /** Folder with WebShop's files. @default a generated catalogue, whose scores differ */
+  /**
+   * Folder with WebShop's files. @default a generated catalogue, whose scores are not comparable
+   * with those of WebShop
+   */
   readonly dataPath?: string;
   /** True to use the goals that people wrote. Only with `dataPath`. @default true */
   readonly humanGoals?: boolean;
