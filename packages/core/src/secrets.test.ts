@@ -96,10 +96,11 @@ describe('redactText', () => {
       cookie: 'quokka-session',
       'Content-Type': 'application/json',
       'user-agent': 'quokka-agent',
+      Origin: 'http://quokka.test',
     });
-    expect(redactText('wxyz-quokka-17 quokka-session application/json quokka-agent')).toBe(
-      '[redacted] [redacted] application/json quokka-agent',
-    );
+    expect(
+      redactText('wxyz-quokka-17 quokka-session application/json quokka-agent http://quokka.test'),
+    ).toBe('[redacted] [redacted] application/json quokka-agent http://quokka.test');
   });
 
   it('takes out a known secret in URLs, JSON, hex and base64 wherever it begins', () => {

@@ -183,7 +183,7 @@ export function knowSecretsOf(env: Readonly<Record<string, string | undefined>>)
 }
 
 /** Matches names of HTTP headers whose values are never secrets. */
-const plainHeader = /^(?:accept|content)(?:-|$)|^user-agent$/i;
+const plainHeader = /^(?:accept|content|mcp)(?:-|$)|^(?:user-agent|origin|referer|host)$/i;
 
 /**
  * Calls {@link knowSecret} for the values of HTTP headers, without a scheme such as `Bearer`.

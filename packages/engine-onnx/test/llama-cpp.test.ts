@@ -456,6 +456,28 @@ describe('log-probabilities of a quantised file with an adapter in llama.cpp are
   });
 });
 
+it.for([
+  'llama',
+  'phi3',
+  'lfm2',
+  'qwen3_5_text',
+  'gemma2',
+  'olmo2',
+  'qwen3_moe',
+  'granitemoehybrid',
+])('%s is refused without any one of its tensors', async (name) => {
+  const { folder, json } = await makeModel(name);
+  const weights = await openWeights(folder);
+  for (const missing of weights.tensors.keys()) {
+    const tensors = new Map([...weights.tensors].filter(([tensor]) => tensor !== missing));
+    const partial = { tensors, read: (tensor: string) => weights.read(tensor) };
+    const target = path.join(folder, 'partial.gguf');
+    const saving = saveGgufModel({ config: json, tokenizer, weights: partial, target });
+    await expect(saving, missing).rejects.toThrow('is missing');
+  }
+  await weights.close();
+});
+
 it('a block with columns of several heads of Qwen3.5 is refused beside an adapter, not mixed up', async () => {
   const model = await makeModel('qwen3_5_text');
   const { target } = await save(model, 'Q8_0');

@@ -152,20 +152,25 @@ function windows({ family, json, context, layers }: SavedConfig): void {
 
 function assertPeriod(json: Json, layers: number): void {
   const types = json['layer_types'];
-  const period = windowPeriod(json);
+  const period = attentionPeriod(json, 'sliding_window_pattern');
   const regular = (type: unknown, layer: number): boolean =>
     (type === 'sliding_attention') === ((layer + 1) % period !== 0);
   if (Array.isArray(types) && (types.length !== layers || !types.every(regular)))
     throw notFollowed('layer_types', types, 'full_attention at every n-th layer and only there');
 }
 
-/** The n for which every n-th layer attends to all positions. */
-export function windowPeriod(json: Json): number {
+/**
+ * The n for which every n-th layer attends to all positions.
+ * @param key of config.json that holds n if `layer_types` is not set
+ */
+export function attentionPeriod(
+  json: Json,
+  key: 'sliding_window_pattern' | 'full_attention_interval',
+): number {
   const types = json['layer_types'];
   const first = Array.isArray(types) ? types.indexOf('full_attention') : -1;
   if (first >= 0) return first + 1;
-  if (Array.isArray(types)) return types.length + 1;
-  return positive(json, 'sliding_window_pattern');
+  return Array.isArray(types) ? types.length + 1 : positive(json, key);
 }
 
 function attention({ family, json, headDim, heads, hiddenSize, layers }: SavedConfig): void {
@@ -218,16 +223,9 @@ const recurrentTypes: ReadonlySet<unknown> = new Set(['conv', 'linear_attention'
 export function isRecurrent({ json, family }: SavedConfig, layer: number): boolean {
   const types = json['layer_types'];
   if (Array.isArray(types)) return recurrentTypes.has(types[layer]);
-  return family.architecture === 'qwen35' && (layer + 1) % attentionInterval(json) !== 0;
+  if (family.architecture !== 'qwen35') return false;
+  return (layer + 1) % attentionPeriod(json, 'full_attention_interval') !== 0;
 }
-
-/** The n for which every n-th layer of Qwen3.5 has attention. */
-export const attentionInterval = (json: Json): number => {
-  const types = json['layer_types'];
-  return Array.isArray(types)
-    ? types.indexOf('full_attention') + 1
-    : positive(json, 'full_attention_interval');
-};
 
 /** Checks what llama.cpp assumes about the gated delta rule. */
 function delta(config: SavedConfig): void {
@@ -235,7 +233,7 @@ function delta(config: SavedConfig): void {
   if (!sizes) return;
   if (sizes.keyDim !== sizes.valueDim)
     throw notFollowed('linear_value_head_dim', sizes.valueDim, `${sizes.keyDim}, as for keys`);
-  const every = attentionInterval(json);
+  const every = attentionPeriod(json, 'full_attention_interval');
   const irregular = Array.from({ length: layers }, (_, layer) => layer).some(
     (layer) => isRecurrent(config, layer) === ((layer + 1) % every === 0),
   );

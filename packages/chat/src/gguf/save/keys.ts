@@ -3,14 +3,7 @@
  * graph.
  */
 import { f32, text, u32, type TypedValue } from '../file/typed-value.js';
-import {
-  attentionInterval,
-  expertCount,
-  isRecurrent,
-  positive,
-  windowPeriod,
-  type SavedConfig,
-} from './config.js';
+import { attentionPeriod, expertCount, isRecurrent, positive, type SavedConfig } from './config.js';
 import type { SavedFamily } from './families.js';
 import type { SavedRope } from './rope.js';
 import { fileTypeNumber, type GgufFileType } from './types.js';
@@ -132,7 +125,7 @@ const convolutionKeys = ({ json }: SavedConfig): readonly Key[] => [
 const deltaKeys = ({ json, delta }: SavedConfig): readonly Key[] =>
   delta
     ? [
-        ['full_attention_interval', u32(attentionInterval(json))],
+        ['full_attention_interval', u32(attentionPeriod(json, 'full_attention_interval'))],
         ['ssm.conv_kernel', u32(positive(json, 'linear_conv_kernel_dim'))],
         ['ssm.state_size', u32(delta.keyDim)],
         ['ssm.group_count', u32(delta.keyHeads)],
@@ -156,7 +149,10 @@ function gemmaKeys({ json, context, family }: SavedConfig): readonly Key[] {
     ...(isWindowed
       ? [
           ['attention.sliding_window', u32(Number(window ?? context))] as const,
-          ['attention.sliding_window_pattern', u32(windowPeriod(json))] as const,
+          [
+            'attention.sliding_window_pattern',
+            u32(attentionPeriod(json, 'sliding_window_pattern')),
+          ] as const,
         ]
       : []),
     ...cap('attn_logit_softcapping', 'attn_logit_softcapping'),

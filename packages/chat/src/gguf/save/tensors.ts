@@ -204,7 +204,8 @@ function assertComplete(config: SavedConfig, planned: readonly PlannedTensor[]):
 /** Matches parts of layers with attention only. */
 const attentionParts = /^attn_(q|k|v|output)(_|$)/;
 /** Matches parts of layers without attention only. */
-const recurrentParts = /^(shortconv\.|ssm_|attn_(qkv|gate)$)/;
+const recurrentParts = ({ delta }: SavedConfig): RegExp =>
+  delta ? /^(ssm_|attn_(qkv|gate)$)/ : /^shortconv\./;
 
 /** GGUF names of the weights that every model of the family has. */
 function expectedNames(config: SavedConfig): readonly string[] {
@@ -216,7 +217,7 @@ function expectedNames(config: SavedConfig): readonly string[] {
   return [
     ...whole.filter((part) => !tied || part !== 'output').map((part) => `${part}.weight`),
     ...Array.from({ length: layers }, (_, layer) => {
-      const absent = isRecurrent(config, layer) ? attentionParts : recurrentParts;
+      const absent = isRecurrent(config, layer) ? attentionParts : recurrentParts(config);
       const own = all.filter((part) => !absent.test(part));
       return own.map((part) => ggufName({ layer, part, kind: 'weight' }, part));
     }).flat(),
