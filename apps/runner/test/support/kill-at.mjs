@@ -64,7 +64,11 @@ fs.promises.writeFile = deadly('writeFile', fs.promises.writeFile, ([file]) => S
 // oxlint-disable-next-line typescript/unbound-method -- called with the database it was called on
 const exec = DatabaseSync.prototype.exec;
 const commit = deadly('commit', exec, () => '');
+// The transaction that creates the tables of an experience store is no place.
+let createsTables = false;
 DatabaseSync.prototype.exec = function (sql) {
-  return sql === 'COMMIT' ? commit.call(this, sql) : exec.call(this, sql);
+  if (sql === 'COMMIT' && !createsTables) return commit.call(this, sql);
+  createsTables = sql !== 'COMMIT' && (createsTables || /CREATE TABLE experience\b/.test(sql));
+  return exec.call(this, sql);
 };
 syncBuiltinESMExports();
