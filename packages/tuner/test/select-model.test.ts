@@ -175,6 +175,32 @@ describe('selectModel', () => {
     }
   });
 
+  it('counts only calls of the model, not the list of models that an agent asks for', async () => {
+    const { server, baseUrl } = await service({
+      usage: { prompt_tokens: 1, completion_tokens: 1 },
+    });
+    let row = 0;
+    try {
+      const { metrics } = await selectModel({
+        trainDataset: trainDataset(),
+        candidateModels: ['a', 'b'].map((name) => ({ ...local(name, 8), baseUrl })),
+        adapter: (endpoint: AgentEndpoint) => endpoint,
+        workflowFunc: async ({ model }) => {
+          const { baseURL, fetch } = model;
+          await fetch(`${baseURL}/models`);
+          const url = `${baseURL}/chat/completions`;
+          const init = { method: 'POST', body: '{}' };
+          await (row++ % 2 ? fetch(url, init) : fetch(new Request(url, init)));
+          return { response: '' };
+        },
+        judgeFunc: () => ({ reward: 1 }),
+      });
+      expect(metrics).toMatchObject({ model_calls_avg: 1, total_tokens_avg: 2 });
+    } finally {
+      server.close();
+    }
+  });
+
   it('starts no row after an abort, and rejects when those in progress have ended', async () => {
     const abort = new AbortController();
     let [started, ended] = [0, 0];
