@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { rmSync } from 'node:fs';
 import path from 'node:path';
+import { type Clock, systemClock } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -219,6 +220,32 @@ describe('selectModel', () => {
     const selected = selectModel({ ...options, workflowFunc, judgeFunc: () => ({ reward: 1 }) });
     await expect(selected).rejects.toThrow('stop');
     expect([started, ended]).toEqual([3, 3]);
+  });
+
+  it('abandons a judge that does not end after an abort', async () => {
+    const abort = new AbortController();
+    const graces: number[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      after: (ms, end) => {
+        graces.push(ms);
+        return systemClock.after(1, end);
+      },
+    };
+    const { server, baseUrl } = await service({});
+    const judged: boolean[] = [];
+    const selected = selectModel({
+      ...{ clock, signal: abort.signal, trainDataset: trainDataset(), workflowFunc: solve },
+      candidateModels: ['a', 'b'].map((name) => ({ ...local(name, 8), baseUrl })),
+      judgeFunc: ({ signal }) => {
+        abort.abort(new Error('stop'));
+        judged.push(signal.aborted);
+        return new Promise<never>(() => undefined);
+      },
+    });
+    await expect(selected).rejects.toThrow('stop');
+    expect([graces, judged]).toEqual([[5000], [true]]);
+    server.close();
   });
 
   it('rejects a single candidate, and names the first error when no row succeeded', async () => {
