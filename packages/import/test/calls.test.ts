@@ -64,6 +64,19 @@ describe('an answer of LangChain', () => {
   });
 });
 
+it.each<readonly [string, object]>([
+  ['the text of a completion', { text: '4', additional_kwargs: {}, raw: null }],
+  ['a message', { message: { role: 'assistant', content: '4' }, additional_kwargs: {} }],
+  ['a text without a call', { text: '4', function_call: null }],
+  ['messages', { messages: [{ role: 'assistant', content: '4' }], additional_kwargs: {} }],
+  ['choices', { choices: [{ message: { content: '4' } }], additional_kwargs: {} }],
+])('an object with a key of calls gives the answer in it: %s', async (_, output) => {
+  const { rows } = await importLines([
+    { type: 'GENERATION', traceId: 't', id: 'g', input: [user], output },
+  ]);
+  expect(rows).toEqual([{ messages: [user, { role: 'assistant', content: '4' }] }]);
+});
+
 describe('calls without ids', () => {
   const bare = { function: inner };
   const said = (content: string | null, ...calls: readonly object[]) => ({

@@ -289,6 +289,19 @@ describe('MLflow', () => {
       expect(ended()).toBe('FINISHED');
     }
   });
+
+  it('ends an interrupted run within its shorter time, although the table hangs', async () => {
+    const sink = open('mlflow', { closeMs: 20_000 });
+    await sink.open();
+    server.fail({ status: 503, at: 'log-batch' });
+    write(sink, record(1));
+    await vi.waitFor(() => expect(lines.join('\n')).toContain('answered 503'), 10_000);
+    addPreview();
+    server.fail({ status: undefined, at: artifacts });
+    sink.setOutcome('interrupted');
+    await sink.close();
+    expect(ended()).toBe('KILLED');
+  });
 });
 
 it('of Weights & Biases keeps what a continued run summed up before, and its time', async () => {

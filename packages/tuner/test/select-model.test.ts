@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { rmSync } from 'node:fs';
 import path from 'node:path';
+import { type Clock, systemClock } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -175,6 +176,32 @@ describe('selectModel', () => {
     }
   });
 
+  it('counts only calls of the model, not the list of models that an agent asks for', async () => {
+    const { server, baseUrl } = await service({
+      usage: { prompt_tokens: 1, completion_tokens: 1 },
+    });
+    let row = 0;
+    try {
+      const { metrics } = await selectModel({
+        trainDataset: trainDataset(),
+        candidateModels: ['a', 'b'].map((name) => ({ ...local(name, 8), baseUrl })),
+        adapter: (endpoint: AgentEndpoint) => endpoint,
+        workflowFunc: async ({ model }) => {
+          const { baseURL, fetch } = model;
+          await fetch(`${baseURL}/models`);
+          const url = `${baseURL}/chat/completions`;
+          const init = { method: 'POST', body: '{}' };
+          await (row++ % 2 ? fetch(url, init) : fetch(new Request(url, init)));
+          return { response: '' };
+        },
+        judgeFunc: () => ({ reward: 1 }),
+      });
+      expect(metrics).toMatchObject({ model_calls_avg: 1, total_tokens_avg: 2 });
+    } finally {
+      server.close();
+    }
+  });
+
   it('starts no row after an abort, and rejects when those in progress have ended', async () => {
     const abort = new AbortController();
     let [started, ended] = [0, 0];
@@ -193,6 +220,32 @@ describe('selectModel', () => {
     const selected = selectModel({ ...options, workflowFunc, judgeFunc: () => ({ reward: 1 }) });
     await expect(selected).rejects.toThrow('stop');
     expect([started, ended]).toEqual([3, 3]);
+  });
+
+  it('abandons a judge that does not end after an abort', async () => {
+    const abort = new AbortController();
+    const graces: number[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      after: (ms, end) => {
+        graces.push(ms);
+        return systemClock.after(1, end);
+      },
+    };
+    const { server, baseUrl } = await service({});
+    const judged: boolean[] = [];
+    const selected = selectModel({
+      ...{ clock, signal: abort.signal, trainDataset: trainDataset(), workflowFunc: solve },
+      candidateModels: ['a', 'b'].map((name) => ({ ...local(name, 8), baseUrl })),
+      judgeFunc: ({ signal }) => {
+        abort.abort(new Error('stop'));
+        judged.push(signal.aborted);
+        return new Promise<never>(() => undefined);
+      },
+    });
+    await expect(selected).rejects.toThrow('stop');
+    expect([graces, judged]).toEqual([[5000], [true]]);
+    server.close();
   });
 
   it('rejects a single candidate, and names the first error when no row succeeded', async () => {

@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { type Clock, systemClock } from '@trinity-rft/core';
 import { scriptedModel } from '@trinity-rft/workflow';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { tunePrompt, type Proposer, type PromptInput } from '../src/index.js';
@@ -19,6 +20,8 @@ const dataset = (name: string, count: number) => {
   writeFileSync(file, rows.join(''));
   return { path: file };
 };
+const saved = (directory: string): unknown =>
+  JSON.parse(readFileSync(path.join(directory, 'prompt-search.json'), 'utf8'));
 const trainDataset = dataset('train', 12);
 const evalDataset = dataset('test', 8);
 
@@ -187,15 +190,75 @@ describe('tunePrompt', () => {
 
   it('has saved all runs when it asks the proposer', async () => {
     const directory = folder();
-    let saved: unknown;
+    let state: unknown;
     const proposer: Proposer = {
       chat: async () => {
-        saved ??= JSON.parse(readFileSync(path.join(directory, 'prompt-search.json'), 'utf8'));
+        state ??= saved(directory);
         throw new Error('no service');
       },
     };
     await expect(tunePrompt(call({ proposer, directory }))).rejects.toThrow('no service');
-    expect(saved).toMatchObject({ calls: 7, current: { parent: 0 } });
+    expect(state).toMatchObject({ calls: 7, current: { parent: 0 } });
+  });
+
+  it('saves the state at an abort, and then abandons runs that do not end', async () => {
+    const directory = folder();
+    const abort = new AbortController();
+    const graces: (() => void)[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      after: (_, end) => {
+        graces.push(end);
+        return () => undefined;
+      },
+    };
+    let runs = 0;
+    const hanging = (input: PromptInput<Row>) => {
+      if (++runs < 3) return follow(input);
+      abort.abort();
+      return new Promise<never>(() => undefined);
+    };
+    const tuned = tunePrompt({
+      ...call({ directory, evalNumThreads: 1 }),
+      ...{ workflowFunc: hanging, signal: abort.signal, clock },
+    });
+    void tuned.catch(() => undefined);
+    await vi.waitFor(() => expect(saved(directory)).toMatchObject({ calls: 2 }));
+    for (const end of graces) end();
+    await expect(tuned).rejects.toThrow('aborted');
+  });
+
+  it('asks for another text at the next call if all rows fail with the proposed one', async () => {
+    const directory = folder();
+    const proposer = scriptedModel({ answers: ['<prompt>bad</prompt>'] });
+    const workflowFunc = (input: PromptInput<Row>) => {
+      if (input.systemPrompt === 'bad') throw new Error('no such text');
+      return follow(input);
+    };
+    const tune = (config: object) =>
+      tunePrompt({ ...call({ directory, maxCalls: 60, ...config }), workflowFunc });
+    await expect(tune({ proposer })).rejects.toThrow('All 3 rows failed');
+    expect((await tune({})).metrics).toMatchObject({ trainset_reward_best: 1 });
+  });
+
+  it('keeps within a smaller budget in the middle of an attempt, which a larger one ends', async () => {
+    const whole = await tunePrompt(call({ maxCalls: 30 }));
+    const directory = folder();
+    let runs = 0;
+    const abort = new AbortController();
+    const tune = (maxCalls: number, more: object = {}) =>
+      tunePrompt({
+        ...call({ maxCalls, evalNumThreads: 1, directory }),
+        workflowFunc: (input: PromptInput<Row>) => {
+          if (++runs === 9) abort.abort();
+          return follow(input);
+        },
+        ...more,
+      });
+    await expect(tune(30, { signal: abort.signal })).rejects.toThrow('aborted');
+    expect((await tune(10)).metrics).toMatchObject({ calls: 9, prompts_tried: 0 });
+    expect(runs).toBe(9);
+    expect(await tune(30)).toEqual(whole);
   });
 
   it('counts failed rows for no prompt, and ends when all fail', async () => {

@@ -77,8 +77,8 @@ function batchOfOne(prompt: readonly unknown[]): unknown {
 
 /** Keys that give the author of a message, or wrap the message. */
 const roleKeys = ['role', 'from', 'kwargs', 'data'];
-/** Keys of an answer that calls tools. */
-const callKeys = ['tool_calls', 'function_call', 'additional_kwargs'];
+/** Keys of a message that calls tools. An object that wraps a message may have them too. */
+const callKeys = ['function_call', 'additional_kwargs'];
 /** Keys that contain a message or its text, whichever other keys the object has. */
 const answerKeys = ['message', 'content', 'text'];
 /** Keys that wrap an answer if they are the only key of an object. */
@@ -92,16 +92,17 @@ export function readAnswer(value: unknown): readonly ChatMessage[] {
   if (Array.isArray(answer)) return answeredBy(readMessages(answer));
   if (!isJson(answer)) throw fault('the answer is neither a text nor a message', answer);
   if (roleKeys.some((key) => key in answer)) return answeredBy(readMessage(answer));
-  if (callKeys.some((key) => key in answer))
-    return answeredBy(readMessage({ role: 'assistant', ...answer }));
+  const asMessage = () => answeredBy(readMessage({ role: 'assistant', ...answer }));
+  if ('tool_calls' in answer) return asMessage();
   const { messages, choices, generations } = answer;
   if (isPresent(messages)) return readAnswer(messages);
   const list = [choices, generations].find(Array.isArray) as readonly unknown[] | undefined;
   if (list) return readAnswer(onlyOne(list));
+  const known = answerKeys.find((name) => isPresent(answer[name]));
+  const isMessage = known === undefined || known === 'content';
+  if (isMessage && callKeys.some((name) => name in answer)) return asMessage();
   const [first = '', other] = Object.keys(answer);
-  const key =
-    answerKeys.find((name) => isPresent(answer[name])) ??
-    (other === undefined && onlyAnswerKeys.has(first) ? first : undefined);
+  const key = known ?? (other === undefined && onlyAnswerKeys.has(first) ? first : undefined);
   if (key === undefined) throw fault('the answer is an object without a text', Object.keys(answer));
   return readAnswer(answer[key]);
 }

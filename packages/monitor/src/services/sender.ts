@@ -125,17 +125,19 @@ export function createSender(options: SenderOptions): Sender {
   };
 
   /**
-   * Shows the newest table. A failure holds up neither records nor the end of the run. Unless the
-   * service rejects the table, it is sent again later.
+   * Shows the newest table. A failure holds up neither records nor the end of the run, which keeps
+   * half of the time until `endsAt`. Unless the service rejects the table, it is sent again later.
    */
-  const showTable = async (signal: AbortSignal, isLast: boolean): Promise<void> => {
+  const showTable = async (signal: AbortSignal, endsAt?: number): Promise<void> => {
     if (run.showTable === undefined || cursor === undefined) return;
-    if (!isLast && clock.now() - tableAt < tableEveryMs) return;
+    const now = clock.now();
+    if (endsAt === undefined && now - tableAt < tableEveryMs) return;
     try {
       table = options.nextTable?.() ?? table;
       if (table === undefined) return;
-      tableAt = clock.now();
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(closeMs / 2)]);
+      tableAt = now;
+      const timeMs = Math.max(0, Math.floor((endsAt === undefined ? closeMs : endsAt - now) / 2));
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeMs)]);
       await run.showTable(table, cursor, limit);
       table = undefined;
       warnedOfTable = false;
@@ -152,16 +154,17 @@ export function createSender(options: SenderOptions): Sender {
     if (cursor !== undefined) await run.beat?.(cursor, signal);
   };
 
-  const sendNew = async (signal: AbortSignal, isLast: boolean): Promise<void> => {
+  const sendNew = async (signal: AbortSignal, endsAt?: number): Promise<void> => {
     fill();
     if (pending.length === 0) await beat(signal);
     for (; pending.length > 0; fill()) await sendBatch(signal);
-    await showTable(signal, isLast);
+    await showTable(signal, endsAt);
   };
 
-  const sendAll = async (signal: AbortSignal, isLast = false): Promise<void> => {
+  /** @param endsAt time at which the last attempt ends; undefined for the attempts before it */
+  const sendAll = async (signal: AbortSignal, endsAt?: number): Promise<void> => {
     if (!isOpen) await openRun(signal);
-    if (isWriting || isLast) await sendNew(signal, isLast);
+    if (isWriting || endsAt !== undefined) await sendNew(signal, endsAt);
     if (failures > 0) logger.info(`${title} takes records again.`);
     failures = 0;
     warned = false;
@@ -186,7 +189,7 @@ export function createSender(options: SenderOptions): Sender {
       warnOnce(
         `${title}: ${describeError(error)}. The run continues; its records are kept in metrics.jsonl and sent later.`,
       );
-      const asked = error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0;
+      const asked = error instanceof ServiceError ? error.retryAfterMs : 0;
       return Math.max(asked, Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1)));
     }
   };
@@ -209,16 +212,17 @@ export function createSender(options: SenderOptions): Sender {
   };
 
   const finish = async (outcome: RunOutcome): Promise<void> => {
-    const signal = AbortSignal.timeout(
-      outcome === 'interrupted' && failures > 0 ? Math.min(failedCloseMs, closeMs) : closeMs,
-    );
+    const isShort = outcome === 'interrupted' && failures > 0;
+    const timeMs = isShort ? Math.min(failedCloseMs, closeMs) : closeMs;
+    const signal = AbortSignal.timeout(timeMs);
+    const endsAt = clock.now() + timeMs;
     try {
       await waitingFor(
         { clock, logger },
         { what: `${title} to take the last records` },
         async () => {
           try {
-            await sendAll(signal, true);
+            await sendAll(signal, endsAt);
           } finally {
             // Also ends a run whose records the service does not take.
             if (isOpen && cursor !== undefined) await run.end(outcome, cursor, signal);

@@ -62,19 +62,20 @@ export type ServiceProblem = 'refused' | 'rejected' | 'unavailable';
 
 export class ServiceError extends TrinityError {
   readonly problem: ServiceProblem;
-  /** Wait time that the service requested, in ms. Undefined if it requested none. */
-  readonly retryAfterMs: number | undefined;
+  /** Wait time that the service requested, in ms; 0 if it requested none. */
+  readonly retryAfterMs: number;
 
   constructor(
     message: string,
     options: {
       readonly problem: ServiceProblem;
-      readonly retryAfterMs?: number | undefined;
+      /** @default 0 */
+      readonly retryAfterMs?: number;
       readonly cause?: unknown;
     },
   ) {
     super(message, { code: `MONITOR_${options.problem.toUpperCase()}`, cause: options.cause });
     this.problem = options.problem;
-    this.retryAfterMs = options.retryAfterMs;
+    this.retryAfterMs = options.retryAfterMs ?? 0;
   }
 }

@@ -3,11 +3,14 @@
  */
 import {
   context,
+  createContextKey,
+  createNoopMeter,
   diag,
   DiagLogLevel,
   metrics,
   propagation,
   ProxyTracerProvider,
+  ROOT_CONTEXT,
   trace,
 } from '@opentelemetry/api';
 import type { NodeSDK } from '@opentelemetry/sdk-node';
@@ -35,12 +38,19 @@ export function wantsTelemetry(env: Environment): boolean {
   ].some(isSet);
 }
 
+interface StartedSdk {
+  readonly sdk: NodeSDK;
+  /** Global parts of OpenTelemetry that this SDK provides. */
+  readonly parts: readonly { disable(): void }[];
+}
+
 /** SDK of the operating-system process, shared by training runs that overlap. */
-let running: { readonly sdk: NodeSDK; users: number } | undefined;
+let running: (StartedSdk & { users: number }) | undefined;
 
 /**
  * Starts the SDK if the environment enables it. Uses the SDK that the program itself has started,
- * or that an overlapping training run has started, if there is one.
+ * or that an overlapping training run has started, if there is one. A program's own provider of
+ * metrics gets the metrics.
  * @throws ConfigError when the package of the SDK is missing
  */
 export async function startTelemetry(
@@ -51,13 +61,13 @@ export async function startTelemetry(
   const Sdk = await loadSdk();
   const warn: Warn = (message, ...more) =>
     logger.warn(['OpenTelemetry:', message, ...more.map(String)].join(' '));
-  const used = (running ??= { sdk: startSdk(Sdk, env, warn), users: 0 });
+  const used = (running ??= { ...startSdk(Sdk, env, warn), users: 0 });
   used.users++;
   return {
     close: async () => {
       if (--used.users > 0) return;
       running = undefined;
-      for (const api of [trace, context, propagation, metrics]) api.disable();
+      for (const part of used.parts) part.disable();
       captureAsIn(process.env);
       await shutDown(used.sdk, warn);
       if (running === undefined) diag.disable();
@@ -74,7 +84,20 @@ function hasSdk(): boolean {
   return !(provider instanceof ProxyTracerProvider) || provider.getDelegate() !== none;
 }
 
-function startSdk(Sdk: typeof NodeSDK, env: Environment, warn: Warn): NodeSDK {
+/** Returns the global parts of OpenTelemetry that the program has set. */
+function partsInUse(): ReadonlySet<object> {
+  const probe = ROOT_CONTEXT.setValue(createContextKey('trinity-rft'), true);
+  const isSet = [
+    [trace, hasSdk()],
+    [context, context.with(probe, () => context.active()) === probe],
+    [propagation, propagation.fields().length > 0],
+    [metrics, metrics.getMeter('trinity-rft') !== createNoopMeter()],
+  ] as const;
+  return new Set(isSet.flatMap(([part, isUsed]) => (isUsed ? [part] : [])));
+}
+
+function startSdk(Sdk: typeof NodeSDK, env: Environment, warn: Warn): StartedSdk {
+  const inUse = partsInUse();
   const quiet = (): void => undefined;
   diag.setLogger(
     { error: warn, warn, info: quiet, debug: quiet, verbose: quiet },
@@ -84,13 +107,21 @@ function startSdk(Sdk: typeof NodeSDK, env: Environment, warn: Warn): NodeSDK {
   const variables: Environment = {
     ...env,
     // Metrics use the exporter of the spans, unless the environment sets another one.
-    OTEL_METRICS_EXPORTER: env['OTEL_METRICS_EXPORTER'] ?? env['OTEL_TRACES_EXPORTER'] ?? 'otlp',
+    OTEL_METRICS_EXPORTER: inUse.has(metrics)
+      ? 'none'
+      : (env['OTEL_METRICS_EXPORTER'] ?? env['OTEL_TRACES_EXPORTER'] ?? 'otlp'),
     OTEL_LOGS_EXPORTER: 'none',
   };
   return withVariables(variables, () => {
-    const sdk = new Sdk({ serviceName: serviceName(env) });
+    const sdk = new Sdk({
+      serviceName: serviceName(env),
+      // The SDK sets no context manager for null, which its type lacks.
+      ...(inUse.has(context) && { contextManager: null as never }),
+      ...(inUse.has(propagation) && { textMapPropagator: null }),
+    });
     sdk.start();
-    return sdk;
+    const all = [trace, context, propagation, metrics];
+    return { sdk, parts: all.filter((part) => !inUse.has(part)) };
   });
 }
 

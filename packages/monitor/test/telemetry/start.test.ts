@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { context, metrics, propagation, trace } from '@opentelemetry/api';
 import { NodeSDK } from '@opentelemetry/sdk-node';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { capturesContent } from '../../src/telemetry/content.js';
 import { inSpan } from '../../src/telemetry/spans.js';
 import { startTelemetry } from '../../src/telemetry/index.js';
@@ -62,6 +62,24 @@ it('runs that overlap send through the same SDK, until the last one ends', async
   await record('run_1');
   await one!.close();
   expect(names()).toEqual(['"run_1"', '"trinity.run_1"']);
+});
+
+it('metrics of the program itself stay in use, and get those of the run', async () => {
+  const variables = { ...env, OTEL_TRACES_EXPORTER: 'none', OTEL_LOGS_EXPORTER: 'none' };
+  for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+  const own = new NodeSDK();
+  own.start();
+  vi.unstubAllEnvs();
+  const provider = metrics.getMeterProvider();
+  const telemetry = await start();
+  await record('run_1');
+  await telemetry!.close();
+  expect(names()).toEqual(['"run_1"']);
+  expect(metrics.getMeterProvider()).toBe(provider);
+  expect(propagation.fields()).not.toEqual([]);
+  await own.shutdown();
+  expect(names()).toEqual(['"run_1"', '"trinity.run_1"']);
+  for (const api of [context, propagation, metrics]) api.disable();
 });
 
 it('an SDK of the program itself stays in use', async () => {

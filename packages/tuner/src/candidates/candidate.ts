@@ -161,8 +161,11 @@ interface Usage {
   readonly completion_tokens?: number;
 }
 
+const isPost = (...[request, init]: Parameters<typeof globalThis.fetch>): boolean =>
+  (init?.method ?? (request instanceof Request ? request.method : 'GET')).toUpperCase() === 'POST';
+
 /**
- * Counts responses and the tokens that a service reports. A call that an agent makes without this
+ * Counts responses to POST requests and the tokens that a service reports. A call that an agent makes without this
  * `fetch` is not seen, and the tokens of a streamed response are unknown.
  */
 function usageCounter() {
@@ -170,7 +173,7 @@ function usageCounter() {
   let isComplete = true;
   const counting: typeof globalThis.fetch = async (request, init) => {
     const response = await globalThis.fetch(request, init);
-    if (!response.ok) return response;
+    if (!response.ok || !isPost(request, init)) return response;
     const isJson = (response.headers.get('content-type') ?? '').includes('json');
     const body = isJson ? ((await response.clone().json()) as { readonly usage?: Usage }) : {};
     calls += 1;

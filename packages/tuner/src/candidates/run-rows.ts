@@ -56,21 +56,22 @@ export interface JudgedRow {
 
 /**
  * Runs a model on the rows; results are in the order of the rows. After an abort, no row starts, and
- * the promise rejects when the rows in progress have ended.
+ * the promise rejects when the rows in progress have ended, after 5 seconds at the latest.
  */
 export async function runRows<Row, Response, Model>(
   model: TunerModelConfig,
   options: RowsOptions<Row, Response, Model>,
 ): Promise<readonly JudgedRow[]> {
-  const { maxThreads = 2, logger = silentLogger, clock = systemClock, cwd, signal } = options;
+  const { maxThreads = 2, logger = silentLogger, clock = systemClock, cwd } = options;
+  const { signal = new AbortController().signal } = options;
   const dataset = DatasetConfig(options.dataset);
   const candidate = await openCandidate(model, { dataset, logger, clock, cwd, signal });
   const runRow = async (row: number): Promise<JudgedRow> => {
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     try {
-      return await judgeRow(candidate, row, options, logger);
+      return await judgeRow(candidate, row, { ...options, logger, signal });
     } catch (error) {
-      signal?.throwIfAborted();
+      signal.throwIfAborted();
       logger.warn(`Row ${row} failed with ${model.modelPath}: ${describeError(error)}`);
       return { error };
     }
@@ -78,7 +79,8 @@ export async function runRows<Row, Response, Model>(
   try {
     const limit = pLimit(maxThreads);
     const count = Math.min(candidate.count, dataset.totalSteps ?? Infinity);
-    return await allEnded(Array.from({ length: count }, (_, row) => limit(() => runRow(row))));
+    const rows = Array.from({ length: count }, (_, row) => limit(() => runRow(row)));
+    return await allEnded(rows, { signal, clock });
   } finally {
     await candidate.close();
   }
@@ -87,13 +89,16 @@ export async function runRows<Row, Response, Model>(
 async function judgeRow<Row, Response, Model>(
   candidate: Candidate,
   row: number,
-  { workflowFunc, judgeFunc, adapter }: RowsOptions<Row, Response, Model>,
-  logger: Logger,
+  options: RowsOptions<Row, Response, Model> & {
+    readonly logger: Logger;
+    readonly signal: AbortSignal;
+  },
 ): Promise<JudgedRow> {
+  const { workflowFunc, judgeFunc, adapter, logger, signal } = options;
   const task = (): Row => candidate.task(row) as Row;
-  const { value, metrics } = await candidate.run(row, async ({ model, signal }) => {
+  const { value, metrics } = await candidate.run(row, async ({ model, signal: ended }) => {
     const models = await adaptModels<Model>(adapter, { model, auxiliaryModels: new Map() });
-    const output = await workflowFunc({ task: task(), ...models, logger, signal });
+    const output = await workflowFunc({ task: task(), ...models, logger, signal: ended });
     return checkWorkflowOutput(nameOf(workflowFunc, 'workflowFunc'), output);
   });
   const response = {
@@ -102,7 +107,7 @@ async function judgeRow<Row, Response, Model>(
   };
   const judged = checkJudgeOutput(
     nameOf(judgeFunc, 'judgeFunc'),
-    await judgeFunc({ task: task(), response, auxiliaryModels: {}, logger }),
+    await judgeFunc({ task: task(), response, auxiliaryModels: {}, logger, signal }),
   );
   return { reward: judged.reward, metrics: { ...response.metrics, ...judged.metrics } };
 }

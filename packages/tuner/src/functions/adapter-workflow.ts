@@ -35,20 +35,21 @@ async function runFunctions<Row, Response, Model>(
   context: WorkflowContext,
 ): Promise<WorkflowOutput> {
   const { model, auxiliaryModels } = await adaptModels(adapter, context);
+  const { signal } = context;
   const { logger } = context.runtime;
   // Each function gets its own copy of the row, which it may edit.
   const row = (): Row => copyOf(context.task.rawTask) as Row;
   const name = nameOf(workflowFunc, 'workflowFunc');
   const output = checkWorkflowOutput(
     name,
-    await workflowFunc({ task: row(), model, auxiliaryModels, logger, signal: context.signal }),
+    await workflowFunc({ task: row(), model, auxiliaryModels, logger, signal }),
   );
   const metrics = output.metrics ?? {};
   if (!judgeFunc) return { reward: rewardOf(name, output), metrics };
   const response = output.response as Response;
   const judged = checkJudgeOutput(
     nameOf(judgeFunc, 'judgeFunc'),
-    await judgeFunc({ task: row(), response, auxiliaryModels, logger }),
+    await judgeFunc({ task: row(), response, auxiliaryModels, logger, signal }),
   );
   const { reward, feedback } = judged;
   const scored = { reward, metrics: { ...metrics, ...judged.metrics } };

@@ -37,6 +37,11 @@ export interface JudgeInput<Row = RawTask, Response = unknown, Model = AgentMode
   /** Models that are not trained, keyed by name. */
   readonly auxiliaryModels: Readonly<Record<string, Model>>;
   readonly logger: Logger;
+  /**
+   * Signal that aborts when training, a comparison of models or a prompt search stops, and, in
+   * training, when the rollout exceeds its deadline.
+   */
+  readonly signal: AbortSignal;
 }
 
 /** Scores a response. */
@@ -66,7 +71,7 @@ export function checkWorkflowFunction(workflowFunc: unknown): void {
 export function checkJudgeFunction(judgeFunc: unknown): void {
   checkFunction(
     'judgeFunc',
-    'async ({ task, response, auxiliaryModels, logger }) => ({ reward })',
+    'async ({ task, response, auxiliaryModels, logger, signal }) => ({ reward })',
     judgeFunc,
   );
 }

@@ -2,7 +2,13 @@
  * Runs the agent with a candidate's texts on rows of the data set. Returns the reward and feedback
  * of each row, or its error.
  */
-import { describeError, type Logger, type RawTask, WorkflowError } from '@trinity-rft/core';
+import {
+  type Clock,
+  describeError,
+  type Logger,
+  type RawTask,
+  WorkflowError,
+} from '@trinity-rft/core';
 import { copyOf } from '@trinity-rft/core/support';
 import pLimit from 'p-limit';
 import { allEnded } from '../candidates/all-ended.js';
@@ -60,15 +66,22 @@ interface PlayerOptions<Row, Response> {
   readonly judgeFunc: JudgeType<Row, Response>;
   readonly threads: number;
   readonly logger: Logger;
+  readonly clock: Clock;
   readonly signal: AbortSignal;
 }
+
+const rowsFailed = 'PROMPT_ROWS_FAILED';
+
+/** Returns true for the error that a player throws if all of several rows fail. */
+export const isRowsFailed = (error: unknown): boolean =>
+  error instanceof WorkflowError && error.code === rowsFailed;
 
 /**
  * Creates the function that runs the agent on rows. The function throws a WorkflowError if there
  * are several rows and all of them fail.
  */
 export function rowPlayer<Row, Response>(options: PlayerOptions<Row, Response>): PlayRows {
-  const { threads, logger, signal } = options;
+  const { threads, logger, clock, signal } = options;
   const limit = pLimit(threads);
   return async (components, rows, onReward) => {
     const attempt = async (row: RawTask, index: number): Promise<Played> => {
@@ -83,11 +96,12 @@ export function rowPlayer<Row, Response>(options: PlayerOptions<Row, Response>):
         return { task: row, response: '', feedback: describeError(error) };
       }
     };
-    const played = await allEnded(rows.map((row, i) => limit(() => attempt(row, i))));
+    const attempts = rows.map((row, i) => limit(() => attempt(row, i)));
+    const played = await allEnded(attempts, { signal, clock });
     if (rows.length > 1 && played.every(({ reward }) => reward === undefined))
       throw new WorkflowError(
         `All ${rows.length} rows failed, the first one with: ${played[0]?.feedback}. A failure says nothing about a prompt: mend the functions or their service, and call tunePrompt again.`,
-        { code: 'PROMPT_ROWS_FAILED' },
+        { code: rowsFailed },
       );
     return played;
   };
@@ -105,7 +119,13 @@ async function playRow<Row, Response>(
     await workflowFunc({ task: own(), systemPrompt, components, logger, signal }),
   );
   const response = output.response as Response;
-  const judged = await judgeFunc({ task: own(), response, auxiliaryModels: {}, logger });
+  const judged = await judgeFunc({
+    task: own(),
+    response,
+    auxiliaryModels: {},
+    logger,
+    signal,
+  });
   const { reward, feedback } = checkJudgeOutput(nameOf(judgeFunc, 'judgeFunc'), judged);
   return { task: row, response: shortText(response), reward, feedback: feedback ?? undefined };
 }

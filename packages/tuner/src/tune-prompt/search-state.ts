@@ -34,7 +34,7 @@ export interface SearchState {
   /** Number of agent runs. */
   calls: number;
   readonly candidates: Candidate[];
-  /** The attempt in progress. */
+  /** The attempt in progress, or the next one if the budget is too small for it. */
   current?: Attempt | undefined;
 }
 

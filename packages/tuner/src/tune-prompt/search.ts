@@ -5,8 +5,8 @@
  * on all selection rows.
  */
 import { mean, type Random, type RawTask, type Runtime } from '@trinity-rft/core';
-import { allEnded } from '../candidates/all-ended.js';
-import type { Played, PlayRows } from './play-rows.js';
+import { allEnded, endedOrAborted } from '../candidates/all-ended.js';
+import { isRowsFailed, type Played, type PlayRows } from './play-rows.js';
 import { proposeText, type Proposer } from './propose-prompt.js';
 import {
   meanReward,
@@ -39,15 +39,17 @@ const mostFruitless = 20;
 
 /**
  * Returns the index of the best candidate. Saves `state` after each batch of agent runs, after each
- * attempt, and at an interruption, so that no agent run and no proposal is repeated.
+ * attempt, and at an interruption, so that no agent run and no proposal is repeated. If the budget is
+ * too small for a successful attempt, its remainder stays unused.
  */
 export async function search(state: SearchState, options: SearchOptions): Promise<number> {
-  const { selection, folder, runtime } = options;
+  const { selection, maxCalls, folder, runtime } = options;
   try {
     await ensurePlayed(state, state.candidates[0]!, selection, options);
     while (state.fruitless < mostFruitless) {
       state.current ??= nextAttempt(state, options);
-      if (state.current === undefined) break;
+      if (!state.current || state.calls + runsLeft(state, state.current, selection) > maxCalls)
+        break;
       const better = await improve(state, state.current, options);
       if (better) state.candidates.push(better);
       state.current = undefined;
@@ -65,18 +67,25 @@ export async function search(state: SearchState, options: SearchOptions): Promis
   return bestOf(state, selection);
 }
 
-/** Chooses candidate and rows. Returns undefined if no rows are left, or the budget is too small. */
+/** Chooses candidate and rows. Returns undefined if no rows are left. */
 function nextAttempt(state: SearchState, options: SearchOptions): Attempt | undefined {
-  const { selection, maxCalls, runtime } = options;
+  const { selection, runtime } = options;
   const random = runtime.random('prompt', state.attempts);
   const parent = chooseParent(state.candidates, selection, random);
-  const candidate = state.candidates[parent]!;
-  const rows = chooseRows(candidate, options, random);
-  const missing = rows.filter((row) => !candidate.played[row]).length;
-  // The sum is the number of agent runs after a successful attempt. If the budget is smaller, the
-  // remaining budget stays unused.
-  const calls = state.calls + missing + rows.length + selection.length;
-  return rows.length === 0 || calls > maxCalls ? undefined : { parent, rows };
+  const rows = chooseRows(state.candidates[parent]!, options, random);
+  return rows.length === 0 ? undefined : { parent, rows };
+}
+
+/** Returns the number of agent runs that an attempt needs to succeed, beside those it has made. */
+function runsLeft(
+  { candidates }: SearchState,
+  { parent, rows, child }: Attempt,
+  selection: readonly number[],
+): number {
+  const missing = (played: Candidate['played'], of: readonly number[]): number =>
+    of.filter((row) => played[row]?.reward === undefined).length;
+  const own = child?.played ?? {};
+  return missing(candidates[parent]!.played, rows) + missing(own, rows) + missing(own, selection);
 }
 
 /**
@@ -142,25 +151,32 @@ async function improve(
   await ensurePlayed(state, parent, rows, options);
   const child = (attempt.child ??= await proposeChild(state, attempt, options));
   if (!child || state.candidates.some((other) => sameTexts(other, child))) return undefined;
-  await ensurePlayed(state, child, rows, options);
-  if (!isBetterOn(rows, child, parent)) return undefined;
-  await ensurePlayed(state, child, options.selection, options);
-  return child;
+  try {
+    await ensurePlayed(state, child, rows, options);
+    if (!isBetterOn(rows, child, parent)) return undefined;
+    await ensurePlayed(state, child, options.selection, options);
+    return child;
+  } catch (error) {
+    // The text may cause the failures, so the next call asks the proposer for another one.
+    if (isRowsFailed(error)) delete attempt.child;
+    throw error;
+  }
 }
 
 /** Asks the proposer. Returns undefined if no row needs an improvement. */
 async function proposeChild(
   state: SearchState,
   { parent, rows }: Attempt,
-  { proposer, signal, perfectReward }: SearchOptions,
+  { proposer, signal, perfectReward, runtime: { clock } }: SearchOptions,
 ): Promise<Candidate | undefined> {
   const { components, played } = state.candidates[parent]!;
   const seen = rows.map((row) => played[row]!);
   if (seen.every(({ reward = perfectReward }) => reward >= perfectReward)) return undefined;
   const names = Object.keys(components);
   const component = names[state.attempts % names.length]!;
-  const text = await proposeText(proposer, { components, component, played: seen, signal });
-  return { components: { ...components, [component]: text }, parent, played: {} };
+  const proposal = proposeText(proposer, { components, component, played: seen, signal });
+  const [text] = await allEnded([proposal], { signal, clock });
+  return { components: { ...components, [component]: text! }, parent, played: {} };
 }
 
 const sameTexts = (a: Candidate, b: Candidate): boolean =>
@@ -179,8 +195,9 @@ function isBetterOn(rows: readonly number[], child: Candidate, parent: Candidate
 }
 
 /**
- * Runs a candidate on the given rows that it has no rewards for, and saves the state. Rows that failed before run one by
- * one, because the player throws if several rows fail together.
+ * Runs a candidate on the given rows that it has no rewards for, and saves the state, at an abort
+ * before waiting for the runs in progress. Rows that failed before run one by one, because the
+ * player throws if several rows fail together.
  */
 async function ensurePlayed(
   state: SearchState,
@@ -201,6 +218,9 @@ async function ensurePlayed(
       if (result.reward === undefined) record(result, i);
     });
   };
-  await allEnded(batches.map(play));
-  saveState(options.folder, state);
+  const { signal, runtime, folder } = options;
+  const plays = batches.map(play);
+  await endedOrAborted(plays, signal);
+  saveState(folder, state);
+  await allEnded(plays, { signal, clock: runtime.clock });
 }

@@ -145,7 +145,7 @@ export async function tunePrompt<Row = RawTask, Response = unknown>(
   const rows = await read(options.trainDataset);
   const runtime = createRuntime({ seed, clock, logger });
   const { selection, feedback } = split(runtime.random('rows').shuffle([...rows.keys()]));
-  const play = rowPlayer({ ...options, logger, signal, threads: config.evalNumThreads });
+  const play = rowPlayer({ ...options, logger, clock, signal, threads: config.evalNumThreads });
   const state = openState(folder, digestOf([first, rows, seed, batchSize, perfectReward]), first);
   const best = await search(state, {
     ...{ rows, selection, feedback, play, batchSize, perfectReward, folder, runtime, signal },
