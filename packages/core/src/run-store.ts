@@ -349,7 +349,10 @@ export interface RunStore {
   deleteWeightFilesBefore(member: Membership, version: number): Promise<void>;
   reportDelivery(member: Membership, delivery: Delivery): Promise<void>;
 
-  /** Records the end of the training run, until a trainer joins it again. */
+  /**
+   * Records the end of the training run. The end stays recorded until a trainer publishes the
+   * newest weights again, or newer ones.
+   */
   finishRun(member: Membership, end: RunEnd): Promise<void>;
   view(): Promise<RunView>;
   /**
