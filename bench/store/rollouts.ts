@@ -68,7 +68,6 @@ export const planOf = (step: number, count: number): ExplorePlan => ({
     },
   ],
   feed: {},
-  isLast: false,
 });
 
 /** Result of one run, with an experience of 200 tokens for every turn. */

@@ -336,6 +336,12 @@ const exploreAlone = (file: string, signal?: AbortSignal): Promise<RunHere> =>
 
 const stored = (name: string): number => Number(usesOf(name)['unused'] ?? 0);
 
+/** Returns the steps of the evaluations of a run. */
+const evaluationsOf = (name: string): readonly number[] =>
+  metricLines(job(name))
+    .filter(({ metrics }) => 'eval/held/task_count' in metrics)
+    .map(({ step }) => step);
+
 it('explores alone, for a trainer that comes later', { timeout: 120_000 }, async () => {
   const file = workspace.config('lone.yaml', { name: 'lone' }, evaluated);
   const interrupt = new AbortController();
@@ -368,6 +374,19 @@ it('explores alone, for a trainer that comes later', { timeout: 120_000 }, async
   expect(weightsDigest(job('whole'))).toBe(weightsDigest(job('lone')));
 });
 
+it('evaluates a run made longer after it was explored alone', { timeout: 120_000 }, async () => {
+  const file = workspace.config('longer.yaml', { name: 'longer' }, evaluated, {
+    buffer: { total_steps: 1 },
+  });
+  expect((await exploreAlone(file)).error).toBeUndefined();
+  const sides = await distributed('longer', [evaluated]);
+  expect(sides.flatMap(({ error }) => error ?? [])).toEqual([]);
+  expect(sides[0].output).toContain('Explore steps 1 to 1 were explored without a trainer');
+  expect(sides[0].output).not.toContain('Evaluations are left out');
+  expect(evaluationsOf('longer')).toEqual([2, 4]);
+  expect(usesOf('longer')).toEqual({ trained: 48 });
+});
+
 it('explores alone only in mode explore, where tasks do not depend on training', async () => {
   const file = workspace.config('never.yaml', { name: 'never' });
   const both = await runHere(workspace, file, { alone: true });
@@ -395,10 +414,7 @@ it('follows a trainer that joins an explorer on its own', { timeout: 120_000 }, 
   const sides = await Promise.all([explorer, trainer]);
   expect(sides.flatMap(({ error }) => error ?? [])).toEqual([]);
   expect(sides[0].output).toContain('A trainer has joined');
-  const lines = metricLines(job('joined')).filter(
-    ({ metrics }) => 'eval/held/task_count' in metrics,
-  );
-  expect(lines.map(({ step }) => step)).toEqual([2, 4]);
+  expect(evaluationsOf('joined')).toEqual([2, 4]);
   expect(usesOf('joined')).toEqual({ trained: 48 });
 });
 

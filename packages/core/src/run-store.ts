@@ -88,8 +88,6 @@ export interface ExplorePlan {
   readonly batches: readonly PlannedBatch[];
   /** State of the task feed after this step. The next step is planned from this state. */
   readonly feed: JsonState;
-  /** True if no explore step follows, unless the training run is made longer. */
-  readonly isLast: boolean;
 }
 
 /** A task that is leased to one explorer. */
@@ -271,7 +269,7 @@ export interface RunStore {
    * last explore step have a step of their own without exploration.
    */
   plan(member: Membership, plan: ExplorePlan): Promise<boolean>;
-  lastPlan(): Promise<Pick<ExplorePlan, 'step' | 'feed' | 'isLast'> | undefined>;
+  lastPlan(): Promise<Pick<ExplorePlan, 'step' | 'feed'> | undefined>;
   /**
    * Leases up to `count` tasks of explore steps up to `maxStep`, oldest first: open tasks, and
    * tasks of members without a heartbeat for the lease time. A member makes one call at a time,
@@ -349,7 +347,10 @@ export interface RunStore {
   deleteWeightFilesBefore(member: Membership, version: number): Promise<void>;
   reportDelivery(member: Membership, delivery: Delivery): Promise<void>;
 
-  /** Records the end of the training run, until a trainer joins it again. */
+  /**
+   * Records the end of the training run. The end stays recorded until a trainer publishes the
+   * newest weights again, or newer ones.
+   */
   finishRun(member: Membership, end: RunEnd): Promise<void>;
   view(): Promise<RunView>;
   /**

@@ -60,13 +60,16 @@ afterAll(async () => {
 });
 
 /** Loads the published weights as an explorer does, and returns its report about them. */
-async function receive(sampler = engine.sampler): Promise<{ error?: Error; delivery: Delivery }> {
+async function receive(
+  sampler = engine.sampler,
+  end: () => RunView['end'] = () => undefined,
+): Promise<{ error?: Error; delivery: Delivery }> {
   const deliveries: Delivery[] = [];
   const weights = followWeights({
     store: {
       publishedWeights: async () => published,
       getWeightFile: async () => undefined,
-      view: async () => ({ end: undefined }) as RunView,
+      view: async () => ({ end: end() }) as RunView,
       reportDelivery: async (_member, delivery) => void deliveries.push(delivery),
     },
     member: {} as Membership,
@@ -201,5 +204,17 @@ describe('weights that an explorer receives', () => {
     published = own;
     expect({ error, delivery }).toEqual({ error: undefined, delivery: undefined });
     expect(engine.sampler.policyVersion).toBe(0);
+  });
+
+  it('are left alone when a trainer publishes those of a finished run again meanwhile', async () => {
+    fresh();
+    let end: RunView['end'] = { trainStep: 4 };
+    const adopt: typeof engine.sampler.adopt = async (...args) => {
+      rmSync(at('received'), { recursive: true });
+      end = undefined;
+      await engine.sampler.adopt(...args);
+    };
+    const result = await receive({ ...engine.sampler, adopt }, () => end);
+    expect(result).toEqual({ error: undefined, delivery: undefined });
   });
 });

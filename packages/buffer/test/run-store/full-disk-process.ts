@@ -11,7 +11,7 @@ let failure: string | undefined;
 while (failure === undefined && planned < 1000) {
   const step = planned + 1;
   const batch = { batch: String(step), step, isEval: false, version: undefined, tasks };
-  await store.plan(member, { step, batches: [batch], feed: {}, isLast: false }).then(
+  await store.plan(member, { step, batches: [batch], feed: {} }).then(
     () => (planned = step),
     (error: unknown) => (failure = describeError(error)),
   );

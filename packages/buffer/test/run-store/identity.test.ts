@@ -48,7 +48,7 @@ describe.each(suites)('a run in a shared store in %s', (kind) => {
   const begun = async (run: string, claim: RunClaim): Promise<void> => {
     const store = await open(run, claim);
     const member = await joinAs(store, claim);
-    await store.plan(member, { step: 1, batches: [], feed: {}, isLast: false });
+    await store.plan(member, { step: 1, batches: [], feed: {} });
     await store.recordTrainStep(member, { trainStep: 1, trained: [], discarded: [] });
     await store.leave(member);
   };
@@ -135,7 +135,7 @@ describe.each(suites)('a run in a shared store in %s', (kind) => {
     const run = nextRun();
     const earlier = await open(run);
     const member = await joinAs(earlier, claimOf());
-    await earlier.plan(member, { step: 1, batches: [], feed: {}, isLast: false });
+    await earlier.plan(member, { step: 1, batches: [], feed: {} });
     await earlier.recordTrainStep(member, { trainStep: 1, trained: [], discarded: [] });
     await earlier.leave(member);
     await expect(open(run, otherRun)).rejects.toThrow(/holds train steps of an earlier run/);

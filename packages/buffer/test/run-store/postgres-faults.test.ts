@@ -179,7 +179,6 @@ const planOf = (step: number): ExplorePlan => ({
     },
   ],
   feed: { step },
-  isLast: step === steps,
 });
 
 /** Explores until no task is open. */

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { createExperience } from '@trinity-rft/core';
 import type { Membership, RunStore } from '@trinity-rft/core/store';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { feedChecksum } from '../../src/run-store/database/checksums.js';
 import { openRunStore, readRunStore } from '../../src/run-store/index.js';
 
 const register = new URL('../../../../tools/register-source.mjs', import.meta.url).href;
@@ -31,7 +32,7 @@ describe('a run store in SQLite', () => {
     const member = await store.join({ role: 'trainer', name: 't', host: 'h', pid: 1 });
     const tasks = Array.from({ length: count }, (_, task) => ({ task, taskset: 't', row: task }));
     const batch = { batch: '1', step: 1, isEval: false, version: undefined, tasks };
-    await store.plan(member, { step: 1, batches: [batch], feed: { cursor: 1 }, isLast: true });
+    await store.plan(member, { step: 1, batches: [batch], feed: { cursor: 1 } });
     return member;
   };
   const start = (name: string): ChildProcess =>
@@ -79,7 +80,7 @@ describe('a run store in SQLite', () => {
       expect(await store.leaseTasks(member, { count: Infinity, maxStep: Infinity })).toHaveLength(
         count,
       );
-      const next = { step: planned + 1, batches: [], feed: {}, isLast: true };
+      const next = { step: planned + 1, batches: [], feed: {} };
       expect(await store.plan(member, next)).toBe(true);
     },
   );
@@ -91,6 +92,18 @@ describe('a run store in SQLite', () => {
     const beats = Array.from({ length: 20 }, () => store.heartbeat(member, state));
     await store.close();
     await expect(Promise.all(beats)).resolves.toHaveLength(20);
+  });
+
+  it('reads a last step that an earlier version planned, and plans the next one', async () => {
+    const store = await opened();
+    const member = await planned(store, 1);
+    const database = new DatabaseSync(path);
+    onTestFinished(() => database.close());
+    const checksum = feedChecksum(1, '{"cursor":1}', true);
+    database.exec(`UPDATE run SET is_last = 1, feed_checksum = ${checksum}`);
+    expect(await store.lastPlan()).toEqual({ step: 1, feed: { cursor: 1 } });
+    await store.plan(member, { step: 2, batches: [], feed: { cursor: 2 } });
+    expect(await store.lastPlan()).toEqual({ step: 2, feed: { cursor: 2 } });
   });
 
   it('refuses what was changed on the disk', async () => {
@@ -128,7 +141,7 @@ describe('a run store in SQLite', () => {
     await withChange('file', `bytes = X'010203FF'`, () => store.getWeightFile(1, 'w'));
     await withChange('task', 'row_number = 1', read);
     await withChange('batch', 'version = 3', read);
-    await withChange('run', 'is_last = 0', () => store.lastPlan());
+    await withChange('run', 'is_last = 1', () => store.lastPlan());
     const come = async () =>
       store.leave(await store.join({ role: 'explorer', name: 'e', host: 'h', pid: 1 }));
     for (const change of ['batches = 2', 'completed = 0']) await withChange('run', change, come);

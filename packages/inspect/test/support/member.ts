@@ -15,7 +15,7 @@ const member = await store.join({
 if (role === 'trainer') {
   const tasks = [0, 1].map((task) => ({ task, taskset: 'sums', row: task }));
   const batch = { batch: '1', step: 1, isEval: false, version: undefined, tasks };
-  await store.plan(member, { step: 1, batches: [batch], feed: {}, isLast: false });
+  await store.plan(member, { step: 1, batches: [batch], feed: {} });
 }
 if (leases !== '0') await store.leaseTasks(member, { count: Number(leases), maxStep: 1 });
 const since = performance.now();

@@ -3,7 +3,7 @@
  * the experiences of the explorers.
  */
 import type { StageConfig } from '@trinity-rft/config';
-import type { Logger } from '@trinity-rft/core';
+import { openTasks } from '../assembly/data/tasks.js';
 import { withMadeTasks } from '../assembly/task-pipeline/make-tasks.js';
 import { areShared, shareTasks } from '../assembly/task-pipeline/share-tasks.js';
 import { disposable } from '../context/disposable.js';
@@ -20,7 +20,7 @@ export async function runTrainer(context: StageContext): Promise<StageResult> {
   const own = { role: 'trainer', agreement } as const;
   await using store = disposable(await openStageStore(context.stage, own, context));
   const explored = await exploredAlone(store, own);
-  const stage = explored ? afterExplorer(context.stage, explored, runtime.logger) : context.stage;
+  const stage = explored ? await afterExplorer(context, explored.step) : context.stage;
   const beside = { store, agreement, runtime, signal };
   return await trainBeside(stage, beside, async (remote, joined) => {
     const hasBegun = context.hasBegun || (await areShared(store));
@@ -36,14 +36,12 @@ export async function runTrainer(context: StageContext): Promise<StageResult> {
  * Returns the stage of a trainer that joins after an explorer has explored alone. If every step is
  * explored, the stage has no evaluations, because no explorer is left to make them.
  */
-function afterExplorer(
-  stage: StageConfig,
-  { step, isLast }: { readonly step: number; readonly isLast: boolean },
-  logger: Logger,
-): StageConfig {
+async function afterExplorer(context: StageContext, step: number): Promise<StageConfig> {
+  const { stage, extensions, runtime } = context;
   const { explorerInput } = stage.buffer;
-  const hasEvaluations = isLast && explorerInput.evalTasksets.length > 0;
-  logger.warn(
+  await using tasks = await openTasks(stage, extensions, context);
+  const hasEvaluations = step >= tasks.exploreSteps && tasks.evalSets.length > 0;
+  runtime.logger.warn(
     [
       `Explore steps 1 to ${step} were explored without a trainer, by the weights that the run starts from (version 0), so training on them is off-policy.`,
       ...(hasEvaluations

@@ -56,7 +56,7 @@ export const joinTrainer = (store: RunStore, name = 'trainer'): Promise<Membersh
   store.join({ role: 'trainer', name, host: 'here', pid: 2 });
 
 /** Creates the plan of an explore step with `count` tasks. */
-export const planOf = (step: number, count: number, isLast = false): ExplorePlan => ({
+export const planOf = (step: number, count: number): ExplorePlan => ({
   step,
   batches: [
     {
@@ -72,7 +72,6 @@ export const planOf = (step: number, count: number, isLast = false): ExplorePlan
     },
   ],
   feed: { cursor: step * count },
-  isLast,
 });
 
 /** Creates the result of two rollouts with one experience each. */

@@ -3,7 +3,6 @@ import {
   exploreAll,
   idle,
   joinExplorer,
-  joinTrainer,
   opened,
   openedWithCopies,
   planOf,
@@ -21,17 +20,9 @@ export function taskCases(create: CreateRunStore): void {
       const planned = await Promise.all([one.plan(a, planOf(1, 2)), two.plan(b, planOf(1, 2))]);
       expect(planned.filter(Boolean)).toHaveLength(1);
       expect(await two.plan(b, planOf(3, 2))).toBe(false);
-      expect(await two.plan(b, planOf(2, 2, true))).toBe(true);
-      expect(await one.lastPlan()).toEqual({ step: 2, feed: { cursor: 4 }, isLast: true });
+      expect(await two.plan(b, planOf(2, 2))).toBe(true);
+      expect(await one.lastPlan()).toEqual({ step: 2, feed: { cursor: 4 } });
       expect((await one.view()).tasks).toEqual({ open: 4, leased: 0, done: 0 });
-    });
-
-    it('plans steps after the last one of a run that was made longer', async () => {
-      const store = await opened(await create());
-      const explorer = await joinExplorer(store);
-      await store.plan(explorer, planOf(1, 1, true));
-      expect(await store.plan(await joinTrainer(store), planOf(2, 1))).toBe(true);
-      expect(await store.lastPlan()).toEqual({ step: 2, feed: { cursor: 2 }, isLast: false });
     });
 
     it('leases each task to one member, oldest first, up to a step', async () => {

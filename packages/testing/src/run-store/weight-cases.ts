@@ -61,12 +61,17 @@ export function weightCases(create: CreateRunStore): void {
       await store.reportDelivery(member, delivery);
       expect((await store.view()).members[0]?.delivery).toEqual(delivery);
       expect((await store.view()).end).toBeUndefined();
+      await store.publishWeights(trainer, weightsOf(7));
       await store.finishRun(trainer, { trainStep: 7 });
       expect((await store.view()).end).toEqual({ trainStep: 7 });
       await store.leave(trainer);
       await joinExplorer(store, 'another');
       expect((await store.view()).end).toEqual({ trainStep: 7 });
-      await joinTrainer(store);
+      const next = await joinTrainer(store);
+      expect((await store.view()).end).toEqual({ trainStep: 7 });
+      await store.publishWeights(next, weightsOf(4));
+      expect((await store.view()).end).toEqual({ trainStep: 7 });
+      await store.publishWeights(next, weightsOf(7));
       expect((await store.view()).end).toBeUndefined();
     });
   });

@@ -6,7 +6,10 @@ import type { TrainRecord } from '@trinity-rft/core/store';
 export const textChecksum = (...parts: readonly (string | number)[]): number =>
   crc32(parts.map((part) => `${String(part).length}:${part}`).join(' '));
 
-/** Returns the checksum of the task feed's state after an explore step. */
+/**
+ * Returns the checksum of the task feed's state after an explore step.
+ * @param isLast value of the column `is_last`, which only stores of earlier versions set
+ */
 export const feedChecksum = (step: number, feed: string, isLast: boolean): number =>
   textChecksum(step, feed, ...(isLast ? ['last'] : []));
 

@@ -38,6 +38,7 @@ interface RunRow {
   planner: Generated<number>;
   feed: string | null;
   feed_checksum: number | null;
+  /** 1 if an earlier version planned the last step. Only the checksum of the feed covers it. */
   is_last: Generated<number>;
   /** Id of the last batch. */
   batches: Generated<number>;

@@ -79,9 +79,6 @@ async function join(
   }
   await assertAgrees(context, db, info);
   await confirm(context, db, info);
-  // The trainer of a finished training run may have more steps to make.
-  if (info.role === 'trainer')
-    await db.updateTable('run').set({ end_step: null }).where('id', '=', run).execute();
   const { agreement } = info;
   const row = {
     agreement: agreement === undefined ? null : JSON.stringify(agreement),

@@ -26,10 +26,10 @@ export function plans(context: RunContext): Pick<RunStore, 'plan' | 'lastPlan'> 
           .where('id', '=', run)
           .executeTakeFirst();
         if (row?.feed == null) return undefined;
-        const { planned_step: step, feed, feed_checksum: checksum, is_last: isLast } = row;
-        const wanted = feedChecksum(step, feed, isLast === 1);
+        const { planned_step: step, feed, feed_checksum: checksum } = row;
+        const wanted = feedChecksum(step, feed, row.is_last === 1);
         assertChecksum(checksum, wanted, `The plan of explore step ${step}`);
-        return { step, feed: JSON.parse(feed) as JsonState, isLast: isLast === 1 };
+        return { step, feed: JSON.parse(feed) as JsonState };
       }),
   };
 }
@@ -55,8 +55,8 @@ async function store(
     planned_step: plan.step,
     planner: epoch,
     feed,
-    feed_checksum: feedChecksum(plan.step, feed, plan.isLast),
-    is_last: Number(plan.isLast),
+    feed_checksum: feedChecksum(plan.step, feed, false),
+    is_last: 0,
   };
   await db
     .updateTable('run')

@@ -95,6 +95,10 @@ async function publish(
     .onConflict((conflict) => conflict.columns(['run', 'version', 'boundary']).doUpdateSet(row))
     .execute();
   if (location.kind === 'folder') await moveLater(context, db, { version, path: location.path });
+  // The weights of a finished training run were deleted. The end is cleared only when its newest
+  // weights exist again.
+  if ((await newest(context, db))?.version === version)
+    await db.updateTable('run').set({ end_step: null }).where('id', '=', run).execute();
 }
 
 /**

@@ -20,8 +20,6 @@ interface Alone extends JsonState {
    * state.
    */
   readonly before: JsonState;
-  /** True if no explore step follows. */
-  readonly isLast: boolean;
   readonly agreement: Agreement;
 }
 
@@ -131,7 +129,7 @@ async function planAlone(options: ExploreAloneOptions, onBegin: () => void): Pro
   );
   onBegin();
   if (last) feed.restore(last.before);
-  const plan = { before: feed.state(), isLast: false };
+  const plan = { before: feed.state() };
   const { overRollout } = stage.explorer;
   // Waits for results are not reported here, because the explorer reports its own waits.
   const own = { member: joined.member, waitFor: <T>(_: unknown, work: () => Promise<T>) => work() };
@@ -148,7 +146,6 @@ async function planAlone(options: ExploreAloneOptions, onBegin: () => void): Pro
     }
     onProgress({ what: 'explore steps', done: step - 1, total: exploreSteps });
     plan.before = feed.state();
-    plan.isLast = step === exploreSteps;
     const drawn = await feed.next(step);
     if (drawn.length === 0) break;
     let outcomes = await remote.run(drawn, signal);

@@ -72,6 +72,7 @@ export function followWeights(options: FollowOptions): ExplorerWeights {
 async function take(options: FollowOptions, weights: PublishedWeights): Promise<boolean> {
   const { store, member, logger, onTaken } = options;
   const { version } = weights;
+  const hadEnded = await hasEnded(options);
   const { difference, problem, error } = await tryTake(options, weights);
   if (problem === undefined && error === undefined) {
     await store.reportDelivery(member, { version, difference, problem });
@@ -79,7 +80,8 @@ async function take(options: FollowOptions, weights: PublishedWeights): Promise<
     logger.info(`Samples with the weights of train step ${version}.`);
     return true;
   }
-  if (await isDeleted(options, weights)) return false;
+  // A trainer that makes the run longer publishes the weights again, possibly during this attempt.
+  if (hadEnded || (await isDeleted(options, weights))) return false;
   if (error) throw error;
   await store.reportDelivery(member, { version, difference, problem });
   throw new SyncError(
@@ -92,11 +94,13 @@ async function take(options: FollowOptions, weights: PublishedWeights): Promise<
  * Returns true if the trainer has deleted the weights, because it replaced them or the training run
  * ended.
  */
-async function isDeleted({ store }: FollowOptions, { digest }: PublishedWeights): Promise<boolean> {
-  return (
-    (await store.publishedWeights())?.digest !== digest || (await store.view()).end !== undefined
-  );
+async function isDeleted(options: FollowOptions, { digest }: PublishedWeights): Promise<boolean> {
+  const newest = await options.store.publishedWeights();
+  return newest?.digest !== digest || (await hasEnded(options));
 }
+
+const hasEnded = async ({ store }: FollowOptions): Promise<boolean> =>
+  (await store.view()).end !== undefined;
 
 interface Attempt {
   readonly difference?: number;

@@ -115,7 +115,7 @@ async function runRemotely(
   const [first] = tasks;
   if (!first) return [];
   const batch = plannedBatch(tasks, first, { attempt, version: watch.version() });
-  const plan = { step: batch.step, batches: [batch], feed: watch.feed?.() ?? {}, isLast: false };
+  const plan = { step: batch.step, batches: [batch], feed: watch.feed?.() ?? {} };
   const planned = watch.planning.then(() => watch.store.plan(watch.joined.member, plan));
   watch.planning = planned.catch(() => undefined);
   await planned;

@@ -1,4 +1,12 @@
-import { existsSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -17,11 +25,11 @@ const info = {
 } as const;
 const uri = 'tinker://run/weights/a';
 
-function openStore() {
+function openStore(now: () => number = () => 0) {
   const root = mkdtempSync(path.join(tmpdir(), 'trinity-checkpoints-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const folder = path.join(root, 'run', 'weights');
-  const checkpoints = checkpointsIn(root, () => 0);
+  const checkpoints = checkpointsIn(root, now);
   const save = (text: string, options: { ttlSeconds?: number } = {}): Promise<Checkpoint> =>
     checkpoints.save(info, (directory) => writeFile(path.join(directory, 'text'), text), {
       overwrite: true,
@@ -70,4 +78,56 @@ it('deleted weights do not come back, also not in part', async () => {
   // The state after a kill during a deletion.
   await rename(path.join(folder, 'a'), path.join(folder, '.a~gone'));
   expect(await checkpoints.list()).toEqual([]);
+});
+
+it('what a kill during a deletion left is deleted by the next list, and by the next save', async () => {
+  const { checkpoints, save, folder } = openStore();
+  await save('first');
+  await rename(path.join(folder, 'a'), path.join(folder, '.a~gone'));
+  expect(await checkpoints.list()).toEqual([]);
+  expect(readdirSync(folder)).toEqual([]);
+  await mkdir(path.join(folder, '.a~gone'));
+  await save('second');
+  expect(readdirSync(folder)).toEqual(['a']);
+});
+
+it('expired weights can be asked for several times at once', async () => {
+  let now = 0;
+  const { checkpoints, save, folder } = openStore(() => now);
+  await save('first', { ttlSeconds: 1 });
+  now = 1000;
+  const lists = await Promise.all([1, 2, 3].map(() => checkpoints.list()));
+  expect(lists).toEqual([[], [], []]);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+it('weights that replace expired ones are not deleted in their place', async () => {
+  let onNow = (): number => 0;
+  const { checkpoints, save, read, folder } = openStore(() => onNow());
+  await save('first', { ttlSeconds: 1 });
+  // The replacement ends when the list has found that the weights expired.
+  onNow = () => {
+    writeFileSync(path.join(folder, 'a', 'text'), 'second');
+    rmSync(path.join(folder, 'a.standing.json'), { force: true });
+    return 1000;
+  };
+  expect(await checkpoints.list()).toHaveLength(1);
+  expect(await read()).toBe('second');
+});
+
+it('weights keep their expiry and their flag until others are in their place', async () => {
+  const { checkpoints, save, folder } = openStore();
+  await save('first', { ttlSeconds: 1 });
+  await checkpoints.change(uri, { isPublic: true });
+  const before = await checkpoints.find(uri);
+  let isSaved = false;
+  const saved = save('second').then(() => (isSaved = true));
+  while (!isSaved) {
+    const text = readFileSync(path.join(folder, 'a', 'text'), 'utf8');
+    expect(existsSync(path.join(folder, 'a.standing.json'))).toBe(text === 'first');
+    await new Promise(setImmediate);
+  }
+  await saved;
+  expect(before).toMatchObject({ isPublic: true, expiresAt: '1970-01-01T00:00:01.000Z' });
+  expect(await checkpoints.find(uri)).toMatchObject({ isPublic: false, expiresAt: undefined });
 });

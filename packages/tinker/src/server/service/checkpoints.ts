@@ -1,8 +1,8 @@
 /**
  * Saved weights as folders: `tinker://RUN/weights/NAME` and `tinker://RUN/sampler_weights/NAME`.
  */
-import { existsSync, renameSync } from 'node:fs';
-import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readStored, writeManifest } from '@trinity-rft/core/engine';
 import { replaceFile } from '@trinity-rft/core/support';
@@ -104,14 +104,32 @@ const beside = (directory: string, suffix: '' | '~' | '~gone'): string =>
 const removeFiles = (directory: string): Promise<void> =>
   rm(directory, { recursive: true, force: true });
 
-/** Deletes weights. If this process is killed meanwhile, no part of them is left under their name. */
-const remove = async (directory: string): Promise<void> => {
-  const gone = beside(directory, '~gone');
-  for (const old of [gone, beside(directory, '~')]) await removeFiles(old);
-  if (existsSync(directory)) await rename(directory, gone);
-  await removeFiles(gone);
-  await rm(standingFile(directory), { force: true });
-};
+/** Deletes the folders that interrupted replacements and deletions of a checkpoint left. */
+async function removeOld(directory: string): Promise<void> {
+  for (const suffix of ['~', '~gone'] as const) await removeFiles(beside(directory, suffix));
+}
+
+/**
+ * Renames the folder of a checkpoint, if it is there, and deletes its standing, which must never
+ * apply to other weights. Does not wait in between, so that no request finds weights without their
+ * standing.
+ */
+function moveAway(directory: string, suffix: '~' | '~gone'): void {
+  if (existsSync(directory)) renameSync(directory, beside(directory, suffix));
+  rmSync(standingFile(directory), { force: true });
+}
+
+/**
+ * Deletes weights. If this process is killed meanwhile, no part of them is left under their name.
+ * @param isWanted called directly before the deletion, which `false` prevents. @default always
+ * deletes
+ */
+async function remove(directory: string, isWanted = (): boolean => true): Promise<void> {
+  await removeOld(directory);
+  if (!isWanted()) return;
+  moveAway(directory, '~gone');
+  await removeOld(directory);
+}
 
 /**
  * Renames a complete folder to the folder of a checkpoint, over the weights that are there. Does not
@@ -119,9 +137,8 @@ const remove = async (directory: string): Promise<void> => {
  * process is killed between them.
  */
 async function replace(draft: string, directory: string): Promise<void> {
-  const old = beside(directory, '~');
-  if (!restore(directory)) await removeFiles(old);
-  if (existsSync(directory)) renameSync(directory, old);
+  if (!restore(directory)) await removeFiles(beside(directory, '~'));
+  moveAway(directory, '~');
   renameSync(draft, directory);
 }
 
@@ -142,20 +159,23 @@ export function checkpointsIn(root: string, now: () => number): Checkpoints {
     path.join(root, folderOf(runId), kind, name);
   const read = async (directory: string): Promise<Checkpoint | undefined> => {
     const text = await readStored(path.join(directory, infoFile));
-    if (text === undefined) return restore(directory) ? read(directory) : undefined;
+    if (text === undefined) {
+      if (restore(directory)) return read(directory);
+      await removeFiles(beside(directory, '~gone'));
+      return undefined;
+    }
     const info = infoSchema.parse(JSON.parse(String(text)));
-    const standing = await standingOf(directory);
-    if (standing.expiresAt === undefined || Date.parse(standing.expiresAt) > now())
+    const standing = standingOf(directory);
+    if (!isExpired(standing))
       return { ...info, expiresAt: undefined, ...standing, directory, uri: uriOf(info) };
-    await remove(directory);
-    return undefined;
+    // Other weights may have replaced the expired ones meanwhile.
+    await remove(directory, () => isExpired(standingOf(directory)));
+    return read(directory);
   };
-  const standingOf = async (directory: string): Promise<z.output<typeof standingSchema>> => {
-    const text = await readFile(standingFile(directory), 'utf8').catch(() => '{}');
-    return standingSchema.parse(JSON.parse(text));
-  };
+  const isExpired = ({ expiresAt }: z.output<typeof standingSchema>): boolean =>
+    expiresAt !== undefined && Date.parse(expiresAt) <= now();
   const change = async (directory: string, standing: Standing): Promise<void> => {
-    const before = await standingOf(directory);
+    const before = standingOf(directory);
     const { ttlSeconds, isPublic = before.isPublic } = standing;
     const until =
       ttlSeconds === undefined
@@ -190,11 +210,9 @@ export function checkpointsIn(root: string, now: () => number): Checkpoints {
       await write(partial);
       await writeFile(path.join(partial, infoFile), `${JSON.stringify(info, undefined, 2)}\n`);
       await writeManifest(partial, { step: 0, final: false });
-      // The time of expiry of earlier weights must never apply to the new ones.
-      await rm(standingFile(directory), { force: true });
       await replace(partial, directory);
       if (ttlSeconds !== null) await change(directory, { ttlSeconds });
-      await removeFiles(beside(directory, '~'));
+      await removeOld(directory);
       return find(uriOf(info));
     },
     list: async (runId) => {
@@ -215,6 +233,11 @@ export function checkpointsIn(root: string, now: () => number): Checkpoints {
     },
     delete: async (uri) => remove((await find(uri)).directory),
   };
+}
+
+function standingOf(directory: string): z.output<typeof standingSchema> {
+  const file = standingFile(directory);
+  return standingSchema.parse(JSON.parse(existsSync(file) ? readFileSync(file, 'utf8') : '{}'));
 }
 
 const uriOf = ({ runId, kind, name }: Place): string =>
@@ -251,12 +274,13 @@ function parse(uri: string): Place {
 }
 
 /**
- * Returns the names of the folders in a folder, and of weights whose replacement was interrupted.
+ * Returns the names of the folders in a folder, and of weights whose replacement or deletion was
+ * interrupted.
  */
 async function folders(directory: string): Promise<readonly string[]> {
   const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
   const names = entries
     .filter((entry) => entry.isDirectory())
-    .map(({ name }) => name.replace(/^\.(.+)~$/, '$1'));
+    .map(({ name }) => name.replace(/^\.(.+)~(?:gone)?$/, '$1'));
   return [...new Set(names)].filter((name) => nameOf.test(name));
 }
