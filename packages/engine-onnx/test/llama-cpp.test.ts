@@ -468,14 +468,17 @@ it.for([
 ])('%s is refused without any one of its tensors', async (name) => {
   const { folder, json } = await makeModel(name);
   const weights = await openWeights(folder);
+  const notMissed: string[] = [];
   for (const missing of weights.tensors.keys()) {
     const tensors = new Map([...weights.tensors].filter(([tensor]) => tensor !== missing));
     const partial = { tensors, read: (tensor: string) => weights.read(tensor) };
     const target = path.join(folder, 'partial.gguf');
     const saving = saveGgufModel({ config: json, tokenizer, weights: partial, target });
-    await expect(saving, missing).rejects.toThrow('is missing');
+    const problem = await saving.then(() => undefined, String);
+    if (!problem?.includes('is missing')) notMissed.push(missing);
   }
   await weights.close();
+  expect(notMissed).toEqual([]);
 });
 
 it('a block with columns of several heads of Qwen3.5 is refused beside an adapter, not mixed up', async () => {
