@@ -347,7 +347,7 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'nobody says what it waits for',
     knownFrom: 'Trinity 182 and 236, verl 3873: runs that hang without a message',
-    seed: 855,
+    seed: 4007,
     ...ofStore((store) => ({
       heartbeat: (member, state) => store.heartbeat(member, { ...state, waits: [] }),
     })),
