@@ -96,44 +96,33 @@ const deltaOrders: Readonly<Record<string, (delta: DeltaSizes) => Order>> = {
 };
 
 /** Copies values of Hugging Face to the file's order. @param rows number of rows of the matrix */
-export const toFileOrder = <T extends Float32Array | Uint8Array>(
-  from: T,
-  rows: number,
-  order: Order,
-): T => reordered(from, rows, order, (place) => order.groups[place]!);
-
-/** Copies values of the file to the order of Hugging Face. @param rows number of rows */
-export function fromFileOrder<T extends Float32Array | Uint8Array>(
-  from: T,
-  rows: number,
-  order: Order,
-): T {
-  const places = new Map(order.groups.map((group, place) => [group, place]));
-  return reordered(from, rows, order, (group) => places.get(group)!);
-}
-
-/** True if each group holds a whole number of elements. */
-export const isDivisible = (length: number, rows: number, { axis, groups }: Order): boolean =>
-  Number.isInteger(length / (axis === 0 ? 1 : rows) / groups.length);
-
-/** @param sourceOf group of `from` that becomes a group of the result */
-function reordered<T extends Float32Array | Uint8Array>(
+export function toFileOrder<T extends Float32Array | Uint8Array>(
   from: T,
   rows: number,
   { axis, groups }: Order,
-  sourceOf: (group: number) => number,
 ): T {
   const lines = axis === 0 ? 1 : rows;
   const size = from.length / lines / groups.length;
   const to = from.slice() as T;
   for (let line = 0; line < lines; line++)
-    for (let group = 0; group < groups.length; group++) {
+    for (const [place, group] of groups.entries()) {
       const start = line * groups.length;
-      const source = (start + sourceOf(group)) * size;
-      to.set(from.subarray(source, source + size), (start + group) * size);
+      const source = (start + group) * size;
+      to.set(from.subarray(source, source + size), (start + place) * size);
     }
   return to;
 }
+
+/** The order that undoes `order`. */
+export function inverseOf({ axis, groups }: Order): Order {
+  const inverse: number[] = [];
+  for (const [place, group] of groups.entries()) inverse[group] = place;
+  return { axis, groups: inverse };
+}
+
+/** True if each group holds a whole number of elements. */
+export const isDivisible = (length: number, rows: number, { axis, groups }: Order): boolean =>
+  Number.isInteger(length / (axis === 0 ? 1 : rows) / groups.length);
 
 /** Conversion of the values of a tensor. */
 interface Values {

@@ -4,7 +4,7 @@ import type { GgufFile, GgufTensor } from '../file/gguf-file.js';
 import type { TensorLevels } from '../quantization/levels.js';
 import { architectureOf, type GgufArchitecture } from './architecture.js';
 import { describe } from './keys.js';
-import { fromFileOrder, isDivisible, orderOf, valuesOf, type Order } from './layout.js';
+import { inverseOf, isDivisible, orderOf, toFileOrder, valuesOf, type Order } from './layout.js';
 import { hfName, layerParts, parseGgufName, wholeParts, type ParsedName } from './names.js';
 import { ropeTensors } from './rope.js';
 
@@ -85,7 +85,7 @@ function arranged(
 ): WeightTensor {
   const own = <T extends Float32Array | Uint8Array>(from: T): T => {
     if (!order) return from;
-    if (isDivisible(from.length, rows, order)) return fromFileOrder(from, rows, order);
+    if (isDivisible(from.length, rows, order)) return toFileOrder(from, rows, inverseOf(order));
     throw unsupported(
       file.path,
       name,
@@ -96,7 +96,7 @@ function arranged(
     shape,
     read: (into) => {
       file.read(name, into);
-      into.set(own(into));
+      if (order) into.set(own(into));
       if (fromFile) into.forEach((value, i) => void (into[i] = fromFile(value)));
     },
     readLevels: () => {
