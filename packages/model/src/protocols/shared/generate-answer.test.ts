@@ -66,12 +66,12 @@ it.each(['json', 'sse', 'live sse'])(
           });
     const live = createLiveAnswer<object>();
     const { promise: result, resolve } = Promise.withResolvers<object>();
-    const told: string[] = [];
+    const outcomes: string[] = [];
     const pending = {
       live,
       result,
-      delivered: () => told.push('delivered'),
-      lost: () => told.push('lost'),
+      delivered: () => outcomes.push('delivered'),
+      lost: () => outcomes.push('lost'),
     };
     if (kind === 'live sse') {
       live.begin({});
@@ -85,7 +85,7 @@ it.each(['json', 'sse', 'live sse'])(
       (error: unknown) => String(error),
     );
     expect(await answer).toContain('too deep');
-    expect(told[0]).toBe('lost');
+    expect(outcomes[0]).toBe('lost');
   },
 );
 
