@@ -37,6 +37,7 @@ export { createStoppableClock, type StoppableClock } from './stoppable-clock.js'
 export { didYouMean, nearest } from './suggest.js';
 export { timestamp } from './timestamp.js';
 export { tryJson } from './try-json.js';
+export { untilAborted } from './until-aborted.js';
 export { beginWait, type WaitCause, waitingFor, type WaitLog } from './waits.js';
 export { pickRow, readArgs } from './args.js';
 export { argProblems, type ArgsOwner, readArgsBy } from './args-schema.js';

@@ -3,6 +3,7 @@
  * OpenAI client.
  */
 import { ModelError } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 import { sessionField } from './request-session.js';
 
 export interface ServeClientOptions {
@@ -136,12 +137,8 @@ export function createServeClient(options: ServeClientOptions): ServeClient {
 
 /** Parses a JSON object. Other text gives an empty object. */
 function objectIn(text: string): Json {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Json) : {};
-  } catch {
-    return {};
-  }
+  const value = tryJson(text);
+  return typeof value === 'object' && value !== null ? (value as Json) : {};
 }
 
 function rejected(status: number, { error }: Json): ModelError {

@@ -1,7 +1,7 @@
 /** A clock for time limits, and a function that excludes waits from them. */
 import type { Clock } from '@trinity-rft/core';
 import { createStoppableClock } from '@trinity-rft/core/support';
-import type { Untimed } from '../seam/types.js';
+import type { EpisodeStart, Untimed } from '../seam/types.js';
 
 export function createDeadlineClock(clock: Pick<Clock, 'now' | 'after'>): {
   readonly clock: Pick<Clock, 'now' | 'after'>;
@@ -18,3 +18,6 @@ export function createDeadlineClock(clock: Pick<Clock, 'now' | 'after'>): {
   };
   return { clock: own, untimed };
 }
+
+/** Returns the function that excludes waits from the time limits of an episode, if it has any. */
+export const untimedOf = ({ untimed = (wait) => wait() }: EpisodeStart): Untimed => untimed;

@@ -14,7 +14,7 @@ import {
   type TrinityError,
   CancelledError,
 } from '@trinity-rft/core';
-import { causesOf, copyOf, readableThrown } from '@trinity-rft/core/support';
+import { causesOf, copyOf, readableThrown, untilAborted } from '@trinity-rft/core/support';
 import { inWorkflowSpan, noteFailure } from '@trinity-rft/monitor/internal';
 import type {
   AgentModel,
@@ -34,7 +34,6 @@ import { inRun, watchCalls } from './current-run.js';
 import { finishRuns, type RunRange } from './finish-runs.js';
 import { listenForReasons, type Reasons } from './reasons.js';
 import type { SuccessfulRun } from './outcome.js';
-import { untilAborted } from './task-end.js';
 
 /** Limits of rollouts, with the names of the configuration's section `explorer`. */
 export interface RunSettings {

@@ -3,7 +3,7 @@
  * outcome.
  */
 import { EnvironmentError, TrinityError, type Task } from '@trinity-rft/core';
-import { createStoppableClock } from '@trinity-rft/core/support';
+import { createStoppableClock, untilAborted } from '@trinity-rft/core/support';
 import { classifyFailure, isWorthRetrying, type FailureKind } from './classify-failure.js';
 import {
   defaultEnvironmentFailures,
@@ -25,7 +25,7 @@ import {
   type FailedAttempt,
 } from './run-attempt.js';
 import { createBreakages } from './breakages.js';
-import { createTaskEnd, untilAborted, type TaskEnd } from './task-end.js';
+import { createTaskEnd, type TaskEnd } from './task-end.js';
 
 export interface RunTaskOptions extends AttemptOptions {
   /** Limits the number of attempts in progress. */

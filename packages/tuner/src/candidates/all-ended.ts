@@ -1,5 +1,6 @@
 /** Waits for work that runs concurrently, with a limit after an abort. */
 import type { Clock } from '@trinity-rft/core';
+import { untilAborted } from '@trinity-rft/core/support';
 
 /** Maximum time that work in progress gets to end after an abort, in ms. */
 const graceMs = 5000;
@@ -24,20 +25,10 @@ export async function allEnded<T>(
 }
 
 /** Resolves when all promises have settled, or at an abort. */
-export function endedOrAborted(
+export const endedOrAborted = (
   promises: readonly Promise<unknown>[],
   signal: AbortSignal,
-): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    void Promise.allSettled(promises).then(end);
-    if (signal.aborted) end();
-    else signal.addEventListener('abort', end);
-  });
-}
+): Promise<unknown> => untilAborted(Promise.allSettled(promises), signal).catch(() => undefined);
 
 const endsInTime = (promises: readonly Promise<unknown>[], clock: Clock): Promise<boolean> =>
   new Promise((resolve) => {

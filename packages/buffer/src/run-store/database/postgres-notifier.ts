@@ -3,6 +3,7 @@
  * lost.
  */
 import { type Clock, sleep } from '@trinity-rft/core';
+import { untilAborted } from '@trinity-rft/core/support';
 import type { Client } from 'pg';
 import { localNotifier } from './notifier.js';
 
@@ -68,13 +69,13 @@ async function listenOnce(client: Client, { clock, notify, ended }: Listening): 
   if (ended.aborted) lose();
   let hasListened = false;
   try {
-    await unless(lost.signal, client.query('LISTEN trinity_run'));
+    await untilAborted(client.query('LISTEN trinity_run'), lost.signal);
     hasListened = true;
     // Changes may have been committed while there was no connection.
     notify();
     for (;;) {
       await sleep(clock, askEveryMs, lost.signal);
-      await unless(lost.signal, client.query('SELECT 1'));
+      await untilAborted(client.query('SELECT 1'), lost.signal);
     }
   } catch {
     return hasListened;
@@ -82,18 +83,4 @@ async function listenOnce(client: Client, { clock, notify, ended }: Listening): 
     ended.removeEventListener('abort', lose);
     client.end().catch(() => undefined);
   }
-}
-
-/**
- * Awaits `work`.
- * @throws the signal's reason if the signal aborts first
- */
-function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    // The signal lives as long as the connection.
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

@@ -5,7 +5,7 @@
 import { systemClock } from '@trinity-rft/core';
 import type { EpisodeStart, Untimed } from '../../seam/types.js';
 import { createSlots } from '../shared/slots.js';
-import { untimedOf } from '../shared/untimed.js';
+import { untimedOf } from '../../waiting/deadline-clock.js';
 import { broken, type Patience, within } from '../../waiting/within.js';
 import { type Address, type Connection, connect } from './connection.js';
 import type { Answer } from './messages.js';

@@ -7,7 +7,7 @@ import { defineEnvironment } from '../../seam/define.js';
 import type { Environment, Episode, EpisodeStart, Untimed } from '../../seam/types.js';
 import { endsOnce } from '../../seam/ends-once.js';
 import { createStartCheck } from '../shared/starts.js';
-import { untimedOf } from '../shared/untimed.js';
+import { untimedOf } from '../../waiting/deadline-clock.js';
 import { abortable, broken } from '../../waiting/within.js';
 import { type PythonArgs, pythonArgs } from './args.js';
 import type { Bridge, BridgeOptions } from './bridge.js';

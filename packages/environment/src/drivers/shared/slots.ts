@@ -2,7 +2,7 @@
 import type { EnvironmentError } from '@trinity-rft/core';
 import type { EpisodeStart } from '../../seam/types.js';
 import { type Patience, within } from '../../waiting/within.js';
-import { untimedOf } from './untimed.js';
+import { untimedOf } from '../../waiting/deadline-clock.js';
 
 export interface Slots {
   /**

@@ -1,5 +1,6 @@
 /** Writes answers in Anthropic's format. */
 import type { ToolCall } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 import type { Generation } from '../../rollout/generate.js';
 import { isObject, type JsonObject } from '../shared/request/fields.js';
 import { sealReasoning } from '../shared/sealed-reasoning.js';
@@ -97,10 +98,6 @@ const toolBlock = ({ id, function: { name, arguments: args } }: ToolCall): Block
  * other text, which becomes an empty object.
  */
 function objectIn(args: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(args);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
+  const value = tryJson(args);
+  return isObject(value) ? value : {};
 }
