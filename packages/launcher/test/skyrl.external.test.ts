@@ -245,7 +245,7 @@ describe('runs on SkyRL 0.4.0', { tags: ['external'], timeout: 1_500_000 }, () =
 
   it('killed on either side, a run goes on and trains nothing twice', async () => {
     const name = 'killed';
-    const steps = 4;
+    const steps = 12;
     const changes = trainOnServer({ algorithm_type: 'grpo' }, steps, {
       trainer: { save_interval: 1 },
     });
