@@ -1,10 +1,10 @@
-import { createExperience, type MetricRecord, noNeeds } from '@trinity-rft/core';
+import { CancelledError, createExperience, type MetricRecord, noNeeds } from '@trinity-rft/core';
 import type { ExperienceSource, Lease } from '@trinity-rft/core/store';
 import { fakeEngine, testRuntime } from '@trinity-rft/testing';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { listCheckpoints, writeCheckpoint } from './checkpoint/checkpoint.js';
 import { createTrainer, type TrainerOptions } from './trainer.js';
 
@@ -175,6 +175,29 @@ describe('createTrainer', () => {
     expect(
       (await listCheckpoints(root)).map(({ manifest }) => [manifest.step, manifest.final]),
     ).toEqual([[1, false]]);
+  });
+
+  it('leaves the checkpoint that it continues from as it is when it is stopped before a step', async () => {
+    const { trainer } = setUp({ source: source([1], []) });
+    await trainer.run(0);
+    const [finished] = await listCheckpoints(root);
+    const stopped = setUp({ source: source([1], []), signal: AbortSignal.abort() });
+    expect(await stopped.trainer.run(1)).toMatchObject({ step: 1, interrupted: true });
+    expect(finished?.manifest.final).toBe(true);
+    expect(await listCheckpoints(root)).toEqual([finished]);
+  });
+
+  it('saves nothing when an update is cancelled, which may have been applied', async () => {
+    const abort = new AbortController();
+    const { trainer, engine } = setUp({ source: source([1], []), signal: abort.signal });
+    const { step } = engine.trainer;
+    vi.spyOn(engine.trainer, 'step').mockImplementation(async (options) => {
+      await step.call(engine.trainer, options);
+      abort.abort();
+      throw new CancelledError('The engine was closed.', { reason: 'shutdown' });
+    });
+    await expect(trainer.run(0)).rejects.toMatchObject({ code: 'UPDATE_CUT_OFF' });
+    expect(await listCheckpoints(root)).toEqual([]);
   });
 
   it('says what it waits for when experiences do not come', async () => {

@@ -14,6 +14,7 @@ import { prefixMetrics, type Algorithm } from '@trinity-rft/core/internal';
 import type { ExperienceSource, TakeFilter } from '@trinity-rft/core/store';
 import {
   dropCheckpointsAfter,
+  listCheckpoints,
   pruneCheckpoints,
   writeCheckpoint,
   type Checkpoint,
@@ -172,8 +173,11 @@ async function train(options: TrainerOptions, progress: Progress): Promise<Train
     if (!signal.aborted || !(error instanceof CancelledError)) throw error;
     interrupted = true;
   }
-  const checkpoint = await save(options, progress, { final: !interrupted });
-  return { step: progress.step, interrupted, checkpoint };
+  const { step } = progress;
+  // A checkpoint of this step has these weights, and possibly more: that it is final, merged weights.
+  const saved = interrupted ? await checkpointOf(jobDirectory, step) : undefined;
+  const checkpoint = saved ?? (await save(options, progress, { final: !interrupted }));
+  return { step, interrupted, checkpoint };
 }
 
 /** Makes one train step. Resolves with false if there is nothing left to train on. */
@@ -236,6 +240,11 @@ function stepOptions(options: TrainerOptions, step: number, state: TrainerState)
 async function engineMetrics({ engine, critic }: TrainerOptions): Promise<Metrics> {
   const ofCritic = (await critic?.stats()) ?? {};
   return { ...(await engine.stats()), ...prefixMetrics('critic', ofCritic) };
+}
+
+async function checkpointOf(jobDirectory: string, step: number): Promise<Checkpoint | undefined> {
+  const checkpoints = await listCheckpoints(jobDirectory);
+  return checkpoints.find(({ manifest }) => manifest.step === step);
 }
 
 async function save(

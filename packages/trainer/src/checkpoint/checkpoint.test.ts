@@ -65,10 +65,14 @@ describe('checkpoints', () => {
     const failing = writeCheckpoint(root, {
       step: 3,
       final: false,
-      fill: () => Promise.reject(new Error('disk full')),
+      fill: async (directory) => {
+        await fill(directory);
+        throw new Error('disk full');
+      },
     });
     await expect(failing).rejects.toThrow('disk full');
-    expect(await listCheckpoints(root)).toEqual([]);
+    // Nor does the draft stay, which would keep the disk full.
+    expect(await readdir(root)).toEqual([]);
     await mkdir(path.join(root, 'global_step_4'));
     expect(await listCheckpoints(root)).toEqual([]);
   });
@@ -155,6 +159,7 @@ describe('checkpoints', () => {
     const [found, ...others] = await checkpointsToResume(root);
     expect([found?.manifest.final, others]).toEqual([true, []]);
     await verifyCheckpoint(found!);
+    expect((await readdir(root)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
 
   it('of later steps go when a run continues from an earlier one', async () => {

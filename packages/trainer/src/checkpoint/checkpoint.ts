@@ -50,18 +50,31 @@ export function writeCheckpoint(
 const draftEnding = '.tmp';
 
 async function fillAndRename(root: string, options: WriteCheckpointOptions): Promise<Checkpoint> {
-  const { step, final, fill } = options;
+  const { step } = options;
   const directory = path.join(root, checkpointName(step));
   const temporary = `${directory}${draftEnding}`;
   await rm(temporary, { recursive: true, force: true });
   // Not recursive: if the folder of the training run was deleted, it is not created again for this
   // checkpoint alone.
   await mkdir(temporary);
-  await fill(temporary);
-  const manifest = await writeManifest(temporary, { step, final });
+  const manifest = await fillWhole(temporary, options);
   await replaceFolder(temporary, directory);
   await replaceFile(path.join(root, latestFile), String(step));
   return { directory, manifest };
+}
+
+/** Fills a draft and writes its manifest, or removes it: on a full disk it would keep the room. */
+async function fillWhole(
+  draft: string,
+  { step, final, fill }: WriteCheckpointOptions,
+): Promise<CheckpointManifest> {
+  try {
+    await fill(draft);
+    return await writeManifest(draft, { step, final });
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    throw error;
+  }
 }
 
 /**
@@ -83,15 +96,19 @@ export async function listCheckpoints(root: string): Promise<readonly Checkpoint
 /**
  * Lists the complete checkpoints of `root` as {@link listCheckpoints} does, for the process that
  * continues the training run. Completes a checkpoint whose writer was killed between the last two
- * renames, so that its folder only has a temporary name.
+ * renames, so that its folder only has a temporary name. Deletes other unfinished checkpoints.
  */
 export async function checkpointsToResume(root: string): Promise<readonly Checkpoint[]> {
   const names = await readdirOrEmpty(root);
   for (const draft of names.filter((name) => name.endsWith(draftEnding))) {
     const name = draft.slice(0, -draftEnding.length);
-    if (!isCheckpointName(name) || names.includes(name)) continue;
-    const manifest = await readManifest(path.join(root, draft)).catch(() => undefined);
-    if (manifest) await rename(path.join(root, draft), path.join(root, name));
+    if (!isCheckpointName(name)) continue;
+    const folder = path.join(root, draft);
+    const manifest = names.includes(name)
+      ? undefined
+      : await readManifest(folder).catch(() => undefined);
+    if (manifest) await rename(folder, path.join(root, name));
+    else await rm(folder, { recursive: true, force: true });
   }
   return listCheckpoints(root);
 }

@@ -15,7 +15,7 @@ import { assertSamePolicy } from './same-policy.js';
 import { stopwatch } from './stopwatch.js';
 import { targetMetrics } from './target-metrics.js';
 import { targetsOf, usedAdvantages, type TrainerState } from './targets.js';
-import { updateActor, updateCritic } from './updates.js';
+import { updateActor, updateCritic, whole } from './updates.js';
 
 export interface TrainStepOptions {
   readonly engine: TrainEngine;
@@ -105,7 +105,9 @@ async function learn(lease: Lease, options: TrainStepOptions): Promise<TrainStep
     : {};
   const criticUpdate =
     critic && value
-      ? await updateCritic(critic.engine, { ...done, loss: value, optimizer: critic.optimizer })
+      ? await whole(
+          updateCritic(critic.engine, { ...done, loss: value, optimizer: critic.optimizer }),
+        )
       : {};
   await lease.acknowledge(step, trainsActor ? usedAdvantages(batch, targets) : undefined);
 

@@ -1,5 +1,5 @@
 /** Computes backward passes and makes optimizer steps of the policy and the critic. */
-import type { LossOutput, Metrics } from '@trinity-rft/core';
+import { CancelledError, EngineError, type LossOutput, type Metrics } from '@trinity-rft/core';
 import type {
   TrainEngine,
   ValueEngine,
@@ -29,7 +29,7 @@ export async function updateActor(
     entropy: loss.gradEntropy && batch.toEngine(loss.gradEntropy),
   };
   await time('backward', engine.backward(outputs.pass, gradients));
-  const stats = await time('optimizer', engine.step(optimizer));
+  const stats = await time('optimizer', whole(engine.step(optimizer)));
   return prefixMetrics('actor', updateMetrics(stats, optimizer));
 }
 
@@ -43,6 +43,22 @@ export async function updateCritic(
   await time('critic_backward', engine.backward(outputs.critic.pass, gradients));
   const stats = await time('critic_optimizer', engine.step(optimizer));
   return prefixMetrics('critic', updateMetrics(stats, optimizer));
+}
+
+/**
+ * Awaits an update. A cancelled update may have been applied, so the weights must not be saved as
+ * those of the step before: the error is not a CancelledError.
+ */
+export async function whole<T>(update: Promise<T>): Promise<T> {
+  try {
+    return await update;
+  } catch (error) {
+    if (!(error instanceof CancelledError)) throw error;
+    throw new EngineError(
+      'An update of the weights was cut off, so nothing is saved; a new start of the run repeats the train step from the last checkpoint.',
+      { code: 'UPDATE_CUT_OFF', cause: error },
+    );
+  }
 }
 
 function updateMetrics(
