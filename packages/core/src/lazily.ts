@@ -3,9 +3,9 @@ export interface Lazy<T> {
    * Returns the value, and opens it at the first call. Concurrent calls share one attempt. After a
    * failure, the next call tries again.
    */
-  get(): Promise<T>;
+  readonly get: () => Promise<T>;
   /** Waits for an attempt in progress. Returns undefined if the value is not open. */
-  opened(): Promise<T | undefined>;
+  readonly opened: () => Promise<T | undefined>;
 }
 
 /** Opens a value when it is first needed. Keeps the value, but never a failure to open it. */

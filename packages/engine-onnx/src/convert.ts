@@ -8,6 +8,7 @@ import { parameterSpecs } from './model/parameters.js';
 import type { StoredType } from './storage/dtype.js';
 import { assertEmptyFolder } from '@trinity-rft/core/support';
 import { writeWhole } from './storage/files.js';
+import { withStoredType } from './storage/model-folder.js';
 import { writeShards } from './storage/shards.js';
 import { withTemplate } from './storage/template.js';
 
@@ -68,10 +69,3 @@ export async function convertModel(options: ConvertModelOptions): Promise<Conver
   await writeWhole(join(to, 'config.json'), Buffer.from(withStoredType(configText, dtype)));
   return { weights: flat.length, ...written };
 }
-
-/**
- * Sets the number format in config.json. Otherwise transformers would convert the weights back to
- * the old format.
- */
-const withStoredType = (configText: string, dtype: StoredTypeName): string =>
-  configText.replaceAll(/("(?:torch_)?dtype"\s*:\s*)"[^"]*"/g, `$1"${dtype}"`);

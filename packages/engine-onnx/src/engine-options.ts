@@ -15,6 +15,8 @@ export const onnxOptions = ({
   quantization,
   interactive,
   seed,
+  logger,
+  signal,
   ...shared
 }: EngineOptions): OnnxEngineOptions => ({
   ...sharedOptions(shared),
@@ -23,6 +25,8 @@ export const onnxOptions = ({
   tokenBytes,
   interactive,
   quantization,
+  logger,
+  signal,
   lora: lora && adaptersOf(lora, seed),
 });
 
@@ -32,7 +36,8 @@ const bytesPerMebibyte = 2 ** 20;
 export const sharedOptions = ({ modelPath, threads, memoryBudgetMb }: CriticEngineOptions) => ({
   modelPath,
   threads,
-  memoryBudgetBytes: memoryBudgetMb === undefined ? undefined : memoryBudgetMb * bytesPerMebibyte,
+  memoryBudgetBytes:
+    memoryBudgetMb === undefined ? undefined : Math.round(memoryBudgetMb * bytesPerMebibyte),
 });
 
 function adaptersOf(lora: AdapterOptions, seed: number | undefined): LoraOptions {

@@ -46,6 +46,36 @@ const rows = Array.from({ length: 8 }, (_, i) => ({
 }));
 
 describe('the engine in its thread', () => {
+  it.each([
+    ['threads', 0],
+    ['threads', 1.5],
+    ['maxModelLen', -5],
+    ['memoryBudgetBytes', Number.NaN],
+    ['maxSamplers', 0],
+    ['maxBatchSize', -1],
+  ])('is not opened with %s %d', async (name, value) => {
+    await expect(open({ [name]: value })).rejects.toThrow(
+      `The engine option ${name} is ${value}; expected a whole number of at least 1.`,
+    );
+  });
+
+  it('is not opened after an abort', async () => {
+    const reason = new Error('stopped');
+    await expect(open({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    const abort = new AbortController();
+    const opening = open({ signal: abort.signal });
+    abort.abort(reason);
+    await expect(opening).rejects.toBe(reason);
+  });
+
+  it('listens once to the exit of the process, however many threads there are', async () => {
+    const before = process.listenerCount('exit');
+    const engines = await Promise.all([open(), open(), open()]);
+    expect(process.listenerCount('exit')).toBe(before + 1);
+    await Promise.all(engines.map((engine) => engine.close()));
+    expect(process.listenerCount('exit')).toBe(before);
+  });
+
   it('keeps the arrays of its callers', async () => {
     const engine = await open();
     const pass = await engine.trainer.forward({ rows });

@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 
-import { type Logger, silentLogger } from '@trinity-rft/core';
+import { EngineError, type Logger, silentLogger } from '@trinity-rft/core';
 import type { Engine, Quantization } from '@trinity-rft/core/engine';
 
 import { onnxCapabilities } from './capabilities.js';
@@ -79,20 +79,24 @@ export interface OnnxEngineOptions {
   readonly maxBatchSize?: number;
   /** @default no log */
   readonly logger?: Logger;
+  /** Aborts opening the model, which then rejects with the signal's reason. @default no signal */
+  readonly signal?: AbortSignal;
 }
 
 /**
  * Opens a model folder in a worker thread; more threads for sampling start with the first request.
  * The process stays alive until the engine is closed.
  * @throws CheckpointError when the folder cannot be used, EngineError when the options do not fit
- * the model
+ * the model or are outside their ranges
  */
 export async function createOnnxEngine(options: OnnxEngineOptions): Promise<Engine> {
   const complete = completeOptions(options);
+  options.signal?.throwIfAborted();
   const { engine, facts } = await connectEngine(
     (worker) => startWorker({ kind: 'engine', options: worker }),
     complete,
     onnxCapabilities,
+    options.signal,
   );
   const { modelPath, threads } = complete;
   const { maxModelLen, parameters, trained } = facts;
@@ -116,6 +120,7 @@ export async function createOnnxEngine(options: OnnxEngineOptions): Promise<Engi
 export function completeOptions(options: OnnxEngineOptions): WorkerOptions {
   const { modelPath, maxModelLen, tokenBytes, lora, quantization, runtime } = options;
   const { interactive = false } = options;
+  checkCounts(options);
   return {
     modelPath,
     threads: options.threads ?? Math.min(8, availableParallelism()),
@@ -132,4 +137,23 @@ export function completeOptions(options: OnnxEngineOptions): WorkerOptions {
     runtime,
     tokenBytes: tokenBytes && packTokenBytes(tokenBytes),
   };
+}
+
+const counts = [
+  'threads',
+  'maxModelLen',
+  'memoryBudgetBytes',
+  'maxSamplers',
+  'maxBatchSize',
+] as const;
+
+function checkCounts(options: OnnxEngineOptions): void {
+  for (const name of counts) {
+    const { [name]: value = 1 } = options;
+    if (!Number.isInteger(value) || value < 1)
+      throw new EngineError(
+        `The engine option ${name} is ${value}; expected a whole number of at least 1.`,
+        { code: 'ENGINE_OPTION' },
+      );
+  }
 }

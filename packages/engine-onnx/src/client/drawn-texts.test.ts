@@ -36,6 +36,9 @@ it.each<Partial<SamplingOptions>>([
 ])('knows nothing that was drawn from another distribution: %o', (options) => {
   sample(drawn, 5, options);
   expect(drawn.has(text, 5)).toBe(false);
+  // Nor of a text that was also drawn from the whole distribution.
+  sample(drawn, 5);
+  expect(drawn.has(text, 5)).toBe(false);
 });
 
 it.each<[string, () => void]>([

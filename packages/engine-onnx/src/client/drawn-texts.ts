@@ -13,7 +13,11 @@ export class DrawnTexts {
    * Version under which the sampler has the training weights; undefined if it has other weights.
    */
   #version: number | undefined;
-  readonly #digests = new Set<string>();
+  /**
+   * Digests of the texts; false for a text that was also sampled from a part of the distribution,
+   * because its recorded log-probabilities may be those of the part.
+   */
+  readonly #digests = new Map<string, boolean>();
 
   published(): void {
     this.#arePublished = true;
@@ -35,14 +39,17 @@ export class DrawnTexts {
   }
 
   sampled(prompt: Int32Array, options: SamplingOptions, drawn: readonly SampledSequence[]): void {
-    if (!isWholeDistribution(options)) return;
-    for (const { tokens, policyVersion } of drawn)
-      if (policyVersion === this.#version) this.#digests.add(digest([...prompt, ...tokens]));
+    const isWhole = isWholeDistribution(options);
+    for (const { tokens, policyVersion } of drawn) {
+      if (policyVersion !== this.#version) continue;
+      const text = digest([...prompt, ...tokens]);
+      this.#digests.set(text, isWhole && this.#digests.get(text) !== false);
+    }
   }
 
   /** Implements `TrainEngine.hasExactLogprobs`. */
   has(tokens: Int32Array, version: number): boolean {
-    return version === this.#version && this.#digests.has(digest(tokens));
+    return version === this.#version && this.#digests.get(digest(tokens)) === true;
   }
 
   #begin(version: number | undefined): void {

@@ -1,6 +1,7 @@
 /** Implements the `Engine` interface with calls to the engine's threads. */
 import { CancelledError, EngineError, type CancelReason } from '@trinity-rft/core';
 import type { Engine, EngineCapabilities, Sampler, TrainEngine } from '@trinity-rft/core/engine';
+import { untilAborted } from '@trinity-rft/core/support';
 import type { Link } from '@trinity-rft/core/worker-link';
 
 import type { EngineFacts, EngineMethods, WorkerOptions } from '../protocol/engine-calls.js';
@@ -12,17 +13,20 @@ import { SamplerPool } from './sampler-pool.js';
 /**
  * Starts the trainer's thread and waits until it has opened the model. The threads of additional
  * samplers start with the first request or change of weights.
- * @throws the error with which opening the model failed in the thread; the link is then closed
+ * @throws the error with which opening the model failed in the thread, or the reason of `signal`;
+ * the link is then closed
  */
 export async function connectEngine(
   start: (options: WorkerOptions) => Link<EngineMethods>,
   options: WorkerOptions,
   capabilities: EngineCapabilities,
+  signal?: AbortSignal,
 ): Promise<{ readonly engine: Engine; readonly facts: EngineFacts }> {
   const link = start(options);
   let facts: EngineFacts;
   try {
-    facts = await link.call('open');
+    const opening = link.call('open');
+    facts = await (signal ? untilAborted(opening, signal) : opening);
   } catch (error) {
     await link.close(error as Error);
     throw error;
@@ -55,7 +59,7 @@ function createPool(
   { config, samplers }: EngineFacts,
 ): SamplerPool {
   return new SamplerPool(link, {
-    others: Math.min(samplers, options.maxSamplers) - 1,
+    others: samplers - 1,
     start: () => start({ ...options, lora: undefined, reference: false, samplerOf: config }),
   });
 }

@@ -81,8 +81,8 @@ export class SamplerPool {
    */
   async adopt(source: WeightSource, version: number): Promise<void> {
     this.#startOthers();
-    const outcomes = await Promise.allSettled(this.#adoptFromFirst(source, version));
-    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+    // Rejects at once if a thread has died: others may wait for its weights without end.
+    await Promise.all(this.#adoptFromFirst(source, version));
   }
 
   /** Returns the metrics of the trainer's thread, with the token counts of all samplers. */

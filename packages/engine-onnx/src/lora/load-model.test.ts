@@ -19,6 +19,15 @@ async function writeAdapter(name: string, below: string): Promise<string> {
 }
 
 describe('the model below an adapter', () => {
+  it.each(['{', 'null'])('is not known from a broken config: %s', async (text) => {
+    const folder = await writeAdapter('broken', 'model');
+    const file = join(folder, 'lora_adapter', 'adapter_config.json');
+    await writeFile(file, text);
+    await expect(modelBelow(folder)).rejects.toThrow(
+      `${file} is not a JSON object; copy or save it again.`,
+    );
+  });
+
   it('may be a folder that holds only an adapter, too', async () => {
     const model = join(root, 'model');
     await mkdir(model);

@@ -8,7 +8,7 @@ import { CheckpointError } from '@trinity-rft/core';
 
 import type { ModelConfig } from '../model/config.js';
 import { assertSameModel } from '../storage/checkpoint.js';
-import { isFile, readIfThere } from '../storage/files.js';
+import { isFile, readIfThere, readObject } from '../storage/files.js';
 import {
   checkWeights,
   loadWeights,
@@ -85,9 +85,7 @@ export async function modelBelow(
   above: readonly string[] = [],
 ): Promise<string> {
   const file = adapterConfig(directory);
-  const { base_model_name_or_path: below } = JSON.parse(
-    String(await readIfThere(file)),
-  ) as Readonly<Record<string, unknown>>;
+  const { base_model_name_or_path: below } = readObject(file, await readIfThere(file));
   const chain = [...above, resolve(directory)];
   if (typeof below === 'string' && !chain.includes(resolve(below))) {
     if (await hasWeights(below)) return below;

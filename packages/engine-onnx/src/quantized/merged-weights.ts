@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 
 import type { Quantization } from '@trinity-rft/core/engine';
+import { lazily } from '@trinity-rft/core/support';
 
 import { digestOf } from '../lora/frozen-weights.js';
 import { mergeGraph } from '../lora/graphs.js';
@@ -14,7 +15,6 @@ import { adapterTargets } from '../lora/plan.js';
 import { parameterSpecs, type ParameterSpec } from '../model/parameters.js';
 import type { LoadedGraph } from '../runtime/graph-runtime.js';
 import { floats } from '../runtime/host-arrays.js';
-import { once } from '../runtime/once.js';
 import { OnnxRuntime } from '../runtime/onnx-runtime.js';
 import { adapterFolder, readBaseRecord } from '../storage/base-record.js';
 import { readModelConfig } from '../storage/model-folder.js';
@@ -52,7 +52,7 @@ export async function openMergedWeights(path: string): Promise<MergedWeights> {
       ? (await loadQuantizedBase(model, config, quantization)).digest()
       : digestOf([...specs.keys()], (name) => below.read(name));
   let loaded: LoadedGraph | undefined;
-  const adapter = once(async () => {
+  const adapter = lazily(async () => {
     const { plan, flat } = await loadAdapters(folder, config, { quantization, digest });
     const targets = new Map(adapterTargets(config, plan).map((each) => [each.weight.name, each]));
     const runtime = new OnnxRuntime({ threads: { train: 1, sample: 1 } });
@@ -62,7 +62,7 @@ export async function openMergedWeights(path: string): Promise<MergedWeights> {
   return {
     ...below,
     read: async (name) => {
-      const { flat, targets, runtime, merger } = await adapter();
+      const { flat, targets, runtime, merger } = await adapter.get();
       const numbers = await below.read(name);
       const [spec, target] = [specs.get(name), targets.get(name)];
       const stored = spec && quantization && inBlocks(spec, numbers, quantization);

@@ -1,6 +1,7 @@
 /** Adapters that are trained on top of quantised weights, and their checkpoints. */
 import { InvariantError } from '@trinity-rft/core';
 import type { Quantization } from '@trinity-rft/core/engine';
+import { lazily } from '@trinity-rft/core/support';
 
 import {
   assertSamePlan,
@@ -18,7 +19,6 @@ import {
 import type { ParameterSpec } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
 import type { ModelFiles } from '../storage/model-folder.js';
-import { once } from '../runtime/once.js';
 import type { OnnxRuntime } from '../runtime/onnx-runtime.js';
 import type { SamplerKernels } from '../sample/kernels.js';
 import { planUpdate, type OptimizerState } from '../train/adamw.js';
@@ -71,8 +71,8 @@ export async function openQuantized(
   files: ModelFiles,
 ): Promise<QuantizedState> {
   const { config } = files;
-  const loadBase = once(() => loadQuantizedBase(modelPath, config, quantization));
-  const digest = once(async () => (await loadBase()).digest());
+  const { get: loadBase } = lazily(() => loadQuantizedBase(modelPath, config, quantization));
+  const { get: digest } = lazily(async () => (await loadBase()).digest());
   const frozen = { weights: undefined, quantization, digest };
   const { plan, flat } = await adaptersOf(config, lora, frozen);
   if (checkpoint?.expected)

@@ -196,7 +196,7 @@ class OnnxGraph implements LoadedGraph {
 
 function runFailed(kind: GraphKind, cause: unknown): EngineError {
   const [work, remedy] = {
-    sample: ['sampling', 'max_batch_size or max_model_len'],
+    sample: ['sampling', 'model.memory_budget_mb or model.max_model_len'],
     train: ['training', 'model.memory_budget_mb'],
   }[kind];
   return new EngineError(

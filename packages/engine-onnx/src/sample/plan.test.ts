@@ -42,8 +42,10 @@ describe('planSample', () => {
 
   it.for([
     [{ n: 0 }, 'n is 0'],
+    [{ n: 1e10 }, 'n is 10000000000; expected a whole number from 1 to 65536'],
     [{ temperature: -1 }, 'temperature is -1'],
-    [{ temperature: NaN }, 'temperature is null'],
+    [{ temperature: 1e-40 }, 'temperature is 1e-40'],
+    [{ temperature: NaN }, 'temperature is NaN'],
     [{ topP: 0 }, 'topP is 0'],
     [{ topP: 1.1 }, 'topP is 1.1'],
     [{ topK: 0 }, 'topK is 0'],

@@ -98,8 +98,14 @@ function withDefaults(options: SamplingOptions) {
 }
 type CompleteOptions = ReturnType<typeof withDefaults>;
 
+/** Maximum number of sequences of one request; more would fill the memory before any is sampled. */
+const maxChoices = 2 ** 16;
+
+/** Lowest temperature above 0, in which logits divided by it are still float32 numbers. */
+const leastTemperature = 1e-6;
+
 function checkLengths({ n, maxTokens, minTokens }: CompleteOptions): void {
-  demand(isWhole(n) && n >= 1, 'n', n, 'a whole number of at least 1');
+  demand(isWhole(n) && n >= 1 && n <= maxChoices, 'n', n, `a whole number from 1 to ${maxChoices}`);
   demand(
     isWhole(maxTokens) && maxTokens >= 1,
     'maxTokens',
@@ -116,10 +122,10 @@ function checkLengths({ n, maxTokens, minTokens }: CompleteOptions): void {
 
 function checkDistribution({ temperature, topP, topK, topLogprobs }: CompleteOptions): void {
   demand(
-    Number.isFinite(temperature) && temperature >= 0,
+    temperature === 0 || (Number.isFinite(temperature) && temperature >= leastTemperature),
     'temperature',
     temperature,
-    'a number of at least 0 (0 = greedy)',
+    `0 (greedy) or a number of at least ${leastTemperature}`,
   );
   demand(topP > 0 && topP <= 1, 'topP', topP, 'a number above 0 and at most 1');
   demand(
@@ -178,7 +184,7 @@ function checkPrompt(prompt: Int32Array, limits: SampleLimits): void {
 function demand(holds: boolean, option: string, value: unknown, expected: string): void {
   if (holds) return;
   throw new ModelError(
-    `Sampling option ${option} is ${JSON.stringify(value)}; expected ${expected}.`,
+    `Sampling option ${option} is ${typeof value === 'number' ? value : JSON.stringify(value)}; expected ${expected}.`,
     {
       status: 400,
       code: 'invalid_sampling_option',

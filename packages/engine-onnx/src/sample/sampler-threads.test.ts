@@ -13,4 +13,8 @@ it('puts samplers of a small model side by side, and all threads into the operat
     { samplers: 8, threads: 1 },
   ]);
   expect(planSamplerThreads(large, 8)).toEqual({ samplers: 1, threads: 8 });
+  expect([planSamplerThreads(small, 8, 1), planSamplerThreads(small, 8, 3)]).toEqual([
+    { samplers: 1, threads: 8 },
+    { samplers: 3, threads: 2 },
+  ]);
 });

@@ -24,9 +24,14 @@ const maxCopiedBytes = 16 << 20;
  * operator costs as much as it saves, whereas two samplers with one thread each do twice the work.
  * The result depends only on the arguments, because the number of threads determines how sums are
  * rounded.
+ * @param maxSamplers maximum number of samplers, which then have more threads each
  */
-export function planSamplerThreads(config: ModelConfig, threads: number): SamplerThreads {
-  return 4 * parameterCount(config) <= maxCopiedBytes
-    ? { samplers: threads, threads: 1 }
-    : { samplers: 1, threads };
+export function planSamplerThreads(
+  config: ModelConfig,
+  threads: number,
+  maxSamplers = Infinity,
+): SamplerThreads {
+  const isSmall = 4 * parameterCount(config) <= maxCopiedBytes;
+  const samplers = isSmall ? Math.min(threads, maxSamplers) : 1;
+  return { samplers, threads: Math.floor(threads / samplers) };
 }

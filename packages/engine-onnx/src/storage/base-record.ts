@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import type { Quantization } from '@trinity-rft/core/engine';
 
-import { readIfThere } from './files.js';
+import { readIfThere, readObject } from './files.js';
 
 /** Folder of the adapters inside a checkpoint, named as in Trinity-RFT. */
 export const adapterFolder = 'lora_adapter';
@@ -25,6 +25,7 @@ export interface BaseRecord {
  * checkpoint has all weights or because another program wrote it.
  */
 export async function readBaseRecord(adapters: string): Promise<BaseRecord | undefined> {
-  const text = await readIfThere(join(adapters, baseFile));
-  return text && (JSON.parse(String(text)) as BaseRecord);
+  const file = join(adapters, baseFile);
+  const text = await readIfThere(file);
+  return text && (readObject(file, text) as BaseRecord);
 }

@@ -48,3 +48,23 @@ export async function writeWhole(
     });
   }
 }
+
+/** Parses a file that holds a JSON object. @throws CheckpointError naming the file */
+export function readObject(
+  path: string,
+  bytes: Buffer | undefined,
+): Readonly<Record<string, unknown>> {
+  try {
+    const found = JSON.parse(String(bytes)) as unknown;
+    if (typeof found === 'object' && found !== null) return found as Record<string, unknown>;
+  } catch (cause) {
+    throw notAnObject(path, cause);
+  }
+  throw notAnObject(path);
+}
+
+const notAnObject = (path: string, cause?: unknown): CheckpointError =>
+  new CheckpointError(`${path} is not a JSON object; copy or save it again.`, {
+    code: 'MODEL_FILE_UNREADABLE',
+    cause,
+  });

@@ -255,6 +255,16 @@ describe('a checkpoint', () => {
     expect(await loadCheckpoint(folder, model.config)).toEqual({ weights: model.weights });
   });
 
+  it('with too few weights is rejected before anything is written', async () => {
+    const { weights, ...files } = await loadModelFolder(join(fixtures, 'qwen3'));
+    await saveModelFolder(folder, files, weights);
+    const saved = await readFile(join(folder, 'model.safetensors'));
+    await expect(saveModelFolder(folder, files, weights.subarray(10))).rejects.toThrow(
+      `${weights.length - 10} weights for a model of ${weights.length}`,
+    );
+    expect(await readFile(join(folder, 'model.safetensors'))).toEqual(saved);
+  });
+
   it('of another model, or with an optimizer of another one, is rejected', async () => {
     const [one, other] = [
       await loadModelFolder(join(fixtures, 'qwen3')),

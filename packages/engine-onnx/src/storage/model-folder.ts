@@ -275,12 +275,19 @@ export async function saveModelFiles(directory: string, files: ModelFiles): Prom
   await rm(join(directory, singleWeightFile), { force: true });
 }
 
-/** Writes a complete model folder with float32 weights. Equal input gives equal bytes. */
+/**
+ * Writes a complete model folder with float32 weights. Equal input gives equal bytes.
+ * @throws CheckpointError, before anything is written, when the weights are not as many as the
+ * config needs
+ */
 export async function saveModelFolder(
   directory: string,
   files: ModelFiles,
   weights: Float32Array,
 ): Promise<void> {
+  const count = parameterCount(files.config);
+  if (weights.length !== count)
+    throw mismatch(directory, 'all', `${weights.length} weights for a model of ${count}`);
   await saveModelFiles(directory, files);
   const tensors = parameterSpecs(files.config).map(({ name, shape, offset, size }) => ({
     name,
@@ -291,9 +298,8 @@ export async function saveModelFolder(
 }
 
 /**
- * Sets the type in config.json to float32. Otherwise transformers would round the float32 weights
- * to the old type.
+ * Sets the number format in config.json. Otherwise transformers would convert the weights to the
+ * old format.
  */
-function withStoredType(configText: string): string {
-  return configText.replaceAll(/("(?:torch_)?dtype"\s*:\s*)"[^"]*"/g, '$1"float32"');
-}
+export const withStoredType = (configText: string, dtype = 'float32'): string =>
+  configText.replaceAll(/("(?:torch_)?dtype"\s*:\s*)"[^"]*"/g, `$1"${dtype}"`);

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -42,6 +42,17 @@ it('rejects files that a model folder does not have', async () => {
   await expect(created).rejects.toThrow(
     'cannot have the file weights.bin; expected one of tokenizer.json',
   );
+});
+
+it.each([
+  ['llama', { qkNorm: true }, 'A new llama model has qkNorm false, not true'],
+  ['qwen3', { qkNorm: false }, 'A new qwen3 model has qkNorm true, not false'],
+  ['llama', { qkvBias: true, outputBias: false }, 'A new llama model has outputBias true'],
+  ['qwen2', { qkvBias: false }, 'A new qwen2 model has qkvBias true, not false'],
+] as const)('rejects traits that a %s does not have: %o', async (family, traits, message) => {
+  const options = { directory: folder, seed: 1, config: { ...config, family, ...traits } };
+  await expect(createModelFolder(options)).rejects.toThrow(message);
+  expect(await readdir(folder)).toEqual([]);
 });
 
 it('rejects sizes that do not go together', async () => {

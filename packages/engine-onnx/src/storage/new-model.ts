@@ -2,6 +2,8 @@
  * Creates a model with seeded random weights, in a folder that Hugging Face transformers can also
  * open.
  */
+import { inspect, isDeepStrictEqual } from 'node:util';
+
 import { CheckpointError } from '@trinity-rft/core';
 
 import type { ModelConfig, ModelFamily, RopeScaling } from '../model/config.js';
@@ -71,6 +73,7 @@ export async function createModelFolder(options: NewModelOptions): Promise<Model
   const { initializerRange: std = 0.02 } = options;
   const json = { ...toConfigJson(completeConfig(options.config)), initializer_range: std };
   const config = parseModelConfig(json, 'the new model');
+  assertKept(options.config, config);
   const companions = new Map(
     Object.entries(options.tokenizerFiles ?? {}).map(([name, content]) => [
       assertCompanion(name),
@@ -80,6 +83,18 @@ export async function createModelFolder(options: NewModelOptions): Promise<Model
   const files = { config, configText: `${JSON.stringify(json, null, 2)}\n`, companions };
   await saveModelFolder(options.directory, files, initialWeights(config, options.seed, { std }));
   return config;
+}
+
+/** Asserts that the family of a new model has all traits that were asked for. */
+function assertKept(given: NewModelConfig, config: ModelConfig): void {
+  const other = (Object.keys(given) as (keyof NewModelConfig)[]).find(
+    (key) => given[key] !== undefined && !isDeepStrictEqual(given[key], config[key]),
+  );
+  if (other === undefined) return;
+  throw new CheckpointError(
+    `A new ${config.family} model has ${other} ${inspect(config[other])}, not ${inspect(given[other])}; leave ${other} out, or choose another family.`,
+    { code: 'MODEL_UNSUPPORTED' },
+  );
 }
 
 function assertCompanion(name: string): string {

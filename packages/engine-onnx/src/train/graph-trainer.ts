@@ -2,7 +2,7 @@
  * The part of training that does not depend on the head of the model: micro-batches, graph
  * executions, the sum of gradients, optimizer steps and counters.
  */
-import { type Metrics, InvariantError } from '@trinity-rft/core';
+import { EngineError, type Metrics, InvariantError } from '@trinity-rft/core';
 import type { OptimizerOptions, StepStats } from '@trinity-rft/core/engine';
 import { exactScoring, type ExactScoring } from '../model/column-parts.js';
 import type { ModelConfig } from '../model/config.js';
@@ -96,6 +96,10 @@ export class GraphTrainer<Kind extends string> {
   readonly #graphs: LazyGraphs;
   readonly #layerwise: LayerwiseGradients;
   #gradient: GradientSum | undefined;
+  /** Number of backward passes in the gradient. */
+  #passes = 0;
+  /** True if a failed backward pass dropped the gradient of earlier ones. */
+  #isLost = false;
   #optimizer: Optimizer | undefined;
   #counts = emptyCounts();
 
@@ -171,11 +175,33 @@ export class GraphTrainer<Kind extends string> {
 
   /**
    * Adds the gradient at the current weights. `gradients` holds dL/doutput of every response token
-   * by input name. Rows whose gradients are all 0 are skipped.
+   * by input name. Rows whose gradients are all 0 are skipped. If the pass fails, drops the whole
+   * gradient, which may hold a part of the pass.
    * @param logprobs array for the log-probabilities of rows that are not skipped, if the graph
    * returns them. [N]
    */
   protected async accumulate(
+    kind: Kind,
+    rows: readonly Row[],
+    gradients: TokenNumbers,
+    logprobs?: Float32Array,
+  ): Promise<void> {
+    try {
+      await this.#addGradient(kind, rows, gradients, logprobs);
+      this.#passes++;
+    } catch (error) {
+      this.#isLost ||= this.#passes > 0;
+      this.#clearGradient();
+      throw error;
+    }
+  }
+
+  #clearGradient(): void {
+    this.#gradient?.clear();
+    this.#passes = 0;
+  }
+
+  async #addGradient(
     kind: Kind,
     rows: readonly Row[],
     gradients: TokenNumbers,
@@ -261,6 +287,7 @@ export class GraphTrainer<Kind extends string> {
   /**
    * Makes one AdamW update from the accumulated gradient, and clears the gradient. A gradient that
    * is not finite is only cleared.
+   * @throws EngineError once after a backward pass failed that followed others
    */
   async step(options: OptimizerOptions): Promise<StepStats> {
     const {
@@ -271,6 +298,11 @@ export class GraphTrainer<Kind extends string> {
       clipGradNorm = 1,
     } = options;
     const sum = (this.#gradient ??= this.#trainable.newGradient());
+    if (this.#isLost) {
+      this.#isLost = false;
+      this.#clearGradient();
+      throw gradientLost();
+    }
     const state = (this.#optimizer ??= this.#newOptimizer());
     const gradNorm = await this.#runtime.norm(sum.set);
     const skipped = !Number.isFinite(gradNorm);
@@ -284,7 +316,7 @@ export class GraphTrainer<Kind extends string> {
       };
       await this.#trainable.update(sum, state, adam);
     }
-    sum.clear();
+    this.#clearGradient();
     return { step: state.step, gradNorm, skipped };
   }
 
@@ -322,7 +354,8 @@ export class GraphTrainer<Kind extends string> {
     this.#optimizer?.first.free();
     this.#optimizer?.second.free();
     this.#optimizer = optimizer && this.#newOptimizer(optimizer);
-    this.#gradient?.clear();
+    this.#clearGradient();
+    this.#isLost = false;
   }
 
   #newOptimizer({ step = 0, first, second }: Partial<OptimizerState> = {}): Optimizer {
@@ -414,3 +447,9 @@ const emptyCounts = () => ({
 export function isActive(row: Row, numbers: Float32Array | undefined): boolean {
   return numbers?.subarray(row.offset, row.offset + row.count).some((x) => x !== 0) ?? false;
 }
+
+const gradientLost = (): EngineError =>
+  new EngineError(
+    'A backward pass failed and dropped the gradient of the passes before it; repeat all backward passes of this step.',
+    { code: 'GRADIENT_LOST' },
+  );

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createRandom } from '@trinity-rft/core';
 import type { ForwardPass, TokenGradients } from '@trinity-rft/core/engine';
 import { distance, largest } from '../../test/support/fixtures.js';
@@ -63,6 +63,32 @@ describe('gradients of the whole model equal central differences', () => {
     expect(
       await modelGradientErrors(parameterSpecs(model), flatOf(weights.training), found, scalar),
     ).toEqual([]);
+  });
+});
+
+describe('a backward pass that fails', () => {
+  test('leaves nothing of itself, and the lost passes before it are named by the next step', async () => {
+    const { trainer, weights } = newTrainer();
+    const batch = randomBatch(config, [7, 4, 9], 3, 0.8);
+    const pass = await trainer.forward(batch, { entropy: true });
+    const gradients = randomGradients(pass);
+    const norm = async () => (await trainer.step({ learningRate: 0 })).gradNorm;
+    await trainer.backward(pass, gradients);
+    const whole = await norm();
+
+    const settled = vi.spyOn(weights, 'settled');
+    settled.mockRejectedValueOnce(new Error('out of memory'));
+    await expect(trainer.backward(pass, gradients)).rejects.toThrow('out of memory');
+    await trainer.backward(pass, gradients);
+    expect(await norm()).toBe(whole);
+
+    await trainer.backward(pass, gradients);
+    settled.mockRejectedValueOnce(new Error('out of memory'));
+    await expect(trainer.backward(pass, gradients)).rejects.toThrow('out of memory');
+    await trainer.backward(pass, gradients);
+    await expect(norm()).rejects.toMatchObject({ code: 'GRADIENT_LOST' });
+    await trainer.backward(pass, gradients);
+    expect(await norm()).toBe(whole);
   });
 });
 

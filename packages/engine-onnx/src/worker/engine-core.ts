@@ -118,7 +118,7 @@ export class EngineCore {
     checkMaxModelLen(options, files.config);
     const threads = options.runtime
       ? { samplers: 1, threads: options.threads }
-      : planSamplerThreads(files.config, options.threads);
+      : planSamplerThreads(files.config, options.threads, options.maxSamplers);
     const buffers = new WeightBuffers(await runtimeOf(options, threads), files.config, weights);
     // Training adapters does not change the weights, so the reference can share them.
     if (options.reference) buffers.setReference(options.lora ? buffers.training : weights.slice());

@@ -54,15 +54,24 @@ const interrupted = 130;
  * process with a signal. Returns a function that removes the exit handler.
  */
 function closeGateAtExit(gate: GateState): () => void {
-  const onExit = (code: number): void => {
-    if (closeGateNow(gate, exitDeadlineMs)) return;
-    // A signal ends the process without ending its threads first.
-    const signal = code === interrupted ? 'SIGINT' : 'SIGKILL';
-    process.removeAllListeners(signal);
-    process.kill(process.pid, signal);
+  if (gates.size === 0) process.on('exit', onExit);
+  gates.add(gate);
+  return () => {
+    gates.delete(gate);
+    if (gates.size === 0) process.off('exit', onExit);
   };
-  process.on('exit', onExit);
-  return () => void process.off('exit', onExit);
+}
+
+/** Gates of all running threads. They share one listener, because Node warns of more than ten. */
+const gates = new Set<GateState>();
+
+function onExit(code: number): void {
+  const until = Date.now() + exitDeadlineMs;
+  if ([...gates].every((gate) => closeGateNow(gate, Math.max(0, until - Date.now())))) return;
+  // A signal ends the process without ending its threads first.
+  const signal = code === interrupted ? 'SIGINT' : 'SIGKILL';
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
 }
 
 function workerDied({ exitCode, cause }: ThreadExit): EngineError {

@@ -2,6 +2,8 @@
  * The trained part of an engine, and its form in checkpoints. Either all weights are trained, or
  * adapters on top of frozen weights.
  */
+import { lazily } from '@trinity-rft/core/support';
+
 import { saveCheckpoint } from '../storage/checkpoint.js';
 import type { ModelFiles } from '../storage/model-folder.js';
 import { loadOptimizer } from '../storage/optimizer.js';
@@ -13,7 +15,6 @@ import { parameterSpecs } from '../model/parameters.js';
 import type { WeightBuffers } from '../model/weights.js';
 import type { SamplerKernels } from '../sample/kernels.js';
 import type { OptimizerState } from '../train/adamw.js';
-import { once } from '../runtime/once.js';
 import { allParameters, type Trainable } from '../train/trainable.js';
 import type { WorkerOptions } from '../protocol/engine-calls.js';
 
@@ -95,7 +96,7 @@ async function adapterState(
   const { runtime } = weights;
   const base = {
     weights: adapters.base,
-    digest: once(() => digestOf(parameterSpecs(config), (spec) => adapters.base.part(spec))),
+    digest: lazily(() => digestOf(parameterSpecs(config), (spec) => adapters.base.part(spec))).get,
   };
   return {
     trainable: adapters,
