@@ -1,6 +1,7 @@
 /** Tests the engine with adapters on quantised weights, behind its protocol. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cp, mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 
@@ -414,4 +415,19 @@ describe('options that do not fit', () => {
       code: 'ENGINE_QUANTIZED_DEVICE',
     });
   });
+});
+
+test('removes the weights of processes that were killed while they loaded a model', async () => {
+  const { pid } = spawnSync(process.execPath, ['--version']);
+  const folders = [`trinity-weights-${pid}-old`, `trinity-weights-${pid}-new`];
+  const [old, fresh] = folders.map((name) => join(tmpdir(), name)) as [string, string];
+  for (const folder of [old, fresh]) await mkdir(folder);
+  const hourAgo = new Date(Date.now() - 3_600_000);
+  await utimes(old, hourAgo, hourAgo);
+  try {
+    await (await open()).sampler.sample(prompt, { maxTokens: 1, seed: 1 });
+    expect([old, fresh].map((folder) => existsSync(folder))).toEqual([false, true]);
+  } finally {
+    await rm(fresh, { recursive: true });
+  }
 });

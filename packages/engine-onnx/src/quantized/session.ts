@@ -1,16 +1,20 @@
 /** Loads graphs that contain quantised weights. */
 import { rmSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { EngineError } from '@trinity-rft/core';
+import { isProcessAlive } from '@trinity-rft/core/support';
 
 import type { ModelRecord } from '../onnx/graph/record.js';
 import { weightPlace } from '../onnx/external-files.js';
 import type { GraphRuntime, LoadedGraph } from '../runtime/graph-runtime.js';
 import type { QuantizedBase } from './base.js';
 import type { QuantizedGraphOptions } from './graphs.js';
+
+/** Start of the names of the folders; the id of the process follows. */
+const prefix = 'trinity-weights-';
 
 /** Maximum bytes of a file of weights. */
 const mostInFile = 1.9e9;
@@ -25,7 +29,8 @@ export async function loadGraph(
   given: Omit<QuantizedGraphOptions, 'place'>,
   build: (options: QuantizedGraphOptions) => Promise<ModelRecord>,
 ): Promise<LoadedGraph> {
-  const folder = await mkdtemp(join(tmpdir(), 'trinity-weights-'));
+  await removeOrphans();
+  const folder = await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
   const file = 'graph.onnx';
   const places = weightPlace({ folder, file, most: mostInFile, signal: undefined });
   try {
@@ -41,6 +46,23 @@ export async function loadGraph(
     await remove(folder);
   }
 }
+
+/**
+ * Removes the folders of processes that were killed while they loaded a graph: they are as large as
+ * the model, and in memory where the folder of temporary files is.
+ */
+async function removeOrphans(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const pid = name.startsWith(prefix) ? Number.parseInt(name.slice(prefix.length), 10) : 0;
+    if (!(pid > 0) || isProcessAlive(pid)) continue;
+    const folder = join(tmpdir(), name);
+    // A process of another container may be alive, but loads no graph for so long.
+    const { mtimeMs } = await stat(folder);
+    if (Date.now() - mtimeMs > orphanMs) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const orphanMs = 600_000;
 
 const noRoom = ({ bytes }: QuantizedBase, cause: unknown): EngineError =>
   new EngineError(
