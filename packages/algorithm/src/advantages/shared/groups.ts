@@ -28,6 +28,29 @@ export function rewardOf(experience: Experience): number {
 }
 
 /**
+ * Returns a copy with another reward. Adds the difference to the last token reward and to the
+ * reward of the last call, because algorithms that read those ignore `reward`.
+ * @throws RewardError if the experience has no finite reward
+ */
+export function withChangedReward(experience: Experience, reward: number): Experience {
+  const { tokenRewards, spans } = experience;
+  const difference = reward - rewardOf(experience);
+  return withFields(experience, {
+    reward,
+    ...(tokenRewards && {
+      tokenRewards: tokenRewards.with(-1, tokenRewards.at(-1)! + difference),
+    }),
+    ...(spans && {
+      spans: spans.map((span, i) =>
+        i === spans.length - 1 && span.reward !== undefined
+          ? { ...span, reward: span.reward + difference }
+          : span,
+      ),
+    }),
+  });
+}
+
+/**
  * Returns the reward of a rollout, which is the reward of its last call.
  * @param run calls of the rollout, by ascending step
  * @throws RewardError if the reward of a call is missing or not finite
