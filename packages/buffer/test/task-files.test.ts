@@ -154,6 +154,41 @@ describe('Parquet', () => {
     ]);
   });
 
+  it('keeps every digit of decimals and of JSON, at any depth', async () => {
+    expect(await read(fixture('decimals.parquet'))).toEqual([
+      {
+        price: 1.15,
+        long: 12345678901.5,
+        wide: '12345678901234567890',
+        nested: { a: 1.005, b: 'x' },
+        list: [0.1, 0.7],
+        items: [{ p: 1.15 }],
+        map: { k: 2.3 },
+        facts: { id: '9007199254740993' },
+      },
+      {
+        price: -0.05,
+        long: 0,
+        wide: '-12345678901234567890',
+        nested: null,
+        list: [],
+        items: null,
+        map: {},
+        facts: [1],
+      },
+      {
+        price: null,
+        long: -3,
+        wide: 7,
+        nested: { a: null, b: null },
+        list: null,
+        items: [],
+        map: null,
+        facts: null,
+      },
+    ]);
+  });
+
   it.each(['snappy', 'gzip', 'brotli', 'zstd', 'lz4'])(
     'reads %s compression, over several row groups',
     async (codec) => {
