@@ -113,6 +113,33 @@ it('follows the README where it declares subsets', () => {
   expect(choose(cardFiles, 'train', 'flat', card)).toEqual(['flat/x.jsonl']);
 });
 
+const folderCard = `---
+configs:
+- config_name: easy
+  data_dir: ./train/easy/
+- config_name: hard
+  data_dir: hard
+  default: true
+---
+`;
+
+it('chooses by name where the README gives only a folder', () => {
+  const paths = [
+    'hard/test.jsonl',
+    'hard/train.jsonl',
+    'train/easy/a.jsonl',
+    'train/easy/b.jsonl',
+    'train/easy-old/a.jsonl',
+  ];
+  expect(choose(paths, 'train', undefined, folderCard)).toEqual(['hard/train.jsonl']);
+  expect(choose(paths, 'test', 'hard', folderCard)).toEqual(['hard/test.jsonl']);
+  expect(choose(paths, 'train', 'easy', folderCard)).toEqual([
+    'train/easy/a.jsonl',
+    'train/easy/b.jsonl',
+  ]);
+  expect(() => choose(paths, 'test', 'easy', folderCard)).toThrow('it has no split "test"');
+});
+
 it('ignores front matter that declares nothing, or cannot be read', () => {
   for (const readme of [
     '# No front matter',
@@ -198,6 +225,14 @@ it.each<[string, string, string[], string, string | undefined, string]>([
     'train',
     'main',
     card,
+  ],
+  [
+    'a README whose folder is gone',
+    'its README gives the folder train/easy/ for subset "easy", which has no data files',
+    ['hard/train.jsonl'],
+    'train',
+    'easy',
+    folderCard,
   ],
 ])('rejects %s', (_what, message, paths, split, subset, readme) => {
   expect(() => choose(paths, split, subset, readme)).toThrow(TaskError);

@@ -72,6 +72,7 @@ function fromCard(
       );
     return undefined;
   }
+  if (subset.splits.size === 0) return inFolder(data, subset, request);
   const patterns = subset.splits.get(request.split);
   if (!patterns) throw noSplitError([...subset.splits.keys()], request);
   const matching = data.filter((path) => patterns.some((pattern) => matchesGlob(path, pattern)));
@@ -81,6 +82,22 @@ function fromCard(
       `its README gives ${patterns.join(', ')} as the files of split "${request.split}", but none of them exists`,
     );
   return matching;
+}
+
+/** Returns the files of a subset for which the README gives only a folder. */
+function inFolder(
+  data: readonly string[],
+  { name, folder }: CardSubset,
+  request: DataFilesRequest,
+): readonly string[] {
+  const inside = data.filter((path) => path.startsWith(folder));
+  if (inside.length === 0)
+    throw filesError(
+      request,
+      `its README gives the folder ${folder} for subset "${name}", which has no data files`,
+    );
+  const names = inside.map((path) => path.slice(folder.length));
+  return fromNames(names, request).map((path) => folder + path);
 }
 
 /**
