@@ -3,6 +3,7 @@ import {
   booleanArg,
   choiceArg,
   numberArg,
+  onlyWith,
   type AdvantageFn,
   type ArgValues,
   type Experience,
@@ -10,6 +11,7 @@ import {
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 import {
   batchStd,
+  dividing,
   groupMetrics,
   isDropped,
   relativeScores,
@@ -24,7 +26,7 @@ import { byTask, compareArg, membersOf } from './shared/runs.js';
 
 const args = {
   compare: compareArg,
-  epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.'),
+  epsilon: dividing(numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.')),
   stdThreshold: numberArg(
     undefined,
     { min: 0 },
@@ -39,9 +41,13 @@ const args = {
     { min: 0, max: 1 },
     'The run of rank q of n, in ascending order of mean log-probability, keeps the share 1 - rank_penalty * q / n of its reward.',
   ),
-  rankPenaltyRawNumerator: booleanArg(
-    false,
-    'As Trinity-RFT 0.5.2: penalised rewards in mean and deviation, raw ones in the numerator, ranks over all response tokens.',
+  rankPenaltyRawNumerator: onlyWith(
+    'rank_penalty above 0',
+    ({ rankPenalty = 0 }) => rankPenalty !== 0,
+    booleanArg(
+      false,
+      'As Trinity-RFT 0.5.2: penalised rewards in mean and deviation, raw ones in the numerator, ranks over all response tokens.',
+    ),
   ),
   stdCalLevel: choiceArg(
     stdCalLevels,

@@ -2,7 +2,14 @@
  * Advantage function whose baseline is the mean reward of the kept rollouts. Bad rollouts may be
  * dropped at random so that they do not outnumber good rollouts.
  */
-import { booleanArg, choiceArg, numberArg, createRandom, deriveSeed } from '@trinity-rft/core';
+import {
+  booleanArg,
+  choiceArg,
+  createRandom,
+  deriveSeed,
+  numberArg,
+  onlyWith,
+} from '@trinity-rft/core';
 import { populationStd } from '@trinity-rft/core/internal';
 import { byGroup, type ScoreGroup } from './shared/group-scores.js';
 import { allEqual, groupMean, relativeScores } from './shared/groups.js';
@@ -11,7 +18,11 @@ import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 const args = {
   compare: compareArg,
-  epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.'),
+  epsilon: onlyWith(
+    'std_normalize: true',
+    ({ stdNormalize }) => stdNormalize === true,
+    numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.'),
+  ),
   stdNormalize: booleanArg(false, 'Divide by the population standard deviation of the kept runs.'),
   drop: choiceArg(
     ['none', 'balance'],

@@ -1,17 +1,42 @@
 /** REINFORCE as an off-policy algorithm, with a choice of clipping, weights and regularizer. */
-import { booleanArg, choiceArg, ConfigError, numberArg } from '@trinity-rft/core';
+import {
+  booleanArg,
+  choiceArg,
+  ConfigError,
+  numberArg,
+  onlyWith,
+  type Arg,
+} from '@trinity-rft/core';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 import { rangeTests, tokenWeights } from './rec-choices.js';
 
+const whenClipping = <T>(arg: Arg<T>): Arg<T> =>
+  onlyWith('a clip_mode other than none', ({ clipMode }) => clipMode !== 'none', arg);
+
+const whenOuter = <T>(arg: Arg<T>): Arg<T> =>
+  onlyWith(
+    'clip_mode: ring, or weight: truncated_importance_sampling',
+    ({ clipMode, weight }) => clipMode === 'ring' || weight === 'truncated_importance_sampling',
+    arg,
+  );
+
 const args = {
-  epsilonLow: numberArg(0.2, { above: 0, max: 1 }, 'Lower side of the trust range: 1 - this.'),
-  epsilonHigh: numberArg(0.2, { above: 0 }, 'Upper side of the trust range: 1 + this.'),
-  epsilonLowPrime: numberArg(
-    0.6,
-    { above: 0, max: 1 },
-    'Lower side of the outer range, of clip_mode "ring" and of truncated weights: 1 - this.',
+  epsilonLow: whenClipping(
+    numberArg(0.2, { above: 0, max: 1 }, 'Lower side of the trust range: 1 - this.'),
   ),
-  epsilonHighPrime: numberArg(2, { above: 0 }, 'Upper side of the outer range: 1 + this.'),
+  epsilonHigh: whenClipping(
+    numberArg(0.2, { above: 0 }, 'Upper side of the trust range: 1 + this.'),
+  ),
+  epsilonLowPrime: whenOuter(
+    numberArg(
+      0.6,
+      { above: 0, max: 1 },
+      'Lower side of the outer range, of clip_mode "ring" and of truncated weights: 1 - this.',
+    ),
+  ),
+  epsilonHighPrime: whenOuter(
+    numberArg(2, { above: 0 }, 'Upper side of the outer range: 1 + this.'),
+  ),
   clipMode: choiceArg(
     ['none', 'two-side', 'one-side', 'gspo-one-side', 'ring'],
     'none',
@@ -28,13 +53,25 @@ const args = {
     'none',
     'What the advantage of a token is multiplied by.',
   ),
-  regularizer: choiceArg(
-    ['none', 'k2', 'forward-kl'],
-    'none',
-    'Which regularizer keeps the policy near the old one.',
+  regularizer: onlyWith(
+    'regularizer_coef above 0',
+    ({ regularizerCoef }) => regularizerCoef !== 0,
+    choiceArg(
+      ['none', 'k2', 'forward-kl'],
+      'none',
+      'Which regularizer keeps the policy near the old one.',
+    ),
   ),
-  regularizerCoef: numberArg(0, { min: 0 }, 'Coefficient of the regularizer.'),
-  temp: numberArg(1, { above: 0 }, 'Temperature of the weight "advantage".'),
+  regularizerCoef: onlyWith(
+    'regularizer: k2 or forward-kl',
+    ({ regularizer }) => regularizer !== 'none',
+    numberArg(0, { min: 0 }, 'Coefficient of the regularizer.'),
+  ),
+  temp: onlyWith(
+    'weight: advantage',
+    ({ weight }) => weight === 'advantage',
+    numberArg(1, { above: 0 }, 'Temperature of the weight "advantage".'),
+  ),
   fixOpdAdvantage: booleanArg(
     false,
     'Add old - current log-probability to the advantage, for distillation from stale rollouts.',

@@ -1,9 +1,11 @@
 /** Computes rewards of groups and assigns scores to tokens, for the group-relative advantages. */
 import {
+  type Arg,
   type Experience,
   type Metrics,
   gatherMetrics,
   mean,
+  onlyWith,
   RewardError,
   uid,
   withFields,
@@ -111,6 +113,10 @@ export const batchStd = (rewards: readonly number[]): number =>
 /** Standard deviation that a score is divided by: the group's, the batch's, or none (1). */
 export const stdCalLevels = ['group', 'batch', 'none'] as const;
 export type StdCalLevel = (typeof stdCalLevels)[number];
+
+/** Adds the condition that scores are divided by a standard deviation. */
+export const dividing = <T>(arg: Arg<T>): Arg<T> =>
+  onlyWith('std_cal_level: group or batch', ({ stdCalLevel }) => stdCalLevel !== 'none', arg);
 
 export function stdOf(
   level: StdCalLevel,
