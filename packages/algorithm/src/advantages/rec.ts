@@ -10,9 +10,8 @@ import {
   numberArg,
   onlyWith,
 } from '@trinity-rft/core';
-import { populationStd } from '@trinity-rft/core/internal';
 import { byGroup, type ScoreGroup } from './shared/group-scores.js';
-import { allEqual, groupMean, relativeScores } from './shared/groups.js';
+import { groupMean, populationDeviation, relativeScores } from './shared/groups.js';
 import { compareArg } from './shared/runs.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
@@ -60,9 +59,7 @@ export const rec = defineAdvantagePart({
         drop === 'balance' ? surplusOf(rewards, deriveSeed(seed, 'rec', key)) : new Set<number>();
       const kept = rewards.filter((_, i) => !dropped.has(i));
       const single = kept.length <= 1;
-      const [average, std] = single
-        ? [0, 1]
-        : [groupMean(kept), allEqual(kept) ? 0 : populationStd(kept)];
+      const [average, std] = single ? [0, 1] : [groupMean(kept), populationDeviation(kept)];
       const divisor = stdNormalize ? std + epsilon : 1;
       return {
         scores: relativeScores(rewards, { mean: average }, divisor).map((score, i) =>

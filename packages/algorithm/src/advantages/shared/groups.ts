@@ -10,7 +10,7 @@ import {
   uid,
   withFields,
 } from '@trinity-rft/core';
-import { sampleStd } from '@trinity-rft/core/internal';
+import { populationStd, sampleStd } from '@trinity-rft/core/internal';
 
 /**
  * Returns the reward of an experience.
@@ -163,7 +163,7 @@ export const groupMetrics = (
   'group_advantages/zero_variance_ratio': zeroVarianceRatio(groups.map(({ rewards }) => rewards)),
 });
 
-export const allEqual = (rewards: readonly number[]): boolean =>
+const allEqual = (rewards: readonly number[]): boolean =>
   rewards.every((reward) => reward === rewards[0]);
 
 /**
@@ -172,6 +172,12 @@ export const allEqual = (rewards: readonly number[]): boolean =>
  */
 export const groupMean = (rewards: readonly number[]): number =>
   allEqual(rewards) ? rewards[0]! : mean(rewards);
+
+/**
+ * Returns the population standard deviation; exactly 0 for equal rewards, without rounding errors.
+ */
+export const populationDeviation = (rewards: readonly number[]): number =>
+  allEqual(rewards) ? 0 : populationStd(rewards);
 
 /** Returns a copy with `advantages` and `returns` set to score * actionMask. */
 export function withScore(experience: Experience, score: number): Experience {
