@@ -3,7 +3,6 @@ import {
   booleanArg,
   choiceArg,
   numberArg,
-  onlyWith,
   type AdvantageFn,
   type ArgValues,
   type Experience,
@@ -21,7 +20,12 @@ import {
   withScore,
 } from './shared/groups.js';
 import { byDeviation, byGroup } from './shared/group-scores.js';
-import { checkDuplicates, duplicateGroups, toRankedGroup } from './shared/grpo-options.js';
+import {
+  checkDuplicates,
+  duplicateGroups,
+  rankArgs,
+  toRankedGroup,
+} from './shared/grpo-options.js';
 import { byTask, compareArg, membersOf } from './shared/runs.js';
 
 const args = {
@@ -36,19 +40,7 @@ const args = {
     false,
     'Replace dropped groups by copies of random kept ones; needs std_threshold.',
   ),
-  rankPenalty: numberArg(
-    undefined,
-    { min: 0, max: 1 },
-    'The run of rank q of n, in ascending order of mean log-probability, keeps the share 1 - rank_penalty * q / n of its reward.',
-  ),
-  rankPenaltyRawNumerator: onlyWith(
-    'rank_penalty above 0',
-    ({ rankPenalty = 0 }) => rankPenalty !== 0,
-    booleanArg(
-      false,
-      'As Trinity-RFT 0.5.2: penalised rewards in mean and deviation, raw ones in the numerator, ranks over all response tokens.',
-    ),
-  ),
+  ...rankArgs,
   stdCalLevel: choiceArg(
     stdCalLevels,
     'group',

@@ -7,7 +7,7 @@ export interface OpenedFile {
    * Checks that the opened file is still at its path.
    * @throws BufferError if the file has been removed or replaced
    */
-  assertThere(): void;
+  readonly assertThere: () => void;
 }
 
 /** @param place name of the file in messages */

@@ -204,7 +204,7 @@ function deriveAggregation(
   if (norm !== null && ![lossAggMode, ...Object.values(args)].some(isNormed))
     context.warn(
       ['algorithm', 'loss_agg_norm'],
-      `ignored. It divides only the sums of ${normedModes.join(' and ')}, and loss_agg_mode is ${String(ofLoss ?? lossAggMode)}.`,
+      `ignored. It divides only the sums of ${normedModes.join(' and ')}, and loss_agg_mode is ${typeof ofLoss === 'string' ? ofLoss : lossAggMode}.`,
     );
   return {
     lossAggMode,
