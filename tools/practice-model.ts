@@ -1,6 +1,6 @@
 // Creates the practice model of new projects, which mostly guesses products and sometimes calls its
 // calculator, and its tasks.
-//   pnpm practice-model    writes apps/create/templates/practice; the same seed gives the same files
+//   pnpm practice-model    writes apps/create/templates/practice and practice-tasks; the same seed gives the same files
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -70,8 +70,8 @@ try {
   });
   rmSync(target, { recursive: true, force: true });
   cpSync(checkpoint, join(target, 'model'), { recursive: true, filter: isOfTheModel });
-  writeRows(join(target, 'tasks.jsonl'), train.slice(0, 1024));
-  writeRows(join(target, 'eval.jsonl'), fresh);
+  writeRows(join(`${target}-tasks`, 'tasks.jsonl'), train.slice(0, 1024));
+  writeRows(join(`${target}-tasks`, 'eval.jsonl'), fresh);
 } finally {
   rmSync(work, { recursive: true });
 }

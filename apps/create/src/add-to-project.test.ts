@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { addToProject } from './add-to-project.js';
+import { isWorkspaceMember } from './workspace-patterns.js';
 
 let cwd = '';
 beforeEach(async () => void (cwd = await mkdtemp(path.join(tmpdir(), 'trinity-add-'))));
@@ -44,7 +45,9 @@ it('adds to a project without replacing anything', async () => {
   );
   expect(added.files).not.toContain('.npmrc');
   expect(added.files).toContain('trinity/SKILL.md');
-  expect(await read('trinity/.gitignore')).toContain('runs/\n');
+  for (const folder of ['runs/', 'exported/', 'out/', 'eval/'])
+    expect(await read('trinity/.gitignore')).toContain(`${folder}\n`);
+  expect(added.files).not.toContain('trinity/.npmrc');
   expect(added.files.filter((file) => file.includes('.github'))).toEqual([]);
   const manifest = await json('package.json');
   expect(Object.keys(manifest)).toEqual([...Object.keys(own), 'allowScripts']);
@@ -90,6 +93,34 @@ it('writes the settings of a workspace at its root', async () => {
   expect(await read('pnpm-workspace.yaml')).toContain('onnxruntime-node: false');
 });
 
+it('leaves a workspace alone that does not contain the project', async () => {
+  const [manifest, settings] = [JSON.stringify({ workspaces: ['apps/*'] }), 'packages: [apps/*]\n'];
+  await write('package.json', manifest);
+  await write('pnpm-workspace.yaml', settings);
+  await write('scratch/p/package.json', '{}');
+  const { files } = await addToProject({ cwd: path.join(cwd, 'scratch/p'), env: pnpm });
+  expect([await read('package.json'), await read('pnpm-workspace.yaml')]).toEqual([
+    manifest,
+    settings,
+  ]);
+  expect(files).toEqual(expect.arrayContaining(['package.json', 'pnpm-workspace.yaml']));
+  expect(await json('scratch/p/package.json')).toHaveProperty('allowScripts');
+});
+
+it.each<[string[], string, boolean]>([
+  [['apps/*'], 'apps/one', true],
+  [['apps/*'], 'apps/one/deep', false],
+  [['./apps/**/'], 'apps/one/deep', true],
+  [['apps/**'], 'apps', true],
+  [['{apps,packages}/a?'], 'packages/ab', true],
+  [['**', '!**/test/**'], 'apps/test/one', false],
+  [['a.b'], 'aXb', false],
+  [[], 'apps', false],
+  [[], '', true],
+])('with the patterns %j, %j belongs to a workspace: %s', (patterns, folder, expected) => {
+  expect(isWorkspaceMember(folder, patterns)).toBe(expected);
+});
+
 it('finds the root of a workspace from a relative folder', async () => {
   await write('package.json', JSON.stringify({ workspaces: ['apps/*'] }));
   await write('apps/one/package.json', '{}');
@@ -114,8 +145,8 @@ it('ignores manifests of parent folders that cannot be read', async () => {
 
 it.each([
   ['pnpm-workspace.yaml', 'packages: [', undefined],
-  ['pnpm-workspace.yaml', 'allowBuilds: true', undefined],
-  ['pnpm-workspace.yaml', '- packages', undefined],
+  ['pnpm-workspace.yaml', 'packages: [mine]\nallowBuilds: true', undefined],
+  ['mine/pnpm-workspace.yaml', '- packages', undefined],
   ['mine/package.json', '{"name": ', 'openai'],
 ])('writes nothing where %s is %s', async (file, text, template) => {
   await write('mine/package.json', '{}');
@@ -128,7 +159,7 @@ it.each([
       message: expect.stringContaining(`${path.join(cwd, file)} `) as string,
     });
   expect([await read('mine/package.json'), await readdir(path.join(cwd, 'mine'))]).toEqual(before);
-  await write(file, file.endsWith('.json') ? '{}' : 'allowBuilds:\n');
+  await write(file, file.endsWith('.json') ? '{}' : 'packages: [mine]\nallowBuilds:\n');
   await add();
   expect(await read(file)).toContain('onnxruntime-node');
 });

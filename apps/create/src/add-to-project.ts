@@ -1,6 +1,6 @@
 /** Adds training to an existing project: dependencies, settings and a starting folder. */
-import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import { parseDocument } from 'yaml';
@@ -13,16 +13,14 @@ import {
   runners,
   type Environment,
 } from './next-steps.js';
-import { findTemplate } from './templates.js';
+import { findTemplate, packageFolder } from './templates.js';
+import { isWorkspaceMember } from './workspace-patterns.js';
 
 /**
  * Packages whose install scripts only download files or print messages. Training does not need
  * these scripts.
  */
 const denied = ['onnxruntime-node', 'protobufjs'];
-
-/** Lines of `.gitignore`: the folders that runs, debugging and exports write to. */
-const ignored = 'runs/\ndebug_output*/\nout/\n';
 
 /**
  * Dependencies that identify a project's framework, each with the template for that framework. More
@@ -93,12 +91,15 @@ export async function addToProject({
     );
   const target = path.resolve(cwd, folder);
   // Reads everything before the first file is written, so that a failed call can be repeated.
-  const rootManifest = findUp(cwd, 'package.json', isWorkspaceRoot) ?? file;
+  const rootManifest = findUp(cwd, 'package.json', containing(cwd, manifestPatterns)) ?? file;
   const pnpmSettings = await pnpmSettingsOf(cwd, env);
   await makeEmptyFolder(target);
   const added = parts.filter((part) => part !== 'base');
-  await copyParts(added, target, ['README.md', 'INSTALL.md', '.github']);
-  await writeFile(path.join(target, '.gitignore'), ignored);
+  await copyParts(added, target, ['README.md', 'INSTALL.md', '.github', '_npmrc']);
+  await copyFile(
+    path.join(packageFolder, 'templates/base/_gitignore'),
+    path.join(target, '.gitignore'),
+  );
   const kept = await addDependencies(file, manifest, partsOf(added));
   await denyScripts(rootManifest, env);
   if (pnpmSettings) await writeFile(pnpmSettings.file, pnpmSettings.text);
@@ -161,16 +162,40 @@ async function denyScripts(manifest: string, env: Environment): Promise<void> {
   });
 }
 
+/** Returns a test of whether a file is at the root of a workspace that contains a project. */
+const containing =
+  (project: string, patternsOf: (file: string) => readonly string[] | undefined) =>
+  (file: string): boolean => {
+    const patterns = patternsOf(file);
+    return (
+      patterns !== undefined &&
+      isWorkspaceMember(path.relative(path.dirname(file), project), patterns)
+    );
+  };
+
 /**
- * Returns true if the package.json declares `workspaces`; false if it does not, or cannot be read.
+ * Returns the workspace patterns of a package.json; undefined if it declares none, or cannot be
+ * read.
  */
-function isWorkspaceRoot(file: string): boolean {
+function manifestPatterns(file: string): readonly string[] | undefined {
   try {
-    return 'workspaces' in readManifest(file);
+    const { workspaces } = readManifest(file);
+    if (workspaces === undefined) return undefined;
+    return textsOf(Array.isArray(workspaces) ? workspaces : (workspaces as Manifest)['packages']);
   } catch {
-    return false;
+    return undefined;
   }
 }
+
+/** Returns the workspace patterns of a pnpm-workspace.yaml; any folder if it cannot be parsed. */
+function pnpmPatterns(file: string): readonly string[] {
+  const document = parseDocument(readFileSync(file, 'utf8'));
+  if (document.errors.length > 0) return ['**'];
+  return textsOf((document.toJS() as Manifest | null)?.['packages']);
+}
+
+const textsOf = (list: unknown): readonly string[] =>
+  Array.isArray(list) ? list.filter((item) => typeof item === 'string') : [];
 
 /**
  * Returns the settings of pnpm, which forbid the install scripts of {@link denied}; undefined if
@@ -182,7 +207,7 @@ async function pnpmSettingsOf(
   env: Environment,
 ): Promise<{ readonly file: string; readonly text: string } | undefined> {
   const name = 'pnpm-workspace.yaml';
-  const found = findUp(cwd, name);
+  const found = findUp(cwd, name, containing(cwd, pnpmPatterns));
   if (found === undefined && packageManagerOf(env) !== 'pnpm') return undefined;
   const file = found ?? path.join(cwd, name);
   try {
@@ -205,7 +230,7 @@ async function pnpmSettingsOf(
 function findUp(
   folder: string,
   name: string,
-  accepts: (file: string) => boolean = () => true,
+  accepts: (file: string) => boolean,
 ): string | undefined {
   const file = path.join(folder, name);
   if (existsSync(file) && accepts(file)) return file;

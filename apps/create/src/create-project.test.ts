@@ -56,6 +56,13 @@ describe('createProject', () => {
     expect(Object.keys(manifest.scripts)).toEqual(expect.arrayContaining(['train', 'typecheck']));
   });
 
+  it('gives each template the tasks that it reads, and no others', async () => {
+    for (const template of names) {
+      const { files } = await createProject({ template, folder: `tasks-${template}`, cwd });
+      expect(files.includes('tasks.jsonl')).toBe(template !== 'environment-package');
+    }
+  });
+
   it('refuses a folder with files in it, but not one that git has made', async () => {
     await mkdir(path.join(cwd, 'new/.git'), { recursive: true });
     await createProject({ folder: 'new', cwd });

@@ -7,11 +7,13 @@ import { addToProject } from './add-to-project.js';
 import { createProject } from './create-project.js';
 import { templates } from './templates.js';
 
+const width = 2 + Math.max(...templates.map(({ name }) => name.length));
+
 const usage = `npm create @trinity-rft [FOLDER] -- [--template NAME] [--add]
 
 Creates a project that trains an agent. With --add, adds what training needs to the project in the working
 directory: dependencies, settings, and FOLDER (trinity) with a first run. The templates:
-${templates.map(({ name, description }) => `  ${name.padEnd(18)}${description}\n`).join('')}`;
+${templates.map(({ name, description }) => `  ${name.padEnd(width)}${description}\n`).join('')}`;
 
 /**
  * Runs the command line. Resolves with the exit code (0 success, 1 failure, 2 wrong arguments), and

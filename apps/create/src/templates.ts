@@ -30,12 +30,12 @@ export const templates: readonly Template[] = [
   {
     name: 'process',
     description: 'a program in any language, here in JavaScript',
-    parts: ['base', 'practice', 'agent', 'process'],
+    parts: ['base', 'practice', 'practice-tasks', 'agent', 'process'],
   },
   {
     name: 'workflow-package',
     description: 'an npm package of workflows and reward functions for others to train with',
-    parts: ['base', 'practice', 'workflow-package'],
+    parts: ['base', 'practice', 'practice-tasks', 'workflow-package'],
   },
   {
     name: 'environment-package',
@@ -45,7 +45,8 @@ export const templates: readonly Template[] = [
 ];
 
 function agent(name: string, description: string): Template {
-  return { name, description, parts: ['base', 'practice', 'agent', 'tool', name] };
+  const parts = ['base', 'practice', 'practice-tasks', 'agent', 'tool', name];
+  return { name, description, parts };
 }
 
 /**

@@ -320,6 +320,14 @@ describe('staleness_control', () => {
     trainer: { save_interval: 2 },
   };
 
+  it('says so if it has discarded most experiences', { timeout: 240_000 }, async () => {
+    const { error, output } = await runIt('mostly stale', fresh, {
+      buffer: { train_batch_size: 4, total_steps: 2 },
+    });
+    expect(error).toBeUndefined();
+    expect(output).toContain('24 of 32 experiences were not trained on');
+  });
+
   it(
     'trains on what is fresh, counts what it refuses, and ends the same when it was killed',
     { tags: ['slow'] },

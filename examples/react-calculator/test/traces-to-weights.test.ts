@@ -123,7 +123,7 @@ const evaluation = (name: string, model: string) => ({
 it('makes a model better at tasks that the traces do not hold', { tags: ['slow'] }, async () => {
   const cwd = mkdtempSync(path.join(tmpdir(), 'trinity-traces-'));
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
-  cpSync(practice, cwd, { recursive: true });
+  for (const part of [practice, `${practice}-tasks`]) cpSync(part, cwd, { recursive: true });
   const questions = readFileSync(path.join(cwd, 'tasks.jsonl'), 'utf8')
     .trim()
     .split('\n')

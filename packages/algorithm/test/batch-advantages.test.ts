@@ -338,7 +338,7 @@ describe('remax', () => {
 });
 
 describe.each(['clipb', 'clipv'])('%s', (name) => {
-  it('only ever takes out trained tokens that have no positive advantage', () => {
+  it('only ever takes out trained tokens of negative advantage', () => {
     fc.assert(
       fc.property(rows, fc.constantFrom(0, 0.5, 2), (each, mu) => {
         const input = toInput(each);
@@ -347,7 +347,7 @@ describe.each(['clipb', 'clipv'])('%s', (name) => {
         actionMask!.forEach((bit, t) => {
           if (bit === input.actionMask[t]) return;
           taken++;
-          expect([bit, advantages[t]! <= 0]).toEqual([0, true]);
+          expect([bit, advantages[t]! < 0]).toEqual([0, true]);
         });
         const trained = input.actionMask.reduce((a, b) => a + b, 0);
         expect(metrics['frac_clipped']).toBeCloseTo(trained === 0 ? 0 : taken / trained, 10);
@@ -364,7 +364,7 @@ describe.each(['clipb', 'clipv'])('%s', (name) => {
       value: 0,
       old: -1,
       entropy: 1,
-      necs: 0,
+      necs: 1,
     }));
     const better = row.map((item) => ({ ...item, reward: 1 }));
     const { actionMask } = make(name, { mu: 0.5 }).batchAdvantage!({
@@ -394,6 +394,23 @@ describe('clipv', () => {
     ];
     expect(kept(0).slice(0, 6)).toEqual([0, 1, 1, 1, 1, 1]);
     expect(kept(0.17).slice(0, 6)).toEqual([0, 0, 1, 1, 1, 1]);
+  });
+
+  it('keeps the tokens of a group without an advantage', () => {
+    const row = [5, 4, 3].map((necs) => ({
+      trained: true,
+      reward: 1,
+      value: 0,
+      old: -1,
+      entropy: 1,
+      necs,
+    }));
+    const { actionMask, metrics } = make('clipv', { mu: 0.1 }).batchAdvantage!({
+      ...toInput([row, row]),
+      tasks: Int32Array.of(0, 0),
+    });
+    expect([...actionMask!]).toEqual([1, 1, 1, 1, 1, 1]);
+    expect(metrics['frac_clipped']).toBe(0);
   });
 
   it('declares what the engine must report', () => {

@@ -81,6 +81,24 @@ describe('JSON', () => {
     });
   });
 
+  it('names the place of what parsing would lose', async () => {
+    const path = write(
+      'tasks.jsonl',
+      '{"q": 1, "q": 2}\n{"a": {"n": -1e400}}\n{"q": "1e400", "a": [{"q": 1}, {"q": 2}]}\n',
+    );
+    await expect(read(path)).rejects.toThrow(
+      [
+        `${path}: 2 rows are malformed (1 are good).`,
+        `  ${path}:1:10: expected each key once, found "q" again`,
+        `  ${path}:2:13: expected a number up to 1e308, found -1e400`,
+      ].join('\n'),
+    );
+    const array = write('tasks.json', '[\n  {"n": 1},\n  {"n": 1, "n": 2}\n]\n');
+    await expect(read(array)).rejects.toThrow(
+      `${array}:3:12: expected each key once, found "n" again`,
+    );
+  });
+
   it('names the line of bytes that are not UTF-8', async () => {
     const path = write(
       'tasks.jsonl',
@@ -150,6 +168,41 @@ describe('Parquet', () => {
         tags: null,
         messages: null,
         nested: { a: null },
+      },
+    ]);
+  });
+
+  it('keeps every digit of decimals and of JSON, at any depth', async () => {
+    expect(await read(fixture('decimals.parquet'))).toEqual([
+      {
+        price: 1.15,
+        long: 12345678901.5,
+        wide: '12345678901234567890',
+        nested: { a: 1.005, b: 'x' },
+        list: [0.1, 0.7],
+        items: [{ p: 1.15 }],
+        map: { k: 2.3 },
+        facts: { id: '9007199254740993' },
+      },
+      {
+        price: -0.05,
+        long: 0,
+        wide: '-12345678901234567890',
+        nested: null,
+        list: [],
+        items: null,
+        map: {},
+        facts: [1],
+      },
+      {
+        price: null,
+        long: -3,
+        wide: 7,
+        nested: { a: null, b: null },
+        list: null,
+        items: [],
+        map: null,
+        facts: null,
       },
     ]);
   });

@@ -33,6 +33,77 @@ const fileOf = (lines: string, type: string): string => {
   });
 };
 
+describe('settings without effect', () => {
+  const warnings = (lines: string, type = 'grpo') =>
+    parse(cwd, fileOf(lines, type)).warnings.filter((line) => / algorithm\..*: ignored/.test(line));
+
+  it.each([
+    ['policy_loss_fn: rec\npolicy_loss_fn_args: {temp: 2}', 'temp', 'weight: advantage'],
+    [
+      'policy_loss_fn: rec\npolicy_loss_fn_args: {epsilon_low_prime: 0.4}',
+      'epsilon_low_prime',
+      'clip_mode: ring, or weight: truncated_importance_sampling',
+    ],
+    [
+      'policy_loss_fn: rec\npolicy_loss_fn_args: {regularizer: k2}',
+      'regularizer',
+      'regularizer_coef above 0',
+    ],
+    [
+      'policy_loss_fn: ppo\npolicy_loss_fn_args: {delta_sequence_masking: 0.2}',
+      'delta_sequence_masking',
+      'enable_sequence_masking: true',
+    ],
+    [
+      'policy_loss_fn: cispo\npolicy_loss_fn_args: {mask_clip_range_low: 0.2}',
+      'mask_clip_range_low',
+      'enable_mask_clip: true',
+    ],
+    [
+      'advantage_fn_args: {epsilon: 0.1, std_cal_level: none}',
+      'epsilon',
+      'std_cal_level: group or batch',
+    ],
+    ['advantage_fn: opmd\nadvantage_fn_args: {tau: 2}', 'tau', 'opmd_baseline: logavgexp'],
+    ['advantage_fn: rec\nadvantage_fn_args: {epsilon: 0.1}', 'epsilon', 'std_normalize: true'],
+    ['kl_penalty_fn: k1\nkl_penalty_fn_args: {target_kl: 0.1}', 'target_kl', 'adaptive: true'],
+  ])('are named, with the argument that gives them one: %s', (lines, name, needed) => {
+    expect(warnings(lines)).toEqual([
+      expect.stringMatching(
+        new RegExp(`_args\\.${name}: ignored\\. It has an effect only with ${needed}\\.$`),
+      ),
+    ]);
+  });
+
+  it.each([
+    ['kl_penalty_fn_args: {kl_coef: 0.1}', 'kl_penalty_fn'],
+    ['kl_loss_fn: none\nkl_loss_fn_args: {kl_coef: 0.1}', 'kl_loss_fn'],
+    ['entropy_loss_fn: none\nentropy_loss_fn_args: {entropy_coef: 0.1}', 'entropy_loss_fn'],
+  ])('are named where the part is none: %s', (lines, key) => {
+    expect(warnings(lines)).toEqual([
+      expect.stringContaining(`${key}_args: ignored, because ${key} is none`),
+    ]);
+  });
+
+  it('include the norm of an aggregation that has none', () => {
+    expect(warnings('loss_agg_norm: 100')).toEqual([
+      expect.stringContaining('loss_agg_norm: ignored. It divides only the sums of'),
+    ]);
+    expect(warnings('loss_agg_norm: 100\nloss_agg_mode: seq-mean-token-sum')).toEqual([]);
+    expect(
+      warnings('loss_agg_norm: 100\npolicy_loss_fn_args: {loss_agg_mode: seq-mean-token-sum-norm}'),
+    ).toEqual([]);
+  });
+
+  it.each([
+    'policy_loss_fn: rec\npolicy_loss_fn_args: {temp: 1, epsilon_low: 0.2, regularizer: none, regularizer_coef: 0}',
+    'policy_loss_fn: rec\npolicy_loss_fn_args: {clip_mode: ring, epsilon_low_prime: 0.4, weight: advantage, temp: 2, regularizer: k2, regularizer_coef: 0.1}',
+    'kl_loss_fn: none\nkl_loss_fn_args: {kl_coef: 0}',
+  ])('are not those that have one, or say what holds anyway: %s', (lines) => {
+    expect(warnings(lines)).toEqual([]);
+  });
+});
+
 describe('an algorithm', () => {
   it.each(Object.entries(builtInTables.presets))(
     '%s is what its preset says, complete and ready to be made',

@@ -68,16 +68,42 @@ describe('the sample strategy staleness_control', () => {
     expect(found(staleness(1, 2))).toEqual([
       [
         'algorithm.sample_strategy_args.max_staleness',
-        expect.stringContaining('published every 2 train steps'),
+        expect.stringContaining('(synchronizer.sync_interval 2 + sync_offset 0)'),
       ],
     ]);
     expect(found(staleness(2, 2))).toEqual([]);
-    expect(
-      found({
-        ...staleness(1, 2),
-        rest: 'synchronizer:\n  sync_interval: 2\n  sync_style: explorer_driven',
-      }),
-    ).toEqual([]);
+    const rest = 'synchronizer: { sync_interval: 2, sync_style: explorer_driven }';
+    expect(found({ ...staleness(1, 2), rest })).toEqual([]);
+  });
+
+  it('has to allow at least what is on policy', () => {
+    const rest = 'synchronizer: { sync_style: explorer_driven }';
+    expect(found({ ...staleness(0, 1), rest })).toEqual([
+      ['algorithm.sample_strategy_args.max_staleness', expect.stringContaining('at least 1')],
+    ]);
+  });
+
+  it('has to allow the offset of fixed', () => {
+    const rest = 'synchronizer: { sync_offset: 1 }';
+    expect(found({ ...staleness(1, 1), rest })).toEqual([
+      ['algorithm.sample_strategy_args.max_staleness', expect.stringContaining('at least 2.')],
+    ]);
+    expect(found({ ...staleness(2, 1), rest })).toEqual([]);
+  });
+
+  it.each(['trainer_driven', 'fully_async'])('has to allow the interval of %s', (style) => {
+    const every = (more: string): string =>
+      `synchronizer: { sync_style: ${style}, sync_interval: 4${more} }`;
+    expect(found({ ...staleness(3, 1), rest: every('') })).toEqual([
+      [
+        'algorithm.sample_strategy_args.max_staleness',
+        expect.stringContaining('published every 4 train steps (synchronizer.sync_interval)'),
+      ],
+    ]);
+    expect(found({ ...staleness(4, 1), rest: every('') })).toEqual([]);
+    expect(found({ ...staleness(2, 1), rest: every(', trainer_sync_interval: 2') })).toEqual([]);
+    // The trainer publishes as soon as the explorer would wait for it.
+    expect(found({ ...staleness(1, 1), rest: every(', max_staleness: 0') })).toEqual([]);
   });
 
   it('names the interval that counts', () => {
@@ -85,7 +111,7 @@ describe('the sample strategy staleness_control', () => {
     expect(found({ ...staleness(1, 3), rest })).toEqual([
       [
         'algorithm.sample_strategy_args.max_staleness',
-        expect.stringContaining('every 3 train steps (synchronizer.explorer_sync_interval)'),
+        expect.stringContaining('(synchronizer.explorer_sync_interval 3 + sync_offset 0)'),
       ],
     ]);
   });

@@ -13,6 +13,18 @@ export interface Arg<T> {
   readonly help: string;
   /** Range that `accepts` checks, as data for the JSON Schema and the generated documentation. */
   readonly form?: ArgForm;
+  /**
+   * Other arguments without which this one has no effect, for a warning.
+   * @default it always has one
+   */
+  readonly condition?: ArgCondition;
+}
+
+/** Condition on the other arguments of a strategy. */
+export interface ArgCondition {
+  /** Setting that meets the condition, as in YAML: `weight: advantage`. */
+  readonly text: string;
+  readonly holds: (args: Readonly<Record<string, unknown>>) => boolean;
 }
 
 /** Kind of value that an argument takes. */
@@ -69,6 +81,15 @@ export function numberArg(
     form: { type: 'number', ...range },
   };
 }
+
+/**
+ * Adds a condition to an argument.
+ * @param text setting that meets the condition, as in YAML: `weight: advantage`
+ */
+export const onlyWith = <T>(text: string, holds: ArgCondition['holds'], arg: Arg<T>): Arg<T> => ({
+  ...arg,
+  condition: { text, holds },
+});
 
 /** Defines an argument that is true or false. */
 export const booleanArg = (fallback: boolean, help = ''): Arg<boolean> => ({

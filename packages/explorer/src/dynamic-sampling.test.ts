@@ -1,6 +1,7 @@
 import {
   createExperience,
   runKey,
+  type AdvantageFn,
   type Experience,
   type ExperienceOperator,
   type Metrics,
@@ -70,10 +71,11 @@ interface Scene {
   /** True if the rewards of the runs of this row differ. */
   readonly differs: (row: number) => boolean;
   readonly dynamicSampling?: Partial<DynamicSampling>;
+  readonly advantage?: AdvantageFn;
   readonly from?: ExplorerState;
 }
 
-async function explore({ size, maxSteps, differs, dynamicSampling, from }: Scene) {
+async function explore({ size, maxSteps, differs, dynamicSampling, advantage, from }: Scene) {
   const steps: Step[] = [];
   let metrics: Metrics = {};
   const runtime = testRuntime();
@@ -102,6 +104,7 @@ async function explore({ size, maxSteps, differs, dynamicSampling, from }: Scene
     }),
     policyVersion: () => 0,
     operators: [differing],
+    advantage,
     store: {
       put: async (batch: readonly Experience[], state: ExplorerState) =>
         void steps.push({ state, runs: batch.map(({ eid }) => runKey(eid)), metrics }),
@@ -152,6 +155,19 @@ it('continues after any step as if it had never been stopped', async () => {
       whole.steps.slice(index + 1).map(({ runs }) => runs),
     );
   }
+});
+
+it('counts copies of runs, as the store does', async () => {
+  const twice: AdvantageFn = (experiences) => ({
+    experiences: [experiences, experiences].flat(),
+    metrics: {},
+  });
+  const half = (row: number): boolean => row % 2 === 0;
+  const { steps } = await explore({ size: 8, maxSteps: 2, differs: half, advantage: twice });
+  expect(steps.map((step) => [of(step, 'tasks'), of(step, 'kept')])).toEqual([
+    [4, 8],
+    [4, 8],
+  ]);
 });
 
 it('stops at its bound, says so, and the next step makes what is missing', async () => {

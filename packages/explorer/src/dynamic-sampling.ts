@@ -54,8 +54,9 @@ export function createBatchFiller(
   const keyOf = unit === 'tasks' ? taskKey : runKey;
   const perTask = unit === 'tasks' ? 1 : settings.repeatTimes;
   const full = batchSize * perTask;
+  // As the store counts them: copies of a run, of duplicate_experiences, have its key.
   const membersOf = (experiences: readonly Experience[]): number =>
-    new Set(experiences.map(({ eid }) => keyOf(eid))).size;
+    experiences.map(({ eid }) => keyOf(eid)).filter((key, i, keys) => key !== keys[i - 1]).length;
   let carried = 0;
   let metrics: Metrics = {};
 

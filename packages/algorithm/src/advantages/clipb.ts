@@ -5,7 +5,12 @@
 import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
 import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../parts/check-input.js';
-import { clipMetrics, entropyEffects, trainedSpread } from './shared/clip-tokens.js';
+import {
+  clipMetrics,
+  entropyEffects,
+  smallestDeviation,
+  trainedSpread,
+} from './shared/clip-tokens.js';
 import { byDeviation, byGroup } from './shared/group-scores.js';
 import { compareArg } from './shared/runs.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
@@ -19,12 +24,6 @@ const args = {
     'How many standard deviations below the mean effect a token may lie.',
   ),
 };
-
-/**
- * Standard deviation of the effects below which all effects are considered equal, so that no token
- * is an outlier.
- */
-const smallestDeviation = 1e-12;
 
 /**
  * Computes advantages as in `grpo_verl` and removes tokens from the action mask. With S = p (H +

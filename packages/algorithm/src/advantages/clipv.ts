@@ -5,7 +5,12 @@
 import { numberArg, type BatchAdvantageFn, InvariantError } from '@trinity-rft/core';
 import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../parts/check-input.js';
-import { clipMetrics, entropyEffects, trainedSpread } from './shared/clip-tokens.js';
+import {
+  clipMetrics,
+  entropyEffects,
+  smallestDeviation,
+  trainedSpread,
+} from './shared/clip-tokens.js';
 import { byDeviation, byGroup } from './shared/group-scores.js';
 import { compareArg } from './shared/runs.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
@@ -28,10 +33,9 @@ const args = {
 /**
  * Computes advantages as in `grpo_verl` and removes tokens from the action mask. D = necs - p (H +
  * log p) for each trained token, where necs is the expectation of p (H + log p) under the token's
- * distribution. sd is the population deviation of D over the batch. Tokens with A <= 0 and D > mu
- * sd are removed. If these are more than the share `maxFrac` of trained tokens, then of the tokens
- * with A < 0 only the max(floor(maxFrac * trained tokens), 1) tokens with the largest D are
- * removed. The function needs entropies and `necs`, so it is only available in the trainer.
+ * distribution. sd is the population deviation of D over the batch. Tokens with A < 0 and D > mu sd
+ * are removed, but only the max(floor(maxFrac * trained tokens), 1) with the largest D. The function
+ * needs entropies and `necs`, so it is only available in the trainer.
  *
  * Metrics: `frac_clipped`, `frac_clipped_pos`, `frac_clipped_neg`, `stdD` (sd), and those of
  * `grpo_verl`.
@@ -42,7 +46,7 @@ export const clipv = defineAdvantagePart({
     summary:
       'grpo that leaves out tokens of negative advantage whose effect on the entropy is far below what their distribution leads to expect.',
     formula:
-      'A as grpo; left out: A <= 0 and D > mu std(D), D = H sum(p_v^2) + sum(p_v^2 log p_v) - p (H + log p)',
+      'A as grpo; left out: A < 0 and D > mu std(D), D = H sum(p_v^2) + sum(p_v^2 log p_v) - p (H + log p)',
     source: {
       title: 'On the Entropy Dynamics in Reinforcement Fine-Tuning of Large Language Models',
       url: 'https://arxiv.org/abs/2602.03392',
@@ -76,20 +80,16 @@ function clip(
   for (let t = 0; t < gaps.length; t++) if (actionMask[t] === 1) gaps[t] = necs[t]! - gaps[t]!;
   const deviation = Math.sqrt(trainedSpread(gaps, actionMask).variance);
   const kept = actionMask.slice();
-  const negative: number[] = [];
-  let [trained, clipped] = [0, 0];
+  const outliers: number[] = [];
+  let trained = 0;
   for (let t = 0; t < kept.length; t++) {
     if (actionMask[t] === 0) continue;
     trained++;
-    if (advantages[t]! > 0 || gaps[t]! <= mu * deviation) continue;
-    kept[t] = 0;
-    clipped++;
-    if (advantages[t]! < 0) negative.push(t);
+    if (advantages[t]! >= 0 || deviation < smallestDeviation) continue;
+    if (gaps[t]! > mu * deviation) outliers.push(t);
   }
-  if (clipped > maxFrac * trained) {
-    const most = Math.max(Math.floor(maxFrac * trained), 1);
-    for (const t of negative.toSorted((a, b) => gaps[b]! - gaps[a]!).slice(most)) kept[t] = 1;
-  }
+  const most = Math.max(Math.floor(maxFrac * trained), 1);
+  for (const t of outliers.sort((a, b) => gaps[b]! - gaps[a]!).slice(0, most)) kept[t] = 0;
   return {
     advantages,
     returns,

@@ -10,6 +10,7 @@ import {
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 import {
   batchStd,
+  dividing,
   groupMetrics,
   isDropped,
   relativeScores,
@@ -19,12 +20,17 @@ import {
   withScore,
 } from './shared/groups.js';
 import { byDeviation, byGroup } from './shared/group-scores.js';
-import { checkDuplicates, duplicateGroups, toRankedGroup } from './shared/grpo-options.js';
+import {
+  checkDuplicates,
+  duplicateGroups,
+  rankArgs,
+  toRankedGroup,
+} from './shared/grpo-options.js';
 import { byTask, compareArg, membersOf } from './shared/runs.js';
 
 const args = {
   compare: compareArg,
-  epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.'),
+  epsilon: dividing(numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.')),
   stdThreshold: numberArg(
     undefined,
     { min: 0 },
@@ -34,15 +40,7 @@ const args = {
     false,
     'Replace dropped groups by copies of random kept ones; needs std_threshold.',
   ),
-  rankPenalty: numberArg(
-    undefined,
-    { min: 0, max: 1 },
-    'The run of rank q of n, in ascending order of mean log-probability, keeps the share 1 - rank_penalty * q / n of its reward.',
-  ),
-  rankPenaltyRawNumerator: booleanArg(
-    false,
-    'As Trinity-RFT 0.5.2: penalised rewards in mean and deviation, raw ones in the numerator, ranks over all response tokens.',
-  ),
+  ...rankArgs,
   stdCalLevel: choiceArg(
     stdCalLevels,
     'group',

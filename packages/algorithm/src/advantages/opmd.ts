@@ -2,7 +2,7 @@
  * Advantage of online policy mirror descent: the reward minus a baseline of the group, not divided
  * by a deviation.
  */
-import { choiceArg, numberArg, type Experience, mean } from '@trinity-rft/core';
+import { choiceArg, mean, numberArg, onlyWith, type Experience } from '@trinity-rft/core';
 import type { PartDoc } from '../parts/part.js';
 import { byGroup, type ScoreGroup } from './shared/group-scores.js';
 import { groupMean, returnOfRun } from './shared/groups.js';
@@ -16,10 +16,14 @@ const args = {
     'mean',
     'What a reward is compared with: the mean of its group, or the soft maximum that tau tempers.',
   ),
-  tau: numberArg(
-    1,
-    { above: 0 },
-    'Temperature of logavgexp: small values compare with the best run, large ones with the mean.',
+  tau: onlyWith(
+    'opmd_baseline: logavgexp',
+    ({ opmdBaseline }) => opmdBaseline === 'logavgexp',
+    numberArg(
+      1,
+      { above: 0 },
+      'Temperature of logavgexp: small values compare with the best run, large ones with the mean.',
+    ),
   ),
 };
 

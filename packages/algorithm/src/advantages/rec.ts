@@ -2,16 +2,26 @@
  * Advantage function whose baseline is the mean reward of the kept rollouts. Bad rollouts may be
  * dropped at random so that they do not outnumber good rollouts.
  */
-import { booleanArg, choiceArg, numberArg, createRandom, deriveSeed } from '@trinity-rft/core';
-import { populationStd } from '@trinity-rft/core/internal';
+import {
+  booleanArg,
+  choiceArg,
+  createRandom,
+  deriveSeed,
+  numberArg,
+  onlyWith,
+} from '@trinity-rft/core';
 import { byGroup, type ScoreGroup } from './shared/group-scores.js';
-import { allEqual, groupMean, relativeScores } from './shared/groups.js';
+import { groupMean, populationDeviation, relativeScores } from './shared/groups.js';
 import { compareArg } from './shared/runs.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 const args = {
   compare: compareArg,
-  epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.'),
+  epsilon: onlyWith(
+    'std_normalize: true',
+    ({ stdNormalize }) => stdNormalize === true,
+    numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.'),
+  ),
   stdNormalize: booleanArg(false, 'Divide by the population standard deviation of the kept runs.'),
   drop: choiceArg(
     ['none', 'balance'],
@@ -49,9 +59,7 @@ export const rec = defineAdvantagePart({
         drop === 'balance' ? surplusOf(rewards, deriveSeed(seed, 'rec', key)) : new Set<number>();
       const kept = rewards.filter((_, i) => !dropped.has(i));
       const single = kept.length <= 1;
-      const [average, std] = single
-        ? [0, 1]
-        : [groupMean(kept), allEqual(kept) ? 0 : populationStd(kept)];
+      const [average, std] = single ? [0, 1] : [groupMean(kept), populationDeviation(kept)];
       const divisor = stdNormalize ? std + epsilon : 1;
       return {
         scores: relativeScores(rewards, { mean: average }, divisor).map((score, i) =>

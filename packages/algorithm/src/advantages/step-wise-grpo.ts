@@ -10,6 +10,7 @@ import {
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 import {
   batchStd,
+  dividing,
   groupMetrics,
   groupStats,
   isDropped,
@@ -23,7 +24,7 @@ import {
 import { byRun, byTask, inOrderOfSteps } from './shared/runs.js';
 
 const args = {
-  epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.'),
+  epsilon: dividing(numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.')),
   enableStepNorm: booleanArg(
     false,
     'Divide the score by the number of experiences of the run, so that long runs weigh no more than short ones.',

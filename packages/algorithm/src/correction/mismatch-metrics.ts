@@ -1,6 +1,7 @@
 /** Measures the mismatch between sampler and trainer. */
-import type { Metrics } from '@trinity-rft/core';
-import { bounded, largest, mean, smallest, sum, type Row } from './rows.js';
+import { mean, type Metrics } from '@trinity-rft/core';
+import { clampLogRatio } from '../parts/numbers.js';
+import { largest, smallest, sum, type Row } from './rows.js';
 
 interface Logprobs {
   /** Log-probabilities that the trainer computed. [N] */
@@ -24,7 +25,7 @@ export function mismatchMetrics(
   const logRatios = rows.flatMap((row) => row.logRatios);
   const differences = rows.map((row) => -mean(row.logRatios));
   const squares = (values: readonly number[]): number =>
-    mean(values.map((value) => Math.exp(2 * bounded(value)))) - 1;
+    mean(values.map((value) => Math.exp(2 * clampLogRatio(value)))) - 1;
   return {
     training_ppl: mean(training.map(Math.exp)),
     training_log_ppl: mean(training),

@@ -1,6 +1,7 @@
 /** Excludes tokens or rows for which sampler and trainer differ too much. */
-import type { Metrics } from '@trinity-rft/core';
-import { bounded, largest, mean, share, sum, type Row } from './rows.js';
+import { mean, type Metrics } from '@trinity-rft/core';
+import { clampLogRatio } from '../parts/numbers.js';
+import { largest, share, sum, type Row } from './rows.js';
 
 /**
  * Estimators by name: k1 = -d, k2 = d^2/2, k3 = e^d - 1 - d, where d is the trainer's
@@ -76,7 +77,7 @@ function shares(prefix: string, kept: readonly (readonly boolean[])[]): Metrics 
 function keptTokens({ logRatios }: Row, option: RejectionOption): readonly boolean[] {
   const [scope, ...rest] = option.name.split('_');
   const estimate = estimators[rest.at(-1) as keyof typeof estimators];
-  const values = logRatios.map((logRatio) => estimate(bounded(logRatio)));
+  const values = logRatios.map((logRatio) => estimate(clampLogRatio(logRatio)));
   if (scope === 'token') return values.map((value) => isKept(value, option));
   const whole = overRow[rest[0] as keyof typeof overRow](values);
   return values.map(() => isKept(whole, option));

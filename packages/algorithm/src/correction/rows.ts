@@ -27,12 +27,7 @@ export function sampledRows(batch: Batch): readonly Row[] {
     .filter(({ tokens }) => tokens.length > 0);
 }
 
-/** Clamps a log-ratio like verl, so that no ratio is infinite. */
-export const bounded = (logRatio: number): number => Math.max(-20, Math.min(20, logRatio));
-
 export const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
-
-export const mean = (values: readonly number[]): number => sum(values) / values.length;
 
 export const share = (values: readonly number[], is: (value: number) => boolean): number =>
   values.filter(is).length / values.length;

@@ -1,6 +1,7 @@
 /** Importance weights from the sampler's policy to the trainer's. */
-import type { Metrics } from '@trinity-rft/core';
-import { bounded, largest, mean, share, smallest, sum, type Row } from './rows.js';
+import { mean, type Metrics } from '@trinity-rft/core';
+import { clampLogRatio } from '../parts/numbers.js';
+import { largest, share, smallest, sum, type Row } from './rows.js';
 
 export interface WeightOptions {
   /** Selects the ratio that is the weight of a token: its own ratio, or that of its whole row. */
@@ -39,8 +40,8 @@ export function importanceWeights(
 }
 
 function ratiosOf({ logRatios }: Row, level: WeightOptions['level']): readonly number[] {
-  if (level === 'token') return logRatios.map((logRatio) => Math.exp(bounded(logRatio)));
-  const whole = Math.exp(bounded(sum(logRatios)));
+  if (level === 'token') return logRatios.map((logRatio) => Math.exp(clampLogRatio(logRatio)));
+  const whole = Math.exp(clampLogRatio(sum(logRatios)));
   return logRatios.map(() => whole);
 }
 

@@ -1,5 +1,5 @@
 /** A KL function makes an estimator available as a term of the loss and as a penalty on rewards. */
-import { booleanArg, numberArg } from '@trinity-rft/core';
+import { booleanArg, numberArg, onlyWith, type Arg } from '@trinity-rft/core';
 import type { KlPenalty } from '@trinity-rft/core/internal';
 import { readArgs } from '@trinity-rft/core/support';
 import type { Part, PartDoc } from '../parts/part.js';
@@ -7,6 +7,9 @@ import type { LossPart } from '../parts/token-loss.js';
 import type { KlEstimator } from './estimators.js';
 import { klPenalty } from './kl-penalty.js';
 import { klTerm } from './kl-term.js';
+
+const whenAdaptive = <T>(arg: Arg<T>): Arg<T> =>
+  onlyWith('adaptive: true', ({ adaptive }) => adaptive === true, arg);
 
 const args = {
   klCoef: numberArg(
@@ -18,15 +21,15 @@ const args = {
     false,
     'Steer the coefficient of the penalty towards target_kl; a loss has a constant one.',
   ),
-  targetKl: numberArg(
-    undefined,
-    { above: 0 },
-    'Divergence per token that an adaptive penalty aims at.',
+  targetKl: whenAdaptive(
+    numberArg(undefined, { above: 0 }, 'Divergence per token that an adaptive penalty aims at.'),
   ),
-  horizon: numberArg(
-    undefined,
-    { above: 0 },
-    'Rows over which an adaptive penalty moves its coefficient by at most a fifth.',
+  horizon: whenAdaptive(
+    numberArg(
+      undefined,
+      { above: 0 },
+      'Rows over which an adaptive penalty moves its coefficient by at most a fifth.',
+    ),
   ),
 };
 

@@ -182,6 +182,28 @@ it.each([
   expect(experiences[0]!.reward).toBeCloseTo(1 + penalty, 12);
 });
 
+it.each([
+  ['overlong_penalty', { maxResponseLength: 1 }],
+  ['reward_shaping_mapper', { rewardShapingConfigs: [{ stats_key: 'penalty' }] }],
+])('%s changes the reward of the last token and of the last call too', (name, args) => {
+  const init = { reward: 1, info: { penalty: -1 } };
+  const spans = [0, 1].map((start) => ({
+    start,
+    end: start + 1,
+    step: start,
+    policyVersion: 0,
+    reward: 0.25,
+  }));
+  const { experiences } = apply(
+    name,
+    [of(0, 0, { ...init, tokenRewards: [0.5, 0.25] }), { ...of(0, 1, init), spans }],
+    args,
+  );
+  expect([...experiences[0]!.tokenRewards!]).toEqual([0.5, -0.75]);
+  expect(experiences[1]!.spans!.map(({ reward }) => reward)).toEqual([0.25, -0.75]);
+  expect(rewardsOf(experiences)).toEqual([0, 0]);
+});
+
 describe('reward_shaping_mapper', () => {
   const shape = (experience: Experience, ...rewardShapingConfigs: object[]) =>
     apply('reward_shaping_mapper', [experience], { rewardShapingConfigs });

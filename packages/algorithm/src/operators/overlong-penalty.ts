@@ -1,12 +1,6 @@
 /** Lowers the reward of responses that come close to the length limit. */
-import {
-  ConfigError,
-  numberArg,
-  gatherMetrics,
-  responseLength,
-  withFields,
-} from '@trinity-rft/core';
-import { rewardOf } from '../advantages/shared/groups.js';
+import { ConfigError, numberArg, gatherMetrics, responseLength } from '@trinity-rft/core';
+import { rewardOf, withChangedReward } from '../advantages/shared/groups.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 /**
@@ -52,7 +46,7 @@ export const overlongPenalty: OperatorPart = definePart({
         (experience) => overlong(responseLength(experience), limit, cache) * factor,
       );
       const out = experiences.map((experience, i) =>
-        withFields(experience, { reward: rewardOf(experience) + penalties[i]! }),
+        withChangedReward(experience, rewardOf(experience) + penalties[i]!),
       );
       return {
         experiences: out,

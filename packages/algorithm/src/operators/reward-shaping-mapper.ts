@@ -1,13 +1,6 @@
 /** Combines the reward with other numeric values of an experience, from `info` or the metrics. */
-import {
-  listArg,
-  type Experience,
-  gatherMetrics,
-  RewardError,
-  uid,
-  withFields,
-} from '@trinity-rft/core';
-import { rewardOf } from '../advantages/shared/groups.js';
+import { listArg, type Experience, gatherMetrics, RewardError, uid } from '@trinity-rft/core';
+import { rewardOf, withChangedReward } from '../advantages/shared/groups.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 const operations = {
@@ -64,7 +57,7 @@ export const rewardShapingMapper: OperatorPart = definePart({
         if (!Number.isFinite(reward))
           throw shapingError(experience, `made the reward ${before} into ${reward}`);
         diffs.push({ reward_diff: reward - before });
-        return withFields(experience, { reward });
+        return withChangedReward(experience, reward);
       });
       return {
         experiences: out,

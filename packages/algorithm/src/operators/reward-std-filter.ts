@@ -1,7 +1,6 @@
 /** Drops groups whose rewards hardly differ. */
 import { numberArg, gatherMetrics, mean } from '@trinity-rft/core';
-import { populationStd } from '@trinity-rft/core/internal';
-import { rewardOfRun } from '../advantages/shared/groups.js';
+import { populationDeviation, rewardOfRun } from '../advantages/shared/groups.js';
 import { byTask, compareArg, membersOf } from '../advantages/shared/runs.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
@@ -34,7 +33,7 @@ export const rewardStdFilter: OperatorPart = definePart({
           rewards: membersOf(task, compare).map(rewardOfRun),
         }))
         .filter(({ rewards }) => rewards.length > 1)
-        .map((group) => ({ ...group, std: deviation(group.rewards) }));
+        .map((group) => ({ ...group, std: populationDeviation(group.rewards) }));
       const kept = groups
         .filter(({ std }) => std > threshold)
         .flatMap((group) => group.experiences);
@@ -48,9 +47,3 @@ export const rewardStdFilter: OperatorPart = definePart({
       };
     },
 });
-
-/**
- * Returns the population standard deviation; exactly 0 for equal rewards, without rounding errors.
- */
-const deviation = (rewards: readonly number[]): number =>
-  rewards.every((reward) => reward === rewards[0]) ? 0 : populationStd(rewards);

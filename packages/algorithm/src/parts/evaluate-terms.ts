@@ -125,6 +125,7 @@ interface Columns {
   readonly oldLogprobs: Float32Array | undefined;
   readonly refLogprobs: Float32Array | undefined;
   readonly entropy: Float32Array | undefined;
+  readonly expertMask: Uint8Array | undefined;
 }
 
 interface Read extends Columns {
@@ -136,6 +137,7 @@ const columnsOf = (input: LossInput, needs: Partial<AlgorithmNeeds>): Columns =>
   oldLogprobs: needs.rollouts ? input.oldLogprobs : undefined,
   refLogprobs: needs.referenceLogprobs ? input.refLogprobs : undefined,
   entropy: needs.entropy && needs.entropy !== 'none' ? input.entropy : undefined,
+  expertMask: needs.expertMask ? input.expertMask : undefined,
 });
 
 const noQuantities = (): TokenQuantities => ({
@@ -156,19 +158,21 @@ const noQuantities = (): TokenQuantities => ({
  */
 const epsilon = { mean: 1e-8, drift: 1e-10 };
 
-function readRow(
-  { input: { actionMask, currentLogprobs }, token: { row }, oldLogprobs }: Read,
-  index: number,
-  { start, end }: RowSpan,
-): void {
+/** Demonstrations have placeholders for log-probabilities at sampling. */
+const isSampled = ({ expertMask }: Columns, row: number): boolean => expertMask?.[row] !== 1;
+
+function readRow(read: Read, index: number, { start, end }: RowSpan): void {
+  const { actionMask, currentLogprobs } = read.input;
+  const { row } = read.token;
+  const old = isSampled(read, index) ? read.oldLogprobs : undefined;
   let trained = 0;
   let sum = 0;
   let clamped = 0;
   for (let t = start; t < end; t++) {
     if (actionMask[t] === 0) continue;
     trained++;
-    if (!oldLogprobs) continue;
-    const d = currentLogprobs[t]! - oldLogprobs[t]!;
+    if (!old) continue;
+    const d = currentLogprobs[t]! - old[t]!;
     sum += d;
     clamped += clampLogRatio(d);
   }
@@ -188,9 +192,10 @@ function visitTokens(
 ): void {
   const { actionMask } = read.input;
   const { token } = read;
+  const sampled = isSampled(read, token.row.index);
   for (let t = start; t < end; t++) {
     if (actionMask[t] === 0) continue;
-    readToken(read, t);
+    readToken(read, t, sampled);
     let gradient = 0;
     let entropyGradient = 0;
     for (const termState of active) {
@@ -208,17 +213,21 @@ function visitTokens(
   }
 }
 
-function readToken({ input, token, oldLogprobs, refLogprobs, entropy }: Read, t: number): void {
+function readToken(
+  { input, token, oldLogprobs, refLogprobs, entropy }: Read,
+  t: number,
+  sampled: boolean,
+): void {
   const x = input.currentLogprobs[t]!;
   token.index = t;
   token.logprob = x;
   if (oldLogprobs) {
-    const d = x - oldLogprobs[t]!;
+    const d = sampled ? x - oldLogprobs[t]! : 0;
     const clamped = clampLogRatio(d);
     const ratio = Math.exp(clamped);
     token.logRatio = d;
     token.ratio = ratio;
-    token.ratioSlope = clamped === d ? ratio : 0;
+    token.ratioSlope = sampled && clamped === d ? ratio : 0;
     token.advantage = input.advantages[t]!;
   }
   if (refLogprobs) token.refLogRatio = refLogprobs[t]! - x;

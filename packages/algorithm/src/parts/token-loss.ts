@@ -8,7 +8,7 @@ import type { Aggregation, LossAggMode } from './aggregate.js';
 
 /**
  * The quantities of one trained token. One object is reused for all tokens, so formulas must not
- * store it. Log-probabilities are in nats.
+ * store it. Log-probabilities are in nats. Demonstrations (`expertMask` 1) have no rollouts.
  */
 export interface TokenQuantities {
   /** x, the log-probability under the weights being trained. */
@@ -17,7 +17,7 @@ export interface TokenQuantities {
   logRatio: number;
   /** r = e^d, with d clamped to ±20. 1 if there are no rollouts. */
   ratio: number;
-  /** dr/dx, which is r, or 0 where d is clamped. */
+  /** dr/dx, which is r, or 0 where d is clamped and where there are no rollouts. */
   ratioSlope: number;
   /** A, the advantage. */
   advantage: number;

@@ -1,7 +1,10 @@
 /** Policy gradient with clipped importance weights. By default, no token is excluded. */
-import { booleanArg, numberArg } from '@trinity-rft/core';
+import { booleanArg, numberArg, onlyWith, type Arg } from '@trinity-rft/core';
 import { clamp } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
+
+const whenMasking = <T>(arg: Arg<T>): Arg<T> =>
+  onlyWith('enable_mask_clip: true', ({ enableMaskClip }) => enableMaskClip === true, arg);
 
 const args = {
   clipRangeLow: numberArg(
@@ -14,8 +17,10 @@ const args = {
     false,
     'Leave out tokens that the advantage would push further out of the range below, as PPO does.',
   ),
-  maskClipRangeLow: numberArg(1, { min: 0 }, 'Lower side of that range: 1 - this.'),
-  maskClipRangeHigh: numberArg(0.28, { min: 0 }, 'Upper side of that range: 1 + this.'),
+  maskClipRangeLow: whenMasking(numberArg(1, { min: 0 }, 'Lower side of that range: 1 - this.')),
+  maskClipRangeHigh: whenMasking(
+    numberArg(0.28, { min: 0 }, 'Upper side of that range: 1 + this.'),
+  ),
 };
 
 /**

@@ -1,5 +1,5 @@
 /** Proximal policy optimisation: a clipped policy gradient. */
-import { booleanArg, numberArg } from '@trinity-rft/core';
+import { booleanArg, numberArg, onlyWith } from '@trinity-rft/core';
 import { clamp, clampLogRatio } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 import { sequenceMasked } from './sequence-mask.js';
@@ -22,10 +22,10 @@ const args = {
     false,
     'Leave out tokens of negative advantage in rows that the policy has moved away from.',
   ),
-  deltaSequenceMasking: numberArg(
-    0.1,
-    {},
-    'Rows whose mean old - current log-probability exceeds this are masked.',
+  deltaSequenceMasking: onlyWith(
+    'enable_sequence_masking: true',
+    ({ enableSequenceMasking }) => enableSequenceMasking === true,
+    numberArg(0.1, {}, 'Rows whose mean old - current log-probability exceeds this are masked.'),
   ),
   fallbackToPolicyGradient: booleanArg(
     false,

@@ -1,45 +1,8 @@
 /** REINFORCE as an off-policy algorithm, with a choice of clipping, weights and regularizer. */
-import { booleanArg, choiceArg, ConfigError, numberArg } from '@trinity-rft/core';
+import { ConfigError } from '@trinity-rft/core';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
+import { recArgs } from './rec-args.js';
 import { rangeTests, tokenWeights } from './rec-choices.js';
-
-const args = {
-  epsilonLow: numberArg(0.2, { above: 0, max: 1 }, 'Lower side of the trust range: 1 - this.'),
-  epsilonHigh: numberArg(0.2, { above: 0 }, 'Upper side of the trust range: 1 + this.'),
-  epsilonLowPrime: numberArg(
-    0.6,
-    { above: 0, max: 1 },
-    'Lower side of the outer range, of clip_mode "ring" and of truncated weights: 1 - this.',
-  ),
-  epsilonHighPrime: numberArg(2, { above: 0 }, 'Upper side of the outer range: 1 + this.'),
-  clipMode: choiceArg(
-    ['none', 'two-side', 'one-side', 'gspo-one-side', 'ring'],
-    'none',
-    'Which tokens learn, by their importance ratio.',
-  ),
-  weight: choiceArg(
-    [
-      'none',
-      'importance_sampling',
-      'truncated_importance_sampling',
-      'gspo_importance_sampling',
-      'advantage',
-    ],
-    'none',
-    'What the advantage of a token is multiplied by.',
-  ),
-  regularizer: choiceArg(
-    ['none', 'k2', 'forward-kl'],
-    'none',
-    'Which regularizer keeps the policy near the old one.',
-  ),
-  regularizerCoef: numberArg(0, { min: 0 }, 'Coefficient of the regularizer.'),
-  temp: numberArg(1, { above: 0 }, 'Temperature of the weight "advantage".'),
-  fixOpdAdvantage: booleanArg(
-    false,
-    'Add old - current log-probability to the advantage, for distillation from stale rollouts.',
-  ),
-};
 
 /**
  * Computes l = -A' I x + c reg, where A' and I are constants for the gradient. dl/dx = -A' I, plus
@@ -59,7 +22,7 @@ const args = {
  * @see arXiv:2509.24203, section 4
  */
 export const rec = definePolicyLoss({
-  args,
+  args: recArgs,
   doc: {
     summary:
       'REINFORCE with a choice of clip, weight and regularizer: the family that contains GRPO, OPMD and AsymRE.',

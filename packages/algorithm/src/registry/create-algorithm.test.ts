@@ -53,6 +53,21 @@ describe('createAlgorithm', () => {
     expect(metrics['entropy_loss']).toBeCloseTo(0.75, 7);
   });
 
+  it('reads no ratio from the placeholder log-probabilities of demonstrations', () => {
+    const batch = input({
+      oldLogprobs: new Float32Array(3),
+      expertMask: Uint8Array.of(1, 1),
+    });
+    const [plain, corrected] = ['k3', 'corrected_k3'].map((name) =>
+      createAlgorithm({
+        advantageFn: { name: 'grpo' },
+        policyLossFn: { name: 'mix', args: { normalization: 'kinds' } },
+        klLossFn: { name, args: { klCoef: 1 } },
+      }).loss(batch),
+    );
+    expect(corrected).toEqual(plain);
+  });
+
   it.each([
     [
       'k2 with its default coefficient',

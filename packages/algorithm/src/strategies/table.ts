@@ -15,8 +15,8 @@ export const sampleStrategies = {
     args: {
       maxStaleness: numberArg(
         undefined,
-        { min: 0 },
-        'Train steps that an experience may be older than the weights; unset: no limit.',
+        { min: 1 },
+        'Train steps from the weights that sampled an experience to the weights that it trains; 1 is on policy; unset: no limit.',
       ),
     },
     doc: {

@@ -4,8 +4,15 @@ import { chooseDataFiles } from './data-files.js';
 import { matchesGlob, readDatasetCard } from './dataset-card.js';
 import { parseSplit, slicePart } from './splits.js';
 
+const reports: string[] = [];
 const choose = (paths: readonly string[], split = 'train', subsetName?: string, readme = '') =>
-  chooseDataFiles(paths, { where: 'sums', split, subsetName, card: readDatasetCard(readme) });
+  chooseDataFiles(paths, {
+    where: 'sums',
+    split,
+    subsetName,
+    card: readDatasetCard(readme),
+    report: (line) => reports.push(line),
+  });
 
 // Files that Python's `datasets` 5 loads from folders with these files (recorded once; the rows of
 // each file held its name).
@@ -87,6 +94,16 @@ it('takes a folder for a subset when one is named', () => {
   ]);
 });
 
+it('reports files that it leaves out for one that is called by the split', () => {
+  reports.length = 0;
+  expect(choose(['train.jsonl', 'train_part2.jsonl', 'test.jsonl'])).toEqual(['train.jsonl']);
+  expect(reports).toEqual([
+    expect.stringContaining('is read from train.jsonl, and not from train_part2.jsonl. To read'),
+  ]);
+  choose(['train1.jsonl', 'train2.jsonl', 'extra.jsonl']);
+  expect(reports).toHaveLength(1);
+});
+
 const card = `---
 configs:
 - config_name: main
@@ -111,6 +128,33 @@ it('follows the README where it declares subsets', () => {
   expect(choose(cardFiles, 'train', 'main', card)).toEqual(['main/train-00000-of-00001.jsonl']);
   expect(choose(cardFiles, 'validation', 'main', card)).toEqual(['main/held-out/deep/a.jsonl']);
   expect(choose(cardFiles, 'train', 'flat', card)).toEqual(['flat/x.jsonl']);
+});
+
+const folderCard = `---
+configs:
+- config_name: easy
+  data_dir: ./train/easy/
+- config_name: hard
+  data_dir: hard
+  default: true
+---
+`;
+
+it('chooses by name where the README gives only a folder', () => {
+  const paths = [
+    'hard/test.jsonl',
+    'hard/train.jsonl',
+    'train/easy/a.jsonl',
+    'train/easy/b.jsonl',
+    'train/easy-old/a.jsonl',
+  ];
+  expect(choose(paths, 'train', undefined, folderCard)).toEqual(['hard/train.jsonl']);
+  expect(choose(paths, 'test', 'hard', folderCard)).toEqual(['hard/test.jsonl']);
+  expect(choose(paths, 'train', 'easy', folderCard)).toEqual([
+    'train/easy/a.jsonl',
+    'train/easy/b.jsonl',
+  ]);
+  expect(() => choose(paths, 'test', 'easy', folderCard)).toThrow('it has no split "test"');
 });
 
 it('ignores front matter that declares nothing, or cannot be read', () => {
@@ -138,6 +182,18 @@ it.each<[string, string, string[], string, string | undefined, string]>([
     'a missing shard',
     'files number 1 of the 3 of its split "train" are missing',
     ['train-00000-of-00003.jsonl', 'train-00002-of-00003.jsonl'],
+    'train',
+    undefined,
+    '',
+  ],
+  [
+    'a missing shard of one of several folders',
+    'files number 0 of the 2 of its split "train" are missing in b/ (counting from 0)',
+    [
+      'a/train-00000-of-00002.jsonl',
+      'a/train-00001-of-00002.jsonl',
+      'b/train-00001-of-00002.jsonl',
+    ],
     'train',
     undefined,
     '',
@@ -198,6 +254,14 @@ it.each<[string, string, string[], string, string | undefined, string]>([
     'train',
     'main',
     card,
+  ],
+  [
+    'a README whose folder is gone',
+    'its README gives the folder train/easy/ for subset "easy", which has no data files',
+    ['hard/train.jsonl'],
+    'train',
+    'easy',
+    folderCard,
   ],
 ])('rejects %s', (_what, message, paths, split, subset, readme) => {
   expect(() => choose(paths, split, subset, readme)).toThrow(TaskError);

@@ -2,7 +2,7 @@
  * Chooses the files of one subset and split from the listing of a folder in Hugging Face `datasets`
  * layout. Does no I/O.
  */
-import { TaskError } from '@trinity-rft/core';
+import { groupBy, TaskError } from '@trinity-rft/core';
 import { matchesGlob, type CardSubset } from './dataset-card.js';
 import { canonicalSplit, fileName, shardOf, splitOf } from './splits.js';
 
@@ -14,6 +14,8 @@ export interface DataFilesRequest {
   readonly subsetName: string | undefined;
   /** Subsets that the README declares. */
   readonly card: readonly CardSubset[];
+  /** Receives a line that names files of the split that are not read. */
+  readonly report: (line: string) => void;
 }
 
 const dataFile = /\.(?:jsonl|ndjson|json|parquet)(?:\.gz)?$/i;
@@ -72,6 +74,7 @@ function fromCard(
       );
     return undefined;
   }
+  if (subset.splits.size === 0) return inFolder(data, subset, request);
   const patterns = subset.splits.get(request.split);
   if (!patterns) throw noSplitError([...subset.splits.keys()], request);
   const matching = data.filter((path) => patterns.some((pattern) => matchesGlob(path, pattern)));
@@ -81,6 +84,22 @@ function fromCard(
       `its README gives ${patterns.join(', ')} as the files of split "${request.split}", but none of them exists`,
     );
   return matching;
+}
+
+/** Returns the files of a subset for which the README gives only a folder. */
+function inFolder(
+  data: readonly string[],
+  { name, folder }: CardSubset,
+  request: DataFilesRequest,
+): readonly string[] {
+  const inside = data.filter((path) => path.startsWith(folder));
+  if (inside.length === 0)
+    throw filesError(
+      request,
+      `its README gives the folder ${folder} for subset "${name}", which has no data files`,
+    );
+  const names = inside.map((path) => path.slice(folder.length));
+  return fromNames(names, request).map((path) => folder + path);
 }
 
 /**
@@ -104,7 +123,8 @@ function inSubset(data: readonly string[], request: DataFilesRequest): readonly 
 }
 
 /**
- * Returns the files whose names or folders contain the split. Files without a split in their names
+ * Returns the files whose names are the split, else those whose names or folders contain it. Reports
+ * files that only contain it beside files whose names are it. Files without a split in their names
  * belong to the train split, unless other files name a split.
  */
 function fromNames(data: readonly string[], request: DataFilesRequest): readonly string[] {
@@ -113,6 +133,11 @@ function fromNames(data: readonly string[], request: DataFilesRequest): readonly
   );
   const named = data.filter((path) => splitOf(path) === request.split);
   const chosen = exact.length > 0 ? exact : named;
+  const skipped = named.filter((path) => !chosen.includes(path));
+  if (skipped.length > 0)
+    request.report(
+      `Task set ${request.where}: split "${request.split}" is read from ${chosen.join(', ')}, and not from ${skipped.join(', ')}. To read other files, name them in \`configs\` of a README.md, or give one as the path.`,
+    );
   if (chosen.length > 0) return chosen;
   const splits = new Set(data.map(splitOf).filter((split) => split !== undefined));
   if (splits.size === 0 && request.split === 'train') return data;
@@ -129,17 +154,23 @@ function assertOneFormat(chosen: readonly string[], request: DataFilesRequest): 
   }
 }
 
+/** Checks that no shard of a folder's split is missing. */
 function assertWhole(chosen: readonly string[], request: DataFilesRequest): void {
-  const shards = chosen.map(shardOf).filter((shard) => shard !== undefined);
-  const count = shards[0]?.count ?? 0;
-  const missing = Array.from({ length: count }, (_, index) => index).filter(
-    (index) => !shards.some((shard) => shard.index === index),
-  );
-  if (missing.length > 0)
-    throw filesError(
-      request,
-      `files number ${missing.slice(0, 8).join(', ')} of the ${count} of its split "${request.split}" are missing (counting from 0)`,
-    );
+  const shards = chosen.flatMap((path) => {
+    const shard = shardOf(path);
+    return shard ? [{ ...shard, folder: path.slice(0, -fileName(path).length) }] : [];
+  });
+  const sets = groupBy(shards, ({ folder, split, count }) => `${folder}${split}/${count}`);
+  for (const set of sets.values()) {
+    const { folder, count } = set[0]!;
+    const found = new Set(set.map(({ index }) => index));
+    const missing = Array.from({ length: count }, (_, i) => i).filter((i) => !found.has(i));
+    if (missing.length > 0)
+      throw filesError(
+        request,
+        `files number ${missing.slice(0, 8).join(', ')} of the ${count} of its split "${request.split}" are missing${folder && ` in ${folder}`} (counting from 0)`,
+      );
+  }
 }
 
 function filesError({ where }: DataFilesRequest, what: string): TaskError {

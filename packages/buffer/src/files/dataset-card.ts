@@ -6,7 +6,12 @@ import { canonicalSplit } from './splits.js';
 export interface CardSubset {
   readonly name: string;
   readonly isDefault: boolean;
-  /** Glob patterns for each split's files, relative to the card's folder. */
+  /** Folder of the files, with a trailing `/`; empty for the card's folder. */
+  readonly folder: string;
+  /**
+   * Glob patterns for each split's files, relative to the card's folder. If there are none, file
+   * names in `folder` determine the splits.
+   */
   readonly splits: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -18,19 +23,25 @@ export function readDatasetCard(readme: string): readonly CardSubset[] {
   const frontMatter = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---/.exec(readme)?.[1];
   const configs = frontMatter === undefined ? undefined : parseConfigs(frontMatter);
   return (Array.isArray(configs) ? configs : []).flatMap((config: Record<string, unknown>) => {
-    const splits = readDataFiles(
-      config['data_files'],
-      typeof config['data_dir'] === 'string' ? `${config['data_dir']}/` : '',
-    );
-    if (splits.size === 0) return [];
+    const folder = folderOf(config['data_dir']);
+    const splits = readDataFiles(config['data_files'], folder);
+    if (splits.size === 0 && folder === '') return [];
     return [
       {
         name: textOr(config['config_name'], 'default'),
         isDefault: config['default'] === true,
+        folder,
         splits,
       },
     ];
   });
+}
+
+function folderOf(value: unknown): string {
+  const path = textOr(value, '')
+    .replace(/^(?:\.?\/)+/, '')
+    .replace(/\/+$/, '');
+  return path === '' || path === '.' ? '' : `${path}/`;
 }
 
 function parseConfigs(frontMatter: string): unknown {

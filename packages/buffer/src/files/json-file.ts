@@ -6,8 +6,8 @@ import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { type RawTask, TaskError } from '@trinity-rft/core';
-import { parseJsonExactly } from '@trinity-rft/core/support';
-import { findJsonMistake } from './json-mistake.js';
+import { parseJsonExactly, repeatedKey } from '@trinity-rft/core/support';
+import { findJsonMistake, type JsonMistake } from './json-mistake.js';
 import { notAnObject, assertNoBadRows, type BadRow } from './malformed.js';
 
 /**
@@ -52,13 +52,18 @@ function addRow(line: Line, rows: RawTask[], bad: BadRow[]): void {
 
 function parseLine({ number, text, valid }: Line): { row: RawTask } | BadRow {
   if (!valid) return { place: `:${number}`, problem: 'expected UTF-8 text, found other bytes' };
+  const placed = ({ offset, problem }: JsonMistake): BadRow => ({
+    place: `:${number}:${offset + 1}`,
+    problem,
+  });
   try {
     const row = parseJsonExactly(text);
     const problem = notAnObject(row);
-    return problem ? { place: `:${number}:1`, problem } : { row: row as RawTask };
+    if (problem) return { place: `:${number}:1`, problem };
+    const loss = lossIn(text);
+    return loss ? placed(loss) : { row: row as RawTask };
   } catch {
-    const { offset, problem } = mistakeIn(text);
-    return { place: `:${number}:${offset + 1}`, problem };
+    return placed(mistakeIn(text));
   }
 }
 
@@ -76,22 +81,57 @@ function parseArray(path: string, lines: readonly Line[]): readonly RawTask[] {
 
 function parseWhole(path: string, lines: readonly Line[]): readonly unknown[] {
   const text = lines.map((line) => line.text).join('\n');
-  try {
-    return parseJsonExactly(text) as readonly unknown[];
-  } catch (cause) {
-    const { offset, problem } = mistakeIn(text);
+  const malformed = ({ offset, problem }: JsonMistake, cause?: unknown): TaskError => {
     const before = text.slice(0, offset).split('\n');
     const column = (before.at(-1)?.length ?? 0) + 1;
     const place = `${lines[before.length - 1]?.number ?? 1}:${column}`;
-    throw new TaskError(
+    return new TaskError(
       `${path}:${place}: ${problem}. Expected a JSON array of objects, or one JSON object per line.`,
       { code: 'TASKSET_MALFORMED', details: { path }, cause },
     );
+  };
+  let items: readonly unknown[];
+  try {
+    items = parseJsonExactly(text) as readonly unknown[];
+  } catch (cause) {
+    throw malformed(mistakeIn(text), cause);
   }
+  const loss = lossIn(text);
+  if (loss) throw malformed(loss);
+  return items;
 }
 
 const mistakeIn = (text: string) =>
   findJsonMistake(text) ?? { offset: 0, problem: 'expected JSON' };
+
+/** Returns the first place at which parsing a JSON text loses a value. */
+function lossIn(text: string): JsonMistake | undefined {
+  const repeated = repeatedKey(text);
+  if (repeated)
+    return {
+      offset: repeated.offset,
+      problem: `expected each key once, found ${JSON.stringify(repeated.key)} again`,
+    };
+  const infinite = infiniteNumber(text);
+  return infinite === undefined
+    ? undefined
+    : {
+        offset: text.indexOf(infinite),
+        problem: `expected a number up to 1e308, found ${infinite}`,
+      };
+}
+
+/** Returns a number with a fraction or an exponent that is too large for a double, or undefined. */
+function infiniteNumber(text: string): string | undefined {
+  if (!/\d{309}|\d[eE]\+?\d{3}/.test(text)) return undefined;
+  let found: string | undefined;
+  JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) => {
+    const { source = '' } = context ?? {};
+    if ((value === Infinity || value === -Infinity) && /[.eE]/.test(source)) found ??= source;
+    return value;
+  });
+  return found;
+}
 
 /**
  * Splits at line feeds only, because JSON strings may contain the other characters that Unicode

@@ -1,4 +1,6 @@
 import { type RawTask, TaskError } from '@trinity-rft/core';
+import { parseJsonExactly } from '@trinity-rft/core/support';
+import type { SchemaTree } from 'hyparquet';
 import { plainValue } from './plain-value.js';
 
 /**
@@ -7,19 +9,22 @@ import { plainValue } from './plain-value.js';
  */
 export async function readParquetFile(path: string): Promise<readonly RawTask[]> {
   // Loaded on first use, because most training runs read JSON.
-  const [{ asyncBufferFromFile, parquetReadObjects }, { compressors }] = await Promise.all([
-    import('hyparquet'),
-    import('hyparquet-compressors'),
-  ]);
+  const [{ asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, parquetSchema }, codecs] =
+    await Promise.all([import('hyparquet'), import('hyparquet-compressors')]);
   try {
+    const file = await asyncBufferFromFile(path);
+    const metadata = await parquetMetadataAsync(file);
+    const scales = takeScales(parquetSchema(metadata));
     // `utf8: false` leaves columns that are not declared as text as bytes, instead of decoding
     // them.
     const rows = await parquetReadObjects({
-      file: await asyncBufferFromFile(path),
-      compressors,
+      file,
+      metadata,
+      compressors: codecs.compressors,
       utf8: false,
+      parsers: { jsonFromBytes },
     });
-    return rows.map((row) => plainValue(row) as RawTask);
+    return rows.map((row) => plainValue(withDecimals(row, scales)) as RawTask);
   } catch (cause) {
     throw new TaskError(
       `${path} cannot be read as Parquet: ${(cause as Error).message}. Expected a complete Parquet file; fetch or write it again.`,
@@ -27,3 +32,62 @@ export async function readParquetFile(path: string): Promise<readonly RawTask[]>
     );
   }
 }
+
+const jsonFromBytes = (bytes: Uint8Array | undefined): unknown =>
+  bytes && parseJsonExactly(new TextDecoder().decode(bytes));
+
+/**
+ * Places after the decimal point of the decimals in a value: of the value itself or the items of a
+ * list, or by field. Undefined if there are no decimals.
+ */
+type Scales = number | ((field: string) => Scales) | undefined;
+
+/**
+ * Returns the scales of the decimals in a column, and declares these as plain integers and bytes,
+ * because the library reads decimals as rounded numbers.
+ */
+function takeScales({ element, children }: SchemaTree): Scales {
+  const [first] = children;
+  if (!first) return takeScale(element);
+  if (children.length === 1 && element.converted_type === 'LIST' && first.children.length < 2)
+    return takeScales(first.children[0] ?? first);
+  if (children.length === 1 && element.converted_type === 'MAP') {
+    const value = first.children.find((child) => child.element.name === 'value');
+    const scales = value && takeScales(value);
+    return scales === undefined ? undefined : () => scales;
+  }
+  const fields = new Map(children.map((child) => [child.element.name, takeScales(child)]));
+  const hasDecimals = [...fields.values()].some((scales) => scales !== undefined);
+  return hasDecimals ? (field) => fields.get(field) : undefined;
+}
+
+function takeScale(element: SchemaTree['element']): number | undefined {
+  const { converted_type: converted, logical_type: logical, scale = 0 } = element;
+  if (converted !== 'DECIMAL' && logical?.type !== 'DECIMAL') return undefined;
+  delete element.converted_type;
+  delete element.logical_type;
+  return logical?.type === 'DECIMAL' ? logical.scale : scale;
+}
+
+function withDecimals(value: unknown, scales: Scales): unknown {
+  if (scales === undefined || value === undefined || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => withDecimals(item, scales));
+  if (typeof scales === 'number') return decimal(value as number | bigint | Uint8Array, scales);
+  return Object.fromEntries(
+    Object.entries(value).map(([field, inner]) => [field, withDecimals(inner, scales(field))]),
+  );
+}
+
+/** Returns the number that the same decimal in a JSON file would be. */
+function decimal(unscaled: number | bigint | Uint8Array, scale: number): unknown {
+  const whole = typeof unscaled === 'object' ? integerOf(unscaled) : BigInt(unscaled);
+  const sign = whole < 0n ? '-' : '';
+  const digits = (whole < 0n ? -whole : whole).toString().padStart(scale + 1, '0');
+  const point = digits.length - scale;
+  const fraction = scale === 0 ? '' : `.${digits.slice(point)}`;
+  return parseJsonExactly(`${sign}${digits.slice(0, point)}${fraction}`);
+}
+
+/** Reads a big-endian integer in two's complement. */
+const integerOf = (bytes: Uint8Array): bigint =>
+  BigInt.asIntN(8 * bytes.length, BigInt(`0x0${Buffer.from(bytes).toString('hex')}`));

@@ -221,3 +221,9 @@ it('reads what an earlier run has stored, again and again, and leaves it as it i
   expect(await store.counts()).toMatchObject({ trained: 2, waiting: 1 });
   await store.close();
 });
+
+it('names a store of experts that is empty', async () => {
+  const path = join(folder, 'empty.db');
+  await sqliteExperienceStore({ path }).close();
+  expect(() => storedRows(path)).toThrow(`The store of experts ${path} holds no experiences`);
+});

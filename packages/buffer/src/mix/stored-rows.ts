@@ -1,5 +1,5 @@
 /** Provides stored experiences of an earlier training run as rows of a `fileExperienceSource`. */
-import type { RawTask } from '@trinity-rft/core';
+import { BufferError, type RawTask } from '@trinity-rft/core';
 import type { FileExperienceSourceOptions } from '../supervised/file-experience-source.js';
 import { readExperiences } from '../store/read-experiences.js';
 
@@ -10,11 +10,18 @@ export interface StoredRows extends Pick<FileExperienceSourceOptions, 'rows' | '
 /**
  * Opens all rows of a store, in the order in which they were stored. Includes rows that were not
  * trained on. Does not change the store.
- * @throws BufferError if there is no store at `path`
+ * @throws BufferError if there is no store at `path`, or if it holds no experiences
  */
 export function storedRows(path: string): StoredRows {
   const reader = readExperiences(path);
   const rows: readonly RawTask[] = reader.ids().map((id) => ({ id }));
+  if (rows.length === 0) {
+    reader.close();
+    throw new BufferError(
+      `The store of experts ${path} holds no experiences; expected at least one. Give the store of a run that has explored.`,
+      { code: 'MIX_EXPERTS_EMPTY', details: { path } },
+    );
+  }
   return {
     rows,
     toExperiences: ({ id }) => {

@@ -7,10 +7,11 @@ export interface OpenedFile {
    * Checks that the opened file is still at its path.
    * @throws BufferError if the file has been removed or replaced
    */
-  assertThere(): void;
+  readonly assertThere: () => void;
 }
 
-export function openedFile(path: string): OpenedFile {
+/** @param place name of the file in messages */
+export function openedFile(path: string, place = path, code = 'BUFFER_GONE'): OpenedFile {
   const opened = identityOf(path);
   return {
     assertThere: () => {
@@ -18,15 +19,15 @@ export function openedFile(path: string): OpenedFile {
       if (now === opened) return;
       const what = now === undefined ? 'removed' : 'replaced';
       throw new BufferError(
-        `${path} has been ${what} while it was in use; what is stored from now on would be lost. Restore the folder of the run, or start the run again with another name.`,
-        { code: 'BUFFER_GONE' },
+        `${place} has been ${what} while it was in use; what is stored from now on would be lost. Restore the folder of the run, or start the run again with another name.`,
+        { code },
       );
     },
   };
 }
 
 /** Returns the device and inode of a file, or undefined if the file does not exist. */
-export function identityOf(path: string): string | undefined {
+function identityOf(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false, bigint: true });
   return found && `${found.dev}/${found.ino}`;
 }

@@ -44,6 +44,13 @@ describe('a batch', () => {
     expect(pick(twoSteps, { count: 1, unit: 'tasks' })).toBe(4);
   });
 
+  it('counts copies of runs, which duplicate_experiences appends', () => {
+    const group = ['1/0/0', '1/0/1', '1/0/2', '1/0/3'];
+    const rows = rowsOf(...group, ...group);
+    expect(pick(rows, { count: 8 })).toBe(8);
+    expect(pick(rows, { count: 4 })).toBe(4);
+  });
+
   it('reaches as many explore steps as it may, or until it is full', () => {
     expect(pick(twoSteps, { maxExploreSteps: 2 })).toBe(13);
     expect(pick(twoSteps, { maxExploreSteps: 3 })).toBeUndefined();

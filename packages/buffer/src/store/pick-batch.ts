@@ -73,7 +73,7 @@ export function pickBatch(
 
 /**
  * Returns the batch size, at most `count`, that cuts the remaining rows of an explore step into
- * batches of about equal size.
+ * batches of about equal size. Copies of a run have its key, and count as a run of their own.
  */
 function evenCount(
   rows: readonly StoredRow[],
@@ -82,6 +82,7 @@ function evenCount(
   const fresh = rows.filter(({ policyVersion }) => policyVersion >= minPolicyVersion);
   const end = fresh.findIndex((row) => exploreStepOf(row) !== exploreStepOf(fresh[0]!));
   const ofStep = end < 0 ? fresh : fresh.slice(0, end);
-  const members = new Set(ofStep.map(memberOf[unit])).size;
+  const keys = ofStep.map(memberOf[unit]);
+  const members = keys.filter((key, i) => key !== keys[i - 1]).length;
   return Math.ceil(members / Math.max(1, Math.ceil(members / count)));
 }

@@ -224,3 +224,37 @@ it('keeps uses and pauses when it is opened again, and deletes only what is used
   expect(await store.take(1)).toBeUndefined();
   await store.close();
 });
+
+it.each([
+  ['a lower use_count_limit', { priorityFnArgs: { useCountLimit: 1 } }],
+  ['no reuse_cooldown_time', { reuseCooldownMs: undefined }],
+])('makes recorded train steps again with %s, and then obeys it', async (_name, options) => {
+  const path = join(folder, `fewer-${files++}.db`);
+  const open = (changed: Partial<PriorityReplayOptions> = {}) => {
+    const { clock, reuse } = replay({
+      priorityFn: 'decay_limit_randomization',
+      priorityFnArgs: { useCountLimit: 3 },
+      ...changed,
+    });
+    return { clock, store: sqliteExperienceStore({ path, reuse }) };
+  };
+  const before = open();
+  await before.store.put(explore(1));
+  for (let step = 1; step <= 3; step++) {
+    await (await before.store.take(2))?.acknowledge(step);
+    await before.clock.advance(1000);
+  }
+  await before.store.close();
+  const { clock, store } = open(options);
+  await store.rollback(1);
+  store.finish();
+  await (await store.take(2))?.release();
+  for (let step = 2; step <= 3; step++) {
+    const lease = await store.take(2);
+    expect(lease?.experiences).toHaveLength(2);
+    await lease?.acknowledge(step);
+  }
+  await clock.advance(1000);
+  expect(await store.take(2)).toBeUndefined();
+  await store.close();
+});

@@ -26,8 +26,11 @@ interface Item {
  */
 export function reusePool(reuse: Reuse, initial: readonly StoredRow[]): RowPool {
   const pool: Pool = { reuse, rows: new Map(), recorded: [] };
+  // A recorded train step needs its rows even if they may now be used fewer times.
   const add = (rows: readonly StoredRow[]): void => {
-    for (const row of rows) if (usesOf(row) < reuse.maxUses) pool.rows.set(row.id, row);
+    const named = new Set(pool.recorded.flatMap(({ used, dropped }) => [...used, ...dropped]));
+    for (const row of rows)
+      if (usesOf(row) < reuse.maxUses || named.has(row.id)) pool.rows.set(row.id, row);
   };
   add(initial);
   return {
@@ -45,9 +48,9 @@ export function reusePool(reuse: Reuse, initial: readonly StoredRow[]): RowPool 
     },
     add,
     putBack: ({ used, stale, recordedStep }) => {
-      add([...used, ...stale]);
       if (recordedStep !== undefined)
         pool.recorded = [recordOf(recordedStep, used, stale), ...pool.recorded];
+      add([...used, ...stale]);
     },
     settle: ({ used }, { trainStep, at }) =>
       add(
@@ -55,8 +58,8 @@ export function reusePool(reuse: Reuse, initial: readonly StoredRow[]): RowPool 
       ),
     reset: (rows, recorded = []) => {
       pool.rows.clear();
-      add(rows);
       pool.recorded = recorded;
+      add(rows);
     },
     pick: (request, limits) => {
       const picked = pickAgain(pool, limits) ?? pickNext(pool, request, limits);

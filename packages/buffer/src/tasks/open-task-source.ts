@@ -62,7 +62,9 @@ export interface TaskRowsOptions extends Pick<SqlRowsOptions, 'table' | 'query'>
   readonly environment?: Environment;
   /** Maximum number of milliseconds without progress of a download. @default 60000 */
   readonly stallMs?: number;
-  /** Receives log lines about downloads and waits. @default standard error */
+  /**
+   * Receives log lines about downloads, waits and files that are not read. @default standard error
+   */
   readonly report?: (line: string) => void;
   /** @default the system clock */
   readonly clock?: Clock;
@@ -129,6 +131,7 @@ async function readSplits(options: TaskRowsOptions): Promise<readonly RawTask[]>
 }
 
 async function locateFiles(options: TaskRowsOptions, split: string): Promise<readonly string[]> {
+  const { report = (line) => void process.stderr.write(`${line}\n`) } = options;
   const local = resolve(options.path);
   const found = await stat(local).catch(() => undefined);
   if (found?.isFile()) return [local];
@@ -138,6 +141,7 @@ async function locateFiles(options: TaskRowsOptions, split: string): Promise<rea
       split,
       subsetName: options.subsetName,
       card: readDatasetCard(readme),
+      report,
     } satisfies DataFilesRequest);
   if (found?.isDirectory()) {
     const readme = (await readText(join(local, 'README.md'))) ?? '';
@@ -156,7 +160,7 @@ async function locateFiles(options: TaskRowsOptions, split: string): Promise<rea
     clock: options.clock ?? systemClock,
     stallMs: options.stallMs ?? 60_000,
     signal: options.signal,
-    report: options.report ?? ((line) => void process.stderr.write(`${line}\n`)),
+    report,
     choose: (paths, readme) => choose(paths, readme, options.path),
   });
 }

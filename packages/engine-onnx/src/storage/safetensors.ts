@@ -153,7 +153,7 @@ function parseHeader(text: string, path: string): z.infer<typeof headerSchema> {
   }
   const repeated = repeatedKey(text);
   if (repeated === undefined) return header;
-  throw broken(path, `its header names ${JSON.stringify(repeated)} twice`);
+  throw broken(path, `its header names ${JSON.stringify(repeated.key)} twice`);
 }
 
 function locate(

@@ -96,7 +96,7 @@ async function readIndex(index: string): Promise<Record<string, string>> {
     const { weight_map: shardOf } = indexSchema.parse(JSON.parse(text));
     const repeated = repeatedKey(text);
     if (repeated === undefined) return shardOf;
-    throw new Error(`It names ${repeated} twice.`);
+    throw new Error(`It names ${repeated.key} twice.`);
   } catch (cause) {
     throw new CheckpointError(
       `${index} is not an index of safetensors shards: expected JSON with a "weight_map".`,

@@ -1,5 +1,6 @@
 /** Mode `both`: explores and trains, then evaluates the final weights. */
-import { type MetricSink, BufferError } from '@trinity-rft/core';
+import type { StageConfig } from '@trinity-rft/config';
+import { type Logger, type MetricSink, BufferError } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { Explorer, ExplorerState } from '@trinity-rft/explorer';
 import { pruneCheckpoints, type TrainerResult } from '@trinity-rft/trainer';
@@ -64,6 +65,7 @@ export async function loopOver(
   await loop.synchronizer.close();
   if (!trained.interrupted) {
     assertTrained(trained);
+    await warnOfStale(stage, store, runtime.logger);
     await pruneCheckpoints(stage.jobDirectory, stage.trainer.maxCheckpointsToKeep);
     await unlessEngineFails(engineFailed, () =>
       evaluateAtEnd({ evaluator: createEvaluator(), transport, tasks, trained, store, sink }),
@@ -82,6 +84,19 @@ function assertTrained({ step }: TrainerResult): void {
   throw new BufferError(
     'The stage ended without a train step: no experience of its runs was left to train on. Look at experience_pipeline/* in metrics.jsonl: groups whose rewards are all equal may have been filtered out.',
     { code: 'NOTHING_TRAINED' },
+  );
+}
+
+/** Warns if the stage has discarded most of its experiences as too old. */
+async function warnOfStale(
+  { algorithm: { sampleStrategy } }: StageConfig,
+  store: ExperienceStore,
+  logger: Logger,
+): Promise<void> {
+  const { total, trained } = await store.counts();
+  if (sampleStrategy.name !== 'staleness_control' || trained >= total / 2) return;
+  logger.warn(
+    `${total - trained} of ${total} experiences were not trained on, because staleness_control discards what is older than max_staleness (sample/stale_dropped). Raise it, or shorten the intervals of synchronizer.`,
   );
 }
 

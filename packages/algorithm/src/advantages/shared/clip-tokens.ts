@@ -25,6 +25,11 @@ export function entropyEffects({ actionMask, oldLogprobs, entropy }: AdvantageIn
 }
 
 /**
+ * Standard deviation below which all values are considered equal, so that no token is an outlier.
+ */
+export const smallestDeviation = 1e-12;
+
+/**
  * Returns mean and population variance over tokens where the mask is 1; both are 0 if there are no
  * such tokens.
  */

@@ -1,14 +1,16 @@
 /** Computes rewards of groups and assigns scores to tokens, for the group-relative advantages. */
 import {
+  type Arg,
   type Experience,
   type Metrics,
   gatherMetrics,
   mean,
+  onlyWith,
   RewardError,
   uid,
   withFields,
 } from '@trinity-rft/core';
-import { sampleStd } from '@trinity-rft/core/internal';
+import { populationStd, sampleStd } from '@trinity-rft/core/internal';
 
 /**
  * Returns the reward of an experience.
@@ -25,6 +27,29 @@ export function rewardOf(experience: Experience): number {
       details: { uid: uid(experience.eid) },
     },
   );
+}
+
+/**
+ * Returns a copy with another reward. Adds the difference to the last token reward and to the
+ * reward of the last call, because algorithms that read those ignore `reward`.
+ * @throws RewardError if the experience has no finite reward
+ */
+export function withChangedReward(experience: Experience, reward: number): Experience {
+  const { tokenRewards, spans } = experience;
+  const difference = reward - rewardOf(experience);
+  return withFields(experience, {
+    reward,
+    ...(tokenRewards && {
+      tokenRewards: tokenRewards.with(-1, tokenRewards.at(-1)! + difference),
+    }),
+    ...(spans && {
+      spans: spans.map((span, i) =>
+        i === spans.length - 1 && span.reward !== undefined
+          ? { ...span, reward: span.reward + difference }
+          : span,
+      ),
+    }),
+  });
 }
 
 /**
@@ -89,6 +114,10 @@ export const batchStd = (rewards: readonly number[]): number =>
 export const stdCalLevels = ['group', 'batch', 'none'] as const;
 export type StdCalLevel = (typeof stdCalLevels)[number];
 
+/** Adds the condition that scores are divided by a standard deviation. */
+export const dividing = <T>(arg: Arg<T>): Arg<T> =>
+  onlyWith('std_cal_level: group or batch', ({ stdCalLevel }) => stdCalLevel !== 'none', arg);
+
 export function stdOf(
   level: StdCalLevel,
   group: GroupStats,
@@ -134,7 +163,7 @@ export const groupMetrics = (
   'group_advantages/zero_variance_ratio': zeroVarianceRatio(groups.map(({ rewards }) => rewards)),
 });
 
-export const allEqual = (rewards: readonly number[]): boolean =>
+const allEqual = (rewards: readonly number[]): boolean =>
   rewards.every((reward) => reward === rewards[0]);
 
 /**
@@ -143,6 +172,12 @@ export const allEqual = (rewards: readonly number[]): boolean =>
  */
 export const groupMean = (rewards: readonly number[]): number =>
   allEqual(rewards) ? rewards[0]! : mean(rewards);
+
+/**
+ * Returns the population standard deviation; exactly 0 for equal rewards, without rounding errors.
+ */
+export const populationDeviation = (rewards: readonly number[]): number =>
+  allEqual(rewards) ? 0 : populationStd(rewards);
 
 /** Returns a copy with `advantages` and `returns` set to score * actionMask. */
 export function withScore(experience: Experience, score: number): Experience {

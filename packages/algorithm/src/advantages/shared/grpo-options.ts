@@ -1,13 +1,33 @@
 /** Two options of `grpo`: a rank penalty for likely rollouts, and duplicated groups. */
 import {
+  booleanArg,
   ConfigError,
   type Experience,
   createRandom,
   deriveSeed,
+  numberArg,
+  onlyWith,
   uid,
   withFields,
 } from '@trinity-rft/core';
 import { groupStats, rewardOfRun } from './groups.js';
+
+/** Arguments of the rank penalty. */
+export const rankArgs = {
+  rankPenalty: numberArg(
+    undefined,
+    { min: 0, max: 1 },
+    'The run of rank q of n, in ascending order of mean log-probability, keeps the share 1 - rank_penalty * q / n of its reward.',
+  ),
+  rankPenaltyRawNumerator: onlyWith(
+    'rank_penalty above 0',
+    ({ rankPenalty = 0 }) => rankPenalty !== 0,
+    booleanArg(
+      false,
+      'As Trinity-RFT 0.5.2: penalised rewards in mean and deviation, raw ones in the numerator, ranks over all response tokens.',
+    ),
+  ),
+};
 
 /** The calls of a rollout, by ascending step. */
 type Run = readonly Experience[];

@@ -5,7 +5,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, BufferError } from '@trinity-rft/core';
 import { openSqlite, useWriteAheadLog } from '@trinity-rft/core/store';
 import { Kysely, SqliteDialect, sql } from 'kysely';
-import { identityOf } from '../../store/opened-file.js';
+import { openedFile } from '../../store/opened-file.js';
 import { localNotifier, type Notifier } from './notifier.js';
 import { fileNotifier } from './file-notifier.js';
 import type { Patience, RunDatabase } from './run-database.js';
@@ -49,7 +49,7 @@ export async function sqliteDatabase(options: SqliteOptions): Promise<RunDatabas
     // The timeout is short because the retries for a lock must not block this process.
     database.exec('PRAGMA busy_timeout = 5');
     const notifier = isReader ? localNotifier() : fileNotifier(`${path}.bell`);
-    const assertThere = guard(path, place);
+    const { assertThere } = openedFile(path, place, 'STORE_GONE');
     const parts = { ...waiting, place, notifier, leaseClock, assertThere, isReader };
     return await prepared(database, parts);
   } catch (cause) {
@@ -140,19 +140,4 @@ const isEmpty = (database: DatabaseSync): boolean =>
 function claim(database: DatabaseSync): void {
   useWriteAheadLog(database);
   if (isEmpty(database)) database.exec(`PRAGMA application_id = ${applicationId}`);
-}
-
-/**
- * Returns a function that throws if the file has been removed or replaced, because writes would
- * then be lost.
- */
-function guard(path: string, place: string): () => void {
-  const opened = identityOf(path);
-  return () => {
-    if (identityOf(path) === opened) return;
-    throw new BufferError(
-      `${place} has been removed or replaced while it was in use; what is stored from now on would be lost. Restore the folder of the run, or start the run again with another name.`,
-      { code: 'STORE_GONE' },
-    );
-  };
 }

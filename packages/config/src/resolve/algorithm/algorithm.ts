@@ -39,6 +39,7 @@ export function deriveAlgorithm(
   const parts = withoutEntropyMetric(context, engine, deriveParts(context, preset));
   const advantage = parts.advantageFn && tables.advantageFns[parts.advantageFn.name];
   if (preset.schema !== 'dpo') warnOfKlLoss(context, parts.klLossFn);
+  warnOfNone(context, parts);
   const config = {
     ...resolveSection(context.sections.algorithm, context.input.algorithm),
     ...parts,
@@ -90,6 +91,18 @@ function warnOfKlLoss({ tables, warn }: StageContext, { name, args }: PartConfig
 }
 
 type Parts = ReturnType<typeof deriveParts>;
+
+/** Warns of arguments of the part `none`, unless their coefficient is 0. */
+function warnOfNone(context: StageContext, parts: Parts): void {
+  const kinds = [
+    ['kl_penalty_fn', parts.klPenaltyFn, 'klCoef'],
+    ['kl_loss_fn', parts.klLossFn, 'klCoef'],
+    ['entropy_loss_fn', parts.entropyLossFn, 'entropyCoef'],
+  ] as const;
+  for (const [key, { name, args }, coefficient] of kinds)
+    if (name === 'none' && args[coefficient] !== 0 && context.isSet(...placeOf(key).args))
+      context.warn(placeOf(key).args, `ignored, because ${key} is none. Choose another ${key}.`);
+}
 
 /**
  * Removes an entropy term with coefficient 0 if the engine computes no entropy. Such a term would
@@ -161,6 +174,10 @@ function workflowsSelect({ input, workflows }: StageContext): boolean {
   return names.length > 0 && names.every((name) => workflows?.find(name ?? '')?.selects === true);
 }
 
+/** Aggregation modes with a divisor that can be set. */
+const normedModes = ['seq-mean-token-sum', 'seq-mean-token-sum-norm'];
+const isNormed = (mode: unknown): boolean => normedModes.includes(mode as string);
+
 /**
  * Derives the loss aggregation. `algorithm.loss_agg_mode` applies to all terms, and the argument
  * `loss_agg_mode` of the policy loss only to the policy loss. Reports a problem if they contradict
@@ -183,8 +200,14 @@ function deriveAggregation(
     );
   }
   const divisor = norm ?? preset.lossAggNorm;
+  const lossAggMode = own ?? preset.lossAggMode;
+  if (norm !== null && ![lossAggMode, ...Object.values(args)].some(isNormed))
+    context.warn(
+      ['algorithm', 'loss_agg_norm'],
+      `ignored. It divides only the sums of ${normedModes.join(' and ')}, and loss_agg_mode is ${typeof ofLoss === 'string' ? ofLoss : lossAggMode}.`,
+    );
   return {
-    lossAggMode: own ?? preset.lossAggMode,
+    lossAggMode,
     lossAggNorm: divisor === 'max_response_tokens' ? maxResponseTokens : divisor,
   };
 }

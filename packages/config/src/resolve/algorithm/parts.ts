@@ -58,7 +58,31 @@ export function derivePart(
   if (node?.kind !== 'map') return { name, args: fromYaml(row.args, schema.parse(undefined)) };
   const checked = checkStructure(node, schema);
   context.add(checked.problems);
-  return { name, args: fromYaml(row.args, schema.parse(toPlain(checked.root))) };
+  const args = fromYaml(row.args, schema.parse(toPlain(checked.root)));
+  if (checked.problems.length === 0)
+    warnOfIdle(context, place, row.args, { args, defaults: fromYaml(row.args, schema.parse({})) });
+  return { name, args };
+}
+
+interface GivenArgs {
+  readonly args: PartConfig['args'];
+  /** Arguments of a file that gives none. */
+  readonly defaults: PartConfig['args'];
+}
+
+/** Warns of arguments that the other arguments deprive of their effect. */
+function warnOfIdle(
+  context: StageContext,
+  place: PartPlace,
+  spec: ArgSpec,
+  { args, defaults }: GivenArgs,
+): void {
+  for (const [name, { condition }] of Object.entries(spec))
+    if (condition && args[name] !== defaults[name] && !condition.holds(args))
+      context.warn(
+        [...place.args, yamlName(name)],
+        `ignored. It has an effect only with ${condition.text}.`,
+      );
 }
 
 /**

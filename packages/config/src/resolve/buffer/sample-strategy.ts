@@ -81,21 +81,31 @@ function findExperts(
 const isReadable = (buffer: ExperienceBufferConfig): buffer is ExpertsConfig['buffer'] =>
   buffer.storageType === 'file' || buffer.path !== undefined;
 
+/** Styles in which only the trainer's interval decides when weights are published. */
+const trainerStyles: readonly string[] = ['trainer_driven', 'fully_async'];
+
 /**
- * Reports a limit below the sync interval. Between two weight updates, the trainer makes several
- * steps on experiences of one version. In each of these steps, the experiences are staler than in
- * the previous step.
+ * Reports a limit that is too low for the train steps between two weight updates. In each of these
+ * steps, the experiences are staler than in the previous step. Where the trainer decides, it makes
+ * no further step without newer weights, unless `synchronizer.max_staleness` makes it publish.
  */
 function checkStaleness(context: StageContext, limit: unknown): void {
   const { synchronizer } = context.input;
-  const fixed = context.mode === 'both' && synchronizer.sync_style === 'fixed';
-  const key =
-    synchronizer.explorer_sync_interval === null ? 'sync_interval' : 'explorer_sync_interval';
-  const interval = synchronizer.explorer_sync_interval ?? synchronizer.sync_interval;
-  if (!fixed || typeof limit !== 'number' || limit >= interval) return;
+  const { sync_style: style, sync_offset: offset, max_staleness: bound } = synchronizer;
+  const isFixed = style === 'fixed';
+  if (context.mode !== 'both' || typeof limit !== 'number') return;
+  if (!isFixed && !trainerStyles.includes(style)) return;
+  const own = isFixed ? 'explorer_sync_interval' : 'trainer_sync_interval';
+  const key = synchronizer[own] === null ? 'sync_interval' : own;
+  const interval = synchronizer[own] ?? synchronizer.sync_interval;
+  const needed = isFixed ? interval + offset : Math.min(interval, (bound ?? Infinity) + 1);
+  if (limit >= needed) return;
+  const reason = isFixed
+    ? `experiences are trained on up to ${needed} train steps after they were sampled (synchronizer.${key} ${interval} + sync_offset ${offset}), so some of each interval would be discarded`
+    : `weights are published every ${interval} train steps (synchronizer.${key}), so all experiences would be discarded in between`;
   context.report(
     argKey('max_staleness'),
-    `got ${limit}, but weights are published every ${interval} train steps (synchronizer.${key}), so the last of them would wait forever for fresher experiences. Use at least ${interval}.`,
+    `got ${limit}, but with sync_style ${style} ${reason}. Use at least ${needed}.`,
     [['synchronizer', key], strategyKey],
   );
 }
