@@ -83,10 +83,8 @@ export class OpenaiGraderWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {
     const grader = this.grader();
     const responses = await this.respond();
-    return Promise.all(
-      responses.map(async (response, index) =>
-        this.experienceOf(response, index, await this.graded(grader, response)),
-      ),
+    return this.eachOf(responses, async (response, index) =>
+      this.experienceOf(response, index, await this.graded(grader, response)),
     );
   }
 

@@ -12,6 +12,7 @@ import {
 import { chatOptions } from '../task-args.js';
 import { missingPrompt } from '../../definition/require-prompt.js';
 import { scoreChoice } from '../../scoring/score-response.js';
+import { PartialGroupError } from '../../definition/partial-group-error.js';
 import { Workflow } from '../../definition/workflow-class.js';
 
 /**
@@ -25,12 +26,32 @@ export class SimpleWorkflow extends Workflow {
   async run(): Promise<readonly Experience[]> {
     const responses = await this.respond();
     const rewardFn = this.requireRewardFn();
-    return Promise.all(
-      responses.map(async (response, index) => {
-        const { reward, parts } = await scoreChoice(rewardFn, this.task, response);
-        return this.experienceOf(response, index, { reward, metrics: parts });
-      }),
+    return this.eachOf(responses, async (response, index) => {
+      const { reward, parts } = await scoreChoice(rewardFn, this.task, response);
+      return this.experienceOf(response, index, { reward, metrics: parts });
+    });
+  }
+
+  /**
+   * Creates the experience of each answer of the group.
+   * @throws PartialGroupError if `create` rejects for some answers; its error, if for all
+   */
+  protected async eachOf(
+    responses: readonly ChatResponse[],
+    create: (response: ChatResponse, index: number) => Promise<Experience>,
+  ): Promise<readonly Experience[]> {
+    const results = await Promise.allSettled(
+      responses.map(async (response, index) => create(response, index)),
     );
+    const experiences = results.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+    const failed = new Map(
+      results.flatMap((one, index) =>
+        one.status === 'rejected' ? [[this.runIdBase + index, one.reason as unknown]] : [],
+      ),
+    );
+    if (failed.size === 0) return experiences;
+    if (experiences.length === 0) throw failed.get(this.runIdBase);
+    throw new PartialGroupError(experiences, failed);
   }
 
   /** Samples one answer for each rollout of the group. */
