@@ -84,6 +84,7 @@ export {
 export {
   defaultFormatArgs,
   taskPrompt,
+  taskSystemPrompt,
   taskTruth,
   type RawTask,
   type SplitName,

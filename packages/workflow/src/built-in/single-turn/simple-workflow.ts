@@ -2,6 +2,7 @@
 import {
   createExperience,
   taskPrompt,
+  taskSystemPrompt,
   WorkflowError,
   type ChatMessage,
   type ChatResponse,
@@ -80,11 +81,18 @@ export class SimpleWorkflow extends Workflow {
   protected messages(): readonly ChatMessage[] {
     const prompt = this.prompt();
     if (prompt === undefined || prompt.trim() === '') throw missingPrompt(this.task);
-    const system = this.systemPrompt();
+    return this.conversation(this.systemPrompt(), [{ role: 'user', content: prompt }]);
+  }
+
+  /** Adds a system prompt and the beginning of the reply, `format.reply_prefix`, to messages. */
+  protected conversation(
+    system: string | undefined,
+    messages: readonly ChatMessage[],
+  ): readonly ChatMessage[] {
     const { replyPrefix } = this.task.formatArgs;
     return [
       ...(system === undefined ? [] : [{ role: 'system', content: system } as const]),
-      { role: 'user', content: prompt },
+      ...messages,
       ...(replyPrefix === undefined ? [] : [{ role: 'assistant', content: replyPrefix } as const]),
     ];
   }
@@ -95,9 +103,7 @@ export class SimpleWorkflow extends Workflow {
 
   /** Returns the system prompt in the row, or else the system prompt of the task set. */
   protected systemPrompt(): string | undefined {
-    const { systemPromptKey, systemPrompt } = this.task.formatArgs;
-    const own = systemPromptKey === undefined ? undefined : this.task.rawTask[systemPromptKey];
-    return typeof own === 'string' ? own : systemPrompt;
+    return taskSystemPrompt(this.task);
   }
 
   protected requireRewardFn(): RewardFn {
