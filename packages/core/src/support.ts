@@ -32,6 +32,7 @@ export {
   knowSecretsOf,
   redactText,
   redacted,
+  shownVariable,
 } from './secrets.js';
 export { createStoppableClock, type StoppableClock } from './stoppable-clock.js';
 export { didYouMean, nearest } from './suggest.js';

@@ -287,6 +287,12 @@ describe('rubric_judge_openai_workflow', () => {
     await expect(asked).rejects.toThrow(
       'workflow_args.judge_api_base_url_env: got "TEST_JUDGE_URL", expected an environment variable that is set.',
     );
+    const pasted = { judge_api_base_url_env: 'HOME', judge_api_key_env: 'gsk_4Rt7' };
+    const model = scriptedModel({ answers: ['x'] });
+    const task = { workflowArgs: { ...workflowArgs, ...pasted } };
+    await expect(run('rubric_judge_openai_workflow', { rawTask, task, model })).rejects.toThrow(
+      'judge_api_key_env: got "[redacted]", expected',
+    );
   });
 });
 

@@ -6,6 +6,7 @@ import {
   type Task,
   TaskError,
 } from '@trinity-rft/core';
+import { shownVariable } from '@trinity-rft/core/support';
 import { createRemoteModel } from '../../auxiliary/remote-model.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
 import { requirePrompt } from '../../definition/require-prompt.js';
@@ -85,7 +86,7 @@ export class RubricJudgeOpenaiWorkflow extends RubricJudgeWorkflow {
 function environment(variable: string, argument: string): string {
   const value = process.env[variable];
   if (value !== undefined && value !== '') return value;
-  throw invalidArg(argument, variable, 'an environment variable that is set');
+  throw invalidArg(argument, shownVariable(variable), 'an environment variable that is set');
 }
 
 /**
