@@ -86,7 +86,9 @@ describe('aiSdkWorkflow', () => {
       expect(await attempt(run, answers)).toMatchObject({ info: { fault: 'model_behavior' } });
     const broken = outcomeOf(
       Promise.reject(
-        new NoOutputGeneratedError({ message: 'No output generated. Check the stream for errors.' }),
+        new NoOutputGeneratedError({
+          message: 'No output generated. Check the stream for errors.',
+        }),
       ),
     );
     await expect(broken).rejects.toThrow('Check the stream');

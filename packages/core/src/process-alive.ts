@@ -38,9 +38,9 @@ export function killGroup(child: ChildProcess, signal: NodeJS.Signals | 0): bool
  */
 export async function readToEnd(child: ChildProcess): Promise<void> {
   const pipes = child.stdio.filter((pipe) => pipe !== null && pipe !== undefined);
-  const closed = pipes.map(
-    (pipe) => pipe.closed || new Promise((resolve) => pipe.once('close', resolve)),
-  );
+  const closed = pipes
+    .filter((pipe) => !pipe.closed)
+    .map((pipe) => new Promise((resolve) => pipe.once('close', resolve)));
   await Promise.race([Promise.all(closed), sleep(1000, undefined, { ref: false })]);
   for (const pipe of pipes) pipe.destroy();
 }

@@ -136,7 +136,9 @@ export function createHousehold(house: House): Household {
     isDone,
     key: () => {
       const treated = [...states].map(([name, state]) => [name, ...state.split(' ').toSorted()]);
-      const sets = [places, open, treated, sliced].map((set) => [...set].toSorted());
+      const sets = [[...places], [...open], treated, [...sliced]].map((set) =>
+        set.map((each) => JSON.stringify(each)).toSorted(),
+      );
       return JSON.stringify([at, litUnder, ...sets]);
     },
   };

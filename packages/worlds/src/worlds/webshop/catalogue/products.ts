@@ -35,7 +35,7 @@ function generateProduct(random: Random): Product {
   };
 }
 
-const letters = [...'ABCDEFGHJKLMNPQRSTUVWXYZ0123456789'];
+const letters = 'ABCDEFGHJKLMNPQRSTUVWXYZ0123456789'.split('');
 
 /** Returns a title with the first two attributes. The product's pages show the others. */
 function titleOf({ items }: Department, attributes: readonly string[], random: Random): string {
