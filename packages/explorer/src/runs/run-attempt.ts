@@ -257,8 +257,9 @@ async function resultOf(instance: WorkflowInstance): Promise<GroupResult> {
   try {
     return { result: await instance.run(), failed: new Map() };
   } catch (error) {
-    if (!(error instanceof PartialGroupError)) throw error;
-    return { result: error.experiences, failed: error.failed };
+    const thrown = readableThrown(error);
+    if (!(thrown instanceof PartialGroupError)) throw error;
+    return { result: thrown.experiences, failed: thrown.failed };
   }
 }
 
