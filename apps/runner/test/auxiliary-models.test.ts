@@ -249,23 +249,21 @@ describe('a judge at an OpenAI-compatible address', () => {
     },
   );
 
-  it(
-    'fails without ending the run: its answers count 0, and a metric says so',
-    { timeout: 240_000 },
-    async () => {
-      const judge = {
-        name: 'judge',
-        model_path: 'big',
-        base_url: 'http://127.0.0.1:1/v1',
-        api_key: '${oc.env:JUDGE_KEY}',
-      };
-      const config = workspace.config('silent.yaml', { name: 'silent' }, rubricTree(judge), {
-        buffer: { total_steps: 1 },
-      });
-      const { output } = await runHere(workspace, config, { env: { JUDGE_KEY: key } });
-      const { metrics } = metricLines(job('silent')).find(({ role }) => role === 'explorer')!;
-      expect(metrics).toMatchObject({ 'rollout/judge_success/mean': 0, 'rollout/reward/max': 0 });
-      expect(`${output}${everything(job('silent'))}`).not.toContain(key);
-    },
-  );
+  it('that fails is no reward: its rollouts fail, and say so', { timeout: 240_000 }, async () => {
+    const judge = {
+      name: 'judge',
+      model_path: 'big',
+      base_url: 'http://127.0.0.1:1/v1',
+      api_key: '${oc.env:JUDGE_KEY}',
+    };
+    const config = workspace.config('silent.yaml', { name: 'silent' }, rubricTree(judge), {
+      buffer: { total_steps: 1 },
+    });
+    const { output, error } = await runHere(workspace, config, { env: { JUDGE_KEY: key } });
+    const { metrics } = metricLines(job('silent')).find(({ role }) => role === 'explorer')!;
+    expect(metrics).toMatchObject({ 'rollout/runs/ok': 0, 'rollout/runs/failed': 16 });
+    expect(error?.message).toContain('All 16 runs of the last explore step failed.');
+    expect(output).toContain('The judge "big" gave no verdict: The auxiliary model "big"');
+    expect(`${output}${everything(job('silent'))}`).not.toContain(key);
+  });
 });

@@ -398,7 +398,7 @@ describe('a reward function', () => {
       /Reward function "bad" returned NaN for "accuracy" on task 1\/\d; expected a finite number/,
     ],
   ])(
-    'that %s on some answers loses those groups, counted and named',
+    'that %s on some answers loses their runs alone, counted and named',
     { timeout: 240_000 },
     async (what, fail, said) => {
       let calls = 0;
@@ -413,15 +413,14 @@ describe('a reward function', () => {
       const { error, output } = await runHere(workspace, config, { rewardFns: [bad] });
       expect(error).toBeUndefined();
       expect(output).toMatch(said);
-      // The workflow makes the four runs of a group in one go, so they fail together.
       expect(
         explorerLines(`reward ${what}`).map(({ metrics }) => [
           metrics['rollout/runs/failed'],
           metrics['rollout/runs/ok'],
         ]),
       ).toEqual([
-        [4, 12],
-        [4, 12],
+        [1, 15],
+        [1, 15],
       ]);
     },
   );

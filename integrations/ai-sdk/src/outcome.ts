@@ -2,8 +2,8 @@
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**
- * Kind of fault. `model_behavior`: an answer that does not fit its schema. The framework reports
- * other mistakes to the model.
+ * Kind of fault. `model_behavior`: an answer that does not fit its schema, or none at all, because
+ * the last step called tools or was cut. The framework reports other mistakes to the model.
  */
 export type ModelFault = 'model_behavior';
 
@@ -19,5 +19,9 @@ export const outcomeOf = <Result>(
  * Identifies a fault by the error's name, because several versions of the framework may be
  * installed.
  */
-const faultOf = ({ name }: Error): ModelFault | undefined =>
-  name === 'AI_NoObjectGeneratedError' ? 'model_behavior' : undefined;
+const faultOf = ({ name, message }: Error): ModelFault | undefined =>
+  name === 'AI_NoObjectGeneratedError' ||
+  // With another message, a stream ended early, which is not the model's fault.
+  (name === 'AI_NoOutputGeneratedError' && message === 'No output generated.')
+    ? 'model_behavior'
+    : undefined;

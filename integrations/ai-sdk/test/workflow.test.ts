@@ -6,9 +6,10 @@ import {
   type ScriptedAnswer,
   type WorkflowOutput,
 } from '@trinity-rft/workflow';
-import { generateText, Output } from 'ai';
+import { generateText, isStepCount, NoOutputGeneratedError, Output, tool } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { outcomeOf } from '../src/outcome.js';
 import { aiSdkWorkflow, type AiSdkWorkflowOptions } from '../src/workflow.js';
 
 type Options = AiSdkWorkflowOptions<typeof createOpenAICompatible>;
@@ -69,6 +70,28 @@ describe('aiSdkWorkflow', () => {
       metrics: { model_fault: 1 },
       info: { fault: 'model_behavior' },
     });
+  });
+
+  it('gives the fault reward where the last step has no answer', async () => {
+    const output = Output.object({ schema: z.object({ sum: z.number() }) });
+    const look = tool({ inputSchema: z.object({}), execute: () => 'nothing' });
+    const run: Options['run'] = async ({ question: prompt, languageModel: model }) => {
+      const stopWhen = isStepCount(2);
+      const asked = await generateText({ model, prompt, output, stopWhen, tools: { look } });
+      return String(asked.output.sum);
+    };
+    const call: ScriptedAnswer = { toolCalls: [{ name: 'look', arguments: {} }] };
+    const cut: ScriptedAnswer = { responseText: '', finishReason: 'length' };
+    for (const answers of [[call, call], [cut]])
+      expect(await attempt(run, answers)).toMatchObject({ info: { fault: 'model_behavior' } });
+    const broken = outcomeOf(
+      Promise.reject(
+        new NoOutputGeneratedError({
+          message: 'No output generated. Check the stream for errors.',
+        }),
+      ),
+    );
+    await expect(broken).rejects.toThrow('Check the stream');
   });
 
   it('fails at once with what the endpoint said', async () => {

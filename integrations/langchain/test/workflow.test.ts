@@ -123,6 +123,7 @@ it('makes data of an answer that does not fit its schema', async () => {
     reward: 0,
     info: { fault: 'model_behavior' },
   });
+  expect(await attempt(workflow, ['']).result).toMatchObject({ info: { fault: 'model_behavior' } });
   expect(await attempt(workflow, ['{"name":"Me"}']).result).toMatchObject({
     reward: 2,
     metrics: { model_fault: 0 },

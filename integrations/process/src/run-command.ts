@@ -5,7 +5,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeError, TrinityError, WorkflowError, CancelledError } from '@trinity-rft/core';
-import { killGroup, redactText } from '@trinity-rft/core/support';
+import { killGroup, readToEnd, redactText } from '@trinity-rft/core/support';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { createTranscript, type TranscriptLine } from './transcript.js';
 
@@ -36,7 +36,10 @@ export interface Command {
 export interface CommandResult {
   /** Standard output, trimmed. */
   readonly text: string;
+  /** Exit code of the program, or -1 if a signal ended it. */
   readonly exitCode: number;
+  /** Signal that ended the program. @default no signal ended it */
+  readonly signal?: NodeJS.Signals;
   /** Lines of standard output and standard error in order of arrival. */
   readonly transcript: readonly TranscriptLine[];
   /** Wall-clock duration in seconds. */
@@ -60,6 +63,17 @@ export async function runCommand(
   command: Command,
   signal: AbortSignal,
 ): Promise<CommandResult> {
+  const result = await executeCommand(endpoint, command, signal);
+  assertSucceeded(command, result);
+  return result;
+}
+
+/** Like {@link runCommand}, but also returns the result of a program that fails. */
+export async function executeCommand(
+  endpoint: AgentEndpoint,
+  command: Command,
+  signal: AbortSignal,
+): Promise<CommandResult> {
   requireHttp(endpoint);
   if (signal.aborted) throw cancelled(command, signal);
   const startMs = performance.now();
@@ -70,15 +84,13 @@ export async function runCommand(
   child.stderr?.setEncoding('utf8').on('data', (text: string) => transcript.add('stderr', text));
   // Ignores write errors, because a program need not read its input.
   child.stdin?.on('error', () => undefined).end(command.input ?? '');
-  const exitCode = await untilExit(child, command, signal);
-  const result = {
+  const exit = await untilExit(child, command, signal);
+  return {
     text: transcript.text('stdout').trim(),
-    exitCode,
+    ...exit,
     transcript: transcript.lines(),
     seconds: (performance.now() - startMs) / 1000,
   };
-  if (exitCode !== 0) throw failed(command, result);
-  return result;
 }
 
 /**
@@ -100,34 +112,36 @@ function start(endpoint: AgentEndpoint, given: Command): ChildProcess {
   }
 }
 
-/** Resolves with the exit code after the output has been read. */
+type Exit = Pick<CommandResult, 'exitCode' | 'signal'>;
+
+/** Resolves after the output has been read. */
 async function untilExit(
   child: ChildProcess,
   command: Command,
   signal: AbortSignal,
-): Promise<number> {
-  const { promise: exited, resolve, reject } = Promise.withResolvers<number>();
-  const closed = new Promise<void>((done) => child.once('close', () => done()));
+): Promise<Exit> {
+  const { promise: exited, resolve, reject } = Promise.withResolvers<Exit>();
   child.once('error', (cause) => reject(notStarted(command, cause)));
   // Waits for 'exit' instead of 'close', because a child of the program may keep the output open.
-  child.once('exit', (code) => resolve(code ?? -1));
+  child.once('exit', (code, killer) =>
+    resolve({ exitCode: code ?? -1, ...(killer && { signal: killer }) }),
+  );
   const aborted = (): void => reject(cancelled(command, signal));
   signal.addEventListener('abort', aborted, { once: true });
   try {
     return await exited;
   } finally {
     signal.removeEventListener('abort', aborted);
-    await endGroup(child, closed);
+    await endGroup(child);
   }
 }
 
 /** Kills the process group with SIGTERM, then SIGKILL, and waits for the remaining output. */
-async function endGroup(child: ChildProcess, closed: Promise<void>): Promise<void> {
+async function endGroup(child: ChildProcess): Promise<void> {
   killGroup(child, 'SIGTERM');
   for (let waited = 0; waited < graceMs && killGroup(child, 0); waited += 20) await sleep(20);
   killGroup(child, 'SIGKILL');
-  // Limits the wait, because a process outside of the group may keep the output open.
-  await Promise.race([closed, sleep(graceMs, undefined, { ref: false })]);
+  await readToEnd(child);
 }
 
 function requireHttp({ baseURL }: AgentEndpoint): void {
@@ -166,11 +180,17 @@ function cancelled(command: Command, { reason }: AbortSignal): TrinityError {
 /** Maximum number of output lines in a message. */
 const shownLines = 8;
 
-function failed(command: Command, { exitCode, transcript }: CommandResult): WorkflowError {
+/** @throws WorkflowError `PROCESS_FAILED` if the exit code of the program is not 0 */
+export function assertSucceeded(
+  command: Command,
+  { exitCode, signal, transcript }: CommandResult,
+): void {
+  if (exitCode === 0) return;
   const end = transcript.slice(-shownLines).map(({ text }) => `  ${text}`);
   const output = end.length > 0 ? `Its last output:\n${end.join('\n')}` : 'It had no output.';
-  return new WorkflowError(
-    redactText(`\`${line(command)}\` exited with code ${exitCode}. ${output}`),
-    { code: 'PROCESS_FAILED', details: { exitCode } },
-  );
+  const how = signal === undefined ? `exited with code ${exitCode}` : `was killed by ${signal}`;
+  throw new WorkflowError(redactText(`\`${line(command)}\` ${how}. ${output}`), {
+    code: 'PROCESS_FAILED',
+    details: { exitCode },
+  });
 }

@@ -12,7 +12,12 @@ import {
   type WorkflowOutput,
   type WorkflowResult,
 } from '@trinity-rft/workflow';
-import { runCommand, type Command, type CommandResult } from './run-command.js';
+import {
+  assertSucceeded,
+  executeCommand,
+  type Command,
+  type CommandResult,
+} from './run-command.js';
 
 export interface ProcessContext extends WorkflowContext {
   /** Prompt of the task. */
@@ -30,8 +35,9 @@ export interface ProcessWorkflowOptions<Args = AnyArgs> {
   /** Returns the command for a task. */
   readonly command: (context: ProcessContext, args: Args) => Command;
   /**
-   * Scores the result of the program.
-   * @default the task's reward function scores the standard output
+   * Scores the result of the program, whatever its exit code.
+   * @default the task's reward function scores the standard output. An exit code other than 0 fails
+   * the rollout
    */
   readonly score?: (
     result: CommandResult,
@@ -48,7 +54,7 @@ export function processWorkflow<Args = AnyArgs>({
   name,
   args: schema,
   command,
-  score = byRewardFn,
+  score,
 }: ProcessWorkflowOptions<Args>): WorkflowDefinition {
   return defineWorkflow<Args>({
     name,
@@ -57,14 +63,13 @@ export function processWorkflow<Args = AnyArgs>({
     run: async (given, args) => {
       const context = { ...given, question: requirePrompt(given.task) };
       const made = checked(name, command(context, args));
-      const result = await runCommand(given.model.endpoint(), made, given.signal);
-      return withSeconds(await score(result, context), result.seconds);
+      const result = await executeCommand(given.model.endpoint(), made, given.signal);
+      if (!score) assertSucceeded(made, result);
+      const scored = score ? score(result, context) : scoreAnswer(context, result.text);
+      return withSeconds(await scored, result.seconds);
     },
   });
 }
-
-const byRewardFn = ({ text }: CommandResult, context: ProcessContext): Promise<WorkflowResult> =>
-  scoreAnswer(context, text);
 
 function checked(name: string, made: Command): Command {
   const by = returnedBy(

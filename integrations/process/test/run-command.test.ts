@@ -87,6 +87,7 @@ describe('a program that fails', () => {
     });
     await expect(run(`process.kill(process.pid, 'SIGKILL')`)).rejects.toMatchObject({
       code: 'PROCESS_FAILED',
+      message: expect.stringContaining('was killed by SIGKILL. It had no output.') as string,
     });
   });
 
@@ -132,6 +133,20 @@ describe.skipIf(process.platform === 'win32')('nothing is left running', () => {
     const file = path.join(folder, 'orphan');
     expect((await run(withChild(file, `console.log('done'); process.exit(0)`))).text).toBe('done');
     expect(isAlive(Number(readFileSync(file, 'utf8')))).toBe(false);
+  });
+
+  it('of the pipes, when a process leaves the group with them', async () => {
+    const pipes = (): number =>
+      process.getActiveResourcesInfo().filter((kind) => kind === 'PipeWrap').length;
+    const before = pipes();
+    const leaver = 'setInterval(() => {}, 1000)';
+    const script = `const left = require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(leaver)}], { stdio: 'inherit', detached: true }); console.log(left.pid); process.exit(0)`;
+    const { text } = await run(script);
+    try {
+      await expect.poll(pipes).toBeLessThanOrEqual(before);
+    } finally {
+      process.kill(Number(text), 'SIGKILL');
+    }
   });
 
   it('when the run is over before the program', async () => {

@@ -2,7 +2,7 @@ import { servedRollouts } from '@trinity-rft/model/testing';
 import { scriptedSampler } from '@trinity-rft/testing';
 import { scriptedModel, tryWorkflow } from '@trinity-rft/workflow';
 import { afterAll, expect, it } from 'vitest';
-import { processWorkflow, type ProcessWorkflowOptions } from '../src/index.js';
+import { processWorkflow, type CommandResult, type ProcessWorkflowOptions } from '../src/index.js';
 
 const served = await servedRollouts();
 afterAll(() => served.close());
@@ -26,6 +26,13 @@ it.each([0.5, true, { reward: 1, metrics: { a: 2 } }])('adds its seconds to %j',
   expect(await attempt({ score: () => score as never })).toMatchObject({
     metrics: { process_seconds: expect.any(Number) as number },
   });
+});
+
+it('lets score decide what an exit code means; without it, the run fails', async () => {
+  const command = () => ({ command: process.execPath, args: ['-e', 'process.exit(3)'] });
+  const score = ({ exitCode }: CommandResult) => -exitCode;
+  expect(await attempt({ command, score })).toMatchObject({ reward: -3 });
+  await expect(attempt({ command })).rejects.toThrow('exited with code 3');
 });
 
 it.each([undefined, 'node', { command: 7 }])(

@@ -86,6 +86,7 @@ export {
 export {
   defaultFormatArgs,
   taskPrompt,
+  taskSystemPrompt,
   taskTruth,
   type RawTask,
   type SplitName,

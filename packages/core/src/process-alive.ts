@@ -1,8 +1,9 @@
 /**
- * Checks that operating-system processes of this machine exist, and sends signals to child
- * processes.
+ * Checks that operating-system processes of this machine exist, and ends child processes and their
+ * pipes.
  */
 import type { ChildProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * Returns true if a process with this id exists. Includes processes of other users, and zombies
@@ -29,4 +30,17 @@ export function killGroup(child: ChildProcess, signal: NodeJS.Signals | 0): bool
   } catch {
     return false;
   }
+}
+
+/**
+ * Waits until the output of a child that has exited has been read, for at most a second, because a
+ * process that has left its group may keep a pipe open. Then closes the pipes.
+ */
+export async function readToEnd(child: ChildProcess): Promise<void> {
+  const pipes = child.stdio.filter((pipe) => pipe !== null && pipe !== undefined);
+  const closed = pipes
+    .filter((pipe) => !pipe.closed)
+    .map((pipe) => new Promise((resolve) => pipe.once('close', resolve)));
+  await Promise.race([Promise.all(closed), sleep(1000, undefined, { ref: false })]);
+  for (const pipe of pipes) pipe.destroy();
 }

@@ -182,6 +182,13 @@ export function knowSecretsOf(env: Readonly<Record<string, string | undefined>>)
     if (value !== undefined && isSecretName(name)) knowSecret(value);
 }
 
+/**
+ * Returns the name of an environment variable for a message, redacted unless it is written in
+ * capitals, because it may be a key that was pasted in place of the name.
+ */
+export const shownVariable = (name: string): string =>
+  /^[A-Z_][A-Z0-9_]*$/.test(name) ? name : redacted;
+
 /** Matches names of HTTP headers whose values are never secrets. */
 const plainHeader = /^(?:accept|content|mcp)(?:-|$)|^(?:user-agent|origin|referer|host)$/i;
 

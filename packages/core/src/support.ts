@@ -19,7 +19,7 @@ export { otherInput, textPart } from './other-input.js';
 export { commonKeys } from './common-keys.js';
 export { openTogether, type Closable, type ResourceStack } from './open-together.js';
 export { asTyped, ownCommand } from './own-command.js';
-export { isProcessAlive, killGroup } from './process-alive.js';
+export { isProcessAlive, killGroup, readToEnd } from './process-alive.js';
 export { repeatedKey } from './repeated-key.js';
 export { fillFile, replaceFile, replaceFileSync } from './replace-file.js';
 export { removeFolder, replaceFolder } from './replace-folder.js';
@@ -32,6 +32,7 @@ export {
   knowSecretsOf,
   redactText,
   redacted,
+  shownVariable,
 } from './secrets.js';
 export { createStoppableClock, type StoppableClock } from './stoppable-clock.js';
 export { didYouMean, nearest } from './suggest.js';

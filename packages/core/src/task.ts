@@ -81,6 +81,19 @@ export function taskTruth(task: Task): string | undefined {
 }
 
 /**
+ * Returns the system prompt of the task: the text in the column `format.system_prompt_key`, or else
+ * `format.system_prompt`.
+ */
+export function taskSystemPrompt({
+  rawTask,
+  formatArgs,
+}: Pick<Task, 'rawTask' | 'formatArgs'>): string | undefined {
+  const { systemPromptKey: key, systemPrompt } = formatArgs;
+  const own = key === undefined ? undefined : rawTask[key];
+  return typeof own === 'string' ? own : systemPrompt;
+}
+
+/**
  * Returns the value of the column `key`. If there is no such column, `key` is read as a path into
  * nested objects: `reward.truth`.
  */

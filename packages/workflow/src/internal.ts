@@ -1,5 +1,6 @@
 /** Exports for packages of this repository only. This interface is not stable. */
 export { type EndpointAddress, createAgentEndpoint } from './definition/agent-endpoint.js';
+export { PartialGroupError } from './definition/partial-group-error.js';
 export { isRewardDefinition, isWorkflowDefinition } from './definition/define.js';
 export { createOpenAIClient } from './definition/openai-client.js';
 export type { Registry } from './definition/registry.js';

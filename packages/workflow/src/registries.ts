@@ -67,6 +67,9 @@ const simple = {
 const prompt = { prompt: true } as const;
 const rubric = { columns: ['rubric'], readRow: (task: Task) => void readRubric(task) };
 const graded = { prompt: true, truth: true } as const;
+/** Texts of the format that workflows whose rows are whole conversations do not read. */
+const unread = ['systemPrompt', 'systemPromptKey', 'replyPrefix'] as const;
+const agent = { ...graded, unread: ['replyPrefix'] } as const;
 const judged = { prompt: true, auxiliaryModel: 'judge' } as const;
 const taught = { prompt: true, auxiliaryModel: 'teacher' } as const;
 
@@ -102,7 +105,7 @@ const builtIn: readonly WorkflowDefinition[] = [
   ...named(['tool_call_workflow', 'toolcall_workflow'], {
     workflow: ToolCallWorkflow,
     args: noArgs,
-    needs: { columns: ['tools', 'conversations'], readRow: checkToolCallRow },
+    needs: { columns: ['tools', 'conversations'], readRow: checkToolCallRow, unread },
   }),
   ...named(['openai_grader_workflow'], {
     workflow: OpenaiGraderWorkflow,
@@ -110,6 +113,7 @@ const builtIn: readonly WorkflowDefinition[] = [
     needs: {
       columns: ['messages'],
       readRow: checkOpenaiRow,
+      unread,
       models: (args) => modelsOfGrader(openaiGraderArgs.parse(args).grader),
       byArgs: (args) =>
         needsPython(openaiGraderArgs.parse(args).grader) ? { python: { modules: ['json'] } } : {},
@@ -119,17 +123,17 @@ const builtIn: readonly WorkflowDefinition[] = [
   ...named(['agentscope_react_workflow', 'as_react_workflow'], {
     run: runAgentscopeReact,
     args: agentscopeReactArgs,
-    needs: graded,
+    needs: agent,
   }),
   ...named(['agentscope_react_math_workflow'], {
     run: runAgentscopeMath,
     args: reactArgs,
-    needs: graded,
+    needs: agent,
   }),
   ...named(['agentscopev0_react_math_workflow', 'agentscope_reactv2_math_workflow'], {
     run: runAgentscopeV0Math,
     args: agentscopeV0Args,
-    needs: graded,
+    needs: agent,
   }),
   ...named(['rubric_judge_workflow'], {
     workflow: RubricJudgeWorkflow,

@@ -1,4 +1,4 @@
-import { EnvironmentError, type Experience } from '@trinity-rft/core';
+import { defaultFormatArgs, EnvironmentError, type Experience } from '@trinity-rft/core';
 import { defineEnvironment, nativeEnvironment, type World } from '@trinity-rft/environment';
 import { createEnvironments } from '@trinity-rft/environment/playing';
 import { testRuntime } from '@trinity-rft/testing';
@@ -94,6 +94,21 @@ it('plays by tools, and tells the model what is wrong with a call', async () => 
     'There is no tool "fly". Tools: walk.',
     'The arguments of "walk" are not a JSON object.',
   ]);
+});
+
+it('lets the system prompt of the row replace the instructions', async () => {
+  const model = scriptedModel({ answers: ['<out>'] });
+  const environments = createEnvironments([world()]);
+  await tryWorkflow(environmentWorkflow(environments), {
+    model,
+    rawTask: { system: 'Go.' },
+    task: {
+      workflowArgs: { environment: 'corridor' },
+      formatArgs: { ...defaultFormatArgs, systemPromptKey: 'system', systemPrompt: 'Walk.' },
+    },
+  });
+  await environments.close();
+  expect(model.calls[0]?.messages[0]).toEqual({ role: 'system', content: 'Go.' });
 });
 
 it('grades the state reached where the policy runs out of turns or tokens', async () => {

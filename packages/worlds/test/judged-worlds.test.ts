@@ -88,6 +88,7 @@ const scores = (format: number, content: number) =>
 
 it.each<[Played, number]>([
   [{ ...email, says: ['true'] }, 2.09],
+  [{ ...email, says: ['That is not false.'] }, 2.09],
   [{ ...email, says: ['Not true, so: false'] }, -1],
   [{ ...email, says: [], args: { judge: false } }, -1],
   [{ ...email, says: [], rewardFnArgs: { llm_as_a_judge: false } }, -1],

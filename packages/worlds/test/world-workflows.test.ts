@@ -179,6 +179,11 @@ it.each([
 
 it('says which argument is wrong', () => {
   expect(workflowOf('frozen_lake_workflow').checkArgs?.({ agent_max_steps: 0 })).toHaveLength(1);
+  const lake = { desc: ['SG', 'FF'], is_slippery: false };
+  expect(workflowOf('frozen_lake_workflow').checkArgs?.(lake)).toEqual([]);
+  expect(
+    workflowOf('frozen_lake_workflow').checkArgs?.({ ...lake, env_max_steps: 3 }),
+  ).toMatchObject([{ message: expect.stringContaining('Leave it out') as string }]);
   const wrong = workflowOf('webshop_workflow').checkArgs?.({ environment_args: { level: 9 } });
   expect(wrong).toMatchObject([{ path: ['environment_args', 'level'] }]);
 });

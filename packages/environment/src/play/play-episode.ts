@@ -133,8 +133,9 @@ class Play {
     if (isCut && !(actionPattern && actions.every((each) => 'action' in each)))
       return 'out_of_tokens';
     this.#messages.push(asMessage(response));
-    for (const each of actions) {
-      const end = await this.#act(each);
+    for (const [index, each] of actions.entries()) {
+      const more = actions.slice(index + 1).filter((later) => 'action' in later).length;
+      const end = await this.#act(each, more);
       if (end !== undefined) return end;
     }
     return undefined;
@@ -182,13 +183,15 @@ class Play {
     );
   }
 
-  async #act(read: ReadAction): Promise<EpisodeEnd | undefined> {
+  async #act(read: ReadAction, more: number): Promise<EpisodeEnd | undefined> {
     if ('refusal' in read) {
       this.#counts.refused++;
       this.#messages.push(asObservation(read.refusal, read.call));
       return undefined;
     }
-    const result = await this.episode.step(read.action);
+    const { action } = read;
+    const isLast = more === 0 || action.type === 'text';
+    const result = await this.episode.step(isLast ? action : { ...action, more });
     this.#counts.env_steps++;
     if (result.refused === true) this.#counts.refused++;
     if (result.reward !== undefined) this.#rewards.push(result.reward);

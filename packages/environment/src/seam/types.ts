@@ -15,6 +15,8 @@ export interface ToolAction {
   readonly type: 'tool';
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
+  /** Number of further calls in the same message of the policy, which follow. @default 0 */
+  readonly more?: number;
 }
 
 /** Result of an action. */

@@ -52,8 +52,10 @@ export interface RunRange {
 
 export interface FinishOptions {
   readonly task: Task;
-  /** Rollouts that the result must cover. */
+  /** Rollouts that the result must cover, but for those in `failed`. */
   readonly range: RunRange;
+  /** Errors of rollouts of a group that failed alone, by number. @default none failed */
+  readonly failed?: ReadonlyMap<number, unknown>;
   readonly model: AgentModel;
   /** Info that is added to every experience. @default empty */
   readonly info?: Readonly<Record<string, unknown>>;
@@ -88,7 +90,7 @@ export function finishRuns(result: unknown, options: FinishOptions): readonly Fi
   if (rewardDeadline === undefined) for (const one of complete) checkReward(one, options);
   const runs = Map.groupBy(complete, (experience) => experience.eid.run);
   for (let run = range.firstRun; run < range.firstRun + range.count; run++) {
-    if (!runs.has(run))
+    if (!runs.has(run) && !options.failed?.has(run))
       throw invalid(
         task,
         `returned no experience of run ${run}`,

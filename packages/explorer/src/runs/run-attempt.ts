@@ -23,6 +23,7 @@ import type {
   WorkflowInstance,
   WorkflowResult,
 } from '@trinity-rft/workflow';
+import { PartialGroupError } from '@trinity-rft/workflow/internal';
 import {
   classifyFailure,
   isOwnFailure,
@@ -33,7 +34,7 @@ import type { EnvironmentFailures } from './environment-circuits.js';
 import { inRun, watchCalls } from './current-run.js';
 import { finishRuns, type RunRange } from './finish-runs.js';
 import { listenForReasons, type Reasons } from './reasons.js';
-import type { SuccessfulRun } from './outcome.js';
+import type { FailedRun, SuccessfulRun } from './outcome.js';
 
 /** Limits of rollouts, with the names of the configuration's section `explorer`. */
 export interface RunSettings {
@@ -130,7 +131,12 @@ export interface Attempt {
 }
 
 export type AttemptResult =
-  | { readonly status: 'ok'; readonly runs: readonly SuccessfulRun[] }
+  | {
+      readonly status: 'ok';
+      readonly runs: readonly SuccessfulRun[];
+      /** Rollouts of a group that failed alone. @default none */
+      readonly failed?: readonly FailedRun[];
+    }
   | FailedAttempt;
 
 export interface FailedAttempt {
@@ -180,18 +186,21 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
   const started: StartedAttempt = { ...own, model, signal, reasons, start: runtime.clock.now() };
   try {
     const work = inRun(runName(attempt), called, () => runWorkflow(started, options));
-    const { instance, result } = await beforeDeadline(work, started, over, options);
-    const runs = finish(started, result, options);
+    const { instance, result, failed } = await beforeDeadline(work, started, over, options);
+    const runs = finish({ ...started, failed }, result, options);
     if (definition.canReset) pool.put(definition, instance);
-    return { status: 'ok', runs };
+    return {
+      status: 'ok',
+      runs,
+      failed: [...failed].map(([one, error]) => ({
+        status: 'failed',
+        run: one,
+        ...failureOf(error, started, options),
+      })),
+    };
   } catch (error) {
     assertNotStopped(options.signal);
-    const spent = {
-      elapsedMs: runtime.clock.now() - started.start,
-      longestPauseMs: model.longestPauseMs(),
-    };
-    const thrown = classifyFailure(readableThrown(error), task.workflow, spent);
-    const failure = { ...thrown, error: explainBypass(thrown.error, started) };
+    const failure = failureOf(error, started, options);
     noteFailure(failure.error);
     return applyFailureReward(started, failure, options);
   } finally {
@@ -200,8 +209,22 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
   }
 }
 
+/** Classifies what a workflow has thrown. */
+function failureOf(
+  thrown: unknown,
+  started: StartedAttempt,
+  { runtime }: AttemptOptions,
+): Failure & Pick<FailedAttempt, 'seconds'> {
+  const elapsedMs = runtime.clock.now() - started.start;
+  const spent = { elapsedMs, longestPauseMs: started.model.longestPauseMs() };
+  const { kind, error } = classifyFailure(readableThrown(thrown), started.task.workflow, spent);
+  return { kind, error: explainBypass(error, started), seconds: elapsedMs / 1000 };
+}
+
 interface StartedAttempt extends Attempt {
   readonly model: AttemptModel;
+  /** Errors of rollouts of a group that failed alone, by number. @default none failed */
+  readonly failed?: ReadonlyMap<number, unknown>;
   readonly reasons: Reasons;
   /** Addresses of other models that the agent has called, with their names. */
   readonly called: Map<string, string | undefined>;
@@ -214,7 +237,7 @@ interface StartedAttempt extends Attempt {
 async function runWorkflow(
   { task, range, model: { model, auxiliaryModels }, reasons: { rewardFn }, signal }: StartedAttempt,
   { definition, pool, runtime, ...limits }: AttemptOptions,
-): Promise<{ instance: WorkflowInstance; result: WorkflowResult }> {
+): Promise<{ instance: WorkflowInstance } & GroupResult> {
   const own = { task, model, auxiliaryModels, runId: runId({ task, range }) };
   const timeLimitMs = limitOf(task, limits).ms;
   const context: WorkflowContext = { ...own, runtime, timeLimitMs, signal, rewardFn };
@@ -222,7 +245,22 @@ async function runWorkflow(
   const instance = used ?? definition.create(context);
   if (used) await used.reset?.(context);
   if (definition.canRepeat) instance.setRepeatTimes?.(range.count, range.firstRun);
-  return { instance, result: await instance.run() };
+  return { instance, ...(await resultOf(instance)) };
+}
+
+interface GroupResult {
+  readonly result: WorkflowResult;
+  readonly failed: ReadonlyMap<number, unknown>;
+}
+
+async function resultOf(instance: WorkflowInstance): Promise<GroupResult> {
+  try {
+    return { result: await instance.run(), failed: new Map() };
+  } catch (error) {
+    const thrown = readableThrown(error);
+    if (!(thrown instanceof PartialGroupError)) throw error;
+    return { result: thrown.experiences, failed: thrown.failed };
+  }
 }
 
 /**
@@ -236,11 +274,11 @@ function finish(
   { runtime: { clock }, rewardDeadline }: Pick<AttemptOptions, 'runtime' | 'rewardDeadline'>,
   failure?: Error,
 ): readonly SuccessfulRun[] {
-  const { task, range, model, reasons, start } = started;
+  const { task, range, failed, model, reasons, start } = started;
   const { info } = model;
   const bypassed = (): WorkflowError | undefined => bypassOf(started, 'returned');
-  const options = { task, range, model: model.model, info, reasons, rewardDeadline, bypassed };
-  const runs = finishRuns(result, options);
+  const from = { task, range, failed, model: model.model, info, reasons };
+  const runs = finishRuns(result, { ...from, rewardDeadline, bypassed });
   const callMetrics = model.metrics();
   const seconds = (clock.now() - start) / 1000;
   return runs.map((run) => ({
@@ -303,11 +341,10 @@ function explainBypass(error: TrinityError, started: StartedAttempt): TrinityErr
 /** Returns successful rollouts if the failure reward applies, otherwise the failed attempt. */
 function applyFailureReward(
   attempt: StartedAttempt,
-  failure: Failure,
+  failure: Failure & Pick<FailedAttempt, 'seconds'>,
   { settings, runtime }: AttemptOptions,
 ): AttemptResult {
-  const seconds = (runtime.clock.now() - attempt.start) / 1000;
-  const failed = { status: 'failed', ...failure, seconds } as const;
+  const failed = { status: 'failed', ...failure } as const;
   const { failureReward: reward } = settings;
   // Evaluations, groups of rollouts, and failures that are not the agent's get no failure reward.
   const isTrained = !attempt.task.isEval && attempt.range.count === 1;
@@ -403,7 +440,8 @@ export function reportFailure(
 /** Maximum numbers of stack frames per message, and of different places per logger. */
 const [mostFrames, mostPlaces] = [3, 100];
 const shownPlaces = new WeakMap<Logger, Set<string>>();
-const notOwnCode = /\(?node:|[\\/]node_modules[\\/]|[\\/]packages[\\/][\w-]+[\\/](?:src|dist)[\\/]/;
+const notOwnCode =
+  /\(?node:|Promise\.\w+ \(index|[\\/]node_modules[\\/]|[\\/]packages[\\/][\w-]+[\\/](?:src|dist)[\\/]/;
 
 /**
  * Returns the innermost stack frames of the user's code, at most three. Returns an empty string if

@@ -19,6 +19,7 @@ import {
   type WorkflowContext,
   type WorkflowDefinition,
 } from '@trinity-rft/workflow';
+import { PartialGroupError } from '@trinity-rft/workflow/internal';
 import { describe, expect, it } from 'vitest';
 import { rolloutMetrics } from '../metrics/rollout-metrics.js';
 import type { TaskOutcome } from './outcome.js';
@@ -455,6 +456,65 @@ describe('runTask', () => {
       ]);
     }
     expect(made).toBe(1);
+  });
+
+  describe('a group of which some rollouts fail', () => {
+    const asked: (readonly [first: number, count: number])[] = [];
+    class Partly extends Workflow {
+      static override readonly canRepeat = true;
+      run(): readonly Experience[] {
+        asked.push([this.runIdBase, this.repeatTimes]);
+        const runs = Array.from({ length: this.repeatTimes }, (_, i) => this.runIdBase + i);
+        const busy = new RewardError('The judge is busy.');
+        const failed = runs.filter((run) => run === 1 || (run === 2 && runs.length > 1));
+        if (failed.length === runs.length) throw busy;
+        throw new PartialGroupError(
+          runs
+            .filter((run) => !failed.includes(run))
+            .map((run) => experience({ eid: { run }, reward: run })),
+          new Map(failed.map((run) => [run, busy])),
+        );
+      }
+    }
+    class Whole extends Partly {
+      override run(): readonly Experience[] {
+        if (this.repeatTimes > 1) return super.run();
+        asked.push([this.runIdBase, 1]);
+        return this.runIdBase === 1 ? super.run() : [experience({ reward: 7 })];
+      }
+    }
+    const definition = defineWorkflow({ name: 'w', workflow: Whole });
+
+    it('keeps the others, and repeats each failed one alone', async () => {
+      asked.length = 0;
+      const { outcome, keys, runtime } = start(definition);
+      const { runs, retries } = await outcome;
+      expect(runs.map((run) => (run.status === 'ok' ? run.reward : run.error.message))).toEqual([
+        0,
+        'The judge is busy.',
+        7,
+      ]);
+      expect(asked[0]).toEqual([0, 3]);
+      expect(keys.map(({ run, count, attempt }) => [run, count, attempt])).toEqual([
+        [0, 3, 0],
+        [1, 1, 1],
+        [2, 1, 1],
+        [1, 1, 2],
+      ]);
+      expect(retries).toBe(3);
+      expect(runtime.logger.lines.map(({ message }) => message)).toEqual([
+        'Run 9/4/1 of workflow "w" failed and will be retried: The judge is busy.',
+        'Run 9/4/2 of workflow "w" failed and will be retried: The judge is busy.',
+        'Run 9/4/1 of workflow "w" failed and will be retried: The judge is busy.',
+        'Run 9/4/1 of workflow "w" failed: The judge is busy.',
+      ]);
+    });
+
+    it('leaves the failed ones where nothing is retried', async () => {
+      const { outcome, keys } = start(definition, { settings: { maxRetryTimes: 0 } });
+      expect(failures(await outcome)).toEqual(['ok', 'failed', 'failed']);
+      expect(keys).toHaveLength(1);
+    });
   });
 
   describe('with a failure reward', () => {

@@ -67,15 +67,12 @@ export async function runTask(task: Task, options: RunTaskOptions): Promise<Task
         return result;
       }),
     );
-    const runs = results.flatMap((result) => result.runs);
-    const attempts = results.flatMap((result) => result.attempts);
+    const all = together(results);
+    const { runs, attempts } = all;
     return {
       task,
-      runs,
-      retries: results.reduce((sum, result) => sum + result.retries, 0),
-      environmentFailures: results.reduce((sum, each) => sum + each.environmentFailures, 0),
+      ...all,
       timeouts: attempts.filter(({ isLate }) => isLate).length,
-      attempts,
       isCutOff: runs.some((run) => run.status === 'failed' && run.kind === 'cancelled'),
       environmentWaitSeconds: (clock.stoppedMs() - stoppedBefore) / 1000,
       seconds: (clock.now() - start) / 1000,
@@ -102,14 +99,26 @@ interface RunsOfRange {
   readonly attempts: readonly AttemptTime[];
 }
 
+const together = (parts: readonly RunsOfRange[]): RunsOfRange => ({
+  runs: parts.flatMap(({ runs }) => runs).toSorted((a, b) => a.run - b.run),
+  retries: parts.reduce((sum, { retries }) => sum + retries, 0),
+  environmentFailures: parts.reduce((sum, each) => sum + each.environmentFailures, 0),
+  attempts: parts.flatMap(({ attempts }) => attempts),
+});
+
 /** Number of consecutive failures at the same action before the action is blamed. */
 const leastBreakages = 3;
 
-/** Repeats attempts until one succeeds or retrying ends. */
+/**
+ * Repeats attempts until one succeeds or retrying ends. Repeats rollouts of a group that failed
+ * alone without the others.
+ * @param failed number of attempts of the rollouts that have failed before
+ */
 async function runWithRetries(
   task: Task,
   range: RunRange,
   options: RunOptions,
+  failed = 0,
 ): Promise<RunsOfRange> {
   const { settings, runtime, end } = options;
   const { maxRetryTimes } = settings.environmentFailures ?? defaultEnvironmentFailures;
@@ -117,13 +126,13 @@ async function runWithRetries(
   const breakages = createBreakages();
   const attempts: AttemptTime[] = [];
   /** Number of failures that the environment did not cause. */
-  let failures = 0;
+  let failures = failed;
   let environmentFailures = 0;
   let retries = 0;
   const isPaused = (): boolean => circuit?.isPaused() ?? false;
   const isRepeated = (error: EnvironmentError): boolean => breakages.isRepeated(error);
   const isCrash = (): boolean => breakages.inRow() >= leastBreakages;
-  const mayRetry = ({ error, kind }: FailedAttempt): boolean => {
+  const mayRetry = ({ error, kind }: Pick<FailedAttempt, 'error' | 'kind'>): boolean => {
     if (end.signal.aborted || !isWorthRetrying(error)) return false;
     if (kind !== 'environment_failed') return failures < settings.maxRetryTimes;
     // Waits for an environment that is down, but not if only this action breaks it.
@@ -141,14 +150,29 @@ async function runWithRetries(
     const result = await attemptUntilEnd(attempt, { ...options, isRepeated });
     if (result === 'put off') continue;
     attempts.push(...timesOf(result));
-    if (result.status === 'ok') return ended(result.runs);
+    if (result.status === 'ok') {
+      const lost = (result.failed ?? []).map((run) => ({ run, retry: mayRetry(run) }));
+      for (const { run, retry } of lost) {
+        const own = { ...attempt, range: { firstRun: run.run, count: 1 } };
+        const consequence = retry ? 'will be retried' : undefined;
+        const tries = failed + retries + 1;
+        reportFailure(own, { error: run.error, consequence, tries, logger: runtime.logger });
+      }
+      const again = lost.filter(({ retry }) => retry).map(({ run }) => run.run);
+      retries += again.length;
+      const runs = lost.filter(({ retry }) => !retry).map(({ run }) => run);
+      const alone = again.map((run) =>
+        runWithRetries(task, { firstRun: run, count: 1 }, options, failures + 1),
+      );
+      return together([ended([...result.runs, ...runs]), ...(await Promise.all(alone))]);
+    }
     const { error, seconds } = result;
     if (error instanceof EnvironmentError) breakages.add(error, circuit?.answers() ?? 0);
     const ofEnvironment = result.kind === 'environment_failed';
     const retry = mayRetry(result);
     const kind = !retry && ofEnvironment && isCrash() ? 'environment_crashed' : result.kind;
     const consequence = retry ? 'will be retried' : consequenceOf(kind, breakages.inRow());
-    const tries = retries + 1;
+    const tries = failed + retries + 1;
     if (kind !== 'cancelled')
       reportFailure(attempt, { error, consequence, tries, logger: runtime.logger });
     if (ofEnvironment) environmentFailures++;

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError, describeError, type Needs, type PythonNeeds } from '@trinity-rft/core';
+import { shownVariable } from '@trinity-rft/core/support';
 import { serviceNeeds } from '@trinity-rft/monitor';
 import type { Environment } from '@trinity-rft/buffer/internal';
 import { tinkerEngine } from '../outer/outer.js';
@@ -110,7 +111,8 @@ const missingVariables = ({ env: names = [] }: Needs, env: Environment): readonl
   names
     .filter((name) => !env[name])
     .map(
-      (name) => `the environment variable ${name}, which is not set. Set it, or choose another.`,
+      (name) =>
+        `the environment variable ${shownVariable(name)}, which is not set. Set it, or choose another.`,
     );
 
 /**

@@ -6,6 +6,7 @@ import {
   deriveSeed,
   silentLogger,
   systemClock,
+  taskSystemPrompt,
 } from '@trinity-rft/core';
 import { beginEpisode } from '../outer/outer.js';
 import { readChatFormat } from '../assembly/models/chat-format.js';
@@ -56,7 +57,7 @@ async function lengthOf(
   const episode = await beginEpisode(environment, { row, seed }, guard);
   try {
     const { instructions, observation, tools } = episode;
-    const system = taskset.format.systemPrompt ?? instructions;
+    const system = taskSystemPrompt({ rawTask: row, formatArgs: taskset.format }) ?? instructions;
     const first = system === undefined ? [] : [{ role: 'system' as const, content: system }];
     const { rolloutModel } = stage.explorer;
     const format = await readChatFormat(stage.model.modelPath, rolloutModel);

@@ -148,6 +148,10 @@ describe('fakeEngine', () => {
     expect(b?.logprobs).toEqual(a?.logprobs);
   });
 
+  it('takes no time without a clock', () => {
+    expect(() => fakeEngine({ sampleMs: 100 })).toThrow('needs a clock');
+  });
+
   it('takes its time on the clock it was given', async () => {
     const clock = manualClock();
     const engine = fakeEngine({ vocabSize, sampleMs: 100, clock });

@@ -3,7 +3,13 @@
  * weights and checkpoints. It learns in milliseconds, but it can only learn functions of the
  * previous token.
  */
-import { ModelError, type Clock, EngineError, throwIfAborted } from '@trinity-rft/core';
+import {
+  ConfigError,
+  ModelError,
+  type Clock,
+  EngineError,
+  throwIfAborted,
+} from '@trinity-rft/core';
 import type { Engine, Sampler, TrainEngine, TokenRow } from '@trinity-rft/core/engine';
 import { adamStep, createAdamState } from './adamw.js';
 import { assertTokens, createBigram, type Bigram } from './bigram.js';
@@ -142,6 +148,7 @@ function trainerOf(state: State): TrainEngine {
   };
 }
 
+/** @throws ConfigError if `sampleMs` is set without a clock */
 function samplerOf(state: State): Sampler {
   const {
     maxModelLen = 1024,
@@ -149,6 +156,13 @@ function samplerOf(state: State): Sampler {
     clock,
     decode = (tokens) => String.fromCodePoint(...tokens),
   } = state.options;
+  if (sampleMs > 0 && clock === undefined)
+    throw new ConfigError(
+      'sampleMs of a fake engine needs a clock. Give it clock, such as manualClock().',
+      {
+        code: 'FAKE_ENGINE_OPTIONS',
+      },
+    );
   return {
     maxModelLen,
     get policyVersion() {

@@ -116,6 +116,8 @@ export interface WorkflowNeeds extends Needs {
    * @default false
    */
   readonly rewardFn?: boolean;
+  /** Texts of `format` that have no effect. @default every text may have an effect */
+  readonly unread?: readonly ('systemPrompt' | 'systemPromptKey' | 'replyPrefix')[];
   /**
    * Name of the argument that selects an auxiliary model by name or position. If the argument is
    * not set, the workflow uses the first model.

@@ -13,9 +13,9 @@ export {
   checkMathAnswer,
   extractAnswer,
   extractTruth,
-  normalizeAnswer,
   sameMath,
 } from './math/check.js';
+export { normalizeAnswer } from './math/marks.js';
 export { taskAssertions } from './scorers/assertions.js';
 export {
   fromScorer,

@@ -61,12 +61,12 @@ function named<Shape extends z.ZodRawShape>(options: NamedOptions<Shape>): Named
 const frozenLake = named({
   name: 'frozen_lake_workflow',
   args: {
-    env_max_steps: count().default(8),
+    env_max_steps: count().optional(),
     agent_max_steps: count().default(10),
     desc: z.array(z.string()).nullish(),
     is_slippery: z.boolean().default(false),
   },
-  unused: { max_steps: 'Trinity-RFT does not read it either. Set env_max_steps.' },
+  unused: { max_steps: 'Trinity-RFT does not read it either. Set agent_max_steps.' },
   play: ({ env_max_steps, agent_max_steps, desc, is_slippery }) => ({
     environment: 'frozen_lake',
     environment_args: { env_max_steps, is_slippery, desc: desc ?? undefined },

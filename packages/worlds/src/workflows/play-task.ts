@@ -1,5 +1,11 @@
 /** Plays a task in an environment and returns its experiences. */
-import { type Experience, type RawTask, CancelledError, withFields } from '@trinity-rft/core';
+import {
+  type Experience,
+  type RawTask,
+  CancelledError,
+  taskSystemPrompt,
+  withFields,
+} from '@trinity-rft/core';
 import {
   beginEpisode,
   playEpisode,
@@ -37,7 +43,7 @@ export async function playTask(
     const start = { ...startOf(context), judge };
     const episode = await beginEpisode(environment, start, guard);
     try {
-      const { systemPrompt } = task.formatArgs;
+      const systemPrompt = taskSystemPrompt(task);
       const chat = { ...chatOptions(task.rolloutArgs), signal };
       const play = playOptions(args, definition);
       const options = { ...play, systemPrompt, chat, time };

@@ -9,6 +9,7 @@ import {
   silentLogger,
   systemClock,
   TaskError,
+  taskSystemPrompt,
 } from '@trinity-rft/core';
 import { beginEpisode, type Environments } from '@trinity-rft/environment/playing';
 import {
@@ -73,6 +74,7 @@ function worldWorkflow(named: NamedWorkflow, environments: Environments): Workfl
     args: named.args,
     needs: {
       optionalModel: 'judge',
+      unread: ['replyPrefix'],
       byArgs: (args) => {
         const { environment, environment_args: given } = environmentArgs.parse(named.play(args));
         return environments.find(environment)?.needs?.(given) ?? {};
@@ -184,10 +186,10 @@ function run(
   const rawTask = rowOf?.(task) ?? task.rawTask;
   const played = environmentArgs.parse(play(args));
   const settings = { ...played, ...choiceOf(played, task.rewardFnArgs) };
-  const given = task.formatArgs.systemPrompt;
+  const given = taskSystemPrompt(task);
   const timeLeft = countDown(context);
   const attempt = (systemPrompt = given) => {
-    const formatArgs = { ...task.formatArgs, systemPrompt };
+    const formatArgs = { ...task.formatArgs, systemPrompt, systemPromptKey: undefined };
     const own = { ...context, timeLimitMs: timeLeft(), task: { ...task, rawTask, formatArgs } };
     return playTask(own, settings, environments);
   };

@@ -1,6 +1,10 @@
 /** Compares verdicts with those of BFCL's own checker for right and wrong calls. */
 import { readFileSync } from 'node:fs';
-import { silentLogger } from '@trinity-rft/core';
+import { silentLogger, type Experience } from '@trinity-rft/core';
+import type { ToolAction } from '@trinity-rft/environment';
+import { createEnvironments } from '@trinity-rft/environment/playing';
+import { scriptedModel, tryWorkflow } from '@trinity-rft/workflow';
+import { environmentWorkflow } from '../../src/index.js';
 import { toolCall } from '../../src/worlds/tool-call/definition.js';
 import { expect, it } from 'vitest';
 import { areRightCalls, type Call } from '../../src/worlds/tool-call/check-calls.js';
@@ -51,6 +55,26 @@ it('refuses tools that do not exist, and ends after the calls that were asked fo
   expect(await call(name)).toMatchObject({ done: false, observation: 'Noted.' });
   for (let left = (row?.answers.length ?? 0) - 2; left > 0; left--) await call(name);
   expect(await call(name)).toMatchObject({ done: true, reward: 0 });
+});
+
+it('grades all calls of a message', async () => {
+  const [row] = rowsOfLevel(2);
+  const solver = toolCall.solver?.({ row: { ...row }, seed: 0 }, {});
+  const right = solver?.('') as ToolAction;
+  const name = right.name;
+  const played = async (calls: readonly object[]) => {
+    const environments = createEnvironments([toolCall]);
+    const answer = { toolCalls: calls.map((given) => ({ name, arguments: given })) };
+    const result = await tryWorkflow(environmentWorkflow(environments), {
+      model: scriptedModel({ answers: [answer] }),
+      rawTask: { ...row },
+      task: { workflowArgs: { environment: 'tool_call' } },
+    });
+    await environments.close();
+    return (result as readonly Experience[]).map(({ reward }) => reward);
+  };
+  expect(await played([right.arguments])).toEqual([1]);
+  expect(await played([right.arguments, {}, {}])).toEqual([0]);
 });
 
 it.each([1, 2, 3])('makes requests of level %d up, which the solver fulfils', async (level) => {

@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { ConfigError, describeError, type TrinityError } from '@trinity-rft/core';
-import { killGroup, tryJson } from '@trinity-rft/core/support';
+import { killGroup, readToEnd, tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 import type { Untimed } from '../../seam/types.js';
 import { broken, shorten, within } from '../../waiting/within.js';
@@ -73,10 +73,12 @@ export function startBridge({ command, args }: BridgeOptions): Bridge {
     lastWords = (lastWords + text).slice(-keptLength);
   });
   createInterface({ input: child.stdout }).on('line', receive);
-  // The event 'close' reports a process that has ended.
+  // The event 'exit' reports a process that has ended.
   child.stdin.on('error', () => undefined);
   child.once('error', (cause) => fail(notStarted(name, cause)));
-  child.once('close', (code, killer) => fail(ended(name, code ?? killer, lastWords)));
+  child.once('exit', (code, killer) => {
+    void readToEnd(child).then(() => fail(ended(name, code ?? killer, lastWords)));
+  });
 
   async function send(method: string, params: object, ms: number): Promise<unknown> {
     if (failure !== undefined) throw failure;

@@ -30,7 +30,7 @@ export function checkRowKeys(
   const path = taskset.path === '' ? 'the generated tasks' : redactText(taskset.path);
   const keys = keysOf(rows[0]);
   const problems: RowProblem[] = [];
-  const warnings: RowProblem[] = [];
+  const warnings: RowProblem[] = [...unreadTexts(taskset, parts)];
   for (const { key, name, needed, optional } of namedKeys(taskset, parts)) {
     const count = rows.filter((row) => hasValue(fieldOf(row, name))).length;
     const place = { key: ['format', key] };
@@ -91,6 +91,26 @@ function misfit(task: Task, { workflows, rewardFns }: TaskParts): readonly strin
 
 const hasValue = (value: unknown): boolean =>
   value !== undefined && value !== null && !(typeof value === 'string' && value.trim() === '');
+
+const keysInYaml = {
+  systemPrompt: 'system_prompt',
+  systemPromptKey: 'system_prompt_key',
+  replyPrefix: 'reply_prefix',
+} as const;
+
+/** Returns a warning for each text of the format that is set, but that the workflow does not read. */
+function unreadTexts(
+  { workflow = '', format }: TasksetConfig,
+  { workflows }: TaskParts,
+): readonly RowProblem[] {
+  const unread = workflows.find(workflow)?.needs?.unread ?? [];
+  return unread
+    .filter((text) => format[text] !== undefined)
+    .map((text) => ({
+      key: ['format', keysInYaml[text]],
+      message: `has no effect: the workflow "${workflow}" does not read it. Leave it out.`,
+    }));
+}
 
 interface NamedKey {
   /** Name of the key in the YAML file. */

@@ -30,20 +30,18 @@ export class OnPolicyDistillWorkflow extends SimpleWorkflow {
     const teacher = auxiliaryModel(this.auxiliaryModels, which);
     assertSameVocabulary(this.model, teacher);
     const responses = await this.respond();
-    return Promise.all(
-      responses.map(async (response, index) => {
-        const [teacherLogprobs, { reward, parts }] = await Promise.all([
-          teacher.logprobs(response.tokens, response.promptLength, {
-            temperature,
-            signal: this.signal,
-          }),
-          this.score(response),
-        ]);
-        const kl = { kl_divergence: divergence(response.logprobs, teacherLogprobs) };
-        const score = { reward, metrics: { ...parts, ...kl } };
-        return withFields(this.experienceOf(response, index, score), { teacherLogprobs });
-      }),
-    );
+    return this.eachOf(responses, async (response, index) => {
+      const [teacherLogprobs, { reward, parts }] = await Promise.all([
+        teacher.logprobs(response.tokens, response.promptLength, {
+          temperature,
+          signal: this.signal,
+        }),
+        this.score(response),
+      ]);
+      const kl = { kl_divergence: divergence(response.logprobs, teacherLogprobs) };
+      const score = { reward, metrics: { ...parts, ...kl } };
+      return withFields(this.experienceOf(response, index, score), { teacherLogprobs });
+    });
   }
 
   /** Returns the reward of an answer, with the parts of the reward. */

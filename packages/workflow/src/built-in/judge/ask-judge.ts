@@ -10,6 +10,7 @@ import {
   type Clock,
   CancelledError,
 } from '@trinity-rft/core';
+import { redactText } from '@trinity-rft/core/support';
 import type { AgentModel } from '../../definition/types.js';
 
 export interface JudgeQuestion<T> {
@@ -50,21 +51,26 @@ export async function askJudge<T>(question: JudgeQuestion<T>): Promise<Verdict<T
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const answer = await askOnce(question, conversation);
     signal.throwIfAborted();
-    if (typeof answer === 'string') {
-      const value = parse(answer);
+    if ('text' in answer) {
+      const { text, isCut } = answer;
+      const value = isCut ? undefined : parse(text);
       if (value !== undefined) return { value, attempts: attempt };
-      failure = `the judge answered ${JSON.stringify(answer.slice(0, 80))}`;
+      const cut = isCut ? ', cut at its token limit' : '';
+      failure = `the judge answered ${JSON.stringify(text.slice(0, 80))}${cut}`;
       const reminder = `That cannot be read. Answer with ${expected} and nothing else.`;
-      conversation.push(
-        { role: 'assistant', content: answer },
-        { role: 'user', content: reminder },
-      );
+      conversation.push({ role: 'assistant', content: text }, { role: 'user', content: reminder });
     } else {
-      failure = describeError(answer.error);
+      failure = redactText(describeError(answer.error)).replace(/\.$/, '');
       if (!answer.retryable) return { value: undefined, attempts: attempt, failure };
     }
   }
   return { value: undefined, attempts, failure };
+}
+
+interface Answered {
+  readonly text: string;
+  /** True if the answer ended at the token limit, so that what it says may not be the verdict. */
+  readonly isCut: boolean;
 }
 
 interface Failed {
@@ -75,7 +81,7 @@ interface Failed {
 async function askOnce<T>(
   question: JudgeQuestion<T>,
   messages: readonly ChatMessage[],
-): Promise<string | Failed> {
+): Promise<Answered | Failed> {
   const { judge, temperature = 0, maxTokens, timeoutMs = 60_000, clock, signal } = question;
   const done = new AbortController();
   const both = AbortSignal.any([signal, done.signal]);
@@ -93,7 +99,7 @@ async function askOnce<T>(
   call.catch(() => undefined);
   try {
     const [response] = await Promise.race([call, deadline]);
-    return response?.responseText ?? '';
+    return { text: response?.responseText ?? '', isCut: response?.finishReason === 'length' };
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     return { error, retryable: error === late || isTransient(error) };

@@ -1,11 +1,11 @@
 /** Reads the judge that `workflow_args` select, and the limits of its calls. */
-import type { ChatMessage } from '@trinity-rft/core';
+import { RewardError, type ChatMessage } from '@trinity-rft/core';
 import { auxiliaryModel } from '../../auxiliary/find-auxiliary-model.js';
 import type { AgentModel, WorkflowContext } from '../../definition/types.js';
 import { z } from 'zod';
 import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { auxiliaryName, count, positive } from '../task-args.js';
-import { askJudge, type Verdict } from './ask-judge.js';
+import { askJudge } from './ask-judge.js';
 
 /** Limits of a judge's calls: maximum number of calls, and maximum number of seconds per call. */
 export const judgeLimits = {
@@ -39,15 +39,18 @@ export function judgeOf({ task, auxiliaryModels }: WorkflowContext): AgentModel 
   return auxiliaryModel(auxiliaryModels, readWorkflowArgs(judgeArgs, task.workflowArgs).judge);
 }
 
-/** Asks the judge within the limits of `judge_attempts` (2) and `judge_timeout` (60 seconds). */
+/**
+ * Asks the judge within the limits of `judge_attempts` (2) and `judge_timeout` (60 seconds).
+ * @throws RewardError if the judge gives no verdict, because a judge that fails is not a reward of 0
+ */
 export async function ask<T>(
   context: WorkflowContext,
   judge: AgentModel,
   request: JudgeRequest<T>,
-): Promise<Verdict<T>> {
+): Promise<T> {
   const { task, runtime, signal } = context;
   const args = readWorkflowArgs(ofAnyJudge, task.workflowArgs);
-  const verdict = await askJudge({
+  const { value, failure } = await askJudge({
     ...request,
     judge,
     attempts: args.judge_attempts,
@@ -55,11 +58,8 @@ export async function ask<T>(
     clock: runtime.clock,
     signal,
   });
-  if (verdict.failure !== undefined) {
-    runtime.logger.debug(
-      `The judge gave no verdict on task ${task.batchId}/${task.taskId}: ${verdict.failure}`,
-      { attempts: verdict.attempts },
-    );
-  }
-  return verdict;
+  if (value !== undefined) return value;
+  throw new RewardError(`The judge "${judge.modelPath}" gave no verdict: ${failure}.`, {
+    code: 'JUDGE_FAILED',
+  });
 }

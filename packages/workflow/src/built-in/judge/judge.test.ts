@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
+import type { PartialGroupError } from '../../definition/partial-group-error.js';
 import { createWorkflowRegistry } from '../../registries.js';
 import { scriptedModel, type ScriptedAnswer } from '../../scripted/scripted-model.js';
 import { tryWorkflow, type TryOptions } from '../../scripted/try-workflow.js';
@@ -19,6 +20,8 @@ describe('parseRating', () => {
     ['At first rating: 3. On reflection **Rating: 9**', 9],
     ['I give it 4/10 (not 4/5).', 4],
     ['I rate this 7/10.', 7],
+    ['Rating: 9. (A rating: 1 would mean none.)', 9],
+    ['Good (rating: 8).', 8],
     ['8/10.5, or 1/100', undefined],
     ['{"rating": 85}', undefined],
     ['{"rating": 0}', undefined],
@@ -32,7 +35,8 @@ describe('parseScores', () => {
   it.each([
     ['[0.2, 1]', [0.2, 1]],
     ['Answer [1] is better than [2]: ```json\n{"scores": [0.25, "0.5",]}```', [0.25, 0.5]],
-    ['[-3, 7e0]', [0, 1]],
+    ['[-3, 7e0]', undefined],
+    ['[8, 9]', undefined],
     ['[0.1, 0.2, 0.3]', undefined],
     ['[0.1, good]', undefined],
     ['[0.1, NaN]', undefined],
@@ -119,6 +123,18 @@ describe('askJudge', () => {
     expect(judge.calls[0]!.options.temperature).toBe(0);
   });
 
+  it('takes no verdict from an answer that is cut', async () => {
+    const cut = { responseText: 'At first 3 of', finishReason: 'length' } as const;
+    const parse = (text: string) => Number(/\d/.exec(text)?.[0]) || undefined;
+    expect(await ask(scriptedModel({ answers: [cut, '5'] }), { parse })).toEqual({
+      value: 5,
+      attempts: 2,
+    });
+    expect(await ask(scriptedModel({ answers: [cut] }), { parse, attempts: 1 })).toMatchObject({
+      failure: 'the judge answered "At first 3 of", cut at its token limit',
+    });
+  });
+
   it('gives up after so many attempts', async () => {
     expect(await ask(scriptedModel({ answers: () => 'good' }), { attempts: 3 })).toEqual({
       value: undefined,
@@ -134,7 +150,7 @@ describe('askJudge', () => {
     expect(await ask(scriptedModel({ answers: [rejected, '5'] }))).toEqual({
       value: undefined,
       attempts: 1,
-      failure: 'Wrong key.',
+      failure: 'Wrong key',
     });
   });
 
@@ -147,7 +163,7 @@ describe('askJudge', () => {
     await clock.advance(1000);
     expect(await verdict).toMatchObject({
       value: undefined,
-      failure: 'The judge "scripted" did not answer within 1 s.',
+      failure: 'The judge "scripted" did not answer within 1 s',
     });
   });
 
@@ -198,13 +214,22 @@ describe('rubric_judge_workflow', () => {
     expect([asked[0]!.includes('Scattering.'), asked[1]!.includes('Paint.')]).toEqual([true, true]);
   });
 
-  it('counts an answer without a rating as 0 and says so', async () => {
-    const { experiences } = await run('rubric_judge_workflow', {
-      rawTask,
-      model: scriptedModel({ answers: ['x'] }),
-      judge: ['fine', 'well'],
-    });
-    expect(experiences[0]).toMatchObject({ reward: 0, metrics: { judge_success: 0 } });
+  it('fails for an answer without a rating, and keeps those of the others', async () => {
+    const judged = (answers: readonly string[], judge: readonly string[]) =>
+      run('rubric_judge_workflow', {
+        rawTask,
+        model: scriptedModel({ answers }),
+        judge,
+        task: { repeatTimes: answers.length, workflowArgs: { judge_attempts: 1 } },
+      });
+    await expect(judged(['x'], ['fine'])).rejects.toThrow(
+      'The judge "judge" gave no verdict: the judge answered "fine".',
+    );
+    const error = await judged(['x', 'y'], ['fine', 'rating: 4']).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toMatchObject({ experiences: [{ reward: 0.4, eid: { run: 1 } }] });
+    expect([...(error as PartialGroupError).failed.keys()]).toEqual([0]);
   });
 
   it('rejects rows without a rubric, and runs without a judge', async () => {
@@ -262,6 +287,12 @@ describe('rubric_judge_openai_workflow', () => {
     await expect(asked).rejects.toThrow(
       'workflow_args.judge_api_base_url_env: got "TEST_JUDGE_URL", expected an environment variable that is set.',
     );
+    const pasted = { judge_api_base_url_env: 'HOME', judge_api_key_env: 'gsk_4Rt7' };
+    const model = scriptedModel({ answers: ['x'] });
+    const task = { workflowArgs: { ...workflowArgs, ...pasted } };
+    await expect(run('rubric_judge_openai_workflow', { rawTask, task, model })).rejects.toThrow(
+      'judge_api_key_env: got "[redacted]", expected',
+    );
   });
 });
 
@@ -280,14 +311,14 @@ describe('ruler_workflow', () => {
     expect(judge.calls).toHaveLength(1);
   });
 
-  it('gives no reward when the list has the wrong length', async () => {
-    const { experiences } = await run('ruler_workflow', {
+  it('fails when the list has the wrong length', async () => {
+    const judged = run('ruler_workflow', {
       rawTask,
       model: scriptedModel({ answers: ['a', 'b', 'c'] }),
       judge: ['[0.1, 0.9]', '[]'],
       task,
     });
-    expect(experiences.map(({ reward, metrics }) => [reward, metrics['judge_success']])).toEqual([[0, 0], [0, 0], [0, 0]]); // prettier-ignore
+    await expect(judged).rejects.toThrow('gave no verdict: the judge answered "[]"');
   });
 
   it('reports what the checker says besides the judge, under the name of the original', async () => {

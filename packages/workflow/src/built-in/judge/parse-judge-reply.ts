@@ -1,19 +1,17 @@
 /** Parses answers from judges. Numbers must be valid, but may be inside other text. */
 
 /**
- * Returns n of the last `"rating": n` in the text, which need not be JSON. If there is none,
- * returns n of the last `n/max`. Returns undefined if there is neither, or if n is outside [min,
+ * Returns n of the last `"rating": n` in the text, which need not be JSON, outside parentheses if
+ * there is one. If there is none, returns n of the last `n/max`. Returns undefined if there is neither, or if n is outside [min,
  * max].
  */
 export function parseRating(
   text: string,
   { min, max }: { readonly min: number; readonly max: number },
 ): number | undefined {
-  const named = [
-    ...text.matchAll(/\brating\b["'*]{0,3}[ \t]{0,4}[:=][ \t*"']{0,6}(-?\d{1,9}(?:\.\d{1,9})?)/gi),
-  ].at(-1);
   const found =
-    named?.[1] ??
+    lastRating(text.replaceAll(/\([^()]*\)/g, '')) ??
+    lastRating(text) ??
     [
       ...text.matchAll(/(?<![\d.])(\d{1,9}(?:\.\d{1,9})?) {0,2}\/ {0,2}(\d{1,9})(?!\d|\.\d)/g),
     ].findLast(([, , of]) => Number(of) === max)?.[1];
@@ -22,10 +20,15 @@ export function parseRating(
   return rating >= min && rating <= max ? rating : undefined;
 }
 
+const lastRating = (text: string): string | undefined =>
+  [
+    ...text.matchAll(/\brating\b["'*]{0,3}[ \t]{0,4}[:=][ \t*"']{0,6}(-?\d{1,9}(?:\.\d{1,9})?)/gi),
+  ].at(-1)?.[1];
+
 /**
- * Returns the list of `count` scores between the last `[` and the last `]`, clipped to [0, 1].
- * Ignores quotes, spaces and one trailing comma. Returns undefined if the list has another length
- * or an entry that is not a number.
+ * Returns the list of `count` scores between the last `[` and the last `]`. Ignores quotes, spaces
+ * and one trailing comma. Returns undefined if the list has another length, or an entry that is not
+ * a number from 0 to 1.
  */
 export function parseScores(text: string, count: number): readonly number[] | undefined {
   const end = text.lastIndexOf(']');
@@ -35,8 +38,8 @@ export function parseScores(text: string, count: number): readonly number[] | un
   if (items.at(-1)?.trim() === '') items.pop();
   if (items.length !== count) return undefined;
   const scores = items.map((item) => numberOf(item));
-  return scores.every((score) => score !== undefined)
-    ? scores.map((score) => Math.min(1, Math.max(0, score)))
+  return scores.every((score) => score !== undefined && score >= 0 && score <= 1)
+    ? (scores as readonly number[])
     : undefined;
 }
 

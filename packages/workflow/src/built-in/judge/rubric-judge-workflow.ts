@@ -6,6 +6,7 @@ import {
   type Task,
   TaskError,
 } from '@trinity-rft/core';
+import { shownVariable } from '@trinity-rft/core/support';
 import { createRemoteModel } from '../../auxiliary/remote-model.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
 import { requirePrompt } from '../../definition/require-prompt.js';
@@ -23,17 +24,16 @@ interface Criterion {
 const scale = { min: 1, max: 10 };
 
 /**
- * Lets a judge rate each answer. The reward is rating / 10, or 0 if there is no rating. The metric
- * `judge_success` is 1 if there is a rating, else 0. The `rubric` of a row is a list of `{
- * description, weight }`.
+ * Lets a judge rate each answer. The reward is rating / 10. A rollout without a rating fails. The
+ * `rubric` of a row is a list of `{ description, weight }`.
  */
 export class RubricJudgeWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {
     const rubric = readRubric(this.task);
     const judge = this.judge();
     const responses = await this.respond();
-    return Promise.all(
-      responses.map((response, index) => this.#judged(judge, rubric, { response, index })),
+    return this.eachOf(responses, (response, index) =>
+      this.#judged(judge, rubric, { response, index }),
     );
   }
 
@@ -47,14 +47,14 @@ export class RubricJudgeWorkflow extends SimpleWorkflow {
     answer: { readonly response: ChatResponse; readonly index: number },
   ): Promise<Experience> {
     const { response, index } = answer;
-    const { value } = await ask(this.context, judge, {
+    const rating = await ask(this.context, judge, {
       messages: judgePrompt(requirePrompt(this.task), response.responseText, rubric),
       parse: (text) => parseRating(text, scale),
       expected: '{"rating": N}, N being a number from 1 to 10,',
     });
     return this.experienceOf(response, index, {
-      reward: (value ?? 0) / scale.max,
-      metrics: { judge_success: value === undefined ? 0 : 1 },
+      reward: rating / scale.max,
+      metrics: { judge_success: 1 },
     });
   }
 }
@@ -86,7 +86,7 @@ export class RubricJudgeOpenaiWorkflow extends RubricJudgeWorkflow {
 function environment(variable: string, argument: string): string {
   const value = process.env[variable];
   if (value !== undefined && value !== '') return value;
-  throw invalidArg(argument, variable, 'an environment variable that is set');
+  throw invalidArg(argument, shownVariable(variable), 'an environment variable that is set');
 }
 
 /**

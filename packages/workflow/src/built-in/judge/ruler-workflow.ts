@@ -10,14 +10,13 @@ import { ask, judgeOf } from './judge-settings.js';
 
 /**
  * `ruler_workflow`: the reward is the judge's score in [0, 1], relative to the other answers of the
- * group. If the judge gives no valid list of scores, every answer gets 0, so that nothing is
- * learned, and the metric `judge_success` is 0.
+ * group. If the judge gives no valid list of scores, the group fails.
  */
 export class RulerWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {
     const judge = judgeOf(this.context);
     const responses = await this.respond();
-    const [{ value }, metrics] = await Promise.all([
+    const [scores, metrics] = await Promise.all([
       ask(this.context, judge, {
         messages: rulerPrompt(requirePrompt(this.task), responses),
         parse: (text) => parseScores(text, responses.length),
@@ -25,11 +24,10 @@ export class RulerWorkflow extends SimpleWorkflow {
       }),
       Promise.all(responses.map(async (response) => this.ownMetrics(response))),
     ]);
-    const success = { judge_success: value === undefined ? 0 : 1 };
     return responses.map((response, index) =>
       this.experienceOf(response, index, {
-        reward: value?.[index] ?? 0,
-        metrics: { ...metrics[index], ...success },
+        reward: scores[index]!,
+        metrics: { ...metrics[index], judge_success: 1 },
       }),
     );
   }

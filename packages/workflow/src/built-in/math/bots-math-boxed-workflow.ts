@@ -1,5 +1,5 @@
 /** `bots_math_boxed_workflow`: `math_boxed_workflow` for prompts that are lists of messages. */
-import { type ChatMessage, TaskError } from '@trinity-rft/core';
+import { type ChatMessage, TaskError, taskSystemPrompt } from '@trinity-rft/core';
 import { fieldOf } from '@trinity-rft/core/internal';
 import { z } from 'zod';
 import { MathBoxedWorkflow } from './math-boxed-workflow.js';
@@ -9,8 +9,8 @@ const messagesSchema = z.array(
 );
 
 /**
- * Sends a prompt that is a list of messages unchanged, and a text prompt like
- * `math_boxed_workflow`.
+ * Sends a prompt that is a list of messages as it is, and a text prompt like `math_boxed_workflow`.
+ * A system prompt of the format replaces that of the list.
  */
 export class BotsMathBoxedWorkflow extends MathBoxedWorkflow {
   protected override messages(): readonly ChatMessage[] {
@@ -18,7 +18,11 @@ export class BotsMathBoxedWorkflow extends MathBoxedWorkflow {
     const given = fieldOf(rawTask, formatArgs.promptKey);
     if (!Array.isArray(given)) return super.messages();
     const read = messagesSchema.safeParse(given);
-    if (read.success) return read.data;
+    if (read.success) {
+      const system = taskSystemPrompt(this.task);
+      const isKept = (message: ChatMessage) => system === undefined || message.role !== 'system';
+      return this.conversation(system, read.data.filter(isKept));
+    }
     throw new TaskError(
       `Row ${index.row} of task set "${index.taskset}" has under "${formatArgs.promptKey}" a list of what are no messages: ${z.prettifyError(read.error)}`,
       { code: 'TASK_ROW' },

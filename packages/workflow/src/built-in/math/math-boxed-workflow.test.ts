@@ -44,6 +44,24 @@ describe('math_boxed_workflow', () => {
     expect(model.calls[0]?.messages).toEqual([{ role: 'user', content: text }]);
   });
 
+  it('has the system prompt of the format before a list of messages', async () => {
+    const model = scriptedModel({ answers: ['\\boxed{2}'] });
+    const given = { systemPromptKey: 'system', systemPrompt: 'Box it.', replyPrefix: 'So' };
+    await tryWorkflow(createWorkflowRegistry().get('bots_math_boxed_workflow'), {
+      rawTask: {
+        ...rawTask,
+        prompt: [
+          { role: 'system', content: 'Add.' },
+          { role: 'user', content: '1+1' },
+        ],
+        system: 'Sum.',
+      },
+      model,
+      task: { formatArgs: { ...defaultFormatArgs, ...given } },
+    });
+    expect(model.calls[0]?.messages.map(({ content }) => content)).toEqual(['Sum.', '1+1', 'So']);
+  });
+
   it('wants the answer in a box, and a thought where one is asked for', async () => {
     const run = async (
       answer: string,

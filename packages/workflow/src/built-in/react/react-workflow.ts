@@ -1,6 +1,6 @@
 /** `react_workflow`: the ReAct agent with tools. The reward function scores the agent's answer. */
 import { createRewardFn } from '../../reward/index.js';
-import type { Metrics } from '@trinity-rft/core';
+import { taskSystemPrompt, type Metrics } from '@trinity-rft/core';
 import { z } from 'zod';
 import { defineWorkflow } from '../../definition/define.js';
 import type {
@@ -59,7 +59,7 @@ export async function answerTask(
     model: model.modelPath,
     tools: (tools ?? defaults.tools).map((name) => builtInTools[name]),
     maxTurns,
-    systemPrompt: task.formatArgs.systemPrompt ?? defaults.systemPrompt,
+    systemPrompt: taskSystemPrompt(task) ?? defaults.systemPrompt,
     answerTool: defaults.answerTool,
     signal,
   });
@@ -77,7 +77,7 @@ export const agentMetrics = (answer: ReactAnswer): Metrics => ({
 export const reactWorkflow: WorkflowDefinition = defineWorkflow({
   name: 'react_workflow',
   args: reactArgs,
-  needs: { prompt: true, truth: true },
+  needs: { prompt: true, truth: true, unread: ['replyPrefix'] },
   run: async (context, args): Promise<WorkflowOutput> => {
     const defaults = { tools: ['calculator'], rewardFn: 'math_reward' } as const;
     const { answer, score } = await answerTask(context, args, defaults);

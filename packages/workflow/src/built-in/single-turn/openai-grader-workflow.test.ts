@@ -58,6 +58,13 @@ describe('openai_grader_workflow', () => {
     expect((await run(exact, { answer: 'Lyon' })).experience.reward).toBe(0);
   });
 
+  it('tells the grader why the answer ended', async () => {
+    const ended = { ...exact, input: '{{ sample.choices[0].finish_reason }}', reference: 'length' };
+    const answer = { responseText: 'Paris', finishReason: 'length' } as const;
+    expect((await run(ended, { answer })).experience.reward).toBe(1);
+    expect((await run(ended)).experience.reward).toBe(0);
+  });
+
   it('offers the tools of the row, and stores the parts of multi as metrics', async () => {
     const tools = [{ type: 'function', function: { name: 'capital', parameters: {} } }];
     const called = '{{ sample.output_tools[0].function.name }}';

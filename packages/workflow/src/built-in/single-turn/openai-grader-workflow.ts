@@ -83,10 +83,8 @@ export class OpenaiGraderWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {
     const grader = this.grader();
     const responses = await this.respond();
-    return Promise.all(
-      responses.map(async (response, index) =>
-        this.experienceOf(response, index, await this.graded(grader, response)),
-      ),
+    return this.eachOf(responses, async (response, index) =>
+      this.experienceOf(response, index, await this.graded(grader, response)),
     );
   }
 
@@ -125,10 +123,11 @@ export class OpenaiGraderWorkflow extends SimpleWorkflow {
    * Scores an answer.
    * @throws RewardError if the grader fails, because a failure is not a reward of 0
    */
-  private async graded(grader: AnswerGrader, { responseText, toolCalls }: ChatResponse) {
+  private async graded(grader: AnswerGrader, response: ChatResponse) {
+    const { responseText, toolCalls, finishReason } = response;
     const { reward, subRewards, message } = await grader.grade({
       item: this.task.rawTask,
-      sample: graderSample(responseText, toolCalls),
+      sample: graderSample(responseText, toolCalls, finishReason),
       signal: this.signal,
     });
     if (reward !== undefined) return { reward, metrics: subRewards };

@@ -2,6 +2,7 @@
 import {
   createExperience,
   taskPrompt,
+  taskSystemPrompt,
   WorkflowError,
   type ChatMessage,
   type ChatResponse,
@@ -12,6 +13,7 @@ import {
 import { chatOptions } from '../task-args.js';
 import { missingPrompt } from '../../definition/require-prompt.js';
 import { scoreChoice } from '../../scoring/score-response.js';
+import { PartialGroupError } from '../../definition/partial-group-error.js';
 import { Workflow } from '../../definition/workflow-class.js';
 
 /**
@@ -25,12 +27,32 @@ export class SimpleWorkflow extends Workflow {
   async run(): Promise<readonly Experience[]> {
     const responses = await this.respond();
     const rewardFn = this.requireRewardFn();
-    return Promise.all(
-      responses.map(async (response, index) => {
-        const { reward, parts } = await scoreChoice(rewardFn, this.task, response);
-        return this.experienceOf(response, index, { reward, metrics: parts });
-      }),
+    return this.eachOf(responses, async (response, index) => {
+      const { reward, parts } = await scoreChoice(rewardFn, this.task, response);
+      return this.experienceOf(response, index, { reward, metrics: parts });
+    });
+  }
+
+  /**
+   * Creates the experience of each answer of the group.
+   * @throws PartialGroupError if `create` rejects for some answers; its error, if for all
+   */
+  protected async eachOf(
+    responses: readonly ChatResponse[],
+    create: (response: ChatResponse, index: number) => Promise<Experience>,
+  ): Promise<readonly Experience[]> {
+    const results = await Promise.allSettled(
+      responses.map(async (response, index) => create(response, index)),
     );
+    const experiences = results.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+    const failed = new Map(
+      results.flatMap((one, index) =>
+        one.status === 'rejected' ? [[this.runIdBase + index, one.reason as unknown]] : [],
+      ),
+    );
+    if (failed.size === 0) return experiences;
+    if (experiences.length === 0) throw failed.get(this.runIdBase);
+    throw new PartialGroupError(experiences, failed);
   }
 
   /** Samples one answer for each rollout of the group. */
@@ -59,11 +81,18 @@ export class SimpleWorkflow extends Workflow {
   protected messages(): readonly ChatMessage[] {
     const prompt = this.prompt();
     if (prompt === undefined || prompt.trim() === '') throw missingPrompt(this.task);
-    const system = this.systemPrompt();
+    return this.conversation(this.systemPrompt(), [{ role: 'user', content: prompt }]);
+  }
+
+  /** Adds a system prompt and the beginning of the reply, `format.reply_prefix`, to messages. */
+  protected conversation(
+    system: string | undefined,
+    messages: readonly ChatMessage[],
+  ): readonly ChatMessage[] {
     const { replyPrefix } = this.task.formatArgs;
     return [
       ...(system === undefined ? [] : [{ role: 'system', content: system } as const]),
-      { role: 'user', content: prompt },
+      ...messages,
       ...(replyPrefix === undefined ? [] : [{ role: 'assistant', content: replyPrefix } as const]),
     ];
   }
@@ -74,9 +103,7 @@ export class SimpleWorkflow extends Workflow {
 
   /** Returns the system prompt in the row, or else the system prompt of the task set. */
   protected systemPrompt(): string | undefined {
-    const { systemPromptKey, systemPrompt } = this.task.formatArgs;
-    const own = systemPromptKey === undefined ? undefined : this.task.rawTask[systemPromptKey];
-    return typeof own === 'string' ? own : systemPrompt;
+    return taskSystemPrompt(this.task);
   }
 
   protected requireRewardFn(): RewardFn {

@@ -1,5 +1,6 @@
 /**
- * Rules that decide if an answer is correct: rules of this package, and text rules of Trinity-RFT.
+ * Rules that decide if an answer is correct: rules of this package, text rules of Trinity-RFT, and
+ * regular expressions.
  */
 import { checkBoxedAnswer, checkMathAnswer, sameMath } from '../math/check.js';
 import { computeScoreV0 } from '../original/boxed.js';
@@ -22,6 +23,8 @@ export const rules = {
   trinity_eval: verifyMathAnswer,
   /** {@link naiveDapoScore} */
   trinity_dapo: (response, truth) => naiveDapoScore(response, truth) === 1,
+  /** Searches the response for the regular expression `truth`. */
+  pattern: (response, truth) => new RegExp(truth).test(response),
 } as const satisfies Readonly<Record<string, Rule>>;
 
 export type MathRule = keyof typeof rules;

@@ -384,6 +384,17 @@ describe.runIf(hasPython)('python', () => {
     expect(result.seconds).toBeLessThan(5);
   });
 
+  it.skipIf(process.platform === 'win32')(
+    'has its grade although it leaves a process',
+    async () => {
+      const leaves =
+        'import subprocess; return subprocess.Popen(["sleep", "60"], start_new_session=True).pid';
+      const { reward = 0, message } = await graded(grade(leaves), { tools });
+      expect(message).toBeUndefined();
+      process.kill(reward);
+    },
+  );
+
   it('is killed with the signal', async () => {
     const run = new AbortController();
     const grading = graded(grade('while True: pass'), { tools, signal: run.signal });

@@ -5,7 +5,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { describeError } from '@trinity-rft/core';
-import { killGroup } from '@trinity-rft/core/support';
+import { killGroup, readToEnd } from '@trinity-rft/core/support';
 import { graderFault } from './fault.js';
 import type { Namespaces } from './template.js';
 
@@ -81,8 +81,11 @@ export async function gradeInPython(
   const { promise, resolve, reject } = Promise.withResolvers<number | string>();
   const output = readOutput(child, () => reject(failed(`printed more than ${mostOutput} bytes.`)));
   child.once('error', (cause) => reject(notStarted(program, script, cause)));
-  child.once('exit', () => killGroup(child, 'SIGKILL'));
-  child.once('close', (code, killer) => resolve(code ?? killer ?? -1));
+  child.once('exit', (code, killer) => {
+    stop.removeEventListener('abort', onStop);
+    killGroup(child, 'SIGKILL');
+    void readToEnd(child).then(() => resolve(code ?? killer ?? -1));
+  });
   const deadline = AbortSignal.timeout(timeoutMs);
   const stop = AbortSignal.any([signal, deadline]);
   const onStop = (): void =>
@@ -102,7 +105,6 @@ export async function gradeInPython(
   } finally {
     stop.removeEventListener('abort', onStop);
     killGroup(child, 'SIGKILL');
-    // A process that left the group may keep its end of a pipe open.
     for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe?.destroy();
   }
 }

@@ -12,18 +12,24 @@ export interface GraderSample {
   readonly choices?: readonly unknown[];
 }
 
-/** Creates the sample of an answer. `output_json` is set if the text is JSON. */
-export function graderSample(text: string, toolCalls: readonly ToolCall[] = []): GraderSample {
-  const calls = toolCalls.length > 0;
+/**
+ * Creates the sample of an answer. `output_json` is set if the text is JSON.
+ * @param finishReason reason why the answer ended: `stop`, `length` or `tool_calls`
+ */
+export function graderSample(
+  text: string,
+  toolCalls: readonly ToolCall[] = [],
+  finishReason: string = toolCalls.length > 0 ? 'tool_calls' : 'stop',
+): GraderSample {
   const message = {
     role: 'assistant',
     content: text,
-    ...(calls && { tool_calls: toolCalls }),
+    ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
   };
   return {
     output_text: text,
     output_json: tryJson(text),
     output_tools: toolCalls,
-    choices: [{ index: 0, finish_reason: calls ? 'tool_calls' : 'stop', message }],
+    choices: [{ index: 0, finish_reason: finishReason, message }],
   };
 }

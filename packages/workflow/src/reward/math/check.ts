@@ -4,11 +4,11 @@ import {
   boxedAnswer,
   formulas,
   hashedAnswer,
+  normalizeAnswer,
   numberIn,
   taggedAnswer,
 } from './marks.js';
 import { isMath, readAnswer } from './answer.js';
-import { tokenize } from './lexer.js';
 import { sameAnswer } from './same.js';
 import { functionNames, numberWords } from './vocabulary.js';
 
@@ -95,14 +95,20 @@ function lastFormula(text: string): string | undefined {
   return /\d/.test(word) && readsAsMath(word) ? word : undefined;
 }
 
+/** Start of a clause that explains the answer before it. */
+const reason = /,?\s+(?:because|since|as|so)\s|\s\(/i;
+
 /**
- * Returns the answer within a marked text. This is the whole text, or, if the text is prose, its
- * first (0) or last (-1) formula or number.
+ * Returns the answer within a marked text. This is the whole text, or, if the text is prose, the
+ * letter of an option, what stands before the reason for it, or its first (0) or last (-1) formula
+ * or number.
  */
 function settle(text: string | undefined, place: 0 | -1): string | undefined {
   if (!text || readsAsMath(text)) return text;
-  const option = /^\(?([A-Z])(?:\)|[,:])/.exec(text)?.[1];
-  if (option !== undefined) return option;
+  const option = /^(?:(?:[Oo]ption|[Cc]hoice) [*(]{0,3}([A-J])\b|\(?([A-Z])(?:\)|[,:]))/.exec(text);
+  if (option !== null) return option[1] ?? option[2];
+  const claim = place === 0 ? text.slice(0, Math.max(0, text.search(reason))) : '';
+  if (/^\W*[A-J]\W*$|\d|\\pi/.test(claim) && readsAsMath(claim)) return claim;
   const value = text.slice(text.lastIndexOf('=') + 1).trim();
   if (value.length < text.length && value !== '' && readsAsMath(value)) return value;
   return formulas(text).filter(readsAsMath).at(place) ?? numberIn(text, place) ?? text;
@@ -132,16 +138,6 @@ export function sameMath(a: string, b: string, limit = maxAnswerLength): boolean
   if (isWord(left) && isWord(right)) return false;
   const readings = readAnswer(b);
   return readAnswer(a).some((answer) => readings.some((reading) => sameAnswer(answer, reading)));
-}
-
-/**
- * Normalizes the spelling, but not the value, of an answer. The result consists of the tokens,
- * separated by spaces. Idempotent.
- */
-export function normalizeAnswer(text: string): string {
-  return tokenize(text)
-    .map((token) => token.text)
-    .join(' ');
 }
 
 /**

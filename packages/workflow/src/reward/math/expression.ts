@@ -7,6 +7,7 @@ import {
   exact,
   multiply,
   negate,
+  nthRoot,
   parseNumber,
   power,
   squareRoot,
@@ -42,13 +43,14 @@ const operators = {
   ceil: (a: MaybeNum): MaybeNum => ceil(a),
   factorial: (a: MaybeNum): MaybeNum => factorial(a),
   sqrt: (a: MaybeNum): MaybeNum => squareRoot(a),
+  root: nthRoot,
   exp: onFloat(Math.exp, Math.exp),
   ln: onFloat(Math.log, (x) => 1 / x),
   sin: onFloat(Math.sin, Math.cos),
   cos: onFloat(Math.cos, Math.sin),
   tan: onFloat(Math.tan, (x) => 1 + Math.tan(x) ** 2),
-  arcsin: onFloat(Math.asin, (x) => 1 / Math.sqrt(1 - x * x)),
-  arccos: onFloat(Math.acos, (x) => 1 / Math.sqrt(1 - x * x)),
+  arcsin: onFloat(Math.asin, arcSlope),
+  arccos: onFloat(Math.acos, arcSlope),
   arctan: onFloat(Math.atan, (x) => 1 / (1 + x * x)),
 } satisfies Record<string, (a: MaybeNum, b: MaybeNum) => MaybeNum>;
 
@@ -64,6 +66,14 @@ function onFloat(
     const x = toApproximate(a);
     return x && approximate(value(x.value), x.error === 0 ? 0 : Math.abs(slope(x.value)) * x.error);
   };
+}
+
+/**
+ * Returns the slope of the arc sine. At 1 and -1, where the slope is infinite, returns that to a
+ * point one rounding away.
+ */
+function arcSlope(x: number): number {
+  return 1 / Math.sqrt(Math.max(1 - x * x, 2 ** -52));
 }
 
 const constants: ReadonlyMap<string, number> = new Map([

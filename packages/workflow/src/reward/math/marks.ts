@@ -2,6 +2,7 @@
  * Finds answers in text from models and data sets. Every search takes linear time in the length of
  * the text.
  */
+import { tokenize } from './lexer.js';
 
 /** A box and its position in the text. */
 interface Box {
@@ -14,20 +15,32 @@ interface Box {
 
 /**
  * Returns the trimmed content of the last `\boxed{..}`, `\fbox{..}` or `\boxed 7`. Boxes that are
- * separated only by "and", commas, or a name and an equals sign form one list. Returns undefined if
- * no box is closed.
+ * separated only by "and", commas, or a name and an equals sign form one list, unless they all
+ * repeat one answer. Returns undefined if no box is closed.
  */
 export function boxedAnswer(text: string): string | undefined {
   const [last, ...earlier] = findBoxes(text).toReversed();
   if (!last) return undefined;
-  const contents = [last.content.trim()];
+  const answer = last.content.trim();
+  const contents = [answer];
   let { start } = last;
   for (const box of earlier) {
     if (!isConnector(text.slice(box.end, start))) break;
     contents.push(box.content.trim());
     ({ start } = box);
   }
-  return contents.toReversed().join(', ');
+  const distinct = new Set(contents.map(normalizeAnswer));
+  return distinct.size === 1 ? answer : contents.toReversed().join(', ');
+}
+
+/**
+ * Normalizes the spelling, but not the value, of an answer. The result consists of the tokens,
+ * separated by spaces. Idempotent.
+ */
+export function normalizeAnswer(text: string): string {
+  return tokenize(text)
+    .map((token) => token.text)
+    .join(' ');
 }
 
 /**

@@ -213,6 +213,16 @@ export function squareRoot(a: MaybeNum): MaybeNum {
   return approximate(value, radicand.error / value);
 }
 
+/** Computes the real root of a number. A negative number has one if `index` is an odd integer. */
+export function nthRoot(a: MaybeNum, index: MaybeNum): MaybeNum {
+  const whole = index?.kind === 'exact' ? asInteger(index) : undefined;
+  const isOdd = whole !== undefined && whole % 2 !== 0;
+  const isNegative = a !== undefined && (a.kind === 'exact' ? a.numerator < 0n : a.value < 0);
+  return isOdd && isNegative
+    ? negate(nthRoot(negate(a), index))
+    : power(a, divide(exact(1n), index));
+}
+
 /**
  * Returns the root of a fraction, if the root is a fraction. n/d = n*d / d^2, so no gcd is needed.
  */

@@ -220,9 +220,7 @@ class Parser {
   #root(): Expression {
     if (!this.#take('[')) return apply('sqrt', this.#primary());
     const index = this.sum();
-    return this.#take(']')
-      ? apply('power', this.#primary(), apply('divide', numeral('1'), index))
-      : invalid;
+    return this.#take(']') ? apply('root', this.#primary(), index) : invalid;
   }
 
   /** Parses `\log_2 8`, `\sin^2 x`, `\ln(x)`. */

@@ -2,6 +2,7 @@
 import { ConfigError, RewardError } from '@trinity-rft/core';
 import { fillTemplate, pickRow, tryJson } from '@trinity-rft/core/support';
 import { isDeepStrictEqual } from 'node:util';
+import { sharedMathChecker } from '../checker/checker.js';
 
 /**
  * An assertion of promptfoo.
@@ -21,7 +22,7 @@ export interface Assertion {
   readonly weight?: number;
 }
 
-type Holds = (output: string, value: unknown, assertion: Assertion) => boolean;
+type Holds = (output: string, value: unknown, assertion: Assertion) => boolean | Promise<boolean>;
 
 const lower = (text: string): string => text.toLowerCase();
 const textsOf = (value: unknown): readonly string[] =>
@@ -40,7 +41,7 @@ const kinds: Readonly<Record<string, Holds>> = {
   'icontains-all': (output, value) =>
     textsOf(value).every((text) => lower(output).includes(lower(text))),
   'starts-with': (output, value) => output.startsWith(String(value)),
-  regex: (output, value) => new RegExp(String(value)).test(output),
+  regex: (output, value) => matches(output, String(value)),
   'is-json': (output) => tryJson(output) !== undefined,
   'contains-json': holdsJson,
   levenshtein: (output, value, { threshold = 5 }) => isWithin(output, String(value), threshold),
@@ -56,11 +57,40 @@ const withSchema: readonly string[] = ['is-json', 'contains-json'];
  */
 const withEmpty: readonly string[] = ['equals', 'levenshtein'];
 
-/** Returns true for one assertion, or a list of assertions. */
-export function isAssertions(value: unknown): value is Assertion | readonly Assertion[] {
-  const [first]: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const { type } = (first ?? {}) as { readonly type?: unknown };
-  return typeof type === 'string';
+/**
+ * Returns true if the text contains a match. The search is made in the thread that compares
+ * answers, because a pattern may take longer than the lifetime of the process.
+ * @throws RewardError for a pattern that is invalid or takes too long
+ */
+async function matches(response: string, pattern: string): Promise<boolean> {
+  const { equal, reason } = await sharedMathChecker.check({
+    rule: 'pattern',
+    response,
+    truth: pattern,
+  });
+  if (reason === undefined) return equal;
+  const what = reason === 'deadline' ? 'took too long' : 'could not be searched for';
+  throw formError(`The pattern ${JSON.stringify(pattern)} of an assertion ${what}. Correct it.`);
+}
+
+const formError = (message: string): RewardError =>
+  new RewardError(message, { code: 'SCORER_FORM' });
+
+const hasType = (value: unknown): value is Assertion =>
+  typeof (value as { readonly type?: unknown } | null | undefined)?.type === 'string';
+
+/** Returns true for one assertion, or a list with assertions. */
+export const isAssertions = (value: unknown): value is Assertion | readonly Assertion[] =>
+  Array.isArray(value) ? value.some(hasType) : hasType(value);
+
+/** @throws RewardError if an entry has no type */
+function listOf(given: Assertion | readonly Assertion[]): readonly Assertion[] {
+  const list = 'type' in given ? [given] : given;
+  const wrong = list.findIndex((entry) => !hasType(entry));
+  if (wrong < 0) return list;
+  throw formError(
+    `Entry ${wrong} of a list of assertions is ${JSON.stringify(list[wrong])}; expected an object with the text "type".`,
+  );
 }
 
 interface AssertionArguments {
@@ -105,11 +135,12 @@ function isPattern(source: string): boolean {
  * Creates a scorer. The score is the weighted mean of the assertions, as in promptfoo. The reason
  * names the assertions that do not hold.
  * @throws ConfigError for an unknown type, such as one that asks a model or runs code, and for a
- * value that is missing or cannot be used; RewardError if the weights add up to 0 or less
+ * value that is missing or cannot be used; RewardError if an entry has no type, if the weights add
+ * up to 0 or less, and (when an answer is scored) for a place without a value, an empty value, or a
+ * pattern that cannot be searched for
  */
 export function assertionScorer(given: Assertion | readonly Assertion[]) {
-  const assertions = 'type' in given ? [given] : given;
-  const checks = assertions.map((assertion) => {
+  const checks = listOf(given).map((assertion) => {
     const isNot = assertion.type.startsWith('not-');
     const holds = pickRow('assertion', kinds, kindOf(assertion));
     const problem = problemOf(assertion);
@@ -121,18 +152,14 @@ export function assertionScorer(given: Assertion | readonly Assertion[]) {
   });
   const total = checks.reduce((sum, { weight }) => sum + weight, 0);
   if (!(total > 0))
-    throw new RewardError('The weights of the assertions add up to 0. Give one of them a weight.', {
-      code: 'SCORER_FORM',
-    });
-  return (args: unknown) => {
+    throw formError('The weights of the assertions add up to 0. Give one of them a weight.');
+  return async (args: unknown) => {
     const { output, metadata = {} } = args as AssertionArguments;
-    const filled = (value: unknown): unknown =>
-      fillTemplate(value, metadata, (place) =>
-        place.value === undefined ? place.whole : place.text,
-      );
-    const failing = checks.filter(
-      ({ assertion, holds }) => !holds(output, filled(assertion.value), assertion),
-    );
+    const failing: typeof checks = [];
+    for (const check of checks) {
+      const { assertion, holds } = check;
+      if (!(await holds(output, filled(assertion, metadata), assertion))) failing.push(check);
+    }
     const lost = failing.reduce((sum, { weight }) => sum + weight, 0);
     return { score: (total - lost) / total, reason: reasonOf(failing.map((one) => one.assertion)) };
   };
@@ -142,24 +169,44 @@ export function assertionScorer(given: Assertion | readonly Assertion[]) {
  * Scores an answer by the assertions in the column `assert` of the task, which `trinity import
  * --from promptfoo` writes. Skips assertions that ask a model, execute code, measure time or cost,
  * have a JSON schema, or whose value is missing or invalid, and names them in the reason.
- * @throws RewardError for a task without an assertion that can be checked
+ * @throws RewardError for a task without an assertion that can be checked, or with an entry that is
+ * none
  */
-export function taskAssertions({ output, metadata = {} }: AssertionArguments) {
+export async function taskAssertions({ output, metadata = {} }: AssertionArguments) {
   const { assert: given, vars } = metadata;
-  const all: readonly Assertion[] = isAssertions(given) ? [given].flat() : [];
+  const all = isAssertions(given) ? listOf(given) : [];
   const canCheck = (assertion: Assertion): boolean =>
     Object.hasOwn(kinds, kindOf(assertion)) && problemOf(assertion) === undefined;
   const checked = all.filter(canCheck);
   if (checked.length === 0)
-    throw new RewardError(
+    throw formError(
       `A task has no assertion that can be checked in its column "assert". Leave it out, or give it one of ${Object.keys(kinds).join(', ')}.`,
-      { code: 'SCORER_FORM' },
     );
   const row = { ...metadata, ...(typeof vars === 'object' ? vars : {}) };
-  const { score, reason } = assertionScorer(checked)({ output, metadata: row });
+  const { score, reason } = await assertionScorer(checked)({ output, metadata: row });
   const others = all.filter((assertion) => !canCheck(assertion)).map(({ type }) => type);
   const rest = others.length === 0 ? '' : ` Not checked: ${others.join(', ')}.`;
   return { name: 'assertions', score, reason: `${reason}${rest}` };
+}
+
+/**
+ * Fills the columns of the task into the value of an assertion.
+ * @throws RewardError if a column has no value, or if the value is then empty
+ */
+function filled(assertion: Assertion, row: Readonly<Record<string, unknown>>): unknown {
+  const { type } = assertion;
+  const value: unknown = fillTemplate(assertion.value, row, ({ whole, name, value: own, text }) => {
+    if (own !== undefined && own !== null) return text;
+    const columns = Object.keys(row).join(', ') || 'none';
+    throw formError(
+      `The assertion "${type}" has ${whole}, but the task has no value under "${name}"; its columns are ${columns}. Correct the name, or give the task a value.`,
+    );
+  });
+  const problem = problemOf({ ...assertion, value });
+  if (problem === undefined) return value;
+  throw formError(
+    `Filled in for the task, the assertion "${type}" of ${JSON.stringify(assertion.value)} ${problem}`,
+  );
 }
 
 const reasonOf = (failing: readonly Assertion[]): string =>
@@ -169,8 +216,8 @@ const reasonOf = (failing: readonly Assertion[]): string =>
 
 const negatedIf =
   (isNot: boolean, holds: Holds): Holds =>
-  (...args) =>
-    holds(...args) !== isNot;
+  async (...args) =>
+    (await holds(...args)) !== isNot;
 
 /** Returns the value as it is after a round trip through JSON, where -0 is 0. */
 const asJson = (value: unknown): unknown => tryJson(JSON.stringify(value));

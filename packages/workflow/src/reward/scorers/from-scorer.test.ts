@@ -167,8 +167,6 @@ describe('assertions of promptfoo', () => {
     ['{{ country.names.0 }}', 1],
     ['{{dotted.name}}', 1],
     ['{{country.names}}', 0],
-    ['{{country.missing}}', 0],
-    ['{{constructor}}', 0],
   ])('read %s from the columns of the task', async (value, score) => {
     const row = { country: { code: 'FR', names: ['FR', 'France'] }, 'dotted.name': 'FR' };
     expect(await scored({ type: 'equals', value }, 'FR', row)).toMatchObject({
@@ -179,6 +177,42 @@ describe('assertions of promptfoo', () => {
     ).toMatchObject({
       parts: { assertions: 1 },
     });
+  });
+
+  it.each([
+    [
+      'contains',
+      '{{answr}}',
+      'has {{answr}}, but the task has no value under "answr"; its columns are answer, city',
+    ],
+    ['not-contains', '{{answr}}', 'no value under "answr"'],
+    ['equals', '{{constructor}}', 'no value under "constructor"'],
+    ['contains', '{{answer}}', 'of "{{answer}}" has no value to compare the answer with'],
+    ['contains-any', ['{{answer}}'], 'has no value to compare'],
+    ['regex', '({{city}}', 'which is not a regular expression'],
+  ])('%s %j fails where the task does not fill it', async (type, value, says) => {
+    const failed = scored({ type, value }, 'Paris', { answer: '', city: 'Paris' });
+    await expect(failed).rejects.toThrow(RewardError);
+    await expect(failed).rejects.toThrow(says);
+  });
+
+  it('may compare with an empty column', async () => {
+    expect(await scored({ type: 'equals', value: '{{answer}}' }, '', { answer: '' })).toMatchObject(
+      { parts: { assertions: 1 } },
+    );
+  });
+
+  it('do not block the process by a pattern that takes forever', async () => {
+    const failed = scored({ type: 'not-regex', value: '^(a+)+$' }, `${'a'.repeat(60)}!`);
+    await expect(failed).rejects.toThrow('The pattern "^(a+)+$" of an assertion took too long.');
+  });
+
+  it('need a type each', async () => {
+    const list = [{ type: 'contains', value: '4' }, { value: '2' }];
+    const says = 'Entry 1 of a list of assertions is {"value":"2"}';
+    expect(() => fromScorer(list as unknown as Scorer)).toThrow(says);
+    const own = fromScorer(taskAssertions)(input('42', '', { assert: list }));
+    await expect(own).rejects.toThrow(says);
   });
 
   it('that ask a model are refused by name', () => {

@@ -6,16 +6,32 @@ import { readRow } from '../shared/row.js';
 import { drawLake, type Lake, type LakeOptions, readLake, shortestPath } from './lake.js';
 import { readPlayer, walk } from './world.js';
 
-const argsSchema = z.strictObject({
-  /** Difficulty, by cells on a side. 1: 3; 2: 4; 3: 6. */
-  level: z.int().min(1).max(3).default(2),
-  size: z.int().min(2).max(20).optional(),
-  p: z.number().gt(0).max(1).default(0.8),
-  env_max_steps: z.int().min(1).default(8),
-  is_slippery: z.boolean().default(false),
-  /** A lake for all tasks, as rows of S (start), F (ice), H (hole) and G (goal). */
-  desc: z.array(z.string()).optional(),
-});
+const defaultMaxSteps = 8;
+
+const argsSchema = z
+  .strictObject({
+    /** Difficulty, by cells on a side. 1: 3; 2: 4; 3: 6. */
+    level: z.int().min(1).max(3).default(2),
+    size: z.int().min(2).max(20).optional(),
+    p: z.number().gt(0).max(1).default(0.8),
+    env_max_steps: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('Most steps from start to goal of a lake that is drawn. Default: 8.'),
+    is_slippery: z.boolean().default(false),
+    /** A lake for all tasks, as rows of S (start), F (ice), H (hole) and G (goal). */
+    desc: z.array(z.string()).optional(),
+  })
+  .superRefine(({ desc, env_max_steps: steps }, context) => {
+    if (desc !== undefined && steps !== undefined)
+      context.addIssue({
+        code: 'custom',
+        path: ['env_max_steps'],
+        message:
+          'has no effect on the lake of desc, because it chooses among drawn lakes. Leave it out; max_turns (agent_max_steps of frozen_lake_workflow) limits the episode',
+      });
+  });
 type Args = z.infer<typeof argsSchema>;
 
 const sizes = [3, 4, 6];
@@ -61,7 +77,7 @@ function lakeOf(row: RawTask, args: Args): Lake {
 
 function optionsOf(row: RawTask, args: Args): LakeOptions {
   const { size = sizeOf(args), p = args.p, seed } = readRow(rowSchema, row, 'frozen_lake');
-  return { size, p, seed, envMaxSteps: args.env_max_steps };
+  return { size, p, seed, envMaxSteps: args.env_max_steps ?? defaultMaxSteps };
 }
 
 const rowSchema = z.object({

@@ -134,8 +134,13 @@ export function createHousehold(house: House): Household {
   return {
     act,
     isDone,
-    key: () =>
-      JSON.stringify([at, litUnder, [...places], [...open].toSorted(), [...states], [...sliced]]),
+    key: () => {
+      const treated = [...states].map(([name, state]) => [name, ...state.split(' ').toSorted()]);
+      const sets = [[...places], [...open], treated, [...sliced]].map((set) =>
+        set.map((each) => JSON.stringify(each)).toSorted(),
+      );
+      return JSON.stringify([at, litUnder, ...sets]);
+    },
   };
 }
 

@@ -1,17 +1,24 @@
 /** A small read-only database of a bookshop, generated from a seed. */
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type Random, createRandom, deriveSeed } from '@trinity-rft/core';
 import { openSqlite } from '@trinity-rft/core/store';
 import { once } from '../shared/once.js';
 import { pick } from '../shared/pick.js';
 import { refusalOf } from './refusal.js';
 
+export interface Table {
+  /** Names of the columns, which need not differ. Empty if there are no rows. */
+  readonly columns: readonly string[];
+  /** Rows, at most 200. */
+  readonly rows: readonly (readonly unknown[])[];
+}
+
 export interface ReadOnlyDatabase {
   /**
-   * Runs a query. Returns at most 200 rows.
+   * Runs a query.
    * @throws Error with SQLite's message, or the reason for which the query is refused
    */
-  query(sql: string): readonly Readonly<Record<string, unknown>>[];
+  query(sql: string): Table;
   close(): void;
 }
 
@@ -37,7 +44,7 @@ export function createDatabase(seed: number): ReadOnlyDatabase {
     query: (sql) => {
       const why = refusalOf(sql);
       if (why !== undefined) throw new RangeError(why);
-      return [...take(database.prepare(sql).iterate(), mostRows)];
+      return tableOf(database.prepare(sql));
     },
     close: once(() => database.close()),
   };
@@ -76,6 +83,20 @@ function fill(database: DatabaseSync, random: Random): void {
 }
 
 const mostRows = 200;
+
+/**
+ * Reads the rows of a query. Node.js before 22.16 returns rows as objects alone, in which columns of
+ * equal names are one.
+ */
+function tableOf(statement: StatementSync): Table {
+  const hasArrays = 'setReturnArrays' in statement;
+  if (hasArrays) statement.setReturnArrays(true);
+  const rows = [...take<object>(statement.iterate(), mostRows)];
+  const names = hasArrays
+    ? statement.columns().map(({ name }) => name)
+    : Object.keys(rows[0] ?? {});
+  return { columns: rows.length > 0 ? names : [], rows: rows.map((row) => Object.values(row)) };
+}
 
 function* take<T>(items: Iterable<T>, most: number): Generator<T> {
   let left = most;

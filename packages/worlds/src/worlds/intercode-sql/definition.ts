@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { deriveSeed } from '@trinity-rft/core';
 import {
   defineEnvironment,
@@ -9,7 +10,7 @@ import {
 import { z } from 'zod';
 import { playing, refuse, textAction } from '../shared/actions.js';
 import { readRow } from '../shared/row.js';
-import { createDatabase, type ReadOnlyDatabase, schemaText } from './database.js';
+import { createDatabase, type ReadOnlyDatabase, schemaText, type Table } from './database.js';
 import { drawQuestion, type Question } from './questions.js';
 
 const argsSchema = z.strictObject({
@@ -61,14 +62,16 @@ export const intercodeSql = defineEnvironment({
 function answered(database: ReadOnlyDatabase, level: number, seed: number): Question {
   for (let attempt = 0; ; attempt++) {
     const question = drawQuestion(level, deriveSeed(seed, attempt));
-    const values = database.query(question.gold).flatMap(Object.values);
+    const values = database.query(question.gold).rows.flat();
     if (values.some((value) => value !== null && value !== 0)) return question;
   }
 }
 
-/** Returns a text that is equal for equal rows, regardless of their order and column names. */
-const rowSet = (rows: readonly Readonly<Record<string, unknown>>[]): string =>
-  JSON.stringify(rows.map((row) => JSON.stringify(Object.values(row))).toSorted());
+/** Returns a digest that is equal for equal rows, regardless of their order and column names. */
+const rowSet = ({ rows }: Table): string =>
+  createHash('sha256')
+    .update(JSON.stringify(rows.map((row) => JSON.stringify(row)).toSorted()))
+    .digest('hex');
 
 function sqlWorld(
   database: ReadOnlyDatabase,
@@ -78,9 +81,9 @@ function sqlWorld(
   let last: string | undefined;
   const run = (sql: string): StepResult => {
     try {
-      const rows = database.query(sql);
-      last = rowSet(rows);
-      return { observation: tableText(rows), reward: 0, done: false };
+      const table = database.query(sql);
+      last = rowSet(table);
+      return { observation: tableText(table), reward: 0, done: false };
     } catch (error) {
       return refuse(`Error: ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -102,12 +105,17 @@ Write one query in each step as <action>SELECT ...</action>. When the rows of yo
   };
 }
 
-const mostShown = 20;
+/** Maximum numbers of rows, and of characters of a cell, that the policy sees. */
+const [mostShown, longestCell] = [20, 200];
 
-function tableText(rows: readonly Readonly<Record<string, unknown>>[]): string {
-  const [head] = rows;
-  if (head === undefined) return 'No rows.';
-  const lines = rows.slice(0, mostShown).map((row) => Object.values(row).map(String).join(' | '));
+const cellText = (value: unknown): string => {
+  const text = String(value);
+  return text.length > longestCell ? `${text.slice(0, longestCell)}...` : text;
+};
+
+function tableText({ columns, rows }: Table): string {
+  if (rows.length === 0) return 'No rows.';
+  const lines = rows.slice(0, mostShown).map((row) => row.map(cellText).join(' | '));
   const more = rows.length > mostShown ? [`... ${rows.length - mostShown} more rows`] : [];
-  return [Object.keys(head).join(' | '), ...lines, ...more].join('\n');
+  return [columns.map(cellText).join(' | '), ...lines, ...more].join('\n');
 }

@@ -1,5 +1,7 @@
+import { silentLogger } from '@trinity-rft/core';
 import { expect, it, onTestFinished } from 'vitest';
 import { createDatabase } from './database.js';
+import { intercodeSql } from './definition.js';
 
 function database() {
   const created = createDatabase(0);
@@ -8,13 +10,21 @@ function database() {
 }
 
 it('answers queries', () => {
-  expect(database().query('SELECT COUNT(*) AS n FROM books')).toEqual([{ n: 30 }]);
-  expect(database().query('SELECT a.id FROM sales a, sales b')).toHaveLength(200);
-  expect(database().query('PRAGMA table_info(books)')).toHaveLength(6);
-  expect(database().query('EXPLAIN QUERY PLAN SELECT * FROM books')).toHaveLength(1);
-  expect(database().query('EXPLAIN WITH x AS (SELECT 1) SELECT * FROM x')).not.toEqual([]);
+  const rowsOf = (sql: string) => database().query(sql).rows;
+  expect(database().query('SELECT COUNT(*) AS n FROM books')).toEqual({
+    columns: ['n'],
+    rows: [[30]],
+  });
+  expect(database().query('SELECT 1 AS n, 2 AS n')).toEqual({
+    columns: ['n', 'n'],
+    rows: [[1, 2]],
+  });
+  expect(rowsOf('SELECT a.id FROM sales a, sales b')).toHaveLength(200);
+  expect(rowsOf('PRAGMA table_info(books)')).toHaveLength(6);
+  expect(rowsOf('EXPLAIN QUERY PLAN SELECT * FROM books')).toHaveLength(1);
+  expect(rowsOf('EXPLAIN WITH x AS (SELECT 1) SELECT * FROM x')).not.toEqual([]);
   expect(
-    database().query(
+    rowsOf(
       'WITH sold AS (SELECT book_id, SUM(quantity) AS n FROM sales GROUP BY 1), top AS (SELECT * FROM sold ORDER BY sold.n DESC LIMIT 3) SELECT title, top.n FROM top JOIN books ON id = top.book_id',
     ),
   ).toHaveLength(3);
@@ -44,4 +54,16 @@ it.each([
   ["EXPLAIN ATTACH 'other.db' AS other", /Only queries/],
 ])('does not run %j', (sql, why) => {
   expect(() => database().query(sql)).toThrow(why);
+});
+
+it('shows cells of limited length', async () => {
+  const { signal } = new AbortController();
+  const environment = await intercodeSql.open({}, { logger: silentLogger, signal });
+  onTestFinished(() => environment.close());
+  const row = { query: 'How many?', gold: 'SELECT 1' };
+  const episode = await environment.reset({ row, seed: 0 }, signal);
+  const long =
+    "SELECT replace(hex('aaaaaaaaaaaaaaaa'), '6', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx') AS n";
+  const { observation } = await episode.step({ type: 'text', text: long }, signal);
+  expect(observation).toMatch(/^n\n.{200}\.{3}$/);
 });

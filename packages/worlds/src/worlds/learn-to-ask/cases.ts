@@ -3,6 +3,7 @@
  * other topics are missing.
  */
 import { createRandom } from '@trinity-rft/core';
+import { saysAnswer } from '../shared/answers.js';
 import { pick } from '../shared/pick.js';
 
 interface Topic {
@@ -31,13 +32,13 @@ const topics: readonly Topic[] = [
     name: 'medication',
     ask: 'Which medication do you take?',
     answers: list('None, Only ibuprofen, Something for my blood pressure'),
-    words: list('medication, medicine, drug, pills, taking'),
+    words: list('medication, medications, medicine, medicines, drug, drugs, pills, taking'),
   },
   {
     name: 'allergies',
     ask: 'Do you have any allergies?',
     answers: list('Not that I know, Penicillin, Pollen'),
-    words: list('allerg'),
+    words: list('allergy, allergies, allergic'),
   },
   {
     name: 'age',
@@ -61,7 +62,7 @@ const topics: readonly Topic[] = [
     name: 'smoking',
     ask: 'Do you smoke?',
     answers: list('No, Ten a day, I stopped last year'),
-    words: list('smoke, smoking, tobacco'),
+    words: list('smoke, smoker, smoking, tobacco'),
   },
 ];
 const complaints = list(
@@ -107,5 +108,5 @@ export const questionAbout = (name: string | undefined): string =>
 /** Returns the topics that a question asks about. */
 export const topicsOf = (question: string): readonly string[] =>
   topics
-    .filter(({ words }) => words.some((word) => question.toLowerCase().includes(word)))
+    .filter(({ words }) => words.some((word) => saysAnswer(question, word)))
     .map(({ name }) => name);

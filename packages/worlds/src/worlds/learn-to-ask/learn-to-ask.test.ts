@@ -20,6 +20,8 @@ it.each([
   [open, 'Do you have a fever?', 4],
   [open, 'Do you have a fever? And do you smoke?', 3],
   [open, 'Do you smoke?', 2],
+  [{ ...open, info_truth: ['age'] }, 'How do you manage this message?', 2],
+  [{ ...open, info_truth: ['age'] }, 'What is your age?', 4],
   [open, '<stop />', 0],
   [open, '', 0],
   [complete, '<stop />', 4],

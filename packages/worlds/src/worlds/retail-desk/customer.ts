@@ -2,6 +2,7 @@
  * The customer of a case. The customer states the wish, confirms it, and leaves after it is granted
  * or denied.
  */
+import { saysAnswer } from '../shared/answers.js';
 import type { RetailCase } from './cases.js';
 import { sayWish } from './cases.js';
 
@@ -11,29 +12,49 @@ export interface Reply {
   readonly isEnd: boolean;
 }
 
+/** Words that say that the wish is denied. An apostrophe separates words. */
+const denials = ['cannot', 'can not', "can't", 'not possible', 'unable', 'not allowed'];
+
+/** Topics that the clerk may ask about, with the words that name them. */
+const topics = {
+  identity: ['name', 'zip', 'zipcode', 'who are you', 'identity', 'verify', 'verification'],
+  email: ['email', 'e-mail'],
+  reason: ['reason', 'why'],
+  address: ['address', 'where'],
+  consent: ['confirm', 'confirmation', 'proceed', 'yes', 'shall i', 'should i'],
+};
+
+const says = (text: string, phrases: readonly string[]): boolean =>
+  phrases.some((phrase) => saysAnswer(text, phrase));
+
+/** Returns true if a sentence asks the customer for something, as in `not without your name`. */
+const asks = (sentence: string): boolean =>
+  /\?|\b(?:please|without|until|unless)\b/i.test(sentence) &&
+  says(sentence, Object.values(topics).flat());
+
 const stay = (text: string): Reply => ({ text, isEnd: false });
 
 /**
- * Returns the customer's answer, which depends on keywords in the clerk's message. Equal messages
- * get equal answers.
+ * Returns the customer's answer, which depends on keywords in the clerk's message. The customer
+ * leaves after a denial that asks for nothing. Equal messages get equal answers.
  */
 export function reply(words: string, given: RetailCase, isGranted: boolean): Reply {
   const { customer, wish } = given;
-  const said = words.toLowerCase();
-  const asks = (...all: readonly string[]) => all.some((word) => said.includes(word));
   if (isGranted) return { text: 'Great, thank you. Goodbye.', isEnd: true };
-  if (asks('cannot', "can't", 'not possible', 'unable', 'not allowed'))
+  if (says(words, denials) && !words.split(/(?<=[.!?])\s/).some(asks))
     return { text: 'Oh, that is a pity. Goodbye then.', isEnd: true };
   const facts = [
-    ...(asks('name', 'zip', 'who are you', 'identity', 'verify')
+    ...(says(words, topics.identity)
       ? [`I am ${customer.name}, my zip code is ${customer.zip}.`]
       : []),
-    ...(asks('email') ? [`My email is ${customer.email}.`] : []),
-    ...(asks('reason', 'why') && wish.kind === 'cancel' ? [`The reason: ${wish.reason}.`] : []),
-    ...(asks('address', 'where') && wish.kind === 'move'
+    ...(says(words, topics.email) ? [`My email is ${customer.email}.`] : []),
+    ...(says(words, topics.reason) && wish.kind === 'cancel'
+      ? [`The reason: ${wish.reason}.`]
+      : []),
+    ...(says(words, topics.address) && wish.kind === 'move'
       ? [`The new address is ${wish.address}.`]
       : []),
-    ...(asks('confirm', 'proceed', 'yes', 'shall i', 'should i') ? ['Yes, please.'] : []),
+    ...(says(words, topics.consent) ? ['Yes, please.'] : []),
   ];
   return stay(facts.length > 0 ? facts.join(' ') : sayWish(given));
 }

@@ -126,7 +126,7 @@ function deskWorld(given: RetailCase): World {
       const { text: answer, isEnd } = reply(text, given, changed && isReached());
       return isEnd ? end(isReached() ? 1 : 0, answer) : seen(answer);
     },
-    stateKey: () => JSON.stringify([state.orders, [...known]]),
+    stateKey: () => JSON.stringify([state.orders, [...known].toSorted()]),
   });
 }
 

@@ -39,6 +39,15 @@ it('rewards a denial that the rules ask for, and no other', async () => {
   expect(await allowed.say('I cannot do that.')).toMatchObject({ done: true, reward: 0 });
 });
 
+it.each([
+  ['I can’t do that. Is there anything else?', true],
+  ['I cannot look that up without your name and zip code. May I have them?', false],
+  ["I can't find you. What is your name?", false],
+])('lets the customer leave after a denial alone: %s', async (text, done) => {
+  const { say } = await begin(() => true);
+  expect(await say(text)).toMatchObject({ done });
+});
+
 it('gives nothing for a change that nobody asked for', async () => {
   const { say, call, state, order, customer } = await begin(({ isAllowed }) => !isAllowed);
   await call('find_customer', { name: customer.name, zip: customer.zip });

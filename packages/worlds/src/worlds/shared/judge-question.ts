@@ -27,10 +27,12 @@ export function judgeQuestion<T>(options: QuestionOptions<T>): JudgeQuestion<T> 
 }
 
 /**
- * Returns true if the last of the two words in the answer is `yes`. Returns undefined if the answer
- * contains neither.
+ * Returns true if the last of the two words in the answer is `yes`, or `no` after "not". Returns
+ * undefined if the answer contains neither.
  */
 export function lastOf(answer: string, yes: string, no: string): boolean | undefined {
-  const found = [...answer.matchAll(new RegExp(`\\b(${yes}|${no})\\b`, 'gi'))].at(-1)?.[1];
-  return found === undefined ? undefined : found.toLowerCase() === yes.toLowerCase();
+  const [, not, found] =
+    [...answer.matchAll(new RegExp(`(\\bnot\\s+)?\\b(${yes}|${no})\\b`, 'gi'))].at(-1) ?? [];
+  if (found === undefined) return undefined;
+  return (found.toLowerCase() === yes.toLowerCase()) === (not === undefined);
 }

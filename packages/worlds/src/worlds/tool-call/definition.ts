@@ -73,14 +73,17 @@ const generated = (range: TaskRange, level: number): readonly RawTask[] =>
     ({ question }) => String(question),
   );
 
-/** Records calls without executing them. The episode ends after the expected number of calls. */
+/**
+ * Records calls without executing them. The episode ends with the message that makes the expected
+ * number of calls, all of whose calls are graded.
+ */
 function callWorld({ question, functions, answers }: ToolCallRow): World {
   const names = new Map(functions.map(({ name }) => [toolName(name), name]));
   const calls: Call[] = [];
   const verdict = () => (areRightCalls(functions, calls, answers) ? 1 : 0);
-  const note = (name: string, given: Call['arguments']): StepResult => {
+  const note = (name: string, given: Call['arguments'], more: number): StepResult => {
     calls.push({ name, arguments: given });
-    const done = calls.length === answers.length;
+    const done = calls.length >= answers.length && more === 0;
     return { observation: 'Noted.', reward: done ? verdict() : 0, done };
   };
   return {
@@ -91,7 +94,7 @@ function callWorld({ question, functions, answers }: ToolCallRow): World {
       if (action.type === 'text')
         return { observation: 'No tool was called.', reward: verdict(), done: true };
       const name = names.get(action.name);
-      if (name !== undefined) return note(name, action.arguments);
+      if (name !== undefined) return note(name, action.arguments, action.more ?? 0);
       return refuse(`There is no tool ${action.name}. There are ${[...names.keys()].join(', ')}.`);
     },
     grade: verdict,

@@ -1,5 +1,6 @@
 /** Goals of the generated shop's customers. Each goal describes one product. */
 import { type Random, createRandom } from '@trinity-rft/core';
+import { pick } from '../../shared/pick.js';
 import { priceLimit } from '../shop/price-limit.js';
 import type { Goal, Product } from '../shop/product.js';
 
@@ -10,14 +11,10 @@ export interface GoalSize {
 
 export function drawGoal(products: readonly Product[], size: GoalSize, seed: number): Goal {
   const random = createRandom(seed);
-  const product = products[random.integer(products.length)];
-  if (product === undefined) throw new RangeError('There are no products.');
+  const product = pick(products, random);
   const attributes = random.shuffle(product.attributes).slice(0, size.attributes);
   const names = random.shuffle(Object.keys(product.options)).slice(0, size.options);
-  const options = names.map((name): readonly [string, string] => {
-    const values = product.options[name] ?? [];
-    return [name, values[random.integer(values.length)] ?? ''];
-  });
+  const options = names.map((name) => [name, pick(product.options[name] ?? [], random)] as const);
   const priceUpper = priceLimit(product.price, random);
   return {
     asin: product.asin,
@@ -39,10 +36,9 @@ interface Wish {
 }
 
 function say({ product, attributes, options, priceUpper }: Wish, random: Random): string {
-  const pick = (all: readonly string[]) => all[random.integer(all.length)] ?? '';
   const having = options.map(([name, value]) => `${name} ${value}`).join(' and ');
-  const opening = pick(['i am looking for', 'i would like', 'find me', 'i need']);
-  const choice = having === '' ? '' : `, ${pick(['in', 'with'])} ${having}`;
+  const opening = pick(['i am looking for', 'i would like', 'find me', 'i need'], random);
+  const choice = having === '' ? '' : `, ${pick(['in', 'with'], random)} ${having}`;
   const thing = `${product.query}: ${itemOf(product)}, ${attributes.join(' and ')}`;
   return `${opening} ${thing}${choice}, and price lower than ${priceUpper.toFixed(2)} dollars`;
 }

@@ -1,5 +1,6 @@
 /** Generates the products of a shop from a seed. */
 import { type Random, createRandom, deriveSeed } from '@trinity-rft/core';
+import { pick } from '../../shared/pick.js';
 import type { Product } from '../shop/product.js';
 import { brands, type Department, departments } from './vocabulary.js';
 
@@ -13,18 +14,18 @@ export function generateProducts(count: number, seed: number): readonly Product[
 }
 
 function generateProduct(random: Random): Product {
-  const department = departments[random.integer(departments.length)] ?? noDepartment();
+  const department = pick(departments, random);
   const attributes = random.shuffle(department.attributes).slice(0, 3 + random.integer(2));
   const title = titleOf(department, attributes, random);
   const [least, most] = department.price;
   const price = Math.round((least + random.next() * (most - least)) * 100) / 100;
   return {
-    asin: `B0${Array.from({ length: 8 }, () => letters[random.integer(letters.length)]).join('')}`,
+    asin: `B0${Array.from({ length: 8 }, () => pick(letters, random)).join('')}`,
     title,
     query: department.query,
     productCategory: department.path,
     description: `${title}. Made for every day, and backed by a two year warranty.`,
-    bulletPoints: attributes.map((attribute) => `${capitals(attribute)}: ${because(random)}`),
+    bulletPoints: attributes.map((attribute) => `${capitals(attribute)}: ${pick(reasons, random)}`),
     attributes,
     options: optionsOf(department, random),
     price,
@@ -34,30 +35,23 @@ function generateProduct(random: Random): Product {
   };
 }
 
-const letters = 'ABCDEFGHJKLMNPQRSTUVWXYZ0123456789';
-const noDepartment = (): never => {
-  throw new RangeError('There are no departments.');
-};
+const letters = 'ABCDEFGHJKLMNPQRSTUVWXYZ0123456789'.split('');
 
 /** Returns a title with the first two attributes. The product's pages show the others. */
 function titleOf({ items }: Department, attributes: readonly string[], random: Random): string {
-  const pick = (all: readonly string[]) => all[random.integer(all.length)] ?? '';
   const [first = '', second = ''] = attributes;
-  return `${pick(brands)} ${capitals(first)} ${pick(items)} with ${capitals(second)}, Series ${1 + random.integer(99)}`;
+  return `${pick(brands, random)} ${capitals(first)} ${pick(items, random)} with ${capitals(second)}, Series ${1 + random.integer(99)}`;
 }
 
 const capitals = (text: string): string =>
   text.replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
 
-function because(random: Random): string {
-  const reasons = [
-    'tested by our own team',
-    'what our customers ask for',
-    'made to last',
-    'as it should be',
-  ];
-  return reasons[random.integer(reasons.length)] ?? '';
-}
+const reasons = [
+  'tested by our own team',
+  'what our customers ask for',
+  'made to last',
+  'as it should be',
+];
 
 /** Draws at least three values of each option. */
 const optionsOf = ({ options }: Department, random: Random): Product['options'] =>
