@@ -40,10 +40,11 @@ async function sample(config: ModelConfig, rows: number, weights: Inputs): Promi
   );
   const states = rowStates(config);
   const cache = runtime.cache({
-    names: attention.flatMap((layer) => [`k.${layer}`, `v.${layer}`]),
+    inputs: attention.flatMap((layer) =>
+      [`k.${layer}`, `v.${layer}`].map((name) => ({ name, width: config.headDim })),
+    ),
     heads: config.kvHeads,
     capacity,
-    width: config.headDim,
     states,
   });
   cache.reserve(rows);

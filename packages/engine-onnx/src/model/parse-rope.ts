@@ -74,7 +74,7 @@ function parseRotaryDim(
   { file, headDim }: Context,
 ): number | undefined {
   const part = rope.partial_rotary_factor ?? hf.partial_rotary_factor ?? 1;
-  if (part === 1) return undefined;
+  if (part === 1 || rope.rope_type === 'proportional') return undefined;
   const fail = (expected: string): CheckpointError =>
     invalid(file, 'partial_rotary_factor', part, expected);
   if (!families[hf.model_type].partialRotary) throw fail('1 (whole-head rotary embeddings)');
@@ -111,6 +111,11 @@ const scalings: Readonly<
   // Dynamic scaling changes frequencies only beyond max_position_embeddings. Sequences are never
   // that long, because cached keys would have to be rotated again.
   dynamic: () => undefined,
+  proportional: ({ factor, partial_rotary_factor: part }) => ({
+    kind: 'proportional',
+    factor: factor ?? 1,
+    part: part ?? 1,
+  }),
   linear: (_, { need }) => ({ kind: 'linear', factor: need('factor') }),
   llama3: (_, { need, originalMaxPositions }) => ({
     kind: 'llama3',

@@ -61,9 +61,10 @@ export class QuantizedBase implements BlockWeights {
       .reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
-  embed(ids: Int32Array): Float32Array {
-    const { hiddenSize: width } = this.config;
-    const table = this.of({ name: embeddingName });
+  embed(ids: Int32Array, name: string): Float32Array {
+    const { hiddenSize, layers, perLayerInputs } = this.config;
+    const width = name === embeddingName ? hiddenSize : layers * (perLayerInputs?.size ?? 0);
+    const table = this.of({ name });
     const rows = new Float32Array(ids.length * width);
     for (const [i, id] of ids.entries()) {
       const into = rows.subarray(i * width, (i + 1) * width);

@@ -12,7 +12,7 @@ import { difference, normals } from '../../test/support/numeric.js';
 import { Adapters } from '../lora/adapters.js';
 import { planAdapters } from '../lora/plan.js';
 import type { ModelConfig } from '../model/config.js';
-import { parameterCount, parameterSpecs } from '../model/parameters.js';
+import { embeddingName, parameterCount, parameterSpecs } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
 import { Graph } from '../onnx/graph/graph.js';
 import { blockInput, blockNumbers, blockProduct, type BlockFormat } from '../onnx/ops/blocks.js';
@@ -84,7 +84,7 @@ describe('the weights of a GGUF file', () => {
     expect([...base.formats.keys()]).toHaveLength(15);
     const ids = Int32Array.of(3, 95, 0);
     const { hiddenSize: width } = config;
-    expect([...base.embed(ids)]).toEqual(
+    expect([...base.embed(ids, embeddingName)]).toEqual(
       [...ids].flatMap((id) => [...found.subarray(id * width, (id + 1) * width)]),
     );
   });

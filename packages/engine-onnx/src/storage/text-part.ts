@@ -23,7 +23,7 @@ export function textModelJson(json: unknown): Readonly<Record<string, unknown>> 
  * multi-token prediction.
  */
 const otherParts =
-  /^(model\.)?(visual|vision_tower|vision_embedder|multi_modal_projector|audio_tower|mtp)\./;
+  /^(model\.)?(visual|vision_tower|vision_embedder|embed_vision|multi_modal_projector|audio_tower|embed_audio|mtp)\./;
 
 /** Part of a tensor's name that marks tensors of a text model inside another model. */
 const inside = 'language_model.';

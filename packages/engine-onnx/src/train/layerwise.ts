@@ -82,7 +82,7 @@ export class LayerwiseGradients {
     });
     const head = await this.#phase(() => this.#head(sum, batch, states.pop()!));
     const gradient = await this.#phase(() => this.#layers(sum, batch, states, head.gradient));
-    sum.putLookups(gradient, batch.arrays.ids, config.embeddingScale);
+    sum.putLookups(embeddingName, gradient, batch.arrays.ids, config.embeddingScale);
     sum.endBatch();
     return head.logprobs;
   }
@@ -135,7 +135,7 @@ export class LayerwiseGradients {
     const shape = [arrays.ids.length / time, time, width];
     if (!base)
       return runtime.takeRows(feeds[embeddingName] as DeviceArray, arrays.ids, scale ?? 1, shape);
-    const rows = base.embed(arrays.ids);
+    const rows = base.embed(arrays.ids, embeddingName);
     const data = scale ? rows.map((value) => value * scale) : rows;
     return runtime.array({ dtype: 'float32', shape, data });
   }
