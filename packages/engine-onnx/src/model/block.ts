@@ -17,8 +17,9 @@ import { normalize, parameterOf, type Embedded, type KeyValues, type Trunk } fro
 export function decoder(given: Trunk, { x, perLayer }: Embedded): Value {
   const { embeddingScale, layers } = given.config;
   let state = embeddingScale ? multiply(x, x.graph.scalar(embeddingScale)) : x;
-  const layerInputs = perLayer && perLayerInputs(given, state, perLayer);
-  const trunk = { ...given, keyValues: new Map<number, KeyValues>(), layerInputs };
+  const inputs = perLayer && perLayerInputs(given, state, perLayer);
+  const layerInput = inputs && ((layer: number) => inputs[layer]!);
+  const trunk = { ...given, keyValues: new Map<number, KeyValues>(), layerInput };
   for (let layer = 0; layer < layers; layer++) state = block(trunk, layer, state);
   return state;
 }
@@ -34,7 +35,7 @@ export function block(trunk: Trunk, layer: number, x: Value): Value {
   const { attention, feedForward: mlp } = normNames[trunk.config.norms ?? 'before'];
   const mixed = branch(trunk, layer, x, attention, (h) => mix(trunk, layer, h));
   const fed = branch(trunk, layer, mixed, mlp, (h) => feedForward(trunk, layer, h));
-  const input = trunk.layerInputs?.[layer];
+  const input = trunk.layerInput?.(layer);
   const after = 'post_per_layer_input_norm';
   const y = input
     ? branch(trunk, layer, fed, { after }, (h) => gatedInput(trunk, layer, h, input))

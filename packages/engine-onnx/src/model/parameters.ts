@@ -95,6 +95,13 @@ export function layerSpecs(config: ModelConfig, layer: number): readonly Paramet
   return parameterSpecs(config).filter(({ name }) => name.startsWith(layerPrefix(layer)));
 }
 
+/** The parameters that make the inputs of all layers from embeddings and rows of the table. */
+export function layerInputSpecs(config: ModelConfig): readonly ParameterSpec[] {
+  const { projection, norm } = perLayerNames;
+  const names = [`${projection}.weight`, norm];
+  return parameterSpecs(config).filter(({ name }) => names.includes(name));
+}
+
 type NamedShape = readonly [name: string, shape: readonly number[]];
 
 function perLayerShapes({ perLayerInputs, layers, hiddenSize }: ModelConfig): NamedShape[] {

@@ -64,8 +64,11 @@ export interface Trunk {
   readonly recurrence: Recurrence;
   /** Keys and values for later layers, by the layer that makes them. Blocks add entries. */
   readonly keyValues?: Map<number, KeyValues>;
-  /** Inputs of the layers besides their states, see `per-layer-inputs.ts`. @default none */
-  readonly layerInputs?: readonly Value[] | undefined;
+  /**
+   * Returns the input of a layer besides its states, see `per-layer-inputs.ts`.
+   * @default no such inputs
+   */
+  readonly layerInput?: ((layer: number) => Value) | undefined;
   /**
    * Column parts in which a linear layer is computed, see {@link ExactScoring}. A layer in parts
    * has no gradient.
