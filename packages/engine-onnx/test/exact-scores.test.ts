@@ -108,8 +108,8 @@ it(
   },
 );
 
-it.each(['lfm2', 'qwen3_5_text'])(
-  'agrees to the last bit where layers remember states of rows, alone and in a group: %s',
+it.each(['lfm2', 'qwen3_5_text', 'gemma4_text'])(
+  'agrees to the last bit where layers keep states or share keys, alone and in a group: %s',
   async (name) => {
     const modelPath = new URL(`fixtures/${name}/`, import.meta.url).pathname;
     const engine = await createEngineInThread({ modelPath, threads: 2 });

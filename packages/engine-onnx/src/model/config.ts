@@ -245,13 +245,6 @@ export function layerTraits(config: ModelConfig, layer: number): LayerTraits {
   return config.layerTraits?.[layer] ?? {};
 }
 
-/** Returns the indices of the layers with the mixer `mixer`, in order. */
-export function layersWith(config: ModelConfig, mixer: Mixer): readonly number[] {
-  return Array.from({ length: config.layers }, (_, layer) => layer).filter(
-    (layer) => (layerTraits(config, layer).mixer ?? 'attention') === mixer,
-  );
-}
-
 /** Returns the width of one head of a layer. */
 export const headDimOf = (config: ModelConfig, layer: number): number =>
   layerTraits(config, layer).headDim ?? config.headDim;
@@ -266,7 +259,9 @@ export const isReadLater = (config: ModelConfig, layer: number): boolean =>
 
 /** Returns the indices of the layers that make keys and values, in order. */
 export const cachedLayers = (config: ModelConfig): readonly number[] =>
-  layersWith(config, 'attention').filter((layer) => keysOf(config, layer) === layer);
+  Array.from({ length: config.layers }, (_, layer) => layer).filter(
+    (layer) => !layerTraits(config, layer).mixer && keysOf(config, layer) === layer,
+  );
 
 /**
  * Returns the width into which keys and values of all layers can be divided: the greatest common

@@ -111,11 +111,6 @@ const scalings: Readonly<
   // Dynamic scaling changes frequencies only beyond max_position_embeddings. Sequences are never
   // that long, because cached keys would have to be rotated again.
   dynamic: () => undefined,
-  proportional: ({ factor, partial_rotary_factor: part }) => ({
-    kind: 'proportional',
-    factor: factor ?? 1,
-    part: part ?? 1,
-  }),
   linear: (_, { need }) => ({ kind: 'linear', factor: need('factor') }),
   llama3: (_, { need, originalMaxPositions }) => ({
     kind: 'llama3',
@@ -147,6 +142,11 @@ const scalings: Readonly<
       rope.attention_factor ?? longAttentionFactor(factor, originalMaxPositions);
     return { kind: 'longrope', divisors, attentionFactor, originalMaxPositions };
   },
+  proportional: ({ factor, partial_rotary_factor: part }) => ({
+    kind: 'proportional',
+    factor: factor ?? 1,
+    part: part ?? 1,
+  }),
 };
 
 /**
