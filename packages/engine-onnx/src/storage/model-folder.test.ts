@@ -102,7 +102,8 @@ describe('a model folder', () => {
       vision_config: { hidden_size: 8 },
       audio_config: { hidden_size: 8 },
     };
-    await writeFile(join(folder, 'config.json'), JSON.stringify(whole));
+    const written = JSON.stringify(whole).replace(/(softcapping":)3,/, '$13.0,');
+    await writeFile(join(folder, 'config.json'), written);
     const other = { shape: [1], data: Float32Array.of(7) };
     const parts = ['vision_tower', 'embed_vision', 'audio_tower', 'embed_audio'];
     const unused = ['k_proj', 'v_proj', 'k_norm'].map((name) => `layers.5.self_attn.${name}`);
@@ -119,10 +120,13 @@ describe('a model folder', () => {
     expect(found.config).toEqual(text.config);
     expect(found.weights).toEqual(text.weights);
     await saveModelFolder(folder, found, found.weights);
-    expect(JSON.parse((await loadModelFolder(folder)).configText)).toMatchObject({
+    const { configText } = await loadModelFolder(folder);
+    expect(JSON.parse(configText)).toMatchObject({
       architectures: ['Gemma4ForCausalLM'],
       model_type: 'gemma4_text',
     });
+    // transformers rejects an integer here.
+    expect(configText).toContain('"final_logit_softcapping": 3.0,');
   });
 
   it('keeps config.json as it was, apart from the type that the weights are now stored in', async () => {

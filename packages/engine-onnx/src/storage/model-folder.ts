@@ -15,7 +15,7 @@ import { sharedNumbers } from '../runtime/shared-numbers.js';
 import { readIfThere, writeWhole } from './files.js';
 import { writeSafetensors } from './safetensors.js';
 import { withTemplate } from './template.js';
-import { textModelJson, textTensors } from './text-part.js';
+import { textConfigText, textModelJson, textTensors } from './text-part.js';
 import {
   openWeightFiles,
   singleWeightFile,
@@ -84,7 +84,7 @@ export async function readModelFiles(directory: string): Promise<ModelFiles> {
   const text = textModelJson(json);
   return {
     config: parseModelConfig(text ?? json, path),
-    configText: text ? `${JSON.stringify(text, null, 2)}\n` : configText,
+    configText: text ? textConfigText(configText) : configText,
     companions,
     ...(text && { isTextPart: true }),
   };

@@ -18,6 +18,27 @@ export function textModelJson(json: unknown): Readonly<Record<string, unknown>> 
   return family && { ...text, architectures: [`${families[family].className}ForCausalLM`] };
 }
 
+/** The parts of JSON that Node has and TypeScript does not declare: numbers as they are written. */
+interface SourceJson {
+  parse(
+    text: string,
+    revive: (key: string, value: unknown, context: { readonly source: string }) => unknown,
+  ): unknown;
+  rawJSON(source: string): object;
+}
+
+/**
+ * Returns the text of {@link textModelJson}. Numbers are written as in `configText`, because
+ * transformers rejects 30 where it expects 30.0.
+ */
+export function textConfigText(configText: string): string {
+  const { parse, rawJSON } = JSON as unknown as SourceJson;
+  const whole = parse(configText, (_, value, { source }) =>
+    typeof value === 'number' ? rawJSON(source) : value,
+  );
+  return `${JSON.stringify(textModelJson(whole), null, 2)}\n`;
+}
+
 /**
  * Matches names of tensors outside the text model: image and audio encoders, and heads for
  * multi-token prediction.
