@@ -1,10 +1,10 @@
 /** Causal attention of whole sequences, with grouped key and value heads. */
 import { product, type Dim } from '../graph/dims.js';
 import { dimAt, withPullback, type Graph, type Value } from '../graph/graph.js';
-import { multiply, softCap, softCapSlope, subtract } from './elementwise.js';
+import { add, multiply, softCap, softCapSlope, subtract } from './elementwise.js';
 import { matmul } from './matmul.js';
 import { expand } from './select.js';
-import { reshape, swapHeads } from './shape.js';
+import { columns, reshape, swapHeads } from './shape.js';
 
 /**
  * Number that is added to the score of a masked position. The exponential of the sum is exactly 0.
@@ -55,7 +55,7 @@ export function causalAttention(
   const alpha = scale ?? 1 / Math.sqrt(width);
 
   const queries = reshape(q, tall);
-  const plain = matmul(queries, k, { transposeB: true, alpha });
+  const plain = scoreProduct(queries, k, alpha);
   const capped = cap === undefined ? plain : softCap(plain, cap);
   const scores = reshape(capped, grid);
   const masked = graph.node('Add', [scores, maskOf(graph, time, { window, branches })], {
@@ -81,6 +81,29 @@ export function causalAttention(
       matmul(weights, dMixed, { transposeA: true }),
     ];
   });
+}
+
+/** Largest width that kernels sum in one block, whatever the number of keys. */
+const steadyWidth = 128;
+
+/**
+ * Computes alpha q k^T. Kernels sum wider heads in blocks whose length depends on the number of
+ * keys, so these are summed in parts of a fixed width. The bits of a score then do not depend on the
+ * number of keys.
+ */
+export function scoreProduct(queries: Value, keys: Value, alpha: number): Value {
+  const width = dimAt(keys, -1) as number;
+  const starts = Array.from(
+    { length: Math.ceil(width / steadyWidth) },
+    (_, part) => part * steadyWidth,
+  );
+  return starts
+    .map((start) => {
+      const part = (x: Value): Value =>
+        starts.length > 1 ? columns(x, start, Math.min(steadyWidth, width - start)) : x;
+      return matmul(part(queries), part(keys), { transposeB: true, alpha });
+    })
+    .reduce(add);
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import type { Dim } from '../graph/dims.js';
 import { dimAt, type Graph, type Value } from '../graph/graph.js';
-import { maskedScore, type AttentionOptions } from './attention.js';
+import { maskedScore, scoreProduct, type AttentionOptions } from './attention.js';
 import { softCap } from './elementwise.js';
 import { matmul } from './matmul.js';
 import { cast, expand, gatherElements, scatterElements } from './select.js';
@@ -44,7 +44,7 @@ export function cachedAttention(
   const grid = [batch, keyHeads, group, capacity];
   const alpha = scale ?? 1 / Math.sqrt(width);
   const score = (keys: Value): Value => {
-    const plain = matmul(queries, keys, { transposeB: true, alpha });
+    const plain = scoreProduct(queries, keys, alpha);
     return cap === undefined ? plain : softCap(plain, cap);
   };
   const slot = ownSlot(graph, positions, [batch, keyHeads, group, 1]);
