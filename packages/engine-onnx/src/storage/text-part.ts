@@ -32,9 +32,9 @@ interface SourceJson {
  * transformers rejects 30 where it expects 30.0.
  */
 export function textConfigText(configText: string): string {
-  const { parse, rawJSON } = JSON as unknown as SourceJson;
-  const whole = parse(configText, (_, value, { source }) =>
-    typeof value === 'number' ? rawJSON(source) : value,
+  const json = JSON as unknown as SourceJson;
+  const whole = json.parse(configText, (_, value, { source }) =>
+    typeof value === 'number' ? json.rawJSON(source) : value,
   );
   return `${JSON.stringify(textModelJson(whole), null, 2)}\n`;
 }

@@ -3,7 +3,7 @@
  * again for its gradient, and computes the head for one part of the vocabulary at a time. Needs far
  * less memory than one graph for the whole model, and a third more time.
  */
-import { isReadLater, keysOf, layerTraits, type ModelConfig } from '../model/config.js';
+import { isReadLater, layerTraits, type ModelConfig } from '../model/config.js';
 import {
   layerGradientGraph,
   layerGraph,
@@ -35,6 +35,7 @@ import type {
 } from '../runtime/graph-runtime.js';
 import { floats, freeAll, ints } from '../runtime/host-arrays.js';
 import { lazyGraphs, type LazyGraphs } from '../runtime/lazy-graphs.js';
+import { BesideStates } from './beside-states.js';
 import type { GradientSum } from './gradient.js';
 import { vocabularyPart } from './memory.js';
 import type { MicroBatchArrays } from './micro-batch.js';
@@ -315,64 +316,6 @@ export class LayerwiseGradients {
   async #run(name: string, record: () => ModelRecord, inputs: Feeds): Promise<DeviceArrays> {
     const graph = await this.#graphs.get(name, record);
     return this.#options.turn(() => graph.run(inputs));
-  }
-}
-
-/**
- * Arrays of one micro-batch that layers read besides their states: their inputs, and keys and values
- * of earlier layers.
- */
-class BesideStates {
-  /** Inputs of the layers; empty if the model has none. */
-  inputs: readonly DeviceArray[] = [];
-  /** Gradients of the inputs of the layers that {@link addGradients} has seen. */
-  readonly inputGradients: DeviceArray[] = [];
-  readonly #config: ModelConfig;
-  readonly #runtime: GraphRuntime;
-  /** `k` and `v`, and later `grad_k` and `grad_v`, of the layers whose keys are read. */
-  readonly #keyValues = new Map<number, Record<string, DeviceArray>>();
-
-  constructor(config: ModelConfig, runtime: GraphRuntime) {
-    this.#config = config;
-    this.#runtime = runtime;
-  }
-
-  /** Returns the inputs of the graphs of a layer. */
-  feeds(layer: number): Feeds {
-    const input = this.inputs[layer];
-    return {
-      ...this.#keyValues.get(keysOf(this.#config, layer)),
-      ...(input && { layer_input: input }),
-    };
-  }
-
-  /** Adds the keys and values that a layer has made. @param made empty if no layer reads them */
-  add(layer: number, made: DeviceArrays): void {
-    this.#keyValues.set(layer, { ...made });
-  }
-
-  /**
-   * Adds the outputs of the gradient graph of a layer, and frees the arrays that no other layer
-   * needs. Layers are added last first. Returns the gradients of the trained parameters.
-   */
-  addGradients(
-    layer: number,
-    { grad_k: dk, grad_v: dv, grad_layer_input: dInput, ...trained }: DeviceArrays,
-  ): DeviceArrays {
-    const source = keysOf(this.#config, layer);
-    const kept = this.#keyValues.get(source);
-    if (kept && dk && dv) {
-      for (const [name, found] of Object.entries({ grad_k: dk, grad_v: dv })) {
-        const sum = kept[name];
-        if (sum) this.#runtime.add(sum, found);
-        if (sum) found.free();
-        else kept[name] = found;
-      }
-    }
-    if (source === layer && kept) freeAll(kept);
-    if (dInput) this.inputGradients.unshift(dInput);
-    this.inputs[layer]?.free();
-    return trained;
   }
 }
 
