@@ -87,22 +87,24 @@ export function causalAttention(
 const steadyWidth = 128;
 
 /**
- * Computes alpha q k^T. Kernels sum wider heads in blocks whose length depends on the number of
- * keys, so these are summed in parts of a fixed width. The bits of a score then do not depend on the
- * number of keys.
+ * Returns the ranges of a head's width whose products are summed one after another. Kernels sum
+ * wider products in blocks whose length depends on the number of keys. With these ranges, the bits
+ * of a score do not depend on it.
  */
-export function scoreProduct(queries: Value, keys: Value, alpha: number): Value {
-  const width = dimAt(keys, -1) as number;
-  const starts = Array.from(
-    { length: Math.ceil(width / steadyWidth) },
-    (_, part) => part * steadyWidth,
-  );
-  return starts
-    .map((start) => {
-      const part = (x: Value): Value =>
-        starts.length > 1 ? columns(x, start, Math.min(steadyWidth, width - start)) : x;
-      return matmul(part(queries), part(keys), { transposeB: true, alpha });
-    })
+export function steadyRanges(width: number): readonly { start: number; count: number }[] {
+  return Array.from({ length: Math.ceil(width / steadyWidth) }, (_, part) => {
+    const start = part * steadyWidth;
+    return { start, count: Math.min(steadyWidth, width - start) };
+  });
+}
+
+/** Computes alpha q k^T, summed over {@link steadyRanges}. */
+function scoreProduct(queries: Value, keys: Value, alpha: number): Value {
+  const ranges = steadyRanges(dimAt(keys, -1) as number);
+  const product = (q: Value, k: Value): Value => matmul(q, k, { transposeB: true, alpha });
+  if (ranges.length === 1) return product(queries, keys);
+  return ranges
+    .map(({ start, count }) => product(columns(queries, start, count), columns(keys, start, count)))
     .reduce(add);
 }
 
