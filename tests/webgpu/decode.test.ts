@@ -167,6 +167,7 @@ describe.skipIf(noSwiftShader)(
         'llama with biases',
       ].map((name) => [name, modelOf(name)] as const),
       ['256 numbers wide', wide] as const,
+      ['heads 256 wide', { ...qwen3, headDim: 256, layers: 1 }] as const,
     ])('%s with 3 rows', async (_, config) => {
       const own = parameters(config);
       const found = await sample(config, 3, own);
