@@ -1,4 +1,4 @@
-/** What layers read besides their states when gradients are computed layer by layer. */
+/** Arrays that layers read besides their states when gradients are computed layer by layer. */
 import { keysOf, type ModelConfig } from '../model/config.js';
 import type { DeviceArray, DeviceArrays, Feeds, GraphRuntime } from '../runtime/graph-runtime.js';
 import { freeAll } from '../runtime/host-arrays.js';

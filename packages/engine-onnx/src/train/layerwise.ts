@@ -169,7 +169,7 @@ export class LayerwiseGradients {
   }
 
   /**
-   * Adds the gradients of what makes the inputs of all layers to `sum`, and dL/d(embeddings) to
+   * Adds the gradients of the parameters that make the inputs of all layers to `sum`, and dL/d(embeddings) to
    * `gradient`. @param inputGradients gradients of the inputs, in the order of the layers; freed
    */
   async #layerInputsGradient(
