@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { layerTraits, type ModelConfig } from '../../packages/engine-onnx/src/model/config.js';
+import type { ModelConfig } from '../../packages/engine-onnx/src/model/config.js';
 import { rowStates } from '../../packages/engine-onnx/src/model/row-states.js';
 import { decodeGraph, prefillGraph } from '../../packages/engine-onnx/src/model/sampling-graphs.js';
 import { forwardGraph } from '../../packages/engine-onnx/src/model/training-graphs.js';
 import type { DeviceArrays, Feeds } from '../../packages/engine-onnx/src/runtime/graph-runtime.js';
+import { cacheLayout } from '../../packages/engine-onnx/src/sample/kv-pool.js';
 import { noSwiftShader } from '../support/src/gpu/swiftshader.js';
 import { openRuntime } from './support/device.js';
 import {
@@ -35,17 +36,8 @@ const uniform = (row: number, step: number): number => ((step * 37 + row * 11) %
 /** Reads prompts into a cache and draws tokens. */
 async function sample(config: ModelConfig, rows: number, weights: Inputs): Promise<Sampled> {
   const runtime = await openRuntime();
-  const attention = Array.from({ length: config.layers }, (_, layer) => layer).filter(
-    (layer) => (layerTraits(config, layer).mixer ?? 'attention') === 'attention',
-  );
   const states = rowStates(config);
-  const cache = runtime.cache({
-    names: attention.flatMap((layer) => [`k.${layer}`, `v.${layer}`]),
-    heads: config.kvHeads,
-    capacity,
-    width: config.headDim,
-    states,
-  });
+  const cache = runtime.cache(cacheLayout(config, capacity));
   cache.reserve(rows);
   const store = (out: DeviceArrays, position: number, length: number) =>
     cache.store(
@@ -168,12 +160,14 @@ describe.skipIf(noSwiftShader)(
       ...[
         'gemma2',
         'gemma3_text',
+        'gemma4_text',
         'qwen3_moe',
         'lfm2',
         'qwen2-window-yarn',
         'llama with biases',
       ].map((name) => [name, modelOf(name)] as const),
       ['256 numbers wide', wide] as const,
+      ['heads 256 wide', { ...qwen3, headDim: 256, layers: 1 }] as const,
     ])('%s with 3 rows', async (_, config) => {
       const own = parameters(config);
       const found = await sample(config, 3, own);

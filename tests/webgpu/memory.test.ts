@@ -53,7 +53,8 @@ describe.skipIf(noSwiftShader)('a budget of memory', () => {
     const runtime = await openRuntimeWith({ memoryBytes: 700 * kibibyte });
     // A row has four entries of 64 KiB.
     const names = ['k.0', 'v.0', 'k.1', 'v.1'];
-    const cache = runtime.cache({ names, heads: 1, capacity: 1024, width: 16, states: [] });
+    const inputs = names.map((name) => ({ name, width: 16 }));
+    const cache = runtime.cache({ inputs, heads: 1, capacity: 1024, states: [] });
     cache.reserve(1);
     const fresh = runtime.array(floats([1, 4, 1024, 16], wave(4 * 1024 * 16)));
     cache.store({ keyValues: fresh, states: [] }, [{ from: 0, to: 0, position: 0, length: 1024 }]);

@@ -142,7 +142,7 @@ describe.skipIf(noSwiftShader)('arrays on a device', () => {
     async (name) => {
       const runtime = await openRuntime();
       const states = [{ name: 'conv.0', shape: [2] }];
-      const layout = { names: ['k.0'], heads: 1, capacity: 4, width: 2, states };
+      const layout = { inputs: [{ name: 'k.0', width: 2 }], heads: 1, capacity: 4, states };
       const cache = runtime.cache(layout);
       cache.reserve(3);
       const fresh = {
@@ -167,10 +167,9 @@ describe.skipIf(noSwiftShader)('arrays on a device', () => {
   test('a cache keeps its rows when it grows, and moves them', async () => {
     const runtime = await openRuntime();
     const layout = {
-      names: ['k.0', 'v.0'],
+      inputs: ['k.0', 'v.0'].map((name) => ({ name, width: 3 })),
       heads: 2,
       capacity: 4,
-      width: 3,
       states: [{ name: 'conv.0', shape: [2, 5] }],
     };
     const cache = runtime.cache(layout);

@@ -306,6 +306,37 @@ describe('a plan', () => {
     expect(memory?.gradients).toBeCloseTo((4 * adapter) / 2 ** 20, 6);
   });
 
+  it('counts the parameters of Gemma 4 E2B, its cache, and an adapter in int4', () => {
+    const text_config = {
+      ...{ model_type: 'gemma4_text', vocab_size: 262_144, hidden_size: 1536 },
+      ...{ intermediate_size: 6144, num_hidden_layers: 35, num_attention_heads: 8 },
+      ...{ num_key_value_heads: 1, head_dim: 256, global_head_dim: 512 },
+      ...{ num_kv_shared_layers: 20, use_double_wide_mlp: true, max_position_embeddings: 131_072 },
+      layer_types: Array.from({ length: 35 }, (_, i) =>
+        i % 5 === 4 ? 'full_attention' : 'sliding_attention',
+      ),
+    };
+    const whole = { tie_word_embeddings: true, text_config, vision_config: {}, audio_config: {} };
+    mkdirSync(join(cwd, 'gemma4'), { recursive: true });
+    writeFileSync(join(cwd, 'gemma4/config.json'), JSON.stringify(whole));
+    const lora =
+      '\n  quantization: int4\n  lora_configs: [{lora_rank: 1, target_modules: [k_proj]}]';
+    const { config } = parse(
+      cwd,
+      text.replace('./tiny\n  max_model_len: 64', `./gemma4\n  max_model_len: 64${lora}`),
+    );
+    const memory = planConfig(config).stages[0]?.memory;
+    // As transformers counts them: 4,628,569,379 with all norms.
+    expect(Math.abs((memory?.parameters ?? 0) / 4_628_569_379 - 1)).toBeLessThan(1e-4);
+    const table = 262_144 * 35 * 256;
+    const packed = (((memory?.parameters ?? 0) - table) * 0.625) / 2 ** 20;
+    expect(memory?.copies).toBeCloseTo(packed + 2 * (memory?.gradients ?? 0), 6);
+    expect(memory?.gradients).toBeCloseTo((4 * (15 * 1536 + 12 * 256 + 3 * 512)) / 2 ** 20, 6);
+    // 64 rollouts of 64 tokens: keys and values of 12 layers with windows and 3 without.
+    const cache = (64 * 64 * 4 * 2 * (12 * 256 + 3 * 512)) / 2 ** 20;
+    expect(memory?.keyValueCache).toBeCloseTo(cache, 6);
+  });
+
   it('is shown in a few lines', () => {
     const rendered = renderPlan(
       planConfig(parse(cwd, text).config, { rows: [{ sums: 100, 'eval/held_out': 30 }] }),

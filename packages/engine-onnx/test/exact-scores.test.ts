@@ -108,8 +108,33 @@ it(
   },
 );
 
-it.each(['lfm2', 'qwen3_5_text'])(
-  'agrees to the last bit where layers remember states of rows, alone and in a group: %s',
+it.each([256, 512])(
+  'agrees to the last bit with heads %d wide, whatever the number of positions',
+  async (headDim) => {
+    const modelPath = join(root, `heads of ${headDim}`);
+    const config = { vocabSize: 32, hiddenSize: 32, layers: 2, heads: 2, kvHeads: 1, headDim };
+    await createModelFolder({ directory: modelPath, seed: 1, initializerRange: 0.2, config });
+    const engine = await createEngineInThread({ modelPath, threads: 2 });
+    await engine.trainer.publish(0);
+    await engine.sampler.adopt({ kind: 'published' }, 0);
+    const prompt = Int32Array.of(5, 11, 2, 7, 30);
+    // The sampler's cache and the trainer's rows have different lengths, also around 64 positions.
+    for (const maxTokens of [8, 20, 40, 55, 100]) {
+      const sampled = await engine.sampler.sample(prompt, { maxTokens, n: 4, seed: maxTokens });
+      const rows = sampled.map(({ tokens }) => ({
+        tokens: Int32Array.of(...prompt, ...tokens),
+        promptLength: prompt.length,
+        temperature: 1,
+      }));
+      const { logprobs } = await engine.trainer.forward({ rows });
+      expect([...logprobs]).toEqual(sampled.flatMap((each) => [...each.logprobs]));
+    }
+    await engine.close();
+  },
+);
+
+it.each(['lfm2', 'qwen3_5_text', 'gemma4_text'])(
+  'agrees to the last bit where layers keep states or share keys, alone and in a group: %s',
   async (name) => {
     const modelPath = new URL(`fixtures/${name}/`, import.meta.url).pathname;
     const engine = await createEngineInThread({ modelPath, threads: 2 });

@@ -23,9 +23,9 @@ import { readBatch } from './support/fixtures.js';
 
 const fixture = (name: string): string => new URL(`fixtures/${name}`, import.meta.url).pathname;
 const practice = new URL('../../../apps/create/templates/practice/model', import.meta.url).pathname;
-const refused = 'qwen3_5_text';
+const refused = ['qwen3_5_text', 'gemma4_text'] as const;
 const cases = [
-  ...modelFamilies.filter((family) => family !== refused),
+  ...modelFamilies.filter((family) => !refused.some((each) => each === family)),
   'phi3-longrope',
   'qwen2-window-yarn',
   'llama-gelu-dynamic',
@@ -276,7 +276,12 @@ describe('a folder for transformers.js that cannot be made leaves nothing behind
     ['in no number format', { dtypes: [] }, /at least one of fp32/],
     ['in a folder in use', { to: fixture('qwen3') }, /is not empty/],
     ['in place of a file', { to: fixture('qwen3/config.json') }, /config\.json is a file/],
-    ['of a model with the gated delta rule', { from: fixture(refused) }, 'gated delta rule is not'],
+    [
+      'of a model with the gated delta rule',
+      { from: fixture(refused[0]) },
+      'gated delta rule is not',
+    ],
+    ['of Gemma 4', { from: fixture(refused[1]) }, 'layers with two widths of heads are not'],
     ['that is given up', { signal: AbortSignal.abort(new Error('given up')) }, 'given up'],
   ])('%s', async (_, options, message) => {
     const before = await readdir(scratch);

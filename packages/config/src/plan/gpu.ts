@@ -1,11 +1,7 @@
 /** Plans the memory of one GPU that TuFT and vLLM share. */
 import type { Disk } from '../resolve/base/disk.js';
 import type { StageConfig } from '../resolve/base/resolved.js';
-import {
-  attentionLayers,
-  linearModulesOf,
-  readModelFolder,
-} from '../resolve/model/model-folder.js';
+import { keyValueLayers, linearModulesOf, readModelFolder } from '../resolve/model/model-folder.js';
 import { countAdapter, countParameters } from './memory.js';
 import { serverOf } from './tinker-server.js';
 
@@ -49,7 +45,7 @@ export function planGpu(stage: StageConfig, disk: Disk): GpuPlan | undefined {
   const weights = 2 * countParameters(shape);
   const adapter = 16 * countAdapter(shape, model.tinker.rank, linearModulesOf(shape));
   const activations = tokens * hiddenSize * (2 * layers + 140) + 8 * tokens * vocabSize;
-  const cache = cachedTokens * 4 * attentionLayers(shape) * keyValueHeads * headDim;
+  const cache = cachedTokens * 4 * keyValueLayers(shape) * keyValueHeads * headDim;
   const trainer = (weights + adapter + activations) / 1e9 + context;
   const sampling = (weights + cache) / 1e9 + vllmContext;
   const verdictOf = (size: number): GpuVerdict => {

@@ -6,6 +6,7 @@ import { machineMemory } from '@trinity-rft/core/support';
 import type { Disk } from '../resolve/base/disk.js';
 import {
   attentionLayers,
+  keyValueLayers,
   linearModulesOf,
   readModelFolder,
   type ModelShape,
@@ -88,8 +89,11 @@ function partsHere(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryParts {
   return {
     weights: (quantized ?? base) + adapter,
     ...(mode === 'bench' ? none : trainingParts(stage, disk, sizes)),
-    // Gradients read the stored integers. The runtime packs another copy of these integers.
-    ...(quantized !== undefined && { copies: quantized + 2 * adapter }),
+    // Gradients read the stored integers. The runtime packs another copy of these integers, except
+    // those of the table that is only looked up.
+    ...(quantized !== undefined && {
+      copies: quantized * (1 - tableShare(sizes.shape)) + 2 * adapter,
+    }),
     keyValueCache: mode === 'train' ? 0 : cacheSize(stage, model.maxModelLen, sizes),
     auxiliary: mode === 'train' ? 0 : auxiliary(stage, disk, sizes.budget),
   };
@@ -208,7 +212,8 @@ export function countAdapter(shape: ModelShape, rank: number, named: readonly st
   const layersWith = (name: string): number => {
     if (name === 'in_proj') return convolutions;
     if (delta && /^(in_proj_.*|out_proj)$/.test(name)) return delta.layers;
-    return /^[qkvo]_proj$/.test(name) ? attentionLayers(shape) : layers;
+    if (/^[kv]_proj$/.test(name)) return keyValueLayers(shape);
+    return /^[qo]_proj$/.test(name) ? attentionLayers(shape) : layers;
   };
   // In models with experts, only the attention has adapters.
   const targets = experts ? named.filter((name) => /^[qkvo]_/.test(name)) : named;
@@ -261,10 +266,21 @@ export function countParameters(shape: ModelShape): number {
   const embeddings = V * D * (shape.tiedEmbeddings ? 1 : 2);
   const feedForward = experts ? experts.count * (3 * D * experts.size + D) : 3 * D * F;
   const gates = gatesOf(shape);
-  const attention = attentionLayers(shape) * ((1 + gates) * D * H * W + 2 * D * K * W);
+  const keys = keyValueLayers(shape) * 2 * D * K * W;
+  const attention = attentionLayers(shape) * (1 + gates) * D * H * W + keys;
   const mixers = attention + C * 4 * D * D + deltaParameters(shape);
-  return embeddings + mixers + L * (feedForward + 2 * D) + D;
+  return embeddings + mixers + L * (feedForward + 2 * D) + D + layerInputParameters(shape);
 }
+
+/** Returns the number of elements of the table of the layers' inputs. */
+export const tableParameters = ({ layers, layerInputs }: ModelShape): number =>
+  layerInputs ? layerInputs.vocabSize * layers * layerInputs.size : 0;
+
+/** Returns the number of parameters of the layers' inputs: the table, and three matrices per layer. */
+const layerInputParameters = (shape: ModelShape): number =>
+  tableParameters(shape) + 3 * shape.layers * shape.hiddenSize * (shape.layerInputs?.size ?? 0);
+
+const tableShare = (shape: ModelShape): number => tableParameters(shape) / countParameters(shape);
 
 /**
  * Returns the number of outputs of the query projection, as a multiple of the width of all heads.
@@ -299,7 +315,10 @@ function microBatch({ model, buffer }: StageConfig, { shape, budget }: Sizes) {
 function activations(stage: StageConfig, sizes: Sizes): number {
   const { row, all, within } = microBatch(stage, sizes);
   // A quantised model is trained layer by layer, with the weights of one layer as floats.
-  if (sizes.quantized !== undefined) return within + sizes.base / sizes.shape.layers;
+  if (sizes.quantized !== undefined) {
+    const { shape, base } = sizes;
+    return within + (base * (1 - tableShare(shape))) / shape.layers;
+  }
   if (stage.model.memoryBudgetMb !== undefined || all <= sizes.budget) return within;
   const returned = 2 * (sizes.adapter ?? sizes.base);
   const most = (machineMemory() * machineShare) / mebibyte;
@@ -330,7 +349,7 @@ function bytesPerRow(shape: ModelShape, tokens: number): number {
 }
 
 const keyValueBytesPerToken = (shape: ModelShape): number =>
-  2 * attentionLayers(shape) * shape.keyValueHeads * shape.headDim * float;
+  2 * keyValueLayers(shape) * shape.keyValueHeads * shape.headDim * float;
 
 /**
  * Returns the bytes of recurrent state per row, a matrix per head. Ignores the few positions that

@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os';
 import type { Disk } from '../resolve/base/disk.js';
 import type { StageConfig } from '../resolve/base/resolved.js';
 import { readModelFolder } from '../resolve/model/model-folder.js';
-import { countParameters } from './memory.js';
+import { countParameters, tableParameters } from './memory.js';
 import { countWork, type StepPlan } from './steps.js';
 import { runsRemotely } from './tinker-server.js';
 
@@ -28,8 +28,8 @@ const memorySpeed = 9e9;
 
 /**
  * Computes the time if every text has the maximum length and each rollout calls the model once. A
- * token of a text of T tokens takes 2 N + 2 L H W T operations. N is the number of parameters, and
- * attention reads half of the text on average, in L layers of H heads of width W. Gradients of all
+ * token of a text of T tokens takes 2 N + 2 L H W T operations. N is the number of parameters
+ * that are not only looked up, and attention reads half of the text on average, in L layers of H heads of width W. Gradients of all
  * weights take three times as many operations, gradients of an adapter twice as many. One sampling
  * step for B texts takes at least as long as reading the weights. Returns undefined if servers
  * execute the model, if the model is not on this disk, or if the number of steps is unknown.
@@ -48,7 +48,7 @@ export function planTime(
   const folder = readModelFolder(disk, model.modelPath);
   if (amount === undefined || folder.kind === 'problem') return undefined;
   const { layers, heads, headDim } = folder.shape;
-  const parameters = countParameters(folder.shape);
+  const parameters = countParameters(folder.shape) - tableParameters(folder.shape);
   const speed = cores * coreSpeed;
   const perToken = (2 * parameters + 2 * layers * heads * headDim * model.maxModelLen) / speed;
   const together = Math.min(

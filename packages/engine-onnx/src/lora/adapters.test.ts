@@ -58,9 +58,9 @@ const weightGradients = (pass: ForwardPass, seed = 1) => {
 describe('gradients of adapters equal central differences', () => {
   const models = [
     ...Object.entries(tinyModels),
-    ...(['phi3', 'qwen3_moe', 'lfm2', 'qwen3_5_text', 'granitemoehybrid'] as const).map(
-      (name) => [name, architectureConfig(name)] as const,
-    ),
+    ...(
+      ['phi3', 'qwen3_moe', 'lfm2', 'qwen3_5_text', 'granitemoehybrid', 'gemma4_text'] as const
+    ).map((name) => [name, architectureConfig(name)] as const),
   ];
   test.each(models)('of %s', async (_, model) => {
     const { trainer, adapters } = await newTrainer(model, { lively: true });

@@ -63,6 +63,11 @@ beforeAll(async () => {
   }
 });
 
+it('a digest takes arrays of more than 2 GiB', { tags: ['slow'] }, async () => {
+  const digest = await digestOf([0], () => new Float32Array(2 ** 29 + 1));
+  expect(digest).toHaveLength(64);
+});
+
 async function readMerged(name: string): Promise<readonly (readonly [string, Float32Array])[]> {
   const { tensors, read, close } = await openMergedWeights(at(name));
   try {

@@ -1,7 +1,7 @@
 /** The frozen weights of a model with adapters. */
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 
-import type { DeviceArrays } from '../runtime/graph-runtime.js';
+import type { DeviceArrays, Numbers } from '../runtime/graph-runtime.js';
 import { bytesOf } from '../runtime/host-arrays.js';
 
 /** A range of the flat array of all parameters. */
@@ -53,8 +53,17 @@ export async function digestOf<R>(
   read: (range: R) => Float32Array | Promise<Float32Array>,
 ): Promise<string> {
   const hash = createHash('sha256');
-  for (const range of ranges) hash.update(bytesOf(await read(range)));
+  for (const range of ranges) addToHash(hash, await read(range));
   return hash.digest('hex');
+}
+
+/** Maximum number of bytes that are hashed at once. Node allows less than 2 GiB. */
+const mostHashed = 2 ** 30;
+
+export function addToHash(hash: Hash, numbers: Numbers): void {
+  const bytes = bytesOf(numbers);
+  for (let at = 0; at < bytes.length; at += mostHashed)
+    hash.update(bytes.subarray(at, at + mostHashed));
 }
 
 /** Returns the upper 16 bits of each float32; undefined if any lower half is not 0. */

@@ -147,7 +147,9 @@ describe('the reference', () => {
 });
 
 describe('a checkpoint', () => {
-  const lfm2 = new URL('../../test/fixtures/lfm2/', import.meta.url).pathname;
+  const [lfm2, gemma4] = ['lfm2', 'gemma4_text'].map(
+    (name) => new URL(`../../test/fixtures/${name}/`, import.meta.url).pathname,
+  );
   const ownWeights = ['/config.json', '/model.safetensors', '/optimizer/moments.safetensors'];
   const adapters = [
     '/config.json',
@@ -160,6 +162,8 @@ describe('a checkpoint', () => {
     ['adapters', {}, adapters],
     ['adapters of LFM2', { modelPath: lfm2 }, adapters],
     ['all weights of LFM2', { modelPath: lfm2, lora: undefined }, ownWeights],
+    ['adapters of Gemma 4', { modelPath: gemma4 }, adapters],
+    ['all weights of Gemma 4', { modelPath: gemma4, lora: undefined }, ownWeights],
   ])(
     'of %s resumes to the same bytes as a run that was never stopped',
     async (_, options, files) => {

@@ -50,6 +50,16 @@ describe('a plan', () => {
     ]);
   });
 
+  test('leaves out the inputs of layers of Gemma 4, and keys of layers without keys', () => {
+    const gemma4 = architectureConfig('gemma4_text');
+    const plan = planAdapters(gemma4, { rank: 1, alpha: 1 });
+    const modules = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'];
+    expect(plan.modules).toEqual(modules);
+    const names = adapterTargets(gemma4, plan).map(({ weight }) => weight.name);
+    expect(names.filter((name) => name.includes('k_proj'))).toHaveLength(4);
+    expect(names.filter((name) => name.includes('q_proj'))).toHaveLength(6);
+  });
+
   test('has its layers in the order of the model', () => {
     expect(
       planAdapters(config, { rank: 1, alpha: 1, targetModules: ['up_proj', 'q_proj'] }).modules,

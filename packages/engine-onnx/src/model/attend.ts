@@ -1,12 +1,14 @@
 /** The attention branch of a block. */
-import type { Value } from '../onnx/graph/graph.js';
+import { InvariantError } from '@trinity-rft/core';
+import type { Graph, Value } from '../onnx/graph/graph.js';
 import type { AttentionOptions } from '../onnx/ops/attention.js';
 import { multiply, sigmoid } from '../onnx/ops/elementwise.js';
+import { rmsNorm } from '../onnx/ops/norm.js';
 import { rotary } from '../onnx/ops/rotary.js';
 import { columns, reshape, swapHeads } from '../onnx/ops/shape.js';
-import { layerTraits, type ModelConfig } from './config.js';
+import { headDimOf, keysOf, layerTraits, type ModelConfig } from './config.js';
 import { layerPrefix } from './parameters.js';
-import { normalize, projectNamed, type Trunk } from './trunk.js';
+import { normalize, projectNamed, type KeyValues, type Trunk } from './trunk.js';
 
 /** Options for computing the attention scores of a layer. */
 export function attentionOptions(config: ModelConfig, layer: number): AttentionOptions {
@@ -20,12 +22,30 @@ export function attend(trunk: Trunk, layer: number, h: Value): Value {
   const made = projections(trunk, layer, h);
   const { queries, gate } = gated(config, made('q'));
   const q = rotated(trunk, layer, inHeads(trunk, layer, queries, 'q'));
-  const k = rotated(trunk, layer, inHeads(trunk, layer, made('k'), 'k'));
-  const v = inHeads(trunk, layer, made('v'), 'v');
+  const { k, v } = keyValues(trunk, layer, made);
   const attended = trunk.attention(layer, q, k, v);
   const mixed = gate ? multiply(attended, sigmoid(gate)) : attended;
-  const merged = reshape(mixed, [...mixed.shape.slice(0, 2), config.heads * config.headDim]);
+  const width = config.heads * headDimOf(config, layer);
+  const merged = reshape(mixed, [...mixed.shape.slice(0, 2), width]);
   return projectNamed(trunk, merged, `${layerPrefix(layer)}self_attn.o_proj`);
+}
+
+/** Returns the keys and values that a layer reads: its own, or those of an earlier layer. */
+function keyValues(trunk: Trunk, layer: number, made: (part: Part) => Value): KeyValues {
+  const source = keysOf(trunk.config, layer);
+  if (source !== layer) {
+    const found = trunk.keyValues?.get(source);
+    if (found) return found;
+    throw new InvariantError(
+      `Layer ${layer} reads the keys of layer ${source}, which are missing.`,
+    );
+  }
+  const own = {
+    k: rotated(trunk, layer, inHeads(trunk, layer, made('k'), 'k')),
+    v: inHeads(trunk, layer, made('v'), 'v'),
+  };
+  trunk.keyValues?.set(layer, own);
+  return own;
 }
 
 /** Splits each head of the query projection into the query and its gate, [B, S, H, D] each. */
@@ -68,11 +88,15 @@ function inHeads(trunk: Trunk, layer: number, flat: Value, part: Part): Value {
   const norm = (value: Value): Value =>
     normalize(trunk, value, `${layerPrefix(layer)}self_attn.${part}_norm.weight`);
   const wide = scope === 'projection' ? norm(flat) : flat;
-  const split = swapHeads(
-    reshape(wide, [...flat.shape.slice(0, 2), headsOf(config, part), config.headDim]),
-  );
+  const width = headDimOf(config, layer);
+  const split = swapHeads(reshape(wide, [...flat.shape.slice(0, 2), headsOf(config, part), width]));
+  if (part === 'v' && config.valueNorm)
+    return rmsNorm(split, ones(split.graph, width), config.normEpsilon);
   return scope === 'head' ? norm(split) : split;
 }
+
+const ones = (graph: Graph, width: number): Value =>
+  graph.constant(new Float32Array(width).fill(1), [width]);
 
 function rotated(trunk: Trunk, layer: number, value: Value): Value {
   const { rope } = layerTraits(trunk.config, layer);

@@ -95,6 +95,15 @@ const schema = z.looseObject({
   sliding_window: size.nullish(),
   sliding_window_pattern: size.nullish(),
   max_window_layers: index.nullish(),
+  global_head_dim: size.nullish(),
+  per_layer_config: z
+    .record(z.string(), z.looseObject({ head_dim: size.nullish() }, section), section)
+    .nullish(),
+  attention_k_eq_v: z.literal(false, 'false (values with a projection of their own)').nullish(),
+  num_kv_shared_layers: index.nullish(),
+  use_double_wide_mlp: flag.nullish(),
+  hidden_size_per_layer_input: index.nullish(),
+  vocab_size_per_layer_input: size.nullish(),
   layer_types: z.array(layerType, list('layer types')).nullish(),
   conv_L_cache: size.nullish(),
   conv_bias: z.literal(false, 'false (convolutions without a bias)').nullish(),
@@ -113,6 +122,7 @@ const schema = z.looseObject({
   position_embedding_type: z.string('text').nullish(),
   num_experts: size.nullish(),
   num_local_experts: index.nullish(),
+  enable_moe_block: z.literal(false, 'false (a model without experts)').nullish(),
   num_experts_per_tok: index.nullish(),
   moe_intermediate_size: size.nullish(),
   norm_topk_prob: flag.nullish(),

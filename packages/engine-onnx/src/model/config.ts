@@ -16,6 +16,7 @@ export const modelFamilies = [
   'smollm3',
   'gemma2',
   'gemma3_text',
+  'gemma4_text',
   'qwen3_moe',
   'lfm2',
   'qwen3_5_text',
@@ -28,6 +29,13 @@ export type ModelFamily = (typeof modelFamilies)[number];
 /** Scaling of rotary frequencies for long contexts. */
 export type RopeScaling =
   | { readonly kind: 'linear'; readonly factor: number }
+  | {
+      /** Frequencies of the whole head, of which only the first are used. The others are 0. */
+      readonly kind: 'proportional';
+      readonly factor: number;
+      /** Share of the frequencies that are used. */
+      readonly part: number;
+    }
   | {
       readonly kind: 'llama3';
       readonly factor: number;
@@ -62,6 +70,8 @@ export type RopeScaling =
 
 /** Rotary embeddings of the layers that do not use the rotary embeddings of the model. */
 export interface LocalRope {
+  /** Width of one head. @default {@link ModelConfig.headDim} */
+  readonly headDim?: number;
   readonly theta: number;
   readonly scaling?: RopeScaling;
 }
@@ -97,6 +107,23 @@ export interface LayerTraits {
   readonly rope?: 'local' | 'none';
   /** True for a plain feed-forward block in a model with experts. */
   readonly dense?: true;
+  /** Width of one head. @default {@link ModelConfig.headDim} */
+  readonly headDim?: number;
+  /**
+   * Earlier layer whose keys and values the layer reads.
+   * @default the layer makes its own keys and values
+   */
+  readonly keysOf?: number;
+  /** Width of the feed-forward block. @default {@link ModelConfig.intermediateSize} */
+  readonly intermediateSize?: number;
+}
+
+/** Inputs of every layer that are looked up by token, in addition to the embedding. */
+export interface PerLayerInputs {
+  /** Number of values per layer. */
+  readonly size: number;
+  /** Number of rows of the table. */
+  readonly vocabSize: number;
 }
 
 /** Feed-forward blocks, some of which a router selects for every token. */
@@ -154,6 +181,12 @@ export interface ModelConfig {
    * separately
    */
   readonly qkNormScope?: 'projection';
+  /** True if each head's values are normalised with RMSNorm without weights. @default false */
+  readonly valueNorm?: boolean;
+  /** True if the result of each layer is multiplied by a stored number. @default false */
+  readonly layerScalar?: boolean;
+  /** @default no such inputs */
+  readonly perLayerInputs?: PerLayerInputs;
   /**
    * True if each head's result is multiplied by a gate, which the query projection computes.
    * @default false
@@ -212,16 +245,42 @@ export function layerTraits(config: ModelConfig, layer: number): LayerTraits {
   return config.layerTraits?.[layer] ?? {};
 }
 
-/** Returns the indices of the layers with the mixer `mixer`, in order. */
-export function layersWith(config: ModelConfig, mixer: Mixer): readonly number[] {
-  return Array.from({ length: config.layers }, (_, layer) => layer).filter(
-    (layer) => (layerTraits(config, layer).mixer ?? 'attention') === mixer,
+/** Returns the width of one head of a layer. */
+export const headDimOf = (config: ModelConfig, layer: number): number =>
+  layerTraits(config, layer).headDim ?? config.headDim;
+
+/** Returns the layer whose keys and values a layer reads, which is the layer itself by default. */
+export const keysOf = (config: ModelConfig, layer: number): number =>
+  layerTraits(config, layer).keysOf ?? layer;
+
+/** Returns true if later layers read the keys and values of a layer. */
+export const isReadLater = (config: ModelConfig, layer: number): boolean =>
+  config.layerTraits?.some((traits) => traits.keysOf === layer) ?? false;
+
+/** Returns the indices of the layers that make keys and values, in order. */
+export const cachedLayers = (config: ModelConfig): readonly number[] =>
+  Array.from({ length: config.layers }, (_, layer) => layer).filter(
+    (layer) => !layerTraits(config, layer).mixer && keysOf(config, layer) === layer,
   );
+
+/**
+ * Returns the width into which keys and values of all layers can be divided: the greatest common
+ * divisor of the widths of heads.
+ */
+export function cacheUnit(config: ModelConfig): number {
+  const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
+  return cachedLayers(config)
+    .map((layer) => headDimOf(config, layer))
+    .reduce(divisor);
 }
 
-/** Returns the total number of key heads and value heads of all attention layers. */
+/**
+ * Returns the number of parts of {@link cacheUnit} that all keys and values of one position have.
+ * Without different widths of heads, these are the key heads and value heads of all layers.
+ */
 export function cacheHeads(config: ModelConfig): number {
-  return 2 * layersWith(config, 'attention').length * config.kvHeads;
+  const width = cachedLayers(config).reduce((sum, layer) => sum + headDimOf(config, layer), 0);
+  return (2 * config.kvHeads * width) / cacheUnit(config);
 }
 
 /**

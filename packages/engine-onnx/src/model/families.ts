@@ -27,6 +27,8 @@ export interface Family {
     | 'fusedAttention'
     | 'fusedFeedForward'
     | 'gatedAttention'
+    | 'valueNorm'
+    | 'layerScalar'
   > & { readonly qkNorm?: true };
   /**
    * Projections with a bias. `qkv`: always queries, keys and values; `key`: queries, keys, values
@@ -37,6 +39,13 @@ export interface Family {
   readonly mlpBias?: true;
   /** True if embeddings are multiplied by sqrt(hidden_size). */
   readonly scaledEmbeddings?: true;
+  /** True if attention scores are not scaled. */
+  readonly unscaledScores?: true;
+  /**
+   * True if `global_head_dim`, `num_kv_shared_layers`, `use_double_wide_mlp` and
+   * `hidden_size_per_layer_input` apply.
+   */
+  readonly sharedKeys?: true;
   /**
    * True if `embedding_multiplier`, `attention_multiplier`, `residual_multiplier` and
    * `logits_scaling` apply.
@@ -137,6 +146,15 @@ export const families: Readonly<Record<ModelFamily, Family>> = {
     traits: { norms: 'around', normOffset: 1, qkNorm: true },
     attentionBias: 'key',
     scaledEmbeddings: true,
+    windows: { layers: 'interleaved', localRope: true },
+  },
+  gemma4_text: {
+    className: 'Gemma4',
+    traits: { norms: 'around', qkNorm: true, valueNorm: true, layerScalar: true },
+    attentionBias: 'key',
+    scaledEmbeddings: true,
+    unscaledScores: true,
+    sharedKeys: true,
     windows: { layers: 'interleaved', localRope: true },
   },
   qwen3_moe: {

@@ -3,7 +3,7 @@ import { dimAt, type Value } from '../onnx/graph/graph.js';
 import { add, gelu, geluTanh, multiply, swiglu } from '../onnx/ops/elementwise.js';
 import { routingWeights } from '../onnx/ops/routing.js';
 import { columns } from '../onnx/ops/shape.js';
-import { layerTraits, type Activation, type Experts } from './config.js';
+import { layerTraits, type Activation, type Experts, type ModelConfig } from './config.js';
 import { expertName, layerPrefix } from './parameters.js';
 import { parameterOf, project, projectNamed, type Trunk } from './trunk.js';
 
@@ -12,6 +12,13 @@ const gatedUnits: Readonly<Record<Activation, (gate: Value, up: Value) => Value>
   gelu: (gate, up) => multiply(gelu(gate), up),
   gelu_tanh: (gate, up) => multiply(geluTanh(gate), up),
 };
+
+/** Returns act(gate) * up. */
+export const gatedUnit = (
+  { activation = 'silu' }: Pick<ModelConfig, 'activation'>,
+  gate: Value,
+  up: Value,
+): Value => gatedUnits[activation](gate, up);
 
 /** Applies the branch to `h`. [B, S, d] -> [B, S, d] */
 export function feedForward(trunk: Trunk, layer: number, h: Value): Value {
@@ -24,11 +31,11 @@ export function feedForward(trunk: Trunk, layer: number, h: Value): Value {
 
 /** Applies the gated unit: down(act(gate(h)) * up(h)). */
 function unit(trunk: Trunk, h: Value, prefix: string): Value {
-  const { activation = 'silu', fusedFeedForward } = trunk.config;
-  const [gate, up] = fusedFeedForward
+  const { config } = trunk;
+  const [gate, up] = config.fusedFeedForward
     ? halves(projectNamed(trunk, h, `${prefix}gate_up_proj`))
     : [projectNamed(trunk, h, `${prefix}gate_proj`), projectNamed(trunk, h, `${prefix}up_proj`)];
-  return projectNamed(trunk, gatedUnits[activation](gate, up), `${prefix}down_proj`);
+  return projectNamed(trunk, gatedUnit(config, gate, up), `${prefix}down_proj`);
 }
 
 function halves(both: Value): readonly [Value, Value] {

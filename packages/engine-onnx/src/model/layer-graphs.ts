@@ -11,10 +11,17 @@
  * | --------------- | ------------------------------------------------------------------------- | ----------------------------------------- |
  * | layer           | `x` [B, T, d]                                                             | `y` [B, T, d]                             |
  * | layer gradient  | `x`, `grad_y` [B, T, d]                                                   | `grad_x`, `grad.<parameter>`              |
+ * | layer inputs    | `x` [B, T, d], `rows` [B, T, L P], see `per-layer-inputs.ts`              | `input.<l>` [B, T, P] of each layer       |
+ * | their gradient  | also `grad_input.<l>` of each layer                                       | `grad_x`, `grad_rows`, `grad.<parameter>` |
  * | states          | `x`, `rows`, `inverse_temperature`                                        | `states` [R, d]                           |
  * | states gradient | `x`, `rows`, `spread`, `inverse_temperature`, `grad_states` [R, d]        | `grad_x`, and that of the final norm      |
  * | logits          | `states`, `weight` [C, d], `inverse_temperature`, `targets` [R, 1]        | `largest`, `sum`, `dot`, `target` [R, 1], see below |
  * | logits gradient | also `log_total`, `grad_logprobs`, `grad_targets` [R, 1], and with `entropy`: `grad_entropy`, `own_entropy` [R, 1] | `grad_states` [R, d], `grad_weight` [C, d] |
+ *
+ * In models with layer inputs, the graphs of layers also have the input `layer_input`, and without
+ * adapters the output `grad_layer_input`. A layer whose keys and values are read later has the
+ * outputs `k` and `v` [B, KV, T, D], and the inputs `grad_k` and `grad_v` in its gradient graph. A
+ * layer that reads them has the inputs `k` and `v`, and the outputs `grad_k` and `grad_v`.
  *
  * For the logits l of a part: `largest` = max(l), `sum` = sum(e^(l - largest)), `dot` = sum(e^(l -
  * largest) l), `target` = l of the target. A quantised weight consists of the inputs of
@@ -22,7 +29,7 @@
  * tokens within the part, and `grad_targets` is `grad_logprobs` where the target is in the part,
  * else 0.
  */
-import { gradients } from '../onnx/autodiff.js';
+import { gradients, type Seed } from '../onnx/autodiff.js';
 import type { Dim } from '../onnx/graph/dims.js';
 import { Graph, type Value } from '../onnx/graph/graph.js';
 import type { ModelRecord } from '../onnx/graph/record.js';
@@ -32,11 +39,18 @@ import { linear, lowRankProduct, matmul, rowDot, type LowRank } from '../onnx/op
 import { gatherElements, scatterElements } from '../onnx/ops/select.js';
 import { reshape, takeRows } from '../onnx/ops/shape.js';
 import { block } from './block.js';
-import type { ModelConfig } from './config.js';
+import { headDimOf, isReadLater, keysOf, type ModelConfig } from './config.js';
 import { headLogits, headStates } from './head.js';
-import { finalNormName, headName, layerSpecs, type ParameterSpec } from './parameters.js';
+import {
+  finalNormName,
+  headName,
+  layerInputSpecs,
+  layerSpecs,
+  type ParameterSpec,
+} from './parameters.js';
+import { perLayerInputs } from './per-layer-inputs.js';
 import { trainingTrunk } from './training-graphs.js';
-import { parameterOf, type Trunk } from './trunk.js';
+import { parameterOf, type KeyValues, type Trunk } from './trunk.js';
 
 /** A frozen matrix, and its trained factors: {@link LowRank}. */
 interface AdaptedMatrix {
@@ -72,8 +86,9 @@ export function layerGraph(
   { branching, formats, adapters }: LayerGraphOptions,
 ): ModelRecord {
   const beside = formats && adapters;
-  const { graph, y } = layerBody(config, layer, { branching, formats, adapters: beside });
+  const { graph, y, made } = layerBody(config, layer, { branching, formats, adapters: beside });
   graph.output('y', y);
+  for (const [name, value] of Object.entries(made)) graph.output(name, value);
   return graph.record();
 }
 
@@ -83,12 +98,65 @@ export function layerGradientGraph(
   layer: number,
   options: LayerGraphOptions,
 ): ModelRecord {
-  const { graph, x, y, trained } = layerBody(config, layer, options);
-  const seed = { value: y, gradient: graph.input('grad_y', 'float32', y.shape) };
-  const [dx, ...found] = gradients([seed], [x, ...trained.values()]);
-  graph.output('grad_x', dx!);
-  for (const [i, name] of [...trained.keys()].entries()) graph.output(`grad.${name}`, found[i]!);
+  const { graph, x, y, made, read, input, trained } = layerBody(config, layer, options);
+  const seeds = Object.entries({ y, ...made }).map(([name, value]) => ({
+    value,
+    gradient: graph.input(`grad_${name}`, 'float32', value.shape),
+  }));
+  const states = { x, ...read, ...(input && !options.adapters && { layer_input: input }) };
+  outputGradients(graph, seeds, [
+    ...Object.entries(states).map(([name, value]) => [`grad_${name}`, value] as const),
+    ...[...trained].map(([name, value]) => [`grad.${name}`, value] as const),
+  ]);
   return graph.record();
+}
+
+/** Adds the gradient of each target as an output of the given name. */
+function outputGradients(
+  graph: Graph,
+  seeds: readonly Seed[],
+  targets: readonly (readonly [name: string, value: Value])[],
+): void {
+  const values = targets.map(([, value]) => value);
+  const found = gradients(seeds, values);
+  for (const [i, [name]] of targets.entries()) graph.output(name, found[i]!);
+}
+
+/** Builds the graph of the inputs of all layers. */
+export function layerInputsGraph(config: ModelConfig, formats?: BlockFormats): ModelRecord {
+  const { graph, inputs } = layerInputsBody(config, formats);
+  for (const [layer, input] of inputs.entries()) graph.output(`input.${layer}`, input);
+  return graph.record();
+}
+
+/** Builds the gradient graph of {@link layerInputsGraph}. */
+export function layerInputsGradientGraph(config: ModelConfig): ModelRecord {
+  const { graph, x, rows, inputs, parameters } = layerInputsBody(config);
+  const seeds = inputs.map((value, layer) => ({
+    value,
+    gradient: graph.input(`grad_input.${layer}`, 'float32', value.shape),
+  }));
+  outputGradients(graph, seeds, [
+    ['grad_x', x],
+    ['grad_rows', rows],
+    ...[...parameters].map(([name, value]) => [`grad.${name}`, value] as const),
+  ]);
+  return graph.record();
+}
+
+function layerInputsBody(config: ModelConfig, formats?: BlockFormats) {
+  const graph = new Graph();
+  const { layers, perLayerInputs: { size = 0 } = {} } = config;
+  const x = graph.input('x', 'float32', ['B', 'T', config.hiddenSize]);
+  const rows = graph.input('rows', 'float32', ['B', 'T', layers * size]);
+  const parameters = new Map(
+    layerInputSpecs(config).map(({ name, shape }) => [
+      name,
+      weightInput(graph, name, shape, formats),
+    ]),
+  );
+  const trunk = trainingTrunk(graph, config, parameters, {});
+  return { graph, x, rows, parameters, inputs: perLayerInputs(trunk, x, rows) };
 }
 
 function layerBody(
@@ -111,11 +179,31 @@ function layerBody(
     };
     return [parameterOf({ config, parameters }, weight.name), pair] as const;
   });
-  const trunk = trainingTrunk(graph, config, parameters, {
-    ...(formats ? { products: besides(lowRank ?? []) } : { adapters: lowRank && new Map(lowRank) }),
-    branching,
-  });
-  return { graph, x, y: block(trunk, layer, x), trained: factors ?? parameters };
+  const { perLayerInputs: { size } = {} } = config;
+  const input =
+    size === undefined ? undefined : graph.input('layer_input', 'float32', ['B', 'T', size]);
+  const read = readKeyValues(graph, config, layer);
+  const keyValues = new Map(read && [[keysOf(config, layer), read]]);
+  const trunk = {
+    ...trainingTrunk(graph, config, parameters, {
+      ...(formats
+        ? { products: besides(lowRank ?? []) }
+        : { adapters: lowRank && new Map(lowRank) }),
+      branching,
+    }),
+    keyValues,
+    layerInput: input && (() => input),
+  };
+  const y = block(trunk, layer, x);
+  const made = isReadLater(config, layer) ? keyValues.get(layer) : undefined;
+  return { graph, x, y, made: { ...made }, read, input, trained: factors ?? parameters };
+}
+
+/** Declares the keys and values of an earlier layer as inputs, if the layer reads them. */
+function readKeyValues(graph: Graph, config: ModelConfig, layer: number): KeyValues | undefined {
+  if (keysOf(config, layer) === layer) return undefined;
+  const shape = ['B', config.kvHeads, 'T', headDimOf(config, layer)];
+  return { k: graph.input('k', 'float32', shape), v: graph.input('v', 'float32', shape) };
 }
 
 /**

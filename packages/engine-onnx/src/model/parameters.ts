@@ -7,6 +7,8 @@ import type { LinearShape } from '../runtime/gemm-blocks.js';
 import {
   deltaChannels,
   deltaShape,
+  headDimOf,
+  keysOf,
   layerTraits,
   type Mixer,
   type ModelConfig,
@@ -27,6 +29,17 @@ export interface ParameterSpec {
 }
 
 export const embeddingName = 'model.embed_tokens.weight';
+
+/** Names of the parameters that make the inputs of every layer. */
+export const perLayerNames = {
+  table: 'model.embed_tokens_per_layer.weight',
+  projection: 'model.per_layer_model_projection',
+  norm: 'model.per_layer_projection_norm.weight',
+} as const;
+
+/** Returns true for tables of which a text reads only the rows of its tokens. */
+export const isLookup = (name: string): boolean =>
+  name === embeddingName || name === perLayerNames.table;
 
 /** Hugging Face's names of a head with one label: `*ForTokenClassification`. */
 export const valueHeadNames = { weight: 'score.weight', bias: 'score.bias' } as const;
@@ -58,7 +71,10 @@ export const layerPrefix = (layer: number): string => `model.layers.${layer}.`;
  * embedding.
  */
 export function parameterSpecs(config: ModelConfig): readonly ParameterSpec[] {
-  const shapes: NamedShape[] = [[embeddingName, [config.vocabSize, config.hiddenSize]]];
+  const shapes: NamedShape[] = [
+    [embeddingName, [config.vocabSize, config.hiddenSize]],
+    ...perLayerShapes(config),
+  ];
   for (let layer = 0; layer < config.layers; layer++) {
     for (const [name, shape] of layerShapes(config, layer))
       shapes.push([layerPrefix(layer) + name, shape]);
@@ -79,7 +95,24 @@ export function layerSpecs(config: ModelConfig, layer: number): readonly Paramet
   return parameterSpecs(config).filter(({ name }) => name.startsWith(layerPrefix(layer)));
 }
 
+/** The parameters that make the inputs of all layers from embeddings and rows of the table. */
+export function layerInputSpecs(config: ModelConfig): readonly ParameterSpec[] {
+  const { projection, norm } = perLayerNames;
+  const names = [`${projection}.weight`, norm];
+  return parameterSpecs(config).filter(({ name }) => names.includes(name));
+}
+
 type NamedShape = readonly [name: string, shape: readonly number[]];
+
+function perLayerShapes({ perLayerInputs, layers, hiddenSize }: ModelConfig): NamedShape[] {
+  if (!perLayerInputs) return [];
+  const { size, vocabSize } = perLayerInputs;
+  return [
+    [perLayerNames.table, [vocabSize, layers * size]],
+    [`${perLayerNames.projection}.weight`, [layers * size, hiddenSize]],
+    [perLayerNames.norm, [size]],
+  ];
+}
 
 function headShapes(config: ModelConfig): readonly NamedShape[] {
   if (config.head === 'value') {
@@ -131,19 +164,44 @@ function layerShapes(config: ModelConfig, layer: number): readonly NamedShape[] 
     name === undefined ? [] : [[`${name}.weight`, [config.hiddenSize]]];
   return [
     ...norm(attention.before),
-    ...mixerShapes[layerTraits(config, layer).mixer ?? 'attention'](config),
+    ...mixerShapes[layerTraits(config, layer).mixer ?? 'attention'](config, layer),
     ...norm(attention.after),
     ...norm(feedForward.before),
     ...feedForwardShapes(config, layer),
     ...norm(feedForward.after),
+    ...layerInputShapes(config),
   ];
 }
 
-function attentionShapes(config: ModelConfig): readonly NamedShape[] {
-  const { hiddenSize, headDim, qkvBias, outputBias } = config;
+/** Parameters of the input of a layer that is looked up by token, and the scalar of the layer. */
+function layerInputShapes({
+  hiddenSize,
+  perLayerInputs,
+  layerScalar,
+}: ModelConfig): readonly NamedShape[] {
+  const scalar: readonly NamedShape[] = layerScalar ? [['layer_scalar', [1]]] : [];
+  if (!perLayerInputs) return scalar;
+  return [
+    ...linear('per_layer_input_gate', perLayerInputs.size, hiddenSize, false),
+    ...linear('per_layer_projection', hiddenSize, perLayerInputs.size, false),
+    ['post_per_layer_input_norm.weight', [hiddenSize]],
+    ...scalar,
+  ];
+}
+
+function attentionShapes(config: ModelConfig, layer: number): readonly NamedShape[] {
+  const { hiddenSize, qkvBias, outputBias } = config;
+  const headDim = headDimOf(config, layer);
   const queries = config.heads * headDim;
   const keys = config.kvHeads * headDim;
   const gates = config.gatedAttention ? 2 : 1;
+  const output = linear('self_attn.o_proj', hiddenSize, queries, outputBias);
+  if (keysOf(config, layer) !== layer)
+    return [
+      ...linear('self_attn.q_proj', gates * queries, hiddenSize, qkvBias),
+      ...(config.qkNorm ? qkNormShapes(headDim, headDim).slice(0, 1) : []),
+      ...output,
+    ];
   const inputs = config.fusedAttention
     ? linear('self_attn.qkv_proj', queries + 2 * keys, hiddenSize, qkvBias)
     : [
@@ -155,11 +213,13 @@ function attentionShapes(config: ModelConfig): readonly NamedShape[] {
   return [
     ...inputs,
     ...(config.qkNorm ? qkNormShapes(wide ? queries : headDim, wide ? keys : headDim) : []),
-    ...linear('self_attn.o_proj', hiddenSize, queries, outputBias),
+    ...output,
   ];
 }
 
-const mixerShapes: Readonly<Record<Mixer, (config: ModelConfig) => readonly NamedShape[]>> = {
+const mixerShapes: Readonly<
+  Record<Mixer, (config: ModelConfig, layer: number) => readonly NamedShape[]>
+> = {
   attention: attentionShapes,
   conv: ({ hiddenSize, convTaps = 1 }) => [
     ...linear('conv.in_proj', 3 * hiddenSize, hiddenSize, false),
@@ -189,8 +249,8 @@ function deltaShapes(config: ModelConfig): readonly NamedShape[] {
 
 function feedForwardShapes(config: ModelConfig, layer: number): readonly NamedShape[] {
   const { experts, hiddenSize } = config;
-  if (!experts || layerTraits(config, layer).dense)
-    return unitShapes(config, 'mlp.', config.intermediateSize);
+  const { dense, intermediateSize = config.intermediateSize } = layerTraits(config, layer);
+  if (!experts || dense) return unitShapes(config, 'mlp.', intermediateSize);
   return [
     ['mlp.gate.weight', [experts.count, hiddenSize]],
     ...Array.from({ length: experts.count }, (_, expert) =>
@@ -265,6 +325,8 @@ export function initialWeights(
  */
 export function linearShapes(config: ModelConfig): readonly LinearShape[] {
   const layers = Array.from({ length: config.layers }, (_, layer) => layerShapes(config, layer));
+  // The table of inputs is looked up, not multiplied.
+  layers.push(perLayerShapes(config).slice(1));
   const head: LinearShape = [config.head === 'value' ? 1 : config.vocabSize, config.hiddenSize];
   const matrices = layers.flat().flatMap(([, shape]) => {
     const [out, input, ...more] = shape;

@@ -1,6 +1,8 @@
 import { CheckpointError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 
+import { cachedLayers, cacheHeads, cacheUnit } from './config.js';
+import { parameterCount } from './parameters.js';
 import { parseModelConfig } from './parse-config.js';
 
 const base = {
@@ -18,6 +20,14 @@ const base = {
   max_position_embeddings: 40_960,
   eos_token_id: 151_645,
 };
+
+const gemma4 = (extra: object): object => ({
+  model_type: 'gemma4_text',
+  layer_types: Array.from({ length: 28 }, (_, i) =>
+    i % 4 === 3 ? 'full_attention' : 'sliding_attention',
+  ),
+  ...extra,
+});
 
 const small = { ...base, num_hidden_layers: 4 };
 
@@ -248,6 +258,40 @@ describe('parseModelConfig', () => {
     });
   });
 
+  it('reads Gemma 4 E2B, by both ways to name its wider heads', () => {
+    const types = Array.from({ length: 35 }, (_, i) =>
+      i % 5 === 4 ? 'full_attention' : 'sliding_attention',
+    );
+    const shared = {
+      ...{ model_type: 'gemma4_text', vocab_size: 262_144, hidden_size: 1536 },
+      ...{ num_hidden_layers: 35, num_attention_heads: 8, num_key_value_heads: 1 },
+      ...{ intermediate_size: 6144, num_kv_shared_layers: 20, use_double_wide_mlp: true },
+      ...{ layer_types: types, final_logit_softcapping: 30 },
+    };
+    const wide = types.flatMap((type, i) =>
+      type === 'full_attention' ? [[i, { head_dim: 512 }]] : [],
+    );
+    const read = parseModelConfig({ ...shared, global_head_dim: 512 }, 'x');
+    const named = { ...shared, per_layer_config: Object.fromEntries(wide) as object };
+    expect(parseModelConfig(named, 'x')).toEqual(read);
+    expect(read).toMatchObject({
+      ...{ headDim: 512, kvHeads: 1, attentionScale: 1, logitCap: 30, valueNorm: true },
+      ...{ ropeTheta: 1e6, ropeScaling: { kind: 'proportional', part: 0.25 } },
+      localRope: { headDim: 256, theta: 1e4 },
+      perLayerInputs: { size: 256, vocabSize: 262_144 },
+      ...{ embeddingScale: Math.sqrt(1536), activation: 'gelu_tanh', tieEmbeddings: true },
+    });
+    const local = { window: 512, rope: 'local', headDim: 256 };
+    expect(read.layerTraits?.[13]).toEqual(local);
+    expect(read.layerTraits?.[14]).toEqual({});
+    expect(read.layerTraits?.[15]).toEqual({ ...local, keysOf: 13, intermediateSize: 12_288 });
+    expect(read.layerTraits?.[34]).toEqual({ keysOf: 14, intermediateSize: 12_288 });
+    expect(cachedLayers(read)).toHaveLength(15);
+    // 12 layers with windows and 3 without, keys and values.
+    expect(cacheHeads(read) * cacheUnit(read)).toBe(2 * (12 * 256 + 3 * 512));
+    expect(parameterCount(read)).toBe(4_628_569_379);
+  });
+
   it('ends sequences of longrope where its frequencies change', () => {
     const long = {
       ...base,
@@ -336,7 +380,7 @@ describe('parseModelConfig', () => {
     [{ hidden_act: 'relu' }, 'hidden_act is "relu"; expected silu, gelu or gelu_pytorch_tanh.'],
     [
       { rope_scaling: { rope_type: 'ntk', factor: 4 } },
-      'rope_type is "ntk"; expected one of default, dynamic, linear, llama3, yarn, longrope',
+      'rope_type is "ntk"; expected one of default, dynamic, linear, llama3, yarn, longrope, proportional',
     ],
     [
       { model_type: 'phi3', rope_scaling: { type: 'yarn', short_factor: [1] } },
@@ -404,6 +448,15 @@ describe('parseModelConfig', () => {
       { model_type: 'qwen3_5_text', linear_num_key_heads: 5 },
       'linear_num_value_heads is 32; expected a multiple of linear_num_key_heads (5)',
     ],
+    [gemma4({ attention_k_eq_v: true }), 'attention_k_eq_v is true; expected false'],
+    [gemma4({ enable_moe_block: true }), 'enable_moe_block is true; expected false'],
+    [
+      gemma4({ num_kv_shared_layers: 28 }),
+      'num_kv_shared_layers is 28; expected a number that leaves a layer of each type',
+    ],
+    [gemma4({ per_layer_config: { 3: { head_dim: 64 } } }), 'expected one head_dim for all layers'],
+    [gemma4({ layer_types: Array<string>(28).fill('sliding_attention') }), 'as the last layer'],
+    [gemma4({ vocab_size_per_layer_input: 10 }), 'vocab_size_per_layer_input is 10; expected at'],
     [{ model_type: 'lfm2', full_attn_idxs: [] }, 'expected at least one full_attention'],
     [{ model_type: 'lfm2', conv_bias: true }, 'conv_bias is true; expected false'],
     [{ quantization_config: { bits: 4 } }, 'quantization_config is {"bits":4}'],

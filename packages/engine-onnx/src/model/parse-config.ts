@@ -8,6 +8,7 @@ import { families } from './families.js';
 import { assertDense, parseExperts, parseLayers } from './parse-layers.js';
 import { parseRecurrence } from './parse-recurrence.js';
 import { parseRope, type ParsedRope } from './parse-rope.js';
+import { parseGlobalHeadDim, parsePerLayerInputs } from './parse-shared-keys.js';
 
 /**
  * Converts a parsed `config.json` of Hugging Face, in the format of transformers 4 or 5, to a
@@ -20,7 +21,8 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
   const hf = readConfigKeys(withDefaults(commonKeys(json)), file);
   const family = families[hf.model_type];
   if (family.hybrid) assertDense(hf, file);
-  const { heads, kvHeads, headDim } = headSizes(hf, file);
+  const sizes = headSizes(hf, file);
+  const headDim = family.sharedKeys ? parseGlobalHeadDim(hf, file) : sizes.headDim;
   const maxPositions = hf.max_position_embeddings ?? 2_048;
   const rope = parseRope(hf, { file, headDim, maxPositions });
   const layerTraits = parseLayers(hf, { file, maxPositions });
@@ -30,28 +32,28 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
     vocabSize: hf.vocab_size,
     hiddenSize: hf.hidden_size,
     layers: hf.num_hidden_layers,
-    heads,
-    kvHeads,
+    ...sizes,
     headDim,
     rotaryDim: rope.rotaryDim,
     intermediateSize: hf.intermediate_size,
     normEpsilon: hf.rms_norm_eps ?? 1e-6,
     ropeTheta: rope.theta,
     ropeScaling: rope.scaling,
-    localRope: layerTraits?.some((layer) => layer.rope === 'local') ? rope.local : undefined,
+    localRope: layerTraits?.some((layer) => layer.rope === 'local')
+      ? { ...rope.local, headDim: family.sharedKeys && sizes.headDim }
+      : undefined,
     qkNorm: false,
     ...family.traits,
     qkvBias: bias || family.attentionBias === 'qkv',
     outputBias: bias,
     mlpBias: family.mlpBias === true && (hf.mlp_bias ?? false),
     activation: activationOf(hf),
-    attentionScale: reads(hf, 'query_pre_attn_scalar')
-      ? (hf.query_pre_attn_scalar ?? headDim) ** -0.5
-      : undefined,
+    attentionScale: attentionScaleOf(hf, headDim),
     ...(family.multipliers && multipliersOf(hf)),
     attentionCap: capOf(hf, 'attn_logit_softcapping'),
     logitCap: capOf(hf, 'final_logit_softcapping'),
     ...(family.scaledEmbeddings && { embeddingScale: Math.sqrt(hf.hidden_size) }),
+    perLayerInputs: parsePerLayerInputs(hf, file),
     experts: parseExperts(hf, file),
     ...parseRecurrence(hf, file),
     layerTraits,
@@ -128,6 +130,13 @@ const multipliersOf = (hf: ConfigKeys) =>
     residualScale: hf.residual_multiplier ?? 1,
     logitScale: 1 / (hf.logits_scaling ?? 1),
   }) satisfies Partial<ModelConfig>;
+
+function attentionScaleOf(hf: ConfigKeys, headDim: number): number | undefined {
+  if (families[hf.model_type].unscaledScores) return 1;
+  return reads(hf, 'query_pre_attn_scalar')
+    ? (hf.query_pre_attn_scalar ?? headDim) ** -0.5
+    : undefined;
+}
 
 function activationOf(hf: ConfigKeys): Activation | undefined {
   const name = reads(hf, 'hidden_activation') ? hf.hidden_activation : hf.hidden_act;

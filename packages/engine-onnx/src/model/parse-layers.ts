@@ -3,6 +3,7 @@ import type { Experts, LayerTraits } from './config.js';
 import { attentionOnly, invalid, type ConfigKeys } from './config-keys.js';
 import { families, type WindowPattern } from './families.js';
 import { parseMixers } from './parse-recurrence.js';
+import { parseSharedKeys } from './parse-shared-keys.js';
 
 /** Returns the traits of each layer; undefined if no layer differs from the default. */
 export function parseLayers(
@@ -14,6 +15,7 @@ export function parseLayers(
   const sliding = slidingLayers(hf, rotated, file);
   const dense = denseLayers(hf);
   const mixers = parseMixers(hf, file);
+  const shared = parseSharedKeys(hf, sliding, file);
   // A window that is as long as the longest sequence has no effect.
   const window =
     hf.sliding_window != null && hf.sliding_window < maxPositions ? hf.sliding_window : undefined;
@@ -25,6 +27,7 @@ export function parseLayers(
       window: slides ? window : undefined,
       rope: rotated[layer] ? rope : 'none',
       dense: dense[layer],
+      ...shared[layer],
     };
   });
   const differs = (each: LayerTraits): boolean =>

@@ -74,7 +74,7 @@ function parseRotaryDim(
   { file, headDim }: Context,
 ): number | undefined {
   const part = rope.partial_rotary_factor ?? hf.partial_rotary_factor ?? 1;
-  if (part === 1) return undefined;
+  if (part === 1 || rope.rope_type === 'proportional') return undefined;
   const fail = (expected: string): CheckpointError =>
     invalid(file, 'partial_rotary_factor', part, expected);
   if (!families[hf.model_type].partialRotary) throw fail('1 (whole-head rotary embeddings)');
@@ -142,6 +142,11 @@ const scalings: Readonly<
       rope.attention_factor ?? longAttentionFactor(factor, originalMaxPositions);
     return { kind: 'longrope', divisors, attentionFactor, originalMaxPositions };
   },
+  proportional: ({ factor, partial_rotary_factor: part }) => ({
+    kind: 'proportional',
+    factor: factor ?? 1,
+    part: part ?? 1,
+  }),
 };
 
 /**

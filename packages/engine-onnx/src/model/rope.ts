@@ -47,6 +47,19 @@ export const rotatedWidth = ({
   rotaryDim = headDim,
 }: Omit<RopeShape, 'ropeTheta'>): number => rotaryDim;
 
+/** Returns the shape of the tables of layers with `local` embeddings, if there are such layers. */
+export function localRopeShape(config: ModelConfig): RopeShape | undefined {
+  const { headDim, rotaryDim, localRope: local } = config;
+  return (
+    local && {
+      headDim: local.headDim ?? headDim,
+      rotaryDim,
+      ropeTheta: local.theta,
+      ropeScaling: local.scaling,
+    }
+  );
+}
+
 /**
  * Returns the angle per position of each pair of dimensions: theta^(-2i / r), scaled according to
  * the config, with r = {@link rotatedWidth}. [r / 2] @see Su et al., arXiv:2104.09864; for
@@ -66,6 +79,10 @@ function scaleOf(shape: RopeShape): Scale {
   if (!scaling) return (frequency) => frequency;
   if (scaling.kind === 'linear') return (frequency) => frequency / scaling.factor;
   if (scaling.kind === 'longrope') return (frequency, i) => frequency / scaling.divisors[i]!;
+  if (scaling.kind === 'proportional') {
+    const used = Math.floor((scaling.part * rotatedWidth(shape)) / 2);
+    return (frequency, i) => (i < used ? frequency / scaling.factor : 0);
+  }
   return scaling.kind === 'llama3' ? llama3(scaling) : yarn(shape, scaling);
 }
 
@@ -130,18 +147,10 @@ export class RopeFeeds {
   feeds(length: number): DeviceArrays {
     if (length > this.#length) {
       for (const table of Object.values(this.#feeds)) table.free();
-      const { headDim, rotaryDim, localRope } = this.#config;
+      const local = localRopeShape(this.#config);
       this.#length = 2 ** Math.ceil(Math.log2(Math.max(64, length)));
       this.#feeds = this.#tables(this.#config, '');
-      if (localRope) {
-        const local = {
-          headDim,
-          rotaryDim,
-          ropeTheta: localRope.theta,
-          ropeScaling: localRope.scaling,
-        };
-        this.#feeds = { ...this.#feeds, ...this.#tables(local, '_local') };
-      }
+      if (local) this.#feeds = { ...this.#feeds, ...this.#tables(local, '_local') };
     }
     return this.#feeds;
   }

@@ -22,7 +22,7 @@ function newCache(runtime: GraphRuntime, config: ModelConfig, rows: number): Row
   const cache = runtime.cache(layout);
   cache.reserve(rows);
   const feeds = cache.feeds(0, rows);
-  for (const name of layout.names) floatsOf(feeds[name]!).fill(123);
+  for (const { name } of layout.inputs) floatsOf(feeds[name]!).fill(123);
   return cache;
 }
 

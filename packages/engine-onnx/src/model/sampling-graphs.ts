@@ -4,7 +4,8 @@
  * of the prompt, once for every choice.
  *
  * B rows, S padded prompt length, M cache capacity, P table length, L layers with attention, KV key
- * heads, D head width, V vocabulary
+ * heads, D head width, V vocabulary. Layers that read keys and values of earlier layers do not
+ * count. If widths of heads differ, `new_kv` has parts of {@link cacheParts} instead of heads.
  *
  * | name                  | type                    | prefill | decode | meaning                                                             |
  * | --------------------- | ----------------------- | ------- | ------ | ------------------------------------------------------------------- |
@@ -26,16 +27,17 @@
  * Feed at least two rows. A single row uses a different matrix kernel, which rounds sums in another
  * order.
  */
+import type { Dim } from '../onnx/graph/dims.js';
 import { Graph, type Value } from '../onnx/graph/graph.js';
 import type { ModelRecord } from '../onnx/graph/record.js';
 import { causalAttention } from '../onnx/ops/attention.js';
-import { cachedAttention } from '../onnx/ops/cached-attention.js';
+import { cachedAttention, type PastKeyValues } from '../onnx/ops/cached-attention.js';
 import { categorical } from '../onnx/ops/categorical.js';
 import { cast } from '../onnx/ops/select.js';
 import { concat, reshape } from '../onnx/ops/shape.js';
 import { attentionOptions } from './attend.js';
 import { decoder } from './block.js';
-import { cacheHeads, type ModelConfig } from './config.js';
+import { cacheHeads, cacheUnit, headDimOf, keysOf, type ModelConfig } from './config.js';
 import { headDistribution, headStates } from './head.js';
 import { rowStates } from './row-states.js';
 import {
@@ -55,7 +57,7 @@ export function prefillGraph(config: ModelConfig): ModelRecord {
   const ids = graph.input('ids', 'int32', ['B', 'S']);
   const cache: Value[] = [];
   const attention: Attention = (layer, q, k, v) => {
-    cache.push(k, v);
+    if (keysOf(config, layer) === layer) cache.push(...cacheParts(config, [k, v]));
     return causalAttention(q, k, v, attentionOptions(config, layer));
   };
   const recurrence = keptStates(graph);
@@ -76,13 +78,9 @@ export function decodeGraph(
   const ids = graph.input('ids', 'int32', ['B', 1]);
   const slots = graph.input('positions', 'int32', ['B', 1]);
   const cache: Value[] = [];
-  const shape = ['B', config.kvHeads, 'M', config.headDim];
   const attention: Attention = (layer, q, k, v) => {
-    cache.push(k, v);
-    const past = {
-      k: graph.input(`k.${layer}`, 'float32', shape),
-      v: graph.input(`v.${layer}`, 'float32', shape),
-    };
+    if (keysOf(config, layer) === layer) cache.push(...cacheParts(config, [k, v]));
+    const past = pastInputs(graph, config, layer);
     return cachedAttention(q, k, v, past, slots, attentionOptions(config, layer));
   };
   const positions = cast(slots, 'int64');
@@ -101,6 +99,27 @@ export function decodeGraph(
     graph.output('logprob', drawn.logprob);
   }
   return graph.record();
+}
+
+/**
+ * Divides keys or values [B, KV, S, D] into parts of {@link cacheUnit}, without moving numbers. [B,
+ * KV D / unit, S, unit] each
+ */
+export function cacheParts(config: ModelConfig, values: readonly Value[]): readonly Value[] {
+  const unit = cacheUnit(config);
+  return values.map((value) => {
+    const [batch, heads, positions, width] = value.shape as [Dim, number, Dim, number];
+    return reshape(value, [batch, (heads * width) / unit, positions, unit]);
+  });
+}
+
+/** Declares the cache that a layer reads as inputs of the graph, once for all layers that read it. */
+export function pastInputs(graph: Graph, config: ModelConfig, layer: number): PastKeyValues {
+  const source = keysOf(config, layer);
+  const shape = ['B', config.kvHeads, 'M', headDimOf(config, source)];
+  const input = (name: string): Value =>
+    graph.memo(`past ${name}`, () => graph.input(name, 'float32', shape));
+  return { k: input(`k.${source}`), v: input(`v.${source}`) };
 }
 
 /** Declares the states of the rows as inputs of the graph. Returns the inputs by name. */

@@ -23,13 +23,14 @@
  * | `necs`                | f32 [R, 1]   | out     |          | with `necs`: H sum(p^2) + sum(p^2 log p)                           |
  * | `grad.<parameter>`    | f32          |         | out      | dL/dparameter; of a tied embedding only the head's part, of an untied one none |
  * | `grad.embedded`       | f32 [N, d]   |         | out      | dL/d(embedding row of each id), which the caller sums by id        |
+ * | `grad.per_layer`      | f32 [N, L P] |         | out      | likewise for the table of the layers' inputs, if the model has them |
  *
  * The head computes the R positions in `chunks` equal parts, one after another, so that arrays of
  * width V stay small. R is a multiple of `chunks`. Where `spread` is an input, the last of the R
  * positions is padding (gradient 0) unless every position is picked.
  */
 import { gradients, type Seed } from '../onnx/autodiff.js';
-import { Graph, type Value } from '../onnx/graph/graph.js';
+import { dimAt, Graph, type Value } from '../onnx/graph/graph.js';
 import type { ModelRecord } from '../onnx/graph/record.js';
 import { causalAttention } from '../onnx/ops/attention.js';
 import { reshape, takeRows } from '../onnx/ops/shape.js';
@@ -39,8 +40,15 @@ import type { ExactScoring } from './column-parts.js';
 import type { ModelConfig } from './config.js';
 import { headStates } from './head.js';
 import { chunkedHead, chunkedHeadGradients } from './head-chunks.js';
-import { embeddingName, headName } from './parameters.js';
-import { embed, parameterInputs, tableInputs, wholeSequences, type Trunk } from './trunk.js';
+import { headName, isLookup } from './parameters.js';
+import {
+  embed,
+  parameterInputs,
+  tableInputs,
+  wholeSequences,
+  type Embedded,
+  type Trunk,
+} from './trunk.js';
 
 export interface TrainingGraphOptions {
   /**
@@ -134,27 +142,33 @@ export interface TrainingBody {
   readonly trunk: Trunk;
   /** Hidden states of all positions, before the final norm. [N, d] */
   readonly x: Value;
-  /** Embedding rows. [B, T, d] */
-  readonly embedded: Value;
+  readonly embedded: Embedded;
 }
 
 /**
- * Adds the outputs `grad.embedded` and `grad.<parameter>` of every parameter, except the embedding
- * and the parameters in `existing`.
+ * Adds the outputs `grad.embedded`, `grad.per_layer` and `grad.<parameter>` of every parameter,
+ * except those that are looked up and the parameters in `existing`.
  */
 export function outputGradients(
   { trunk, embedded }: TrainingBody,
   seed: Seed,
   existing: readonly string[] = [],
 ): void {
-  const { config, parameters } = trunk;
-  const { graph } = embedded;
-  const targets = [...parameters].filter(
-    ([name]) => name !== embeddingName && !existing.includes(name),
+  const { x, perLayer } = embedded;
+  const targets = [
+    ['embedded', x] as const,
+    ...(perLayer ? [['per_layer', perLayer] as const] : []),
+    ...[...trunk.parameters].filter(([name]) => !isLookup(name) && !existing.includes(name)),
+  ];
+  const found = gradients(
+    [seed],
+    targets.map(([, value]) => value),
   );
-  const [dEmbedded, ...found] = gradients([seed], [embedded, ...targets.map(([, value]) => value)]);
-  for (const [i, [name]] of targets.entries()) graph.output(`grad.${name}`, found[i]!);
-  graph.output('grad.embedded', reshape(dEmbedded!, ['N', config.hiddenSize]));
+  for (const [i, [name, value]] of targets.entries()) {
+    const isRows = value === x || value === perLayer;
+    const gradient = found[i]!;
+    x.graph.output(`grad.${name}`, isRows ? reshape(gradient, ['N', dimAt(value, -1)]) : gradient);
+  }
 }
 
 /** Builds the embedding and the blocks. Adds the inputs `ids`, parameters and rotary tables. */

@@ -11,8 +11,8 @@ import type { RotaryTables } from '../onnx/ops/rotary.js';
 import { gather } from '../onnx/ops/shape.js';
 import type { ExactScoring } from './column-parts.js';
 import type { ModelConfig } from './config.js';
-import { embeddingName, parameterName, parameterSpecs } from './parameters.js';
-import { rotatedWidth } from './rope.js';
+import { embeddingName, parameterName, parameterSpecs, perLayerNames } from './parameters.js';
+import { localRopeShape, rotatedWidth, type RopeShape } from './rope.js';
 
 /**
  * Mixes the values of a sequence. `q` [B, H, S, D], `k` and `v` [B, KV, S, D], rotated -> [B, S, H,
@@ -46,6 +46,12 @@ export interface RopeInputs {
   readonly local?: RotaryTables;
 }
 
+/** Keys and values of a layer, rotated and normalised. [B, KV, S, D] each */
+export interface KeyValues {
+  readonly k: Value;
+  readonly v: Value;
+}
+
 /** Values that the blocks of one graph share. */
 export interface Trunk {
   readonly config: ModelConfig;
@@ -56,6 +62,13 @@ export interface Trunk {
   readonly tables: RopeInputs;
   readonly attention: Attention;
   readonly recurrence: Recurrence;
+  /** Keys and values for later layers, by the layer that makes them. Blocks add entries. */
+  readonly keyValues?: Map<number, KeyValues>;
+  /**
+   * Returns the input of a layer besides its states, see `per-layer-inputs.ts`.
+   * @default no such inputs
+   */
+  readonly layerInput?: ((layer: number) => Value) | undefined;
   /**
    * Column parts in which a linear layer is computed, see {@link ExactScoring}. A layer in parts
    * has no gradient.
@@ -102,17 +115,32 @@ export function parameterInputs(graph: Graph, config: ModelConfig): ReadonlyMap<
  * suffix `_local`.
  */
 export function tableInputs(graph: Graph, config: ModelConfig): RopeInputs {
-  const shape = ['P', rotatedWidth(config) / 2];
-  const pair = (suffix: string): RotaryTables => ({
-    cos: graph.input(`rope_cos${suffix}`, 'float32', shape),
-    sin: graph.input(`rope_sin${suffix}`, 'float32', shape),
-  });
-  return { global: pair(''), local: config.localRope && pair('_local') };
+  const pair = (shape: RopeShape, suffix: string): RotaryTables => {
+    const dims = ['P', rotatedWidth(shape) / 2];
+    return {
+      cos: graph.input(`rope_cos${suffix}`, 'float32', dims),
+      sin: graph.input(`rope_sin${suffix}`, 'float32', dims),
+    };
+  };
+  const local = localRopeShape(config);
+  return { global: pair(config, ''), local: local && pair(local, '_local') };
 }
 
-/** Looks up rows of the embedding matrix. `ids` [B, S] -> [B, S, d] */
-export function embed(trunk: Trunk, ids: Value): Value {
-  return gather(parameterOf(trunk, embeddingName), ids);
+/** The rows of a model's tables that belong to tokens. */
+export interface Embedded {
+  /** Rows of the embedding matrix. [B, S, d] */
+  readonly x: Value;
+  /** Rows of the table of the layers' inputs, if the model has such inputs. [B, S, L P] */
+  readonly perLayer?: Value | undefined;
+}
+
+/** Looks up the rows of tokens. `ids` [B, S] */
+export function embed(trunk: Trunk, ids: Value): Embedded {
+  const rows = (name: string): Value => gather(parameterOf(trunk, name), ids);
+  return {
+    x: rows(embeddingName),
+    perLayer: trunk.config.perLayerInputs && rows(perLayerNames.table),
+  };
 }
 
 /**

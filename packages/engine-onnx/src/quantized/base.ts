@@ -3,11 +3,12 @@ import { createHash } from 'node:crypto';
 
 import { InvariantError } from '@trinity-rft/core';
 
+import { addToHash } from '../lora/frozen-weights.js';
 import type { ModelConfig } from '../model/config.js';
 import { embeddingName, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
 import { blockShapes, blocksOf, type BlockFormat } from '../onnx/ops/blocks.js';
 import type { Feeds } from '../runtime/graph-runtime.js';
-import { bytesOf, floats } from '../runtime/host-arrays.js';
+import { floats } from '../runtime/host-arrays.js';
 import type { BlockWeights } from '../train/trainable.js';
 import type { Quantized } from './quantize.js';
 
@@ -61,9 +62,10 @@ export class QuantizedBase implements BlockWeights {
       .reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
-  embed(ids: Int32Array): Float32Array {
-    const { hiddenSize: width } = this.config;
-    const table = this.of({ name: embeddingName });
+  embed(ids: Int32Array, name: string): Float32Array {
+    const { hiddenSize, layers, perLayerInputs } = this.config;
+    const width = name === embeddingName ? hiddenSize : layers * (perLayerInputs?.size ?? 0);
+    const table = this.of({ name });
     const rows = new Float32Array(ids.length * width);
     for (const [i, id] of ids.entries()) {
       const into = rows.subarray(i * width, (i + 1) * width);
@@ -85,7 +87,7 @@ export class QuantizedBase implements BlockWeights {
       const stored = this.of({ name });
       const { bits = 0, length = 0 } = isBlocks(stored) ? stored : {};
       hash.update(`${name} ${bits} ${length}\n`);
-      for (const array of arraysOf(stored)) hash.update(bytesOf(array));
+      for (const array of arraysOf(stored)) addToHash(hash, array);
     }
     return hash.digest('hex');
   }

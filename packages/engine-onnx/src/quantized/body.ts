@@ -2,11 +2,13 @@
  * The body of a model with quantised weights, which computes states, keys and values from tokens.
  */
 import type { LayerAdapters } from '../model/layer-graphs.js';
+import { embeddingName, perLayerNames } from '../model/parameters.js';
 import { RopeFeeds } from '../model/rope.js';
 import type {
   DeviceArrays,
   Feeds,
   GraphRuntime,
+  HostArray,
   LoadedGraph,
   RowCache,
 } from '../runtime/graph-runtime.js';
@@ -104,11 +106,16 @@ export class QuantizedBody {
     const positions = BigInt64Array.from(all, (_, i) =>
       BigInt(i < single ? tokens.positions[i]! : (i - single) % time),
     );
+    const rowsOf = (table: string): HostArray => {
+      const numbers = base.embed(all, table);
+      return floats(numbers, [all.length, numbers.length / all.length]);
+    };
     const feeds = {
       ...adapters,
       ...this.#rope.feeds(Math.max(tokens.capacity, time)),
       ...tokens.cache,
-      embedded: floats(base.embed(all), [all.length, base.config.hiddenSize]),
+      embedded: rowsOf(embeddingName),
+      ...(base.config.perLayerInputs && { per_layer: rowsOf(perLayerNames.table) }),
       positions: { dtype: 'int64' as const, shape: [all.length, 1], data: positions },
       slots: ints(tokens.positions, [single, 1]),
       sequences: ints(ids, [ids.length / time, time]),

@@ -12,7 +12,7 @@ import { difference, normals } from '../../test/support/numeric.js';
 import { Adapters } from '../lora/adapters.js';
 import { planAdapters } from '../lora/plan.js';
 import type { ModelConfig } from '../model/config.js';
-import { parameterCount, parameterSpecs } from '../model/parameters.js';
+import { embeddingName, parameterCount, parameterSpecs } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
 import { Graph } from '../onnx/graph/graph.js';
 import { blockInput, blockNumbers, blockProduct, type BlockFormat } from '../onnx/ops/blocks.js';
@@ -84,7 +84,7 @@ describe('the weights of a GGUF file', () => {
     expect([...base.formats.keys()]).toHaveLength(15);
     const ids = Int32Array.of(3, 95, 0);
     const { hiddenSize: width } = config;
-    expect([...base.embed(ids)]).toEqual(
+    expect([...base.embed(ids, embeddingName)]).toEqual(
       [...ids].flatMap((id) => [...found.subarray(id * width, (id + 1) * width)]),
     );
   });
@@ -110,6 +110,16 @@ describe('rounding', () => {
     expect(four).toBeGreaterThan(0.05);
     expect(four).toBeLessThan(0.085);
   });
+  test.each(['int8', 'int4'] as const)(
+    'to %s some rows at a time changes nothing',
+    async (kind) => {
+      const path = new URL('../../test/fixtures/gemma4_text/', import.meta.url).pathname;
+      const { config } = await readModelFiles(path);
+      const whole = await loadQuantizedBase(path, config, kind);
+      const inParts = await loadQuantizedBase(path, config, kind, 100);
+      expect(inParts.digest()).toBe(whole.digest());
+    },
+  );
   test('of zeros, and of rows that end within a block, is exact where it can be', () => {
     const few = Float32Array.from({ length: 2 * 40 }, (_, i) => (i < 40 ? 0 : (i % 15) - 7));
     const row = new Float32Array(40);

@@ -13,6 +13,7 @@
  * | every adapter matrix  | f32                 | in   |      | arrays of an `ArraySet`                                  |
  * | `rope_cos` `rope_sin` | f32 [P, D/2]        | in   |      | as in `sampling-graphs.ts`, also those with `_local`     |
  * | `embedded`            | f32 [N, d]          | in   |      | rows of the embedding matrix                             |
+ * | `per_layer`           | f32 [N, ..]         | in   |      | rows of the table of the layers' inputs, if the model has them |
  * | `positions`           | i64 [N, 1]          | in   |      | position of each token in its sequence                   |
  * | `slots`               | i32 [B, 1]          | in   |      | positions of the single tokens                           |
  * | `sequences`           | i32 [C, S]          | in   |      | only its shape is read                                   |
@@ -40,17 +41,17 @@ import type { Place } from '../onnx/external-files.js';
 import { attentionOptions } from '../model/attend.js';
 import { decoder } from '../model/block.js';
 import { steadyParts } from '../model/column-parts.js';
-import { cacheHeads, type ModelConfig } from '../model/config.js';
+import { cacheHeads, keysOf, type ModelConfig } from '../model/config.js';
 import { distributionOf, headStates } from '../model/head.js';
 import { scoresOf, type ScoreOptions } from '../model/head-chunks.js';
 import type { LayerAdapters } from '../model/layer-graphs.js';
+import { headName, isLookup, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
 import {
-  embeddingName,
-  headName,
-  parameterSpecs,
-  type ParameterSpec,
-} from '../model/parameters.js';
-import { stateInputs, type DecodeVariant } from '../model/sampling-graphs.js';
+  cacheParts,
+  pastInputs,
+  stateInputs,
+  type DecodeVariant,
+} from '../model/sampling-graphs.js';
 import { tableInputs, type Attention, type Recurrence, type Trunk } from '../model/trunk.js';
 import { bytesOf } from '../runtime/host-arrays.js';
 import { isBlocks, type QuantizedBase } from './base.js';
@@ -81,7 +82,7 @@ export async function bodyGraph(
     ]),
   );
   const isInside = ({ name }: ParameterSpec): boolean =>
-    name !== embeddingName && name !== headName(config);
+    !isLookup(name) && name !== headName(config);
   const weights = await storedWeights(
     graph,
     parameterSpecs(config).filter(isInside),
@@ -97,8 +98,13 @@ export async function bodyGraph(
     attention: mixedAttention(graph, config, cache),
     recurrence: mixedRecurrence(graph, config),
   };
-  const embedded = graph.input('embedded', 'float32', ['N', config.hiddenSize]);
-  const x = decoder(trunk, reshape(embedded, ['N', 1, config.hiddenSize]));
+  const rowsOf = (name: string, width: number): Value =>
+    reshape(graph.input(name, 'float32', ['N', width]), ['N', 1, width]);
+  const { perLayerInputs: inputs } = config;
+  const x = decoder(trunk, {
+    x: rowsOf('embedded', config.hiddenSize),
+    perLayer: inputs && rowsOf('per_layer', config.layers * inputs.size),
+  });
   const picked = gather(reshape(x, ['N', config.hiddenSize]), graph.input('rows', 'int32', ['R']));
   const heads = cacheHeads(config);
   graph.output('new_kv', concat(cache.single, 1, heads));
@@ -134,23 +140,19 @@ interface Cache {
 function mixedAttention(graph: Graph, config: ModelConfig, cache: Cache): Attention {
   const slots = graph.input('slots', 'int32', ['B', 1]);
   graph.input('sequences', 'int32', ['C', 'S']);
-  const { headDim } = config;
   const sequences = (x: Value): Value =>
-    swapHeads(reshape(others(x), ['C', 'S', x.shape[1]!, headDim]));
+    swapHeads(reshape(others(x), ['C', 'S', x.shape[1]!, x.shape[3]!]));
   return (layer, q, k, v) => {
-    const shape = ['B', config.kvHeads, 'M', headDim];
-    const past = {
-      k: graph.input(`k.${layer}`, 'float32', shape),
-      v: graph.input(`v.${layer}`, 'float32', shape),
-    };
+    const past = pastInputs(graph, config, layer);
     const options = attentionOptions(config, layer);
+    const isOwn = keysOf(config, layer) === layer;
     const own = [single(k), single(v)] as const;
-    cache.single.push(...own);
+    if (isOwn) cache.single.push(...cacheParts(config, own));
     const first = cachedAttention(single(q), ...own, past, slots, options);
     const whole = [sequences(k), sequences(v)] as const;
-    cache.sequences.push(...whole);
+    if (isOwn) cache.sequences.push(...cacheParts(config, whole));
     const rest = causalAttention(sequences(q), ...whole, options);
-    const rows = reshape(rest, ['C*S', 1, config.heads, headDim]);
+    const rows = reshape(rest, ['C*S', 1, ...rest.shape.slice(2)]);
     return concat([first, rows], 0, 'N');
   };
 }

@@ -10,7 +10,8 @@ import { loadModel } from '../lora/load-model.js';
 import type { ModelConfig } from '../model/config.js';
 import { isRouter, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
 import { readParameters } from '../storage/model-folder.js';
-import { hasWeights } from '../storage/weight-files.js';
+import { blocksOf } from '../onnx/ops/blocks.js';
+import { hasWeights, type WeightFile } from '../storage/weight-files.js';
 import { QuantizedBase, type StoredParameter } from './base.js';
 import { blockLength, toBytes, toHalfBytes } from './quantize.js';
 
@@ -19,9 +20,14 @@ const rounding = {
   int4: { bits: 4, round: toHalfBytes },
 } as const;
 
+/** Default number of elements of a matrix that are float32 numbers at once. */
+const mostNumbers = 2 ** 26;
+
 /**
- * Loads the weights. Memory holds one matrix in float32 at a time. The exception is a folder with
- * only an adapter, for which all merged weights are held in float32.
+ * Loads the weights. Memory holds rows of one matrix in float32 at a time, or a whole matrix of a
+ * GGUF file. The exception is a folder with only an adapter, for which all merged weights are held
+ * in float32.
+ * @param most maximum number of elements of a matrix that are float32 numbers at once
  * @throws CheckpointError when the weights cannot be read, ConfigError if `kind` is `file` and they
  * are not quantised
  */
@@ -29,6 +35,7 @@ export async function loadQuantizedBase(
   modelPath: string,
   config: ModelConfig,
   kind: Quantization,
+  most = mostNumbers,
 ): Promise<QuantizedBase> {
   const stored = new Map<string, StoredParameter>();
   if (kind === 'file') assertQuantized(modelPath);
@@ -36,9 +43,7 @@ export async function loadQuantizedBase(
     await readParameters(modelPath, config, async (spec, file) => {
       const levels = kind === 'file' ? file.readLevels?.(spec.name) : undefined;
       if (levels) return void stored.set(spec.name, { ...levels, hasOffsets: !!levels.offsets });
-      const numbers = new Float32Array(spec.size);
-      await file.read(spec.name, numbers);
-      stored.set(spec.name, inBlocks(spec, numbers, kind));
+      stored.set(spec.name, await readInBlocks(spec, file, kind, most));
     });
   } else {
     const { weights } = await loadModel(modelPath);
@@ -50,6 +55,40 @@ export async function loadQuantizedBase(
   return new QuantizedBase(config, stored);
 }
 
+/** Reads a parameter and rounds it as {@link inBlocks} does: large matrices some rows at a time. */
+async function readInBlocks(
+  spec: ParameterSpec,
+  file: WeightFile,
+  kind: Quantization,
+  most: number,
+): Promise<StoredParameter> {
+  const { name, size } = spec;
+  const [rows = 1, width = 1] = spec.shape;
+  if (size <= most || !file.readPart || kind === 'file' || !isRounded(spec)) {
+    const numbers = new Float32Array(size);
+    await file.read(name, numbers);
+    return inBlocks(spec, numbers, kind);
+  }
+  const { bits, round } = rounding[kind];
+  const blocks = blocksOf(width, { length: blockLength });
+  const bytes = (blocks * blockLength * bits) / 8;
+  const integers = new Uint8Array(rows * bytes);
+  const scales = new Float32Array(rows * blocks);
+  const step = Math.max(1, Math.floor(most / width));
+  for (let row = 0; row < rows; row += step) {
+    const count = Math.min(step, rows - row);
+    const numbers = new Float32Array(count * width);
+    await file.readPart(name, numbers, row * width);
+    const part = round(numbers, [count, width]);
+    integers.set(part.integers, row * bytes);
+    scales.set(part.scales, row * blocks);
+  }
+  return { bits, length: blockLength, hasOffsets: false, integers, scales };
+}
+
+/** Returns true for parameters that are rounded. Vectors and routers stay float32. */
+const isRounded = (spec: ParameterSpec): boolean => spec.shape.length === 2 && !isRouter(spec);
+
 /**
  * Rounds a matrix to blocks. Vectors and routers stay float32, and so does every parameter if
  * `kind` is `file`.
@@ -59,7 +98,7 @@ export function inBlocks(
   numbers: Float32Array,
   kind: Quantization,
 ): StoredParameter {
-  if (kind === 'file' || spec.shape.length !== 2 || isRouter(spec)) return numbers;
+  if (kind === 'file' || !isRounded(spec)) return numbers;
   const { bits, round } = rounding[kind];
   const blocks = round(numbers, spec.shape as readonly [number, number]);
   return { bits, length: blockLength, hasOffsets: false, ...blocks };

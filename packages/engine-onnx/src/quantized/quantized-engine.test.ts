@@ -205,7 +205,7 @@ describe.each(models)('$name', (model) => {
   });
 });
 
-test.each(['lfm2', 'qwen3_5_text'])(
+test.each(['lfm2', 'qwen3_5_text', 'gemma4_text'])(
   'a model of %s samples what it scores, and learns',
   async (name) => {
     const modelPath = new URL(`../../test/fixtures/${name}/`, import.meta.url).pathname;

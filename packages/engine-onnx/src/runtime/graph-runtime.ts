@@ -98,14 +98,13 @@ export interface UpdateSets {
 /** Shapes of a {@link RowCache}. */
 export interface CacheLayout {
   /**
-   * Names of the inputs with keys and values, in the order `k.0`, `v.0`, `k.1`, `v.1`. Each input
-   * is [rows, heads, capacity, width].
+   * Inputs with keys and values, in the order `k.0`, `v.0`, `k.1`, `v.1`. Each input is [rows,
+   * heads, capacity, width].
    */
-  readonly names: readonly string[];
+  readonly inputs: readonly { readonly name: string; readonly width: number }[];
   readonly heads: number;
   /** Number of positions of a row. */
   readonly capacity: number;
-  readonly width: number;
   /** Inputs with states, each [rows, ...shape]. Every new position replaces a state completely. */
   readonly states: readonly NamedShape[];
 }
@@ -113,8 +112,8 @@ export interface CacheLayout {
 /** Keys, values and states that one graph execution has made. */
 export interface NewPositions {
   /**
-   * Keys and values of the new positions, in the order of the layout's names. [B, names * heads,
-   * positions, width]
+   * Keys and values of the new positions. Each row holds those of each input of the layout, one
+   * after another: [heads, positions, width]. The third dimension of the array is `positions`.
    */
   readonly keyValues: DeviceArray;
   /** The states after the last position, in the order of the layout. [B, ...shape] each */

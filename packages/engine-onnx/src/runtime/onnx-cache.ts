@@ -16,17 +16,23 @@ interface Stored {
   data: Float32Array;
 }
 
+/** Keys or values of a layer. */
+interface KeyValue extends Stored {
+  /** Width of a head. */
+  readonly width: number;
+}
+
 /** Maximum number of cached views of ranges of rows. */
 const mostViews = 64;
 
 export class OnnxCache implements RowCache {
   readonly #layout: CacheLayout;
-  readonly #keyValues: readonly Stored[];
+  readonly #keyValues: readonly KeyValue[];
   readonly #states: readonly Stored[];
   readonly #views = new Map<string, Feeds>();
 
   constructor(layout: CacheLayout) {
-    const { names, heads, capacity, width, states } = layout;
+    const { inputs, heads, capacity, states } = layout;
     const stored = (name: string, shape: readonly number[]): Stored => ({
       name,
       shape,
@@ -34,7 +40,10 @@ export class OnnxCache implements RowCache {
       data: new Float32Array(0),
     });
     this.#layout = layout;
-    this.#keyValues = names.map((name) => stored(name, [heads, capacity, width]));
+    this.#keyValues = inputs.map(({ name, width }) => ({
+      ...stored(name, [heads, capacity, width]),
+      width,
+    }));
     this.#states = states.map(({ name, shape }) => stored(name, shape));
   }
 
@@ -52,14 +61,15 @@ export class OnnxCache implements RowCache {
   }
 
   store(fresh: NewPositions, moves: readonly RowMove[]): void {
-    const { heads, width } = this.#layout;
+    const { heads } = this.#layout;
     const source = floatsOf(fresh.keyValues);
-    const stride = fresh.keyValues.shape[2]! * width;
+    const [, ...row] = fresh.keyValues.shape;
+    const positions = row[1]!;
     for (const { from, to, position, length } of moves) {
-      let at = from * this.#keyValues.length * heads * stride;
-      for (const { data } of this.#keyValues) {
-        for (let head = 0; head < heads; head++, at += stride)
-          put(data, this.#at(to, head, position), source, at, length * width);
+      let at = from * sizeOf(row);
+      for (const { data, width } of this.#keyValues) {
+        for (let head = 0; head < heads; head++, at += positions * width)
+          put(data, width * this.#at(to, head, position), source, at, length * width);
       }
     }
     this.#storeStates(fresh.states.map(floatsOf), moves);
@@ -68,12 +78,14 @@ export class OnnxCache implements RowCache {
   copy(from: RowCache, moves: readonly RowMove[]): void {
     if (!(from instanceof OnnxCache))
       throw new InvariantError('A cache of another runtime was given to ONNX Runtime.');
-    const { heads, width } = this.#layout;
+    const { heads } = this.#layout;
     for (const { from: row, to, position, length } of moves) {
-      for (const [i, { data }] of this.#keyValues.entries()) {
+      for (const [i, { data, width }] of this.#keyValues.entries()) {
         const source = from.#keyValues[i]!.data;
-        for (let head = 0; head < heads; head++)
-          put(data, this.#at(to, head, position), source, from.#at(row, head, 0), length * width);
+        for (let head = 0; head < heads; head++) {
+          const [at, start] = [this.#at(to, head, position), from.#at(row, head, 0)];
+          put(data, width * at, source, width * start, length * width);
+        }
       }
     }
     this.#storeStates(
@@ -110,9 +122,10 @@ export class OnnxCache implements RowCache {
         data.set(sources[i]!.subarray(from * size, (from + 1) * size), to * size);
   }
 
+  /** Returns the number of heads' positions before a position. */
   #at(row: number, head: number, position: number): number {
-    const { heads, capacity, width } = this.#layout;
-    return ((row * heads + head) * capacity + position) * width;
+    const { heads, capacity } = this.#layout;
+    return (row * heads + head) * capacity + position;
   }
 }
 

@@ -2,7 +2,13 @@
  * Keys, values and states of the sequences that are being sampled, stored outside the graphs. All
  * rows of a pool have the same capacity, are used by the same graph, and have no gaps between them.
  */
-import { cacheHeads, layersWith, type ModelConfig } from '../model/config.js';
+import {
+  cachedLayers,
+  cacheHeads,
+  cacheUnit,
+  headDimOf,
+  type ModelConfig,
+} from '../model/config.js';
 import { rowStates, stateSize } from '../model/row-states.js';
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 import type {
@@ -138,16 +144,21 @@ interface PoolOptions extends Pick<KvPool, 'variant' | 'capacity'> {
 
 /** Returns the layout of a cache: keys and values of each attention layer, and states. */
 export const cacheLayout = (config: ModelConfig, capacity: number): CacheLayout => ({
-  names: layersWith(config, 'attention').flatMap((layer) => [`k.${layer}`, `v.${layer}`]),
+  inputs: cachedLayers(config).flatMap((layer) => {
+    const width = headDimOf(config, layer);
+    return [
+      { name: `k.${layer}`, width },
+      { name: `v.${layer}`, width },
+    ];
+  }),
   heads: config.kvHeads,
   capacity,
-  width: config.headDim,
   states: rowStates(config),
 });
 
 /** Returns the bytes of the keys and values of one position in all layers. */
 export const positionBytes = (config: ModelConfig): number =>
-  4 * cacheHeads(config) * config.headDim;
+  4 * cacheHeads(config) * cacheUnit(config);
 
 /** Returns the bytes of a row of {@link cacheLayout}. */
 export function rowBytes(config: ModelConfig, capacity: number): number {

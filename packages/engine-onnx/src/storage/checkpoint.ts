@@ -87,6 +87,7 @@ const architectureKeys = [
   'localRope',
   'convTaps',
   'layerTraits',
+  'perLayerInputs',
   'experts',
   'delta',
   'activation',

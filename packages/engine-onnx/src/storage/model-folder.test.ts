@@ -93,6 +93,42 @@ describe('a model folder', () => {
     });
   });
 
+  it('leaves out the parts of Gemma 4 for images and sounds, and keys that no layer uses', async () => {
+    const text = await loadModelFolder(join(fixtures, 'gemma4_text'));
+    const whole = {
+      architectures: ['Gemma4ForConditionalGeneration'],
+      model_type: 'gemma4',
+      text_config: JSON.parse(text.configText) as unknown,
+      vision_config: { hidden_size: 8 },
+      audio_config: { hidden_size: 8 },
+    };
+    const written = JSON.stringify(whole).replace(/(softcapping":)3,/, '$13.0,');
+    await writeFile(join(folder, 'config.json'), written);
+    const other = { shape: [1], data: Float32Array.of(7) };
+    const parts = ['vision_tower', 'embed_vision', 'audio_tower', 'embed_audio'];
+    const unused = ['k_proj', 'v_proj', 'k_norm'].map((name) => `layers.5.self_attn.${name}`);
+    await writeSafetensors(join(folder, 'model.safetensors'), [
+      ...tensorsOf(text).map((tensor) => ({
+        ...tensor,
+        name: tensor.name.replace('model.', 'model.language_model.'),
+      })),
+      ...parts.map((part) => ({ ...other, name: `model.${part}.x.weight` })),
+      ...unused.map((name) => ({ ...other, name: `model.language_model.${name}.weight` })),
+    ]);
+    const found = await loadModelFolder(folder);
+    expect(found.isTextPart).toBe(true);
+    expect(found.config).toEqual(text.config);
+    expect(found.weights).toEqual(text.weights);
+    await saveModelFolder(folder, found, found.weights);
+    const { configText } = await loadModelFolder(folder);
+    expect(JSON.parse(configText)).toMatchObject({
+      architectures: ['Gemma4ForCausalLM'],
+      model_type: 'gemma4_text',
+    });
+    // transformers rejects an integer here.
+    expect(configText).toContain('"final_logit_softcapping": 3.0,');
+  });
+
   it('keeps config.json as it was, apart from the type that the weights are now stored in', async () => {
     await cp(join(fixtures, 'llama'), folder, { recursive: true });
     const text = (await readFile(join(folder, 'config.json'), 'utf8'))

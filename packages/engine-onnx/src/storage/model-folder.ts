@@ -8,14 +8,14 @@ import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { isGguf, openGgufModel } from '@trinity-rft/chat/gguf';
 
-import type { ModelConfig } from '../model/config.js';
+import { layerTraits, type ModelConfig } from '../model/config.js';
 import { parameterCount, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
 import { parseModelConfig } from '../model/parse-config.js';
 import { sharedNumbers } from '../runtime/shared-numbers.js';
 import { readIfThere, writeWhole } from './files.js';
 import { writeSafetensors } from './safetensors.js';
 import { withTemplate } from './template.js';
-import { textModelJson, textTensors } from './text-part.js';
+import { textConfigText, textModelJson, textTensors } from './text-part.js';
 import {
   openWeightFiles,
   singleWeightFile,
@@ -84,7 +84,7 @@ export async function readModelFiles(directory: string): Promise<ModelFiles> {
   const text = textModelJson(json);
   return {
     config: parseModelConfig(text ?? json, path),
-    configText: text ? `${JSON.stringify(text, null, 2)}\n` : configText,
+    configText: text ? textConfigText(configText) : configText,
     companions,
     ...(text && { isTextPart: true }),
   };
@@ -221,10 +221,15 @@ const andMore = ({ length }: readonly unknown[]): string =>
 
 /**
  * Returns true for tensors that a checkpoint may hold although the model has no such parameter: a
- * head that is tied or not used, and saved constants.
+ * head that is tied or not used, keys and values of layers that read those of another layer, and
+ * saved constants.
  */
 function isKnownSurplus(name: string, config: ModelConfig): boolean {
+  const layer = /^model\.layers\.(\d+)\.self_attn\.(?:k_proj|v_proj|k_norm)\.weight$/.exec(
+    name,
+  )?.[1];
   return (
+    (layer !== undefined && layerTraits(config, Number(layer)).keysOf !== undefined) ||
     ((config.tieEmbeddings || config.head === 'value') && name === 'lm_head.weight') ||
     name.endsWith('.rotary_emb.inv_freq')
   );

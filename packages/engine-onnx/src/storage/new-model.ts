@@ -39,6 +39,9 @@ type OtherTraits =
   | 'convTaps'
   | 'delta'
   | 'gatedAttention'
+  | 'valueNorm'
+  | 'layerScalar'
+  | 'perLayerInputs'
   | 'layerTraits';
 
 /** Config of a new model. Sizes that are not required default to those of a small qwen3. */
@@ -172,6 +175,7 @@ function toRopeJson(scaling: RopeScaling): Record<string, unknown> {
     };
   const common = { rope_type: scaling.kind, factor: scaling.factor };
   if (scaling.kind === 'linear') return common;
+  if (scaling.kind === 'proportional') return { ...common, partial_rotary_factor: scaling.part };
   const original = { original_max_position_embeddings: scaling.originalMaxPositions };
   if (scaling.kind === 'llama3')
     return {

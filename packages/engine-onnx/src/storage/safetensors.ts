@@ -5,11 +5,12 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
 
-import { CheckpointError } from '@trinity-rft/core';
+import { CheckpointError, InvariantError } from '@trinity-rft/core';
 import { verifyStored } from '@trinity-rft/core/engine';
 import { fillFile, lazily, repeatedKey } from '@trinity-rft/core/support';
 import { z } from 'zod';
 
+import { bytesOf } from '../runtime/host-arrays.js';
 import { decodeFloats, encodeFloats, isStoredType, storedTypes, type StoredType } from './dtype.js';
 
 /** Location of a tensor in its file. */
@@ -32,6 +33,8 @@ export interface SafetensorsFile {
    * elements.
    */
   read(name: string, into: Float32Array): Promise<void>;
+  /** Decodes the elements of a tensor from `start` on, as many as `into` has. */
+  readPart(name: string, into: Float32Array, start: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -83,14 +86,16 @@ export async function openSafetensors(path: string): Promise<SafetensorsFile> {
     const { tensors, metadata } = await readHeader(handle, path);
     // Verified once, and only when tensors are read: `trinity config check` reads only headers.
     const verified = lazily(() => verifyStored(path));
+    const readPart = async (name: string, into: Float32Array, start: number): Promise<void> => {
+      await verified.get();
+      await readTensor(handle, path, tensors.get(name), { name, into, start });
+    };
     return {
       file,
       tensors,
       metadata,
-      read: async (name, into) => {
-        await verified.get();
-        await readTensor(handle, path, tensors.get(name), name, into);
-      },
+      read: (name, into) => readPart(name, into, 0),
+      readPart,
       close: () => handle.close(),
     };
   } catch (error) {
@@ -187,8 +192,11 @@ async function readTensor(
   handle: FileHandle,
   path: string,
   tensor: StoredTensor | undefined,
-  name: string,
-  into: Float32Array,
+  {
+    name,
+    into,
+    start,
+  }: { readonly name: string; readonly into: Float32Array; readonly start: number },
 ): Promise<void> {
   if (tensor === undefined)
     throw new CheckpointError(`${path} holds no tensor ${name}.`, {
@@ -196,17 +204,20 @@ async function readTensor(
       details: { tensor: name },
     });
   const size = storedTypes[tensor.type];
+  const begin = tensor.begin + start * size;
+  const end = begin + into.length * size;
+  if (end > tensor.end)
+    throw new InvariantError(`The part of ${name} from element ${start} on ends after the tensor.`);
   if (tensor.type === 'F32') {
-    const bytes = new Uint8Array(into.buffer, into.byteOffset, tensor.end - tensor.begin);
-    await readFully(handle, path, tensor.begin, bytes);
+    await readFully(handle, path, begin, bytesOf(into));
     return;
   }
   const chunk = spareChunks.pop() ?? new Uint8Array(chunkBytes);
-  for (let at = tensor.begin; at < tensor.end; at += chunk.length) {
-    const bytes = chunk.subarray(0, Math.min(chunk.length, tensor.end - at));
+  for (let at = begin; at < end; at += chunk.length) {
+    const bytes = chunk.subarray(0, Math.min(chunk.length, end - at));
     await readFully(handle, path, at, bytes);
-    const start = (at - tensor.begin) / size;
-    decodeFloats(bytes, tensor.type, into.subarray(start, start + bytes.length / size));
+    const first = (at - begin) / size;
+    decodeFloats(bytes, tensor.type, into.subarray(first, first + bytes.length / size));
   }
   spareChunks.push(chunk);
 }

@@ -18,12 +18,33 @@ export function textModelJson(json: unknown): Readonly<Record<string, unknown>> 
   return family && { ...text, architectures: [`${families[family].className}ForCausalLM`] };
 }
 
+/** The parts of JSON that Node has and TypeScript does not declare: numbers as they are written. */
+interface SourceJson {
+  parse(
+    text: string,
+    revive: (key: string, value: unknown, context: { readonly source: string }) => unknown,
+  ): unknown;
+  rawJSON(source: string): object;
+}
+
+/**
+ * Returns the text of {@link textModelJson}. Numbers are written as in `configText`, because
+ * transformers rejects 30 where it expects 30.0.
+ */
+export function textConfigText(configText: string): string {
+  const json = JSON as unknown as SourceJson;
+  const whole = json.parse(configText, (_, value, { source }) =>
+    typeof value === 'number' ? json.rawJSON(source) : value,
+  );
+  return `${JSON.stringify(textModelJson(whole), null, 2)}\n`;
+}
+
 /**
  * Matches names of tensors outside the text model: image and audio encoders, and heads for
  * multi-token prediction.
  */
 const otherParts =
-  /^(model\.)?(visual|vision_tower|vision_embedder|multi_modal_projector|audio_tower|mtp)\./;
+  /^(model\.)?(visual|vision_tower|vision_embedder|embed_vision|multi_modal_projector|audio_tower|embed_audio|mtp)\./;
 
 /** Part of a tensor's name that marks tensors of a text model inside another model. */
 const inside = 'language_model.';
@@ -53,6 +74,9 @@ function renamedFile(source: WeightFile): WeightFile {
     file: source.file,
     tensors: new Map([...source.tensors].map(([name, tensor]) => [textName(name), tensor])),
     read: (name, into) => source.read(storedName(name), into),
+    ...(source.readPart && {
+      readPart: (name, into, start) => source.readPart!(storedName(name), into, start),
+    }),
     readLevels: (name) => source.readLevels?.(storedName(name)),
   };
 }

@@ -24,6 +24,10 @@ export interface WeightFile {
    */
   read(name: string, into: Float32Array): Promise<void>;
   /**
+   * Decodes the elements of a tensor from `start` on, as many as `into` has. Absent for GGUF files.
+   */
+  readPart?(name: string, into: Float32Array, start: number): Promise<void>;
+  /**
    * Returns the blocks of a quantised tensor; undefined for other tensors. Absent for safetensors.
    */
   readLevels?(name: string): TensorLevels | undefined;

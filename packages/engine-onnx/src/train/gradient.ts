@@ -16,6 +16,8 @@ export interface LookupTable {
   readonly spec: ParameterSpec;
   /** True if the table is also the head. The gradient of the head is a whole matrix. */
   readonly tied: boolean;
+  /** Output of the gradient graph with the gradient of the rows, one for each id. */
+  readonly output: string;
 }
 
 /** The methods of {@link GradientSum} that an optimizer update uses. */
@@ -26,7 +28,7 @@ export class GradientSum {
   readonly #newSet: () => ArraySet;
   /** Parameters whose complete gradient the graph returns. */
   readonly #returned: readonly ParameterSpec[];
-  readonly #table: LookupTable | undefined;
+  readonly #tables: readonly LookupTable[];
   #set: ArraySet | undefined;
   #empty = true;
 
@@ -37,11 +39,15 @@ export class GradientSum {
   constructor(
     runtime: GraphRuntime,
     specs: readonly ParameterSpec[],
-    { table, newSet }: { readonly table?: LookupTable; readonly newSet?: () => ArraySet } = {},
+    {
+      tables = [],
+      newSet,
+    }: { readonly tables?: readonly LookupTable[]; readonly newSet?: () => ArraySet } = {},
   ) {
     this.#runtime = runtime;
-    this.#table = table;
-    this.#returned = specs.filter((spec) => spec !== table?.spec || table.tied);
+    this.#tables = tables;
+    const apart = tables.filter(({ tied }) => !tied).map(({ spec }) => spec);
+    this.#returned = specs.filter((spec) => !apart.includes(spec));
     this.#newSet = newSet ?? (() => runtime.set(specs));
   }
 
@@ -76,7 +82,7 @@ export class GradientSum {
   add(outputs: DeviceArrays, ids: Int32Array): void {
     if (!this.#empty)
       for (const { name } of this.#returned) this.put(name, outputs[`grad.${name}`]);
-    if (this.#table) this.putLookups(outputs['grad.embedded'], ids);
+    for (const { spec, output } of this.#tables) this.putLookups(spec.name, outputs[output], ids);
     this.endBatch();
   }
 
@@ -96,14 +102,15 @@ export class GradientSum {
   }
 
   /**
-   * Adds `scale` times the gradient of the looked-up rows if the table is trained. Frees this
-   * gradient.
+   * Adds `scale` times the gradient of the rows looked up in the table `name` if the table is
+   * trained. Frees this gradient.
    */
-  putLookups(found: DeviceArray | undefined, ids: Int32Array, scale = 1): void {
-    if (!found) throw new InvariantError('A graph returned no gradient of the embedding.');
-    if (this.#table) {
-      const target = this.#part(this.#table.spec.name);
-      if (this.#empty && !this.#table.tied) this.#runtime.copy(target, 'zeros');
+  putLookups(name: string, found: DeviceArray | undefined, ids: Int32Array, scale = 1): void {
+    if (!found) throw new InvariantError(`A graph returned no gradient of the rows of ${name}.`);
+    const table = this.#tables.find(({ spec }) => spec.name === name);
+    if (table) {
+      const target = this.#part(name);
+      if (this.#empty && !table.tied) this.#runtime.copy(target, 'zeros');
       this.#runtime.addRows(target, found, ids, scale);
     }
     found.free();

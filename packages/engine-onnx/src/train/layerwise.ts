@@ -3,10 +3,12 @@
  * again for its gradient, and computes the head for one part of the vocabulary at a time. Needs far
  * less memory than one graph for the whole model, and a third more time.
  */
-import { layerTraits, type ModelConfig } from '../model/config.js';
+import { isReadLater, layerTraits, type ModelConfig } from '../model/config.js';
 import {
   layerGradientGraph,
   layerGraph,
+  layerInputsGradientGraph,
+  layerInputsGraph,
   logitsGradientGraph,
   logitsGraph,
   statesGradientGraph,
@@ -17,8 +19,10 @@ import {
   embeddingName,
   finalNormName,
   headName,
+  layerInputSpecs,
   layerPrefix,
   layerSpecs,
+  perLayerNames,
 } from '../model/parameters.js';
 import type { ModelRecord } from '../onnx/graph/record.js';
 import type { BlockFormat } from '../onnx/ops/blocks.js';
@@ -31,6 +35,7 @@ import type {
 } from '../runtime/graph-runtime.js';
 import { floats, freeAll, ints } from '../runtime/host-arrays.js';
 import { lazyGraphs, type LazyGraphs } from '../runtime/lazy-graphs.js';
+import { BesideStates } from './beside-states.js';
 import type { GradientSum } from './gradient.js';
 import { vocabularyPart } from './memory.js';
 import type { MicroBatchArrays } from './micro-batch.js';
@@ -73,40 +78,47 @@ export class LayerwiseGradients {
    */
   async addTo(sum: GradientSum, batch: LayerwiseBatch): Promise<Float32Array> {
     const { config } = this.#options;
-    const states = [this.#embedded(batch)];
+    const states = [this.#rows(batch, embeddingName)];
+    const beside = new BesideStates(config, this.#options.runtime);
     await this.#phase(async () => {
+      if (config.perLayerInputs) beside.inputs = await this.#layerInputs(batch, states[0]!);
       for (let layer = 0; layer < config.layers; layer++) {
-        const { y } = await this.#layer(layer, { ...batch.feeds, x: states[layer]! });
+        const inputs = { ...batch.feeds, ...beside.feeds(layer), x: states[layer]! };
+        const { y, ...made } = await this.#layer(layer, inputs);
+        beside.add(layer, made);
         states.push(y!);
       }
     });
     const head = await this.#phase(() => this.#head(sum, batch, states.pop()!));
-    const gradient = await this.#phase(() => this.#layers(sum, batch, states, head.gradient));
-    sum.putLookups(gradient, batch.arrays.ids, config.embeddingScale);
+    const gradient = await this.#phase(async () => {
+      const found = await this.#layers(sum, batch, { states, beside }, head.gradient);
+      if (beside.inputGradients.length > 0)
+        await this.#layerInputsGradient(sum, batch, beside.inputGradients, found);
+      return found;
+    });
+    sum.putLookups(embeddingName, gradient, batch.arrays.ids, config.embeddingScale);
     sum.endBatch();
     return head.logprobs;
   }
 
   /**
    * Adds the gradients of all layers to `sum`. Returns dL/d(states before the first layer).
-   * @param states input states of each layer; freed, like `last`
+   * @param states input states of each layer; freed, like `last` and the arrays of `beside`
    */
   async #layers(
     sum: GradientSum,
     batch: LayerwiseBatch,
-    states: DeviceArray[],
+    { states, beside }: { readonly states: DeviceArray[]; readonly beside: BesideStates },
     last: DeviceArray,
   ): Promise<DeviceArray> {
     const { config } = this.#options;
     let gradient = last;
     for (let layer = config.layers - 1; layer >= 0; layer--) {
       const inputs = { x: states.pop()!, grad_y: gradient };
-      const { grad_x: dx, ...found } = await this.#layer(
-        layer,
-        { ...batch.feeds, ...inputs },
-        'gradient',
-      );
-      for (const [name, array] of Object.entries(found))
+      const feeds = { ...batch.feeds, ...beside.feeds(layer), ...inputs };
+      const { grad_x: dx, ...found } = await this.#layer(layer, feeds, 'gradient');
+      const trained = beside.addGradients(layer, found);
+      for (const [name, array] of Object.entries(trained))
         sum.put(this.#named(layer, name.slice('grad.'.length)), array);
       freeAll(inputs);
       gradient = dx!;
@@ -128,16 +140,57 @@ export class LayerwiseGradients {
     return this.#graphs.close();
   }
 
-  /** Returns the rows of the embedding matrix that the first layer reads. */
-  #embedded({ arrays, time, feeds }: LayerwiseBatch): DeviceArray {
+  /**
+   * Returns the rows of a table that is looked up. Those of the embedding matrix are scaled as the
+   * first layer reads them.
+   */
+  #rows({ arrays, time, feeds }: LayerwiseBatch, table: string): DeviceArray {
     const { config, runtime, base } = this.#options;
-    const { hiddenSize: width, embeddingScale: scale } = config;
+    const isEmbedding = table === embeddingName;
+    const scale = isEmbedding ? config.embeddingScale : undefined;
+    const width = isEmbedding
+      ? config.hiddenSize
+      : config.layers * (config.perLayerInputs?.size ?? 0);
     const shape = [arrays.ids.length / time, time, width];
-    if (!base)
-      return runtime.takeRows(feeds[embeddingName] as DeviceArray, arrays.ids, scale ?? 1, shape);
-    const rows = base.embed(arrays.ids);
+    if (!base) return runtime.takeRows(feeds[table] as DeviceArray, arrays.ids, scale ?? 1, shape);
+    const rows = base.embed(arrays.ids, table);
     const data = scale ? rows.map((value) => value * scale) : rows;
     return runtime.array({ dtype: 'float32', shape, data });
+  }
+
+  /** Returns the inputs of all layers besides their states. @param x embeddings */
+  async #layerInputs(batch: LayerwiseBatch, x: DeviceArray): Promise<readonly DeviceArray[]> {
+    const { config, base } = this.#options;
+    const rows = this.#rows(batch, perLayerNames.table);
+    const graph = () => layerInputsGraph(config, base?.formats);
+    const found = await this.#run('layer inputs', graph, { ...batch.feeds, x, rows });
+    rows.free();
+    return Array.from({ length: config.layers }, (_, layer) => found[`input.${layer}`]!);
+  }
+
+  /**
+   * Adds the gradients of the parameters that make the inputs of all layers to `sum`, and dL/d(embeddings) to
+   * `gradient`. @param inputGradients gradients of the inputs, in the order of the layers; freed
+   */
+  async #layerInputsGradient(
+    sum: GradientSum,
+    batch: LayerwiseBatch,
+    inputGradients: readonly DeviceArray[],
+    gradient: DeviceArray,
+  ): Promise<void> {
+    const { config, runtime } = this.#options;
+    const inputs = {
+      x: this.#rows(batch, embeddingName),
+      rows: this.#rows(batch, perLayerNames.table),
+      ...Object.fromEntries(inputGradients.map((each, layer) => [`grad_input.${layer}`, each])),
+    };
+    const graph = () => layerInputsGradientGraph(config);
+    const feeds = { ...batch.feeds, ...inputs };
+    const found = await this.#run('layer inputs gradient', graph, feeds);
+    runtime.add(gradient, found['grad_x']!);
+    freeAll({ ...inputs, x: found['grad_x'] });
+    for (const { name } of layerInputSpecs(config)) sum.put(name, found[`grad.${name}`]);
+    sum.putLookups(perLayerNames.table, found['grad_rows'], batch.arrays.ids);
   }
 
   /**
@@ -252,6 +305,7 @@ export class LayerwiseGradients {
     const key = (index: number): string =>
       JSON.stringify([
         layerTraits(config, index),
+        isReadLater(config, index),
         base && layerSpecs(config, index).map(({ name }) => formatKey(base.formats.get(name))),
       ]);
     let first = 0;

@@ -3,7 +3,8 @@ import { machineMemory } from '@trinity-rft/core/support';
 import {
   deltaChannels,
   deltaShape,
-  layersWith,
+  headDimOf,
+  layerTraits,
   type Mixer,
   type ModelConfig,
 } from '../model/config.js';
@@ -83,39 +84,42 @@ export function headChunks(config: ModelConfig): number {
 }
 
 /**
- * Returns the number of values between the matrices of a feed-forward block. The values of experts
- * are added up.
+ * Returns the number of values between the matrices of the feed-forward block of a layer. The values
+ * of experts are added up.
  */
-function feedForwardWidth({ intermediateSize, experts, hiddenSize }: ModelConfig): number {
+function feedForwardWidth(config: ModelConfig, layer: number): number {
+  const { experts, hiddenSize } = config;
+  const { intermediateSize = config.intermediateSize } = layerTraits(config, layer);
   const routed = experts ? experts.count * (experts.size + hiddenSize) : 0;
   return Math.max(intermediateSize, routed);
 }
 
-/**
- * Returns, for each kind of layer in the model, the number of layers and the number of values that
- * each keeps per position.
- */
-const keptByKind = (config: ModelConfig, time: number) =>
-  (Object.entries(kept) as readonly (readonly [Mixer, typeof kept.attention])[])
-    .map(([mixer, mixed]) => [layersWith(config, mixer).length, mixed] as const)
-    .filter(([layers]) => layers > 0)
-    .map(([layers, mixed]) => ({
-      layers,
-      values: 4 * config.hiddenSize + mixed(config, time) + 3 * feedForwardWidth(config),
-    }));
+/** Returns the number of values that each layer keeps per position. */
+const keptByLayer = (config: ModelConfig, time: number): readonly number[] =>
+  Array.from({ length: config.layers }, (_, layer) => {
+    const { mixer = 'attention' } = layerTraits(config, layer);
+    const { hiddenSize, perLayerInputs } = config;
+    const input = perLayerInputs ? 2 * (hiddenSize + perLayerInputs.size) : 0;
+    const mixed = kept[mixer](config, time, layer);
+    return 4 * hiddenSize + mixed + 3 * feedForwardWidth(config, layer) + input;
+  });
 
 /** Maximum number of values that a layer keeps per position for its backward pass. */
 export const keptPerLayer = (config: ModelConfig, time: number): number =>
-  Math.max(...keptByKind(config, time).map(({ values }) => values));
+  Math.max(...keptByLayer(config, time));
 
 /** Number of values that all layers together keep per position for the backward pass. */
 const keptOfLayers = (config: ModelConfig, time: number): number =>
-  keptByKind(config, time).reduce((sum, { layers, values }) => sum + layers * values, 0);
+  keptByLayer(config, time).reduce((sum, values) => sum + values, 4 * inputWidth(config));
 
-function attentionKept(config: ModelConfig, time: number): number {
+/** Number of values per position of the inputs of all layers besides their states. */
+const inputWidth = ({ layers, perLayerInputs }: ModelConfig): number =>
+  layers * (perLayerInputs?.size ?? 0);
+
+function attentionKept(config: ModelConfig, time: number, layer: number): number {
   const scores = (config.attentionCap === undefined ? 1 : 2) * config.heads * time;
-  const queries = config.heads * config.headDim;
-  const keys = config.kvHeads * config.headDim;
+  const queries = config.heads * headDimOf(config, layer);
+  const keys = config.kvHeads * headDimOf(config, layer);
   const projections = (config.qkNorm ? 2 : 1) * (queries + keys) + keys;
   return projections + queries + scores;
 }
@@ -136,11 +140,12 @@ function deltaKept(config: ModelConfig): number {
 const convolutionKept = ({ hiddenSize }: ModelConfig): number => 6 * hiddenSize;
 
 /** Number of values kept per position between the norms of a layer, by mixer. */
-const kept: Readonly<Record<Mixer, (config: ModelConfig, time: number) => number>> = {
-  attention: attentionKept,
-  conv: convolutionKept,
-  delta: deltaKept,
-};
+const kept: Readonly<Record<Mixer, (config: ModelConfig, time: number, layer: number) => number>> =
+  {
+    attention: attentionKept,
+    conv: convolutionKept,
+    delta: deltaKept,
+  };
 
 /**
  * Number of temporary values of a gated delta layer per position: matrices of positions by
@@ -156,7 +161,10 @@ function deltaTransient({ delta }: ModelConfig): number {
 /** Number of values per position that exist only while one layer is computed. */
 export function transientPerLayer(config: ModelConfig, time: number): number {
   const mixed = Math.max(2 * config.heads * time, deltaTransient(config));
-  return 4 * config.hiddenSize + 3 * feedForwardWidth(config) + mixed;
+  const widths = Array.from({ length: config.layers }, (_, layer) =>
+    feedForwardWidth(config, layer),
+  );
+  return 4 * config.hiddenSize + 3 * Math.max(...widths) + mixed;
 }
 
 function headCost(config: ModelConfig, picked: number): number {
@@ -168,7 +176,9 @@ function headCost(config: ModelConfig, picked: number): number {
 /** Estimates the memory of a forward pass, which holds the activations of one layer at a time. */
 export function forwardCost(config: ModelConfig): MemoryCost {
   return (rows, time, picked) =>
-    bytes * (rows * time * transientPerLayer(config, time) + headCost(config, picked));
+    bytes *
+    (rows * time * (transientPerLayer(config, time) + 4 * inputWidth(config)) +
+      headCost(config, picked));
 }
 
 /** Estimates the memory of a backward pass, including the kept activations of every layer. */
@@ -196,6 +206,7 @@ export function layerwiseCost(config: ModelConfig): MemoryCost {
     (rows *
       time *
       ((config.layers + 1) * config.hiddenSize +
+        inputWidth(config) +
         keptPerLayer(config, time) +
         transientPerLayer(config, time)) +
       4 * picked * config.hiddenSize);

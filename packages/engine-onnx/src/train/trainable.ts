@@ -4,6 +4,7 @@ import type { BlockFormats, LayerAdapters } from '../model/layer-graphs.js';
 import {
   embeddingName,
   headName,
+  isLookup,
   parameterSpecs,
   type ParameterSpec,
 } from '../model/parameters.js';
@@ -18,8 +19,8 @@ import { GradientSum, type SummedGradient } from './gradient.js';
 export interface BlockWeights {
   /** Formats of the block-quantised matrices, by matrix name. */
   readonly formats: BlockFormats;
-  /** Returns rows of the embedding matrix, one after another. */
-  embed(ids: Int32Array): Float32Array;
+  /** Returns rows of a table that is looked up, one after another. */
+  embed(ids: Int32Array, table: string): Float32Array;
   /**
    * Returns the rows from `start` up to, but not including, `end` of a matrix as inputs of a graph,
    * under the name `as`.
@@ -72,14 +73,19 @@ export interface Trainable {
 /** Returns all parameters of a model as its trained weights. */
 export function allParameters(config: ModelConfig, weights: WeightBuffers): Trainable {
   const specs = parameterSpecs(config);
-  const spec = specs.find(({ name }) => name === embeddingName);
-  const table = spec && { spec, tied: headName(config) === embeddingName };
+  const tables = specs
+    .filter(({ name }) => isLookup(name))
+    .map((spec) => ({
+      spec,
+      tied: spec.name === headName(config),
+      output: spec.name === embeddingName ? 'grad.embedded' : 'grad.per_layer',
+    }));
   return {
     specs,
     feeds: {},
     backwardGraph: (options) => backwardGraph(config, options),
     newGradient: () =>
-      new GradientSum(weights.runtime, specs, { table, newSet: () => weights.takeSet() }),
+      new GradientSum(weights.runtime, specs, { tables, newSet: () => weights.takeSet() }),
     update: (sum, state, options) => {
       const gradient = sum.take();
       return weights.rewrite(

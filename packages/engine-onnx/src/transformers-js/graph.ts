@@ -61,7 +61,7 @@ export async function transformersGraph(
     recurrence: cachedRecurrence(graph, config, mask),
     ...weights,
   };
-  const x = lastRows(decoder(trunk, embed(ids)), kept);
+  const x = lastRows(decoder(trunk, { x: embed(ids) }), kept);
   const product = project(trunk, finalNorm(trunk, x), headWeight(trunk));
   graph.output('logits', headLogits(trunk, product, graph.scalar(1)).logits);
   return graph.encodeParts();

@@ -90,10 +90,15 @@ function assertFormats(dtypes: readonly string[]): void {
   );
 }
 
-function assertWritable(from: string, { family, delta }: ModelConfig): void {
-  if (!delta) return;
+function assertWritable(from: string, { family, delta, layerScalar }: ModelConfig): void {
+  const trait = delta
+    ? 'gated delta rule is'
+    : layerScalar
+      ? 'layers with two widths of heads are'
+      : '';
+  if (!trait) return;
   throw new ConfigError(
-    `${from} is a model of ${family}, whose gated delta rule is not written for transformers.js. Serve ` +
+    `${from} is a model of ${family}, whose ${trait} not written for transformers.js. Serve ` +
       'the folder, or use a model of another family.',
     { code: 'EXPORT_UNSUPPORTED' },
   );

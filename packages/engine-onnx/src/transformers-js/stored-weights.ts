@@ -18,7 +18,7 @@ import {
   parameterSpecs,
   type ParameterSpec,
 } from '../model/parameters.js';
-import { ropeTables, rotatedWidth, type RopeShape } from '../model/rope.js';
+import { localRopeShape, ropeTables, rotatedWidth, type RopeShape } from '../model/rope.js';
 import type { RopeInputs } from '../model/trunk.js';
 import { blockLength, toBytes } from '../quantized/quantize.js';
 import { bytesOf } from '../runtime/host-arrays.js';
@@ -71,20 +71,14 @@ const numbersOf = ({ weights }: Stored, { offset, size }: ParameterSpec): Float3
  */
 async function storeTables(stored: Stored): Promise<RopeInputs> {
   const { config } = stored;
-  const { headDim, rotaryDim, localRope, maxPositions } = config;
+  const local = localRopeShape(config);
   const pair = async (shape: RopeShape, suffix: string): Promise<RopeInputs['global']> => {
-    const { cos, sin, length } = ropeTables(shape, maxPositions + 1);
+    const { cos, sin, length } = ropeTables(shape, config.maxPositions + 1);
     const dims = [length, rotatedWidth(shape) / 2];
     return {
       cos: await put(stored, `rope_cos${suffix}`, 'float32', dims, bytesOf(cos)),
       sin: await put(stored, `rope_sin${suffix}`, 'float32', dims, bytesOf(sin)),
     };
-  };
-  const local = localRope && {
-    headDim,
-    rotaryDim,
-    ropeTheta: localRope.theta,
-    ropeScaling: localRope.scaling,
   };
   return { global: await pair(config, ''), local: local && (await pair(local, '_local')) };
 }

@@ -31,7 +31,7 @@ export async function differencesFrom(folder: string): Promise<Differences> {
   const found = flatOf(trainer.gradient!);
   const errors = parameterSpecs(config).map(({ name, offset, size }) => {
     const wanted = expected(`grad.${name}`);
-    const error = distance(found.subarray(offset, offset + size), wanted) / largest(wanted);
+    const error = distance(found.subarray(offset, offset + size), wanted) / (largest(wanted) || 1);
     return { name, error };
   });
   const worst = errors.reduce((a, b) => (a.error > b.error ? a : b));

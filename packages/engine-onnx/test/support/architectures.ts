@@ -15,6 +15,7 @@ export const architectures = [
   'smollm3',
   'gemma2',
   'gemma3_text',
+  'gemma4_text',
   'qwen3_moe',
   'lfm2',
   'qwen3_5_text',

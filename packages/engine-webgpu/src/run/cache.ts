@@ -40,12 +40,18 @@ export class DeviceCache implements RowCache {
   #rows = 0;
 
   constructor(machine: Machine, layout: CacheLayout) {
-    const { names, heads, capacity: positions, width, states } = layout;
+    const { inputs, heads, capacity: positions, states } = layout;
     this.#machine = machine;
     this.#layout = layout;
-    const keyValues = { shape: [heads, positions, width], heads, positions, width, isState: false };
     this.#entries = [
-      ...names.map((name) => ({ name, ...keyValues })),
+      ...inputs.map(({ name, width }) => ({
+        name,
+        shape: [heads, positions, width],
+        heads,
+        positions,
+        width,
+        isState: false,
+      })),
       ...states.map(({ name, shape }) => ({
         name,
         shape,
@@ -83,15 +89,16 @@ export class DeviceCache implements RowCache {
   }
 
   store({ keyValues, states }: NewPositions, moves: readonly RowMove[]): void {
-    const { names, heads, width } = this.#layout;
+    const { inputs, heads } = this.#layout;
     const fresh = ownArray(keyValues);
     const positions = keyValues.shape[2]!;
-    const head = positions * width;
+    const sizeOfFirst = (count: number): number =>
+      inputs.slice(0, count).reduce((sum, { width }) => sum + heads * positions * width, 0);
     this.#move(moves, (i, { isState }) => {
-      if (isState) return whole(ownArray(states[i - names.length]!));
+      if (isState) return whole(ownArray(states[i - inputs.length]!));
       const place = {
-        row: names.length * heads * head,
-        start: fresh.start + i * heads * head,
+        row: sizeOfFirst(inputs.length),
+        start: fresh.start + sizeOfFirst(i),
         positions,
       };
       return { part: fresh.whole, place };

@@ -117,6 +117,27 @@ export const configDefaults = {
     final_logit_softcapping: null,
     sliding_window_pattern: 6,
   },
+  gemma4_text: {
+    ...assumed,
+    num_key_value_heads: 4,
+    head_dim: 256,
+    hidden_activation: 'gelu_pytorch_tanh',
+    max_position_embeddings: 131_072,
+    sliding_window: 512,
+    sliding_window_pattern: 6,
+    tie_word_embeddings: true,
+    final_logit_softcapping: null,
+    vocab_size_per_layer_input: 262_144,
+    hidden_size_per_layer_input: 256,
+    rope_parameters: {
+      sliding_attention: { rope_type: 'default', rope_theta: 10_000 },
+      full_attention: {
+        rope_type: 'proportional',
+        partial_rotary_factor: 0.25,
+        rope_theta: 1_000_000,
+      },
+    },
+  },
   granite,
   granitemoehybrid: { ...granite, num_local_experts: 8 },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, unknown>>>>;

@@ -17,11 +17,17 @@ export interface ModelShape {
   readonly modelType: string;
   readonly vocabSize: number;
   readonly hiddenSize: number;
+  /** Mean of all layers. */
   readonly intermediateSize: number;
   readonly layers: number;
   readonly heads: number;
   readonly keyValueHeads: number;
+  /** Mean of all layers. */
   readonly headDim: number;
+  /** Number of layers that read the keys and values of another layer. @default 0 */
+  readonly keyReaders?: number;
+  /** Inputs of each layer that are looked up by token. @default no inputs */
+  readonly layerInputs?: { readonly size: number; readonly vocabSize: number };
   /** Number of layers with a convolution instead of attention. */
   readonly convolutions: number;
   /** Layers with the gated delta rule. If present, attention in the other layers has gates. */
@@ -50,6 +56,10 @@ interface DeltaSizes {
 export const attentionLayers = ({ layers, convolutions, delta }: ModelShape): number =>
   layers - convolutions - (delta?.layers ?? 0);
 
+/** Returns the number of layers that make keys and values. */
+export const keyValueLayers = (shape: ModelShape): number =>
+  attentionLayers(shape) - (shape.keyReaders ?? 0);
+
 const size = z.int().min(1);
 const schema = z.object({
   model_type: z.string().default('unknown'),
@@ -65,6 +75,12 @@ const schema = z.object({
   moe_intermediate_size: size.nullish(),
   layer_types: z.array(z.string()).nullish(),
   full_attention_interval: size.nullish(),
+  global_head_dim: size.nullish(),
+  per_layer_config: z.record(z.string(), z.looseObject({ head_dim: size.nullish() })).nullish(),
+  num_kv_shared_layers: z.int().min(0).nullish(),
+  use_double_wide_mlp: z.boolean().nullish(),
+  hidden_size_per_layer_input: z.int().min(0).nullish(),
+  vocab_size_per_layer_input: size.nullish(),
   linear_num_key_heads: size.nullish(),
   linear_num_value_heads: size.nullish(),
   linear_key_head_dim: size.nullish(),
@@ -145,9 +161,33 @@ function shapeOf(config: z.output<typeof schema>): ModelShape {
     headDim: config.head_dim ?? Math.floor(config.hidden_size / config.num_attention_heads),
     convolutions: config.layer_types?.filter((type) => type === 'conv').length ?? 0,
     delta: deltaOf(config),
+    ...gemma4Of(config),
     experts: expertsOf(config),
     tiedEmbeddings: config.tie_word_embeddings,
     maxPositions: config.max_position_embeddings ?? undefined,
+  };
+}
+
+/** Returns the sizes of Gemma 4, whose layers differ in width. */
+function gemma4Of(config: z.output<typeof schema>): Partial<ModelShape> {
+  if (config.model_type !== 'gemma4_text') return {};
+  const { num_hidden_layers: layers, num_kv_shared_layers: shared } = config;
+  const readers = shared ?? 0;
+  const types = Array.from({ length: layers }, (_, i) =>
+    config.layer_types ? config.layer_types[i] === 'full_attention' : (i + 1) % 6 === 0,
+  );
+  const global = types.filter(Boolean).length / layers;
+  const [own] = Object.values(config.per_layer_config ?? {});
+  const wide = config.global_head_dim ?? own?.head_dim ?? 512;
+  const inputs = config.hidden_size_per_layer_input ?? 256;
+  return {
+    headDim: global * wide + (1 - global) * (config.head_dim ?? 256),
+    intermediateSize:
+      config.intermediate_size * (config.use_double_wide_mlp ? 1 + readers / layers : 1),
+    keyReaders: readers,
+    ...(inputs > 0 && {
+      layerInputs: { size: inputs, vocabSize: config.vocab_size_per_layer_input ?? 262_144 },
+    }),
   };
 }
 

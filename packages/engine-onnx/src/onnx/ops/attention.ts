@@ -1,10 +1,10 @@
 /** Causal attention of whole sequences, with grouped key and value heads. */
 import { product, type Dim } from '../graph/dims.js';
 import { dimAt, withPullback, type Graph, type Value } from '../graph/graph.js';
-import { multiply, softCap, softCapSlope, subtract } from './elementwise.js';
+import { add, multiply, softCap, softCapSlope, subtract } from './elementwise.js';
 import { matmul } from './matmul.js';
 import { expand } from './select.js';
-import { reshape, swapHeads } from './shape.js';
+import { columns, reshape, swapHeads } from './shape.js';
 
 /**
  * Number that is added to the score of a masked position. The exponential of the sum is exactly 0.
@@ -55,7 +55,7 @@ export function causalAttention(
   const alpha = scale ?? 1 / Math.sqrt(width);
 
   const queries = reshape(q, tall);
-  const plain = matmul(queries, k, { transposeB: true, alpha });
+  const plain = scoreProduct(queries, k, alpha);
   const capped = cap === undefined ? plain : softCap(plain, cap);
   const scores = reshape(capped, grid);
   const masked = graph.node('Add', [scores, maskOf(graph, time, { window, branches })], {
@@ -81,6 +81,31 @@ export function causalAttention(
       matmul(weights, dMixed, { transposeA: true }),
     ];
   });
+}
+
+/** Largest width that kernels sum in one block, whatever the number of keys. */
+const steadyWidth = 128;
+
+/**
+ * Returns the ranges of a head's width whose products are summed one after another. Kernels sum
+ * wider products in blocks whose length depends on the number of keys. With these ranges, the bits
+ * of a score do not depend on it.
+ */
+export function steadyRanges(width: number): readonly { start: number; count: number }[] {
+  return Array.from({ length: Math.ceil(width / steadyWidth) }, (_, part) => {
+    const start = part * steadyWidth;
+    return { start, count: Math.min(steadyWidth, width - start) };
+  });
+}
+
+/** Computes alpha q k^T, summed over {@link steadyRanges}. */
+function scoreProduct(queries: Value, keys: Value, alpha: number): Value {
+  const ranges = steadyRanges(dimAt(keys, -1) as number);
+  const product = (q: Value, k: Value): Value => matmul(q, k, { transposeB: true, alpha });
+  if (ranges.length === 1) return product(queries, keys);
+  return ranges
+    .map(({ start, count }) => product(columns(queries, start, count), columns(keys, start, count)))
+    .reduce(add);
 }
 
 /**

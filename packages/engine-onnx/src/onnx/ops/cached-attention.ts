@@ -4,8 +4,8 @@
  */
 import type { Dim } from '../graph/dims.js';
 import { dimAt, type Graph, type Value } from '../graph/graph.js';
-import { maskedScore, type AttentionOptions } from './attention.js';
-import { softCap } from './elementwise.js';
+import { maskedScore, steadyRanges, type AttentionOptions } from './attention.js';
+import { add, multiply, softCap } from './elementwise.js';
 import { matmul } from './matmul.js';
 import { cast, expand, gatherElements, scatterElements } from './select.js';
 import { concat, reshape, swapHeads } from './shape.js';
@@ -44,7 +44,7 @@ export function cachedAttention(
   const grid = [batch, keyHeads, group, capacity];
   const alpha = scale ?? 1 / Math.sqrt(width);
   const score = (keys: Value): Value => {
-    const plain = matmul(queries, keys, { transposeB: true, alpha });
+    const plain = scoreProduct(queries, keys, alpha);
     return cap === undefined ? plain : softCap(plain, cap);
   };
   const slot = ownSlot(graph, positions, [batch, keyHeads, group, 1]);
@@ -62,6 +62,34 @@ export function cachedAttention(
   const mixed = mix(pastWeights, past.v);
   const left = concat([identity(graph, batch, keyHeads, group), own], 3, group + 1);
   return swapHeads(reshape(mix(left, concat([mixed, v], 2, group + 1)), q.shape));
+}
+
+/**
+ * Computes alpha q k^T for few queries [B, KV, G, D], summed over {@link steadyRanges}. Instead of
+ * copies of parts of the cached keys, there is a query for each range, which is 0 elsewhere: zeros
+ * do not change a sum.
+ */
+function scoreProduct(queries: Value, keys: Value, alpha: number): Value {
+  const { graph } = queries;
+  const [batch, heads, group, width] = queries.shape as [Dim, number, number, number];
+  const ranges = steadyRanges(width);
+  const product = (q: Value): Value => matmul(q, keys, { transposeB: true, alpha });
+  if (ranges.length === 1) return product(queries);
+  const parts = ranges.length;
+  const inRange = Float32Array.from({ length: parts * width }, (_, i) => {
+    const { start, count } = ranges[Math.floor(i / width)]!;
+    return i % width >= start && i % width < start + count ? 1 : 0;
+  });
+  const mask = graph.constant(inRange, [parts, 1, width]);
+  const masked = multiply(reshape(queries, [batch, heads, 1, group, width]), mask);
+  const all = product(reshape(masked, [batch, heads, parts * group, width]));
+  const sums = graph.nodes(
+    'Split',
+    [all],
+    ranges.map(() => ({ shape: all.shape.with(2, group) })),
+    { attributes: { axis: 2, num_outputs: parts } },
+  );
+  return sums.reduce(add);
 }
 
 /**
