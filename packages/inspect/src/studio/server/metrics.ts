@@ -66,7 +66,7 @@ async function metricOf({ metrics }: Run, context: Context) {
   const lines = metrics.roles.get(role);
   const names = [name, `${name}/ci95_low`, `${name}/ci95_high`];
   const [values, low, high] = lines ? await metrics.columns(role, names) : [];
-  return lines && values?.isSet() === true ? { lines, name, values, low, high } : undefined;
+  return lines && values?.isRecorded() === true ? { lines, name, values, low, high } : undefined;
 }
 
 const axisOf = (context: Context): Axis =>
