@@ -172,13 +172,13 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
     { timeout },
     async () => {
       const { page, problems } = await open(`${bench.studio.url}&page=metrics&run=removed`);
-      await says(page, 'main [role=alert]', 'removed: Not found.');
+      await says(page, 'main [role=alert]', 'removed: There is no run removed.');
       for (const shown of ['metrics', 'compare']) {
         const query = new URLSearchParams({ page: shown });
         for (const run of ['removed', name]) query.append('run', run);
         await page.evaluate(`location.hash = ${JSON.stringify(query.toString())}`);
         await page.waitForSelector('main .metric-card');
-        await says(page, 'main [role=alert]', 'removed: Not found.');
+        await says(page, 'main [role=alert]', 'removed: There is no run removed.');
       }
       expect(problems).toEqual([]);
       await page.close();

@@ -112,7 +112,7 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
 
   it('says what to do where no process makes the run', { timeout }, async () => {
     const look = await browser.open(`${studio.url}&page=workers&run=nothing`);
-    await look.says('main .empty', 'Not found.');
+    await look.says('main .empty', 'There is no run nothing.');
     expect(await look.violations()).toEqual([]);
     await look.page.close();
   });

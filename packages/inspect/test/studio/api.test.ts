@@ -65,10 +65,33 @@ describe('the JSON interface', () => {
     ['minReward=0.25&maxReward=0.5', 48],
     ['text=119%2B1', 1],
     ['text=nowhere', 0],
-    ['batch=&minReward=x&sort=uid', 120],
+    ['batch=&minReward=', 120],
     ['batch=%27%20OR%201%3D1', 0],
   ])('filters by %s', async (query, expected) => {
     expect((await list(query)).matching).toBe(expected);
+  });
+
+  it.each([
+    [
+      'rollouts?minReward=0,5',
+      'The parameter minReward is "0,5"; expected a number. minReward: Least reward.',
+    ],
+    ['rollouts?row=abc', 'The parameter row is "abc"; expected a number.'],
+    ['rollouts?run=x', 'The parameter run is "x"; expected a number.'],
+    ['rollouts?sort=nope', 'The parameter sort is "nope"; expected one of id, reward, advantage,'],
+    ['rollouts?problem=none', 'expected one of any, failed, fault, truncated, dropped.'],
+    ['tasks?size=many', 'The parameter size is "many"; expected a number.'],
+    ['curve?role=explorer&name=x&axis=foo', 'expected one of step, time, tokens. axis: `step`'],
+    ['curve?name=x', 'The parameter role is missing; expected a string.'],
+    ['curve?role=explorer&name=x&points=1e', 'The parameter points is "1e"; expected a number.'],
+    ['what-if?steps=abc', 'The parameter steps is "abc"; expected a number.'],
+    ['what-if?lengthCost=0,01', 'The parameter lengthCost is "0,01"; expected a number.'],
+    ['what-if?number=other', 'The parameter number is "other"; these rollouts have no numbers.'],
+  ])('refuses %s', async (query, error) => {
+    expect(await bench.api(`${run}/${query}`)).toMatchObject({
+      status: 400,
+      body: { error: expect.stringContaining(error) },
+    });
   });
 
   it('sorts either way and keeps the order of the store between equals', async () => {
@@ -115,6 +138,15 @@ describe('the JSON interface', () => {
     'nothing',
   ])('has nothing at %s', async (path) => {
     expect((await bench.api(path)).status).toBe(404);
+  });
+
+  it.each([
+    ['runs/other/metrics', 'There is no run other.'],
+    [`${run}/marks?role=nobody`, `${runId} has no metrics of the role nobody.`],
+    [`${run}/curve?role=explorer&name=loss`, `${runId} has no metric loss of the role explorer.`],
+    [`${run}/rollouts/99999/trace`, `${runId} has no rollout with the row 99999.`],
+  ])('names what is missing at %s', async (path, error) => {
+    expect((await bench.api(path)).body).toEqual({ error: expect.stringContaining(error) });
   });
 
   it('follows a run that continues', async () => {

@@ -7,7 +7,7 @@ import { lazily } from '@trinity-rft/core/support';
 import { readSource } from '@trinity-rft/launcher/files';
 import { loadExtensions } from '@trinity-rft/launcher/parts';
 import { jobFolder, type Api } from '@trinity-rft/inspect/studio';
-import { checkBody, nothing, saveBody, startBody } from '../interface/builder.js';
+import { builderRoutes, checkBody, nothing, saveBody, startBody } from '../interface/builder.js';
 import { checkConfiguration } from './check.js';
 import type { TrinityCommand } from '../shared/command.js';
 import {
@@ -37,17 +37,17 @@ export function addBuilder(api: Api, { root, trinity, runs }: BuilderOptions): v
     return project === root ? command : `cd ${path.relative(root, project)} && ${command}`;
   };
   const start = (file: string) => runs.start(file, projectOf(root, file));
-  api.get('builder/files', async (context) =>
-    context.json({ folder: root, files: await findConfigurations(root) }),
+  api.get(builderRoutes, '/api/builder/files', async () =>
+    Response.json({ folder: root, files: await findConfigurations(root) }),
   );
-  api.get('builder/file', async (context) => {
-    const file = await placeOfFile(root, context.req.query('file') ?? '');
+  api.get(builderRoutes, '/api/builder/file', async ({ file: name }) => {
+    const file = await placeOfFile(root, name);
     const text = await readConfigurationText(file);
-    return context.json({ text, digest: digestOf(text), command: commandOf(file) });
+    return Response.json({ text, digest: digestOf(text), command: commandOf(file) });
   });
-  api.get('builder/templates', (context) => context.json(templates));
-  api.get('builder/schema', async (context) => context.json(await schema.get()));
-  api.get('builder/started', async (context) => context.json(await runs.list()));
+  api.get(builderRoutes, '/api/builder/templates', () => Response.json(templates));
+  api.get(builderRoutes, '/api/builder/schema', async () => Response.json(await schema.get()));
+  api.get(builderRoutes, '/api/builder/started', async () => Response.json(await runs.list()));
   api.act('builder/check', checkBody, async ({ file: name, text }, context) => {
     const file = await placeOfFile(root, name);
     const { signal } = context.req.raw;

@@ -33,7 +33,8 @@ export function addToNames(seen: SeenMetrics, text: string): void {
   for (const values of [metrics, timing])
     for (const name in values) {
       const value = values[name];
-      if (typeof value === 'number' || value === null) addOne(seen, role, name, value ?? Number.NaN);
+      if (typeof value === 'number' || value === null)
+        addOne(seen, role, name, value ?? Number.NaN);
     }
 }
 
