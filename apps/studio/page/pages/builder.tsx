@@ -89,7 +89,7 @@ export function Builder({ runs }: PageProps) {
         <>
           {said !== '' && <Problem text={said} />}
           <Begin
-            files={offer.found.files}
+            {...offer.found}
             templates={offer.templates}
             onOpen={open}
             onTemplate={({ name, text }) =>

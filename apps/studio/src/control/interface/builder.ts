@@ -10,6 +10,7 @@ const fileName = z
 export const foundFiles = z.object({
   folder: z.string().describe('Working directory of the studio.'),
   files: z.array(fileName),
+  unreadable: z.array(fileName).describe('YAML files that cannot be read.'),
 });
 
 export const openedFile = z.object({
