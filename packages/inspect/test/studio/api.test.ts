@@ -10,6 +10,7 @@ import { request } from 'node:http';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
+import { openStudio } from '../../src/studio/index.js';
 import { openApi } from '../../src/studio/interface/openapi.js';
 import { actions, routes } from '../../src/studio/interface/routes.js';
 import * as schemas from '../../src/studio/interface/schemas.js';
@@ -181,6 +182,10 @@ describe('the server', () => {
       expect(response.status).toBe(401);
       expect(await response.text()).not.toContain('store.db');
     }
+  });
+
+  it.each(['', 'short'])('is not opened with the key %j', async (key) => {
+    await expect(openStudio({ runs: bench.root, key })).rejects.toThrow('expected at least 16');
   });
 
   it('rejects other names for this machine, so that no other site can ask', async () => {

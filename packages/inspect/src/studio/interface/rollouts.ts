@@ -191,7 +191,10 @@ export const conversation = z.object({
   run: z.int(),
   calls: z.array(call).describe('Calls of one attempt, in order.'),
   advantagesOf: rolloutDetail.shape.advantagesOf,
-  failure: z.string().optional().describe('Failure of an attempt that got the failure reward, from the log.'),
+  failure: z
+    .string()
+    .optional()
+    .describe('Failure of an attempt that got the failure reward, from the log.'),
 });
 
 const attempt = rollout.extend({
