@@ -15,7 +15,14 @@ const sampler = {
   policyVersion: 3,
   sample: async (_prompt, _options, _signal, onTokens) => {
     onTokens?.(0, [4]);
-    return [{ tokens: Int32Array.of(4), stopReason: 'stop', policyVersion: 3 }];
+    return [
+      {
+        tokens: Int32Array.of(4),
+        logprobs: Float32Array.of(0),
+        stopReason: 'stop',
+        policyVersion: 3,
+      },
+    ];
   },
 } as Sampler;
 
