@@ -22,7 +22,9 @@ const failureKinds = [
 export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: number): Metrics {
   const runs = outcomes.flatMap((outcome) => outcome.runs);
   const counters = [...reportedKeys(outcomes)].filter((name) => name.startsWith('model/'));
-  const perTask = outcomes.map((outcome) => taskMetrics(outcome, counters)).filter((metrics) => Object.keys(metrics).length > 0);
+  const perTask = outcomes
+    .map((outcome) => taskMetrics(outcome, counters))
+    .filter((metrics) => Object.keys(metrics).length > 0);
   const identical = identicalGroupShare(outcomes);
   const counts = Object.fromEntries(
     failureKinds.map((kind) => [

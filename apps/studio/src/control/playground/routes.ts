@@ -1,5 +1,5 @@
 /** Adds the routes of the playground. */
-import { jobFolder, notFound, type Api, type AttemptRow } from '@trinity-rft/inspect/studio';
+import { notFound, type Api, type AttemptRow } from '@trinity-rft/inspect/studio';
 import {
   askProductBody,
   commitBody,
@@ -14,13 +14,12 @@ import type { CallToScore } from './protocol.js';
 import type { Speakers } from './speakers.js';
 
 export function addPlayground(api: Api, speakers: Speakers): void {
-  const checkpointsOf = async (folder: string) => findCheckpoints(folder, await jobFolder(folder));
   api.ofRun(playgroundRoutes, '/api/runs/{run}/checkpoints', async ({ place }) => {
-    const found = await checkpointsOf(place.folder);
+    const found = await findCheckpoints(place.folder);
     return Response.json(found.map(({ name, step }) => ({ name, step })));
   });
   const checkpointOf = async (folder: string, name: string) =>
-    (await checkpointsOf(folder)).find((each) => each.name === name);
+    (await findCheckpoints(folder)).find((each) => each.name === name);
   api.actOnRun('say', sayBody, async ({ place }, { checkpoint: name, ...request }) => {
     const checkpoint = await checkpointOf(place.folder, name);
     if (!checkpoint) return noCheckpoint(name);

@@ -1,10 +1,10 @@
 /** Filter, order and page of rows, from the parameters of a request. */
 import {
-  problemKinds,
   rangeKeys,
-  rolloutRoutes,
-  sortKeys,
-  taskSortKeys,
+  type problemKinds,
+  type rolloutRoutes,
+  type sortKeys,
+  type taskSortKeys,
 } from '../interface/rollouts.js';
 import type { QueryOf } from '../interface/route.js';
 
