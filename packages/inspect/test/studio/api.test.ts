@@ -102,7 +102,7 @@ describe('the JSON interface', () => {
     expect(rows.slice(0, 3).map(({ id }) => id)).toEqual([5, 10, 15]);
   });
 
-  it('gives every token with its text, mask and log-probability', async () => {
+  it('gives every token with its text and log-probability', async () => {
     const { body } = await bench.api(`${run}/rollouts/12`);
     expect(body).toMatchObject({
       uid: '1/11/3/0/',
@@ -110,21 +110,27 @@ describe('the JSON interface', () => {
       reward: 0.25,
       info: { finishReason: 'stop' },
     });
-    const { tokens } = body as { tokens: { text: string; mask?: number; logprob?: number }[] };
-    expect(tokens.map(({ text }) => text).join('')).toBe('11+1=12');
-    expect(tokens.slice(5)).toMatchObject([
-      { mask: 1, logprob: 0 },
-      { mask: 1, logprob: -0.25 },
+    const conversation = (await bench.api(`${run}/rollouts/12/conversation`)).body;
+    const [call] = schemas.conversation.parse(conversation).calls;
+    expect(call?.segments).toEqual([
+      { sampled: false, start: 0, ids: expect.anything(), texts: [...'11+1='] },
+      {
+        ...{ sampled: true, policyVersion: 0, start: 5, ids: expect.anything() },
+        ...{ texts: ['1', '2'], logprobs: [0, -0.25] },
+      },
     ]);
-    expect(tokens[0]).not.toHaveProperty('logprob');
   });
 
   it('shows ids where there is no tokenizer', async () => {
     const { api } = await openWorkbench([saying('a', 'b')], false);
-    expect((await api(`${run}/rollouts/1`)).body).toMatchObject({
-      responseText: 'b',
-      tokens: [{ text: null }, { text: null }],
-    });
+    expect((await api(`${run}/rollouts/1`)).body).toMatchObject({ responseText: 'b' });
+    const { calls } = schemas.conversation.parse(
+      (await api(`${run}/rollouts/1/conversation`)).body,
+    );
+    expect(calls[0]?.segments.map(({ ids, texts }) => [ids.length, texts])).toEqual([
+      [1, undefined],
+      [1, undefined],
+    ]);
   });
 
   it.each([

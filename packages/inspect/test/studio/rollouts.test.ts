@@ -126,8 +126,15 @@ describe('a conversation', () => {
       advantagesOf: 'trainer',
       uses: [{ trainStep: 5, dropped: false, advantage: 0.5 }],
     });
-    expect(one?.tokens.map(({ advantage }) => advantage)).toEqual([undefined, 0.5, 0.5]);
-    expect(two?.tokens.map(({ advantage }) => advantage)).toEqual([undefined, -1, -1]);
+    expect(two?.advantagesOf).toBe('trainer');
+    const advantages = async (id: number) => {
+      const { body } = await bench.api(`${run}/rollouts/${id}/conversation`);
+      return schemas.conversation.parse(body).calls[0]?.segments.map((each) => each.advantages);
+    };
+    expect([await advantages(1), await advantages(2)]).toEqual([
+      [undefined, [0.5, 0.5]],
+      [undefined, [-1, -1]],
+    ]);
     expect(await list(bench, 'sort=advantage')).toMatchObject({
       rows: [
         { id: 2, advantage: -1, staleness: 4, trainStep: 5 },

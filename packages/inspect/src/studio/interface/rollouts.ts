@@ -100,24 +100,6 @@ export const rolloutPage = z.object({
   progress,
 });
 
-export const tokenDetail = z.object({
-  id: z.int(),
-  text: z
-    .string()
-    .nullable()
-    .describe(
-      'Null without a tokenizer. A character of several tokens belongs to the last of them.',
-    ),
-  mask: z
-    .int()
-    .optional()
-    .describe('1: sampled and trained on. Prompt tokens have neither mask nor numbers.'),
-  logprob: z.number().optional(),
-  advantage: z.number().optional(),
-  tokenReward: z.number().optional(),
-  teacherLogprob: z.number().optional(),
-});
-
 const callSpan = z.object({
   start: count,
   end: count,
@@ -139,7 +121,6 @@ export const rolloutDetail = head.extend({
   temperature: z.number(),
   promptText: z.string().optional(),
   responseText: z.string().optional(),
-  tokens: z.array(tokenDetail),
   spans: z.array(callSpan).optional().describe('Model calls, if the experience holds several.'),
   uses: z.array(use).describe('Train steps that used the experience, oldest first.'),
   advantagesOf: z
@@ -343,7 +324,7 @@ export const rolloutRoutes = {
     answer: taskPage,
   },
   '/api/runs/{run}/rollouts/{id}': {
-    summary: 'One experience, token by token.',
+    summary: 'Record of an experience. `conversation` has its tokens.',
     query: {},
     answer: rolloutDetail,
   },
