@@ -113,7 +113,7 @@ describe('the JSON interface', () => {
     const conversation = (await bench.api(`${run}/rollouts/12/conversation`)).body;
     const [call] = schemas.conversation.parse(conversation).calls;
     expect(call?.segments).toEqual([
-      { sampled: false, start: 0, ids: expect.anything(), texts: [...'11+1='] },
+      { sampled: false, start: 0, ids: expect.anything(), texts: ['1', '1', '+', '1', '='] },
       {
         ...{ sampled: true, policyVersion: 0, start: 5, ids: expect.anything() },
         ...{ texts: ['1', '2'], logprobs: [0, -0.25] },
