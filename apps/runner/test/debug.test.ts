@@ -349,10 +349,11 @@ describe('the commands that go on until Ctrl-C', () => {
         total: 1,
         rows: [{ question: '0+0=', reward: 0.5, turns: 2, rows: [1, 2] }],
       });
-      const detail = (await (await fetch(new URL(`${rollouts}/1`, url), { headers })).json()) as {
-        tokens: { text: string }[];
+      const talked = await fetch(new URL(`${rollouts}/1/conversation`, url), { headers });
+      const { calls } = (await talked.json()) as {
+        calls: { segments: { texts: string[] }[] }[];
       };
-      expect(detail.tokens.map(({ text }) => text).join('')).toContain('0+0=');
+      expect(calls[0]?.segments.flatMap(({ texts }) => texts).join('')).toContain('0+0=');
       viewing.child.kill('SIGINT');
       expect(await viewing.ended).toMatchObject({ exitCode: 0 });
     },

@@ -1,6 +1,20 @@
 /** Sends requests to the server, and receives its events. */
 import type { RunEvent } from '@trinity-rft/inspect/studio/interface';
 import { createParser } from 'eventsource-parser';
+import { words } from './words/frame.js';
+
+/** Text of an error. */
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
+
+/** The server answered with an error. */
+export class Refusal extends Error {
+  readonly status: number;
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
 
 const storageName = 'trinity-studio-key';
 
@@ -22,7 +36,7 @@ async function request(path: string, options: RequestInit = {}): Promise<Respons
   const response = await fetch(`api/${path}`, { ...options, headers });
   if (response.ok) return response;
   const { error } = (await response.json()) as { readonly error?: string };
-  throw new Error(error ?? `Status ${response.status}`);
+  throw new Refusal(error ?? `Status ${response.status}`, response.status);
 }
 
 export const ask = async <T>(path: string, signal?: AbortSignal): Promise<T> =>
@@ -85,7 +99,8 @@ export const fileName = (...parts: readonly string[]): string =>
 const againMs = 500;
 
 /**
- * Calls `onEvent` with every event until the page is closed. Reconnects when the connection ends.
+ * Calls `onEvent` with every event until the page is closed. Reconnects when the connection ends or
+ * is silent.
  */
 export async function followRuns(
   onEvent: (event: RunEvent) => void,
@@ -96,22 +111,45 @@ export async function followRuns(
     try {
       await readEvents(onEvent, onState);
     } catch (error) {
-      problem = error instanceof Error ? error.message : String(error);
+      problem = messageOf(error);
     }
     onState(false, problem);
     await new Promise((resolve) => setTimeout(resolve, againMs));
   }
 }
 
+/** Time in ms until the server answers a request for events, on any connection that is of use. */
+const answerMs = 10_000;
+/**
+ * Time in ms without a byte after which the connection is considered dead, as after a laptop slept.
+ * The server sends a comment every 10 s.
+ */
+const silentMs = 25_000;
+
 async function readEvents(
   onEvent: (event: RunEvent) => void,
   onState: (isConnected: boolean) => void,
 ): Promise<void> {
-  const { body } = await request('events');
-  if (!body) return;
-  onState(true);
-  const parser = createParser({
-    onEvent: ({ data }) => onEvent(JSON.parse(data) as RunEvent),
-  });
-  for await (const text of body.pipeThrough(new TextDecoderStream())) parser.feed(text);
+  const silence = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const waitFor = (ms: number): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(new Error(words.silent)), ms);
+  };
+  try {
+    waitFor(answerMs);
+    const { body } = await request('events', { signal: silence.signal });
+    if (!body) return;
+    onState(true);
+    waitFor(silentMs);
+    const parser = createParser({
+      onEvent: ({ data }) => onEvent(JSON.parse(data) as RunEvent),
+    });
+    for await (const text of body.pipeThrough(new TextDecoderStream())) {
+      waitFor(silentMs);
+      parser.feed(text);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
 }

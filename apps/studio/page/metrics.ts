@@ -1,7 +1,7 @@
 /** Loads metrics of the shown runs. Loads them again whenever a run changes. */
 import type { Curve, Marks, MetricInfo, MetricList } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ask, runPath } from './api.js';
+import { ask, messageOf, Refusal, runPath } from './api.js';
 import type { PageProps } from './place.js';
 import { words as frame } from './words/frame.js';
 
@@ -42,27 +42,37 @@ function showTogether(show: () => void): void {
 }
 
 interface OfRuns<T> {
-  readonly answers: readonly { readonly run: string; readonly answer: T }[];
+  readonly answers: readonly {
+    readonly run: string;
+    /** Index of the run among the shown runs, which its colour depends on. */
+    readonly index: number;
+    readonly answer: T;
+  }[];
   /** Errors of the runs whose request failed, one per line. */
   readonly problem?: string | undefined;
 }
 
-/** Loads a response of the server for each run. */
+/**
+ * Loads a response of the server for each run.
+ * @param isOptional true if it is no problem that a run has no such response
+ */
 function useOfRuns<T>(
   ids: readonly string[],
   path: (run: string) => string,
   version: string,
+  isOptional = false,
 ): OfRuns<T> {
   const [found, setFound] = useState<OfRuns<T>>({ answers: [] });
   const paths = ids.map(path);
   useEffect(() => {
     const left = new AbortController();
     const problems: string[] = [];
-    const asked = ids.map(async (run) => {
+    const asked = ids.map(async (run, index) => {
       try {
-        return [{ run, answer: await ask<T>(path(run), left.signal) }];
+        return [{ run, index, answer: await ask<T>(path(run), left.signal) }];
       } catch (error) {
-        problems.push(`${run}: ${error instanceof Error ? error.message : String(error)}`);
+        if (isOptional && error instanceof Refusal && error.status === 404) return [];
+        problems.push(`${run}: ${messageOf(error)}`);
         return [];
       }
     });
@@ -152,6 +162,8 @@ export interface CurveQuery {
 
 export interface RunCurve {
   readonly run: string;
+  /** Index of the run among the shown runs; runs without the metric have no curve. */
+  readonly index: number;
   readonly curve: Curve;
 }
 
@@ -159,10 +171,15 @@ export function useCurves(
   ids: readonly string[],
   { role, name, axis, range, smooth, points = 2000 }: CurveQuery,
   version: string,
-): readonly RunCurve[] {
+): { readonly curves: readonly RunCurve[]; readonly problem: string | undefined } {
   const query = { role, name, axis, from: range?.[0], to: range?.[1], smooth, points };
-  const { answers } = useOfRuns<Curve>(ids, (run) => runPath(run, 'curve', query), version);
-  return useMemo(() => answers.map(({ run, answer }) => ({ run, curve: answer })), [answers]);
+  const path = (run: string): string => runPath(run, 'curve', query);
+  const { answers, problem } = useOfRuns<Curve>(ids, path, version, true);
+  const curves = useMemo(
+    () => answers.map(({ answer: curve, ...of }) => ({ ...of, curve })),
+    [answers],
+  );
+  return { curves, problem };
 }
 
 export interface RunMarks {

@@ -1,4 +1,5 @@
 /** Numbers and times as text. */
+import { duration } from '@trinity-rft/inspect/studio/interface';
 
 /**
  * Formats a number: as an integer from 1000 on, and with up to four significant digits below 1000.
@@ -44,11 +45,8 @@ export function durationText(seconds: number): string {
   return new Intl.NumberFormat('en', { style: 'unit', unit, unitDisplay: 'long' }).format(count);
 }
 
-/** Formats a duration: `0.4 s`, `12 s`, `2 min 5 s`. */
-export function secondsText(seconds: number): string {
-  if (seconds < 60) return `${numberText(Number(seconds.toPrecision(2)))} s`;
-  const minutes = Math.floor(seconds / 60);
-  return `${minutes} min ${Math.round(seconds - 60 * minutes)} s`;
-}
+/** Formats a duration: `0.45 s`, `12 s`, `2 min 5 s`, `1 h 2 min`. */
+export const secondsText = (seconds: number): string =>
+  Math.round(seconds) < 60 ? `${numberText(Number(seconds.toPrecision(2)))} s` : duration(seconds);
 
 const unitOf = (seconds: number) => units.find(([, each]) => seconds >= each) ?? units[3];

@@ -172,18 +172,55 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
     { timeout },
     async () => {
       const { page, problems } = await open(`${bench.studio.url}&page=metrics&run=removed`);
-      await says(page, 'main [role=alert]', 'removed: Not found.');
+      await says(page, 'main [role=alert]', 'removed: There is no run removed.');
       for (const shown of ['metrics', 'compare']) {
         const query = new URLSearchParams({ page: shown });
         for (const run of ['removed', name]) query.append('run', run);
         await page.evaluate(`location.hash = ${JSON.stringify(query.toString())}`);
         await page.waitForSelector('main .metric-card');
-        await says(page, 'main [role=alert]', 'removed: Not found.');
+        await says(page, 'main [role=alert]', 'removed: There is no run removed.');
       }
       expect(problems).toEqual([]);
       await page.close();
     },
   );
+
+  it(
+    'loads a page that was opened in a hidden tab once the tab is shown',
+    { timeout },
+    async () => {
+      const hidden =
+        "Object.defineProperty(document, 'hidden', { get: () => !globalThis.isShown })";
+      for (const [shown, selector, wanted] of [
+        ['tasks', 'main', 'No tasks'],
+        ['overview', 'main h1', ''],
+      ] as const) {
+        const query = new URLSearchParams({ page: shown, run: name });
+        const { page, problems, asked } = await open(
+          `${bench.studio.url}&${query.toString()}`,
+          hidden,
+        );
+        await says(page, 'main', 'Loading');
+        expect(asked.filter((url) => url.includes('/api/runs/'))).toEqual([]);
+        await page.evaluate(
+          "isShown = true; document.dispatchEvent(new Event('visibilitychange'))",
+        );
+        await says(page, selector, wanted);
+        expect(problems).toEqual([]);
+        await page.close();
+      }
+    },
+  );
+
+  it('connects again where the server has been silent', { timeout }, async () => {
+    const impatient = `const wait = globalThis.setTimeout;
+      globalThis.setTimeout = (work, ms, ...more) => wait(work, ms === 25_000 ? 50 : ms, ...more);`;
+    const { page, problems, asked } = await open(bench.studio.url, impatient);
+    await says(page, 'output', 'The server is silent.');
+    await expect.poll(() => asked.filter((url) => url.endsWith('/events')).length).toBe(2);
+    expect(problems).toEqual([]);
+    await page.close();
+  });
 
   it('opens where the language that the browser reports is none', { timeout }, async () => {
     const language =

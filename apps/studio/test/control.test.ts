@@ -112,7 +112,7 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
 
   it('says what to do where no process makes the run', { timeout }, async () => {
     const look = await browser.open(`${studio.url}&page=workers&run=nothing`);
-    await look.says('main .empty', 'Not found.');
+    await look.says('main .empty', 'There is no run nothing.');
     expect(await look.violations()).toEqual([]);
     await look.page.close();
   });
@@ -284,6 +284,67 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     expect(look.problems).toEqual([]);
     await look.page.close();
   });
+
+  it(
+    'gives each answer of a product its own attempt, at the task it was asked',
+    { timeout },
+    async () => {
+      const look = await open('playground');
+      const { page } = look;
+      await look.says('main', 'Product behind');
+      await page.select('section[aria-label="Model 1"] select', 'product');
+      await page.select('section[aria-label="Model 2"] select', 'none');
+      await page.evaluate(`
+      globalThis.asked = [];
+      globalThis.given = [];
+      const real = fetch;
+      globalThis.fetch = async (url, { body, ...options } = {}) => {
+        const path = String(url);
+        if (path.endsWith('/feedback')) given.push(JSON.parse(body));
+        if (path.endsWith('/feedback')) return Response.json({ applied: 1 });
+        if (!path.endsWith('/ask')) return real(url, { body, ...options });
+        asked.push(JSON.parse(body).messages);
+        if (asked.length === 1) return Response.json({ error: 'Busy.' }, { status: 503 });
+        return Response.json({ id: 'answer ' + asked.length, text: 'yes', tokens: [] });
+      };`);
+      const ask = async (question: string, count: number, shown: string): Promise<void> => {
+        await look.type('.ask textarea', `${question}\n`);
+        await page.waitForFunction(`asked.length === ${count}`);
+        await look.says('section[aria-label="Model 1"] .exchange:last-of-type', shown);
+      };
+      const judge = async (count: number): Promise<void> => {
+        await page.locator('::-p-text(Good answer)').click();
+        await page.waitForFunction(`given.length === ${count}`);
+      };
+      await ask('one', 1, 'Busy.');
+      await ask('two', 2, 'yes');
+      await judge(1);
+      await page.locator('.ask [aria-label="New conversation"]').click();
+      await ask('two', 3, 'yes');
+      // The answer stays one to what was asked.
+      await look.type('.settings-panel textarea', 'Be brief.');
+      await judge(2);
+      await page.locator('.ask [aria-label="New conversation"]').click();
+      await ask('two', 4, 'yes');
+      await judge(3);
+      // A question without an answer is not part of the conversation.
+      expect((await page.evaluate('asked')) as unknown).toEqual([
+        [{ role: 'user', content: 'one' }],
+        [{ role: 'user', content: 'two' }],
+        [{ role: 'user', content: 'two' }],
+        [
+          { role: 'system', content: 'Be brief.' },
+          { role: 'user', content: 'two' },
+        ],
+      ]);
+      const given = (await page.evaluate('given')) as readonly { task: string; run: number }[];
+      expect(given.map(({ run }) => run)).toEqual([0, 1, 0]);
+      const tasks = given.map(({ task }) => task);
+      expect([tasks[1] === tasks[0], tasks[2] === tasks[0]]).toEqual([true, false]);
+      expect(look.problems).toEqual([]);
+      await page.close();
+    },
+  );
 
   it('scores the tokens of a conversation with a checkpoint', { timeout }, async () => {
     cpSync(path.join(practice, 'model'), path.join(bench.root, 'run/global_step_2'), {

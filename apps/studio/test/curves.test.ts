@@ -308,6 +308,49 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
     await page.close();
   });
 
+  it('colours runs as the list of runs does, and says what failed', { timeout }, async () => {
+    const third = path.join(bench.root, 'third');
+    mkdirSync(path.join(third, 'monitor'), { recursive: true });
+    const diverged = Array.from({ length: 40 }, (_, i) =>
+      JSON.stringify({
+        role: 'trainer',
+        step: i + 1,
+        metrics: { only: i, loss: i < 30 ? 0.5 : null },
+        timing: {},
+      }),
+    );
+    writeFileSync(path.join(third, 'monitor', 'metrics.jsonl'), `${diverged.join('\n')}\n`);
+    const shown = (name: string) =>
+      `&page=metrics${both}&run=third&metric=${encodeURIComponent(`trainer ${name}`)}`;
+    const look = await open(shown('only'));
+    const { page } = look;
+    await look.says('.u-legend', 'third');
+    const colourOf = (selector: string, property: string) =>
+      page.$eval(
+        selector,
+        (element, name) => element.computedStyleMap().get(name)?.toString(),
+        property,
+      );
+    const swatch = await colourOf('.chosen li:nth-child(3) .swatch', 'background-color');
+    expect(swatch).toMatch(/^rgb/);
+    expect(await colourOf('.u-series:nth-child(2) .u-marker', 'border-top-color')).toBe(swatch);
+    expect(await page.$$('main [role=alert]')).toEqual([]);
+    await page.evaluate(`location.hash = ${JSON.stringify(shown('loss').slice(1))}`);
+    await look.says('main', 'third: not finite since step 31');
+    await look.says('caption ~ tbody', 'not finite');
+    await page.setRequestInterception(true);
+    page.on('request', (request) => {
+      if (!request.url().includes('/curve?')) return void request.continue();
+      const body = JSON.stringify({ error: 'The disk is gone.' });
+      return void request.respond({ status: 500, contentType: 'application/json', body });
+    });
+    await page.evaluate(`location.hash = ${JSON.stringify(shown('actor/final_loss').slice(1))}`);
+    await look.says('main [role=alert]', 'third: The disk is gone.');
+    expect(look.problems).toEqual([]);
+    await page.close();
+    rmSync(third, { recursive: true });
+  });
+
   it('goes on with a curve while its run does', { timeout }, async () => {
     const look = await open(`&page=metrics&run=${one}${mean}`);
     await look.says('caption ~ tbody', '200');

@@ -11,7 +11,7 @@ export const bearerKey = (headers: Headers): string | undefined =>
  */
 export function hasKey({ headers }: Pick<Request, 'headers'>, key: string): boolean {
   const given = bearerKey(headers) ?? headers.get('x-api-key') ?? '';
-  return timingSafeEqual(digest(given), digest(key));
+  return given !== '' && timingSafeEqual(digest(given), digest(key));
 }
 
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer');

@@ -1,7 +1,7 @@
 /** Native dialog, which traps the focus, closes with Escape, and restores the focus. */
 import { X } from 'lucide';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { words } from '../words/frame.js';
 import { Icon } from './icon.js';
 
@@ -16,7 +16,8 @@ interface DialogProps {
 
 export function Dialog({ title, onClose, kind = 'plain', children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  // Before the next key, so that Escape closes a dialog that is shown.
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog
       ref={dialog}

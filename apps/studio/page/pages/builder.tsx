@@ -8,7 +8,7 @@ import type {
 } from '../../src/control/interface/index.js';
 import { ArrowLeft, Play } from 'lucide';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { act, ask } from '../api.js';
+import { act, ask, messageOf } from '../api.js';
 import { Command } from '../design/command.js';
 import { Help } from '../design/help.js';
 import { Icon } from '../design/icon.js';
@@ -50,9 +50,6 @@ async function loadOffer(): Promise<Offer> {
   return { schema, found, templates };
 }
 
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
-
 export function Builder({ runs }: PageProps) {
   const [offer, setOffer] = useState<Offer>();
   const [draft, setDraft] = useKept<Draft>('builder', noDraft);
@@ -92,7 +89,7 @@ export function Builder({ runs }: PageProps) {
         <>
           {said !== '' && <Problem text={said} />}
           <Begin
-            files={offer.found.files}
+            {...offer.found}
             templates={offer.templates}
             onOpen={open}
             onTemplate={({ name, text }) =>

@@ -1,8 +1,8 @@
 /** Page that compares two to five runs: curves, settings, latest numbers. */
 import type { MetricInfo, RunSettings } from '@trinity-rft/inspect/studio/interface';
 import { GitCompareArrows } from 'lucide';
-import { useEffect, useMemo, useState } from 'preact/hooks';
-import { ask, runPath } from '../api.js';
+import { useMemo, useState } from 'preact/hooks';
+import { runPath } from '../api.js';
 import { Help } from '../design/help.js';
 import { Search } from '../design/search.js';
 import { Empty, Problem, Skeleton } from '../design/states.js';
@@ -14,6 +14,7 @@ import { ChosenRuns } from '../parts/chosen-runs.js';
 import { MetricCard } from '../parts/metric-card.js';
 import { RunBoxes } from '../parts/run-boxes.js';
 import { tellingOf } from '../parts/telling.js';
+import { useAnswers } from '../parts/use-answers.js';
 import { addressOf, type PageProps, type Place } from '../place.js';
 import { words } from '../words/compare.js';
 import { words as curvesWords } from '../words/metrics.js';
@@ -87,25 +88,16 @@ function CurvesOfAll({ lists, ids, place, version }: CurvesOfAllProps) {
   );
 }
 
-function useSettings(ids: readonly string[]): readonly RunSettings[] | undefined {
-  const [settings, setSettings] = useState<readonly RunSettings[]>();
-  useEffect(() => {
-    const left = new AbortController();
-    Promise.all(ids.map((run) => ask<RunSettings>(runPath(run, 'settings'), left.signal)))
-      .then(setSettings)
-      .catch(() => undefined);
-    return () => left.abort();
-  }, [ids.join('\n')]);
-  return settings;
-}
-
 const settingText = (value: unknown): string =>
   value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value);
 
 function Settings({ ids }: { readonly ids: readonly string[] }) {
-  const settings = useSettings(ids);
+  const { answers: settings, problem } = useAnswers<RunSettings>(
+    ids.map((run) => runPath(run, 'settings')),
+  );
   const [showsAll, setShowsAll] = useState(false);
-  if (!settings || settings.length !== ids.length) return null;
+  if (problem !== undefined) return <Problem text={problem} />;
+  if (settings.length !== ids.length) return null;
   const keys = [...new Set(settings.flatMap((each) => Object.keys(each)))].toSorted();
   const rows = keys.map((key) => ({ key, cells: settings.map((each) => settingText(each[key])) }));
   const without = ids.filter((_, i) => Object.keys(settings[i] ?? {}).length === 0);
@@ -203,7 +195,10 @@ function numbersOf(metric: MetricInfo, lists: readonly RunMetrics[]) {
   const isApart = known.some((one) =>
     known.some((other) => one && other && (one.low ?? 0) > (other.high ?? 0)),
   );
-  return { cells: intervals.map((each) => (each ? intervalText(each) : '–')), isApart };
+  return {
+    cells: intervals.map((each) => (each ? intervalText(each) || curvesWords.notFinite : '–')),
+    isApart,
+  };
 }
 
 interface RunTableProps {

@@ -1,28 +1,18 @@
 /** Page of the settings that a run was started with. */
 import type { RunSettings } from '@trinity-rft/inspect/studio/interface';
 import { Settings2 } from 'lucide';
-import { useEffect, useState } from 'preact/hooks';
-import { ask, runPath } from '../api.js';
+import { useState } from 'preact/hooks';
 import { Search } from '../design/search.js';
 import { Empty, Problem, Skeleton } from '../design/states.js';
+import { useRunAnswer } from '../parts/use-answers.js';
 import type { PageProps } from '../place.js';
 import { words } from '../words/configuration.js';
 import { words as frame } from '../words/frame.js';
 
 export function Configuration({ place }: PageProps) {
   const [id] = place.runs;
-  const [settings, setSettings] = useState<RunSettings>();
-  const [problem, setProblem] = useState<string>();
+  const { answer: settings, problem } = useRunAnswer<RunSettings>(id, undefined, 'settings');
   const [search, setSearch] = useState('');
-  useEffect(() => {
-    if (id === undefined) return undefined;
-    const gone = new AbortController();
-    ask<RunSettings>(runPath(id, 'settings'), gone.signal).then(
-      setSettings,
-      (error: unknown) => gone.signal.aborted || setProblem(String(error)),
-    );
-    return () => gone.abort();
-  }, [id]);
   if (problem !== undefined) return <Problem text={problem} />;
   if (!settings) return <Skeleton lines={8} />;
   const all = Object.entries(settings);

@@ -5,7 +5,7 @@ import { Help } from '../design/help.js';
 import { Icon } from '../design/icon.js';
 import { Empty, Problem, Skeleton } from '../design/states.js';
 import { numberText } from '../numbers.js';
-import { useRunAnswer } from '../parts/use-run-answer.js';
+import { useRunAnswer } from '../parts/use-answers.js';
 import { addressOf, type PageProps } from '../place.js';
 import { words } from '../words/diagnosis.js';
 import { words as frame } from '../words/frame.js';

@@ -10,7 +10,7 @@ import {
 import { Command } from '../design/command.js';
 import { Empty, Problem, Skeleton } from '../design/states.js';
 import { StoryChart } from '../parts/story-chart.js';
-import { useRunAnswer } from '../parts/use-run-answer.js';
+import { useRunAnswer } from '../parts/use-answers.js';
 import { addressOf, type PageProps } from '../place.js';
 import { words as frame } from '../words/frame.js';
 import { words } from '../words/overview.js';

@@ -10,7 +10,6 @@ import { AskBox } from './playground/ask-box.js';
 import {
   answered,
   asked,
-  attempts,
   ended,
   isUntouched,
   messagesOf,
@@ -63,8 +62,9 @@ export function Playground({ place, runs }: PageProps) {
     panes.forEach(({ source, turns }, at) => {
       if (source.kind === 'none') return;
       const { system, ...numbers } = sampling;
-      const request = { ...numbers, messages: [...messagesOf(system, turns, question)] };
-      const turn = newTurn(question, attempts(panes, at, question));
+      const messages = [...messagesOf(system, turns, question)];
+      const request = { ...numbers, messages };
+      const turn = newTurn(question, messages);
       const stop = (stops[at] = new AbortController());
       setPane(at, (pane) => asked(pane, turn));
       void askSource(source, request, product, stop.signal, (change) =>
@@ -93,7 +93,7 @@ export function Playground({ place, runs }: PageProps) {
         {panes.map((pane, at) => (
           <PaneView
             key={at}
-            {...{ at, pane, offers, product, system: sampling.system }}
+            {...{ at, pane, offers, product }}
             onSource={(source) => choose(at, source)}
           />
         ))}

@@ -3,7 +3,7 @@ import type { RunNotes, RunSummary } from '@trinity-rft/inspect/studio/interface
 import { Pencil } from 'lucide';
 import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
-import { act, actionPath } from '../api.js';
+import { act, actionPath, messageOf } from '../api.js';
 import { Help } from '../design/help.js';
 import { Icon } from '../design/icon.js';
 import { Search } from '../design/search.js';
@@ -259,9 +259,7 @@ function NotesForm({ id, notes, onDone }: NotesProps & { readonly onDone: () => 
       .filter((tag) => tag !== '');
     act(actionPath(id, 'notes'), { tags, note: text('note') })
       .then(onDone)
-      .catch((error: unknown) =>
-        setProblem(error instanceof Error ? error.message : String(error)),
-      );
+      .catch((error: unknown) => setProblem(messageOf(error)));
   };
   return (
     <form class="notes" onSubmit={submit}>

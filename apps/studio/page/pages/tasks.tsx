@@ -1,12 +1,13 @@
 /** Page of the tasks with their first and latest rewards. */
 import type { TaskPage } from '@trinity-rft/inspect/studio/interface';
 import { ListChecks } from 'lucide';
-import { useEffect, useState } from 'preact/hooks';
-import { ask, runPath } from '../api.js';
+import { useState } from 'preact/hooks';
+import { runPath } from '../api.js';
 import { Help } from '../design/help.js';
 import { Empty, Problem, Skeleton } from '../design/states.js';
 import { numberText } from '../numbers.js';
 import { EvaluationsLink } from '../parts/evaluations-link.js';
+import { useAnswers, whileReading } from '../parts/use-answers.js';
 import { addressOf, type PageProps, type Place } from '../place.js';
 import { words as frame } from '../words/frame.js';
 import { words } from '../words/tasks.js';
@@ -14,7 +15,6 @@ import { words } from '../words/tasks.js';
 type Task = TaskPage['rows'][number];
 
 const pageSize = 100;
-const readingMs = 500;
 /** Time in ms between reloads while the run continues. */
 const againMs = 5000;
 
@@ -23,40 +23,15 @@ const againMs = 5000;
  * continues.
  */
 function useTasks(run: string | undefined, query: Place['query'], isRunning: boolean) {
-  const [pages, setPages] = useState<readonly TaskPage[]>([]);
   const [wanted, setWanted] = useState(1);
-  const [problem, setProblem] = useState<string>();
   const { sort = 'change', descending = 'true' } = query;
-  useEffect(() => {
-    if (run === undefined) return undefined;
-    const left = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const path = (page: number): string =>
-      runPath(run, 'tasks', { sort, descending, page, size: pageSize });
-    const look = async (): Promise<void> => {
-      let again = isRunning ? againMs : undefined;
-      try {
-        if (!document.hidden) {
-          const asked = Array.from({ length: wanted }, async (_, page) =>
-            ask<TaskPage>(path(page), left.signal),
-          );
-          const found = await Promise.all(asked);
-          if (found.some(({ progress }) => progress !== undefined)) again = readingMs;
-          setPages(found);
-        }
-        setProblem(undefined);
-      } catch (error) {
-        if (!left.signal.aborted)
-          setProblem(error instanceof Error ? error.message : String(error));
-      }
-      if (again !== undefined && !left.signal.aborted) timer = setTimeout(() => void look(), again);
-    };
-    void look();
-    return () => {
-      left.abort();
-      clearTimeout(timer);
-    };
-  }, [run, isRunning, sort, descending, wanted]);
+  const paths = Array.from({ length: run === undefined ? 0 : wanted }, (_, page) =>
+    runPath(run ?? '', 'tasks', { sort, descending, page, size: pageSize }),
+  );
+  const { answers: pages, problem } = useAnswers<TaskPage>(
+    paths,
+    (found) => whileReading(found) ?? (isRunning ? againMs : undefined),
+  );
   return { pages, problem, sort, descending, more: () => setWanted(wanted + 1) };
 }
 

@@ -5,12 +5,12 @@
 import type { WhatIfAnswer, WhatIfChoices } from '@trinity-rft/inspect/studio/interface';
 import { Sparkles } from 'lucide';
 import { Fragment } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
 import { TitleRow } from '../design/title-row.js';
-import { ask, runPath } from '../api.js';
+import { runPath } from '../api.js';
 import { Help } from '../design/help.js';
 import { Empty, Problem, Skeleton } from '../design/states.js';
 import { numberText } from '../numbers.js';
+import { useAnswer } from '../parts/use-answers.js';
 import { addressOf, type PageProps } from '../place.js';
 import { words as frame } from '../words/frame.js';
 import { words } from '../words/whatIf.js';
@@ -21,16 +21,17 @@ type Compared = WhatIfAnswer['groups'][number];
 export function WhatIf({ place }: PageProps) {
   const [id] = place.runs;
   if (id === undefined) return <Empty icon={Sparkles} title={words.choose} />;
+  const key = JSON.stringify([id, place.query]);
   return (
     <section aria-label={frame.pages.whatIf}>
       <Choice
-        key={JSON.stringify(place.query)}
+        key={key}
         run={id}
         query={place.query}
         onTry={(query) => void (location.hash = addressOf('whatIf', place.runs, query))}
       />
       {Object.keys(place.query).length > 0 ? (
-        <Outcome run={id} query={place.query} />
+        <Outcome key={key} run={id} query={place.query} />
       ) : (
         <Empty icon={Sparkles} title={words.nothing} text={words.about} />
       )}
@@ -118,25 +119,6 @@ const Field = ({ name, query }: ControlProps) => (
     />
   </label>
 );
-
-function useAnswer<T>(path: string) {
-  const [answer, setAnswer] = useState<T>();
-  const [problem, setProblem] = useState<string>();
-  useEffect(() => {
-    const gone = new AbortController();
-    setAnswer(undefined);
-    setProblem(undefined);
-    ask<T>(path, gone.signal).then(
-      (found) => setAnswer(found),
-      (error: unknown) => {
-        if (!gone.signal.aborted)
-          setProblem(error instanceof Error ? error.message : String(error));
-      },
-    );
-    return () => gone.abort();
-  }, [path]);
-  return { answer, problem };
-}
 
 function Outcome({ run, query }: { readonly run: string; readonly query: Query }) {
   const { answer, problem } = useAnswer<WhatIfAnswer>(runPath(run, 'what-if', query));

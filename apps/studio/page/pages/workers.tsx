@@ -4,7 +4,7 @@ import { TitleRow } from '../design/title-row.js';
 import type { Processes as Status } from '../../src/control/interface/index.js';
 import { CircleCheck, Cpu } from 'lucide';
 import { useEffect, useState } from 'preact/hooks';
-import { ask, runPath } from '../api.js';
+import { ask, messageOf, runPath } from '../api.js';
 import { Help } from '../design/help.js';
 import { Empty, Problem, Skeleton } from '../design/states.js';
 import { addressOf, type PageProps } from '../place.js';
@@ -44,7 +44,7 @@ function useProcesses(run: string | undefined): Status | undefined {
 }
 
 const problemOf = (error: unknown): Status => ({
-  problem: error instanceof Error ? error.message : String(error),
+  problem: messageOf(error),
   members: [],
   chains: [],
 });

@@ -52,7 +52,7 @@ export function Chart({ curves, marks = noMarks, isLog = false, label, ...rest }
   const data = useMemo(() => dataOf(curves, isLog), [curves, isLog]);
   // New values are put into the existing plot. Changed runs, scale, height or label create a new
   // plot.
-  const runs = curves.map(({ run, curve }) => [run, Object.keys(linesOf(curve))]);
+  const runs = curves.map(({ run, index, curve }) => [run, index, Object.keys(linesOf(curve))]);
   const parts = JSON.stringify([runs, isLog, height, xLabel]);
   useEffect(() => {
     const element = place.current;
@@ -111,10 +111,11 @@ function dataOf(curves: readonly RunCurve[], isLog: boolean): uPlot.AlignedData 
 }
 
 function seriesOf(curves: readonly RunCurve[], element: HTMLElement): uPlot.Series[] {
-  return curves.flatMap(({ run, curve }, i) =>
+  return curves.flatMap(({ run, index, curve }) =>
     Object.keys(linesOf(curve)).map((name): uPlot.Series => {
-      const [stroke, width] = name === '' ? [inkOf(element, i), 2] : [inkOf(element, i, '55'), 1];
-      return { label: `${run}${name}`, stroke, width, spanGaps: true };
+      const [stroke, width] =
+        name === '' ? [inkOf(element, index), 2] : [inkOf(element, index, '55'), 1];
+      return { label: `${run}${name}`, stroke, width };
     }),
   );
 }
@@ -122,10 +123,10 @@ function seriesOf(curves: readonly RunCurve[], element: HTMLElement): uPlot.Seri
 /** Bands between the low and high ends of intervals. The two ends are adjacent series. */
 function bandsOf(curves: readonly RunCurve[], element: HTMLElement): uPlot.Band[] {
   let end = 0;
-  return curves.flatMap(({ curve }, i): uPlot.Band[] => {
+  return curves.flatMap(({ index, curve }): uPlot.Band[] => {
     end += Object.keys(linesOf(curve)).length;
     const isBand = curve.low !== undefined && curve.high !== undefined;
-    return isBand ? [{ series: [end, end - 1], fill: inkOf(element, i, '22') }] : [];
+    return isBand ? [{ series: [end, end - 1], fill: inkOf(element, index, '22') }] : [];
   });
 }
 

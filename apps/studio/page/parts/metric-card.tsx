@@ -3,8 +3,9 @@ import type { MetricInfo } from '@trinity-rft/inspect/studio/interface';
 import { Pin } from 'lucide';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../design/icon.js';
+import { Problem } from '../design/states.js';
 import { helpOf } from '../metric-help.js';
-import { keyOf, useCurves, type Axis } from '../metrics.js';
+import { keyOf, useCurves, type Axis, type RunCurve } from '../metrics.js';
 import { numberText } from '../numbers.js';
 import { addressOf, type Place } from '../place.js';
 import { words as frame } from '../words/frame.js';
@@ -34,16 +35,17 @@ export function MetricCard(props: MetricCardProps) {
   const card = useRef<HTMLElement>(null);
   const isSeen = useSeen(card);
   const query = { role, name, axis, smooth, points: 400 };
-  const curves = useCurves(isSeen ? ids : noRuns, query, version);
+  const { curves, problem } = useCurves(isSeen ? ids : noRuns, query, version);
   // The curve is newer than `metric.last`: the list of metrics is loaded less often.
-  const last = curves[0]?.curve.values.at(-1) ?? metric.last;
+  const values = curves[0]?.curve.values ?? [];
+  const last = values.length > 0 ? values.at(-1) : metric.last;
   return (
     <article ref={card} class="card metric-card" aria-label={name}>
       <header>
         <h3 title={helpOf(name).text}>
           <a href={addressOf('metrics', place.runs, { ...place.query, metric: key })}>{name}</a>
         </h3>
-        {ids.length === 1 && <strong>{numberText(last)}</strong>}
+        {ids.length === 1 && <strong>{numberText(last) || words.notFinite}</strong>}
         {onPin && (
           <button
             type="button"
@@ -56,6 +58,8 @@ export function MetricCard(props: MetricCardProps) {
           </button>
         )}
       </header>
+      {problem !== undefined && <Problem text={problem} />}
+      <NotFinite curves={curves} />
       <Chart
         curves={curves}
         height={160}
@@ -66,6 +70,20 @@ export function MetricCard(props: MetricCardProps) {
     </article>
   );
 }
+
+/** Names the runs whose latest values are not finite. */
+export const NotFinite = ({ curves }: { readonly curves: readonly RunCurve[] }) => (
+  <>
+    {curves.map(
+      ({ run, curve: { notFiniteSince } }) =>
+        notFiniteSince !== undefined && (
+          <p key={run} class="problem">
+            {run}: {words.notFiniteSince(notFiniteSince)}
+          </p>
+        ),
+    )}
+  </>
+);
 
 /** True once the element has been in view. */
 function useSeen(element: { readonly current: Element | null }): boolean {

@@ -1,24 +1,14 @@
 /** Metrics that the user keeps at the top, remembered by the browser. */
-import { useState } from 'preact/hooks';
+import { useStored } from './stored.js';
 
-const storageName = 'trinity-studio-pinned';
-
-function stored(): readonly string[] {
-  try {
-    const value: unknown = JSON.parse(localStorage.getItem(storageName) ?? '[]');
-    return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
-  } catch {
-    return [];
-  }
-}
+const none: readonly string[] = [];
+const areNames = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((each) => typeof each === 'string');
 
 export function usePinned() {
-  const [pinned, setPinned] = useState(stored);
+  const [pinned, setPinned] = useStored('trinity-studio-pinned', none, areNames);
   /** Pins the metric, or removes its pin. */
-  const pin = (key: string): void => {
-    const next = pinned.includes(key) ? pinned.filter((each) => each !== key) : [...pinned, key];
-    localStorage.setItem(storageName, JSON.stringify(next));
-    setPinned(next);
-  };
+  const pin = (key: string): void =>
+    setPinned(pinned.includes(key) ? pinned.filter((each) => each !== key) : [...pinned, key]);
   return { pinned, pin };
 }

@@ -2,7 +2,7 @@
 import type { RecordedCall, Segment } from '@trinity-rft/inspect/studio/interface';
 import type { Checkpoint, Scored } from '../../src/control/interface/index.js';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { actionPath, ask, lines, runPath } from '../api.js';
+import { actionPath, ask, lines, messageOf, runPath } from '../api.js';
 import { words as rollouts } from '../words/rollouts.js';
 
 const { scores: words } = rollouts;
@@ -81,7 +81,7 @@ export function Scoring({ run, row, onScores }: ScoringProps) {
     try {
       setSaid(await readScores(lines<Scored>(actionPath(run, 'score'), body, signal)));
     } catch (error) {
-      if (!signal.aborted) setSaid(error instanceof Error ? error.message : String(error));
+      if (!signal.aborted) setSaid(messageOf(error));
     }
     setBusy(false);
   };

@@ -11,8 +11,8 @@ import type {
 } from '@trinity-rft/inspect/studio/interface';
 import { ChevronDown, ChevronUp } from 'lucide';
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
-import { ask, runPath } from '../api.js';
+import { useState } from 'preact/hooks';
+import { runPath } from '../api.js';
 import { Icon } from '../design/icon.js';
 import { Problem, Skeleton } from '../design/states.js';
 import { words } from '../words/rollouts.js';
@@ -22,6 +22,7 @@ import { HistoryView } from './rollout-view-history.js';
 import { RecordView } from './rollout-view-record.js';
 import { SummaryView } from './rollout-view-summary.js';
 import { TimelineView } from './rollout-view-timeline.js';
+import { useAnswer } from './use-answers.js';
 
 const tabs = Object.keys(words.tabs) as (keyof typeof words.tabs)[];
 
@@ -167,32 +168,9 @@ interface AskedProps<T> {
   readonly view: (answer: T) => JSX.Element;
 }
 
-const againMs = 500;
-
-/**
- * Loads `path` and shows the response with `view`. Repeats the request while the response contains
- * `progress`.
- */
+/** Loads `path` and shows the answer with `view`. */
 function Asked<T>({ path, view }: AskedProps<T>) {
-  const [answer, setAnswer] = useState<T>();
-  const [problem, setProblem] = useState<string>();
-  useEffect(() => {
-    const left = new AbortController();
-    const load = (): void => {
-      ask<T>(path, left.signal)
-        .then((given) => {
-          setAnswer(given);
-          const { progress } = given as { readonly progress?: unknown };
-          if (progress !== undefined && !left.signal.aborted) setTimeout(load, againMs);
-        })
-        .catch((error: unknown) => {
-          if (!left.signal.aborted)
-            setProblem(error instanceof Error ? error.message : String(error));
-        });
-    };
-    load();
-    return () => left.abort();
-  }, [path]);
+  const { answer, problem } = useAnswer<T>(path);
   if (problem !== undefined) return <Problem text={problem} />;
   return answer === undefined ? <Skeleton /> : view(answer);
 }

@@ -2,7 +2,7 @@
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import type { StartedRun } from '../../src/control/interface/index.js';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { act, actionPath, ask } from '../api.js';
+import { act, actionPath, ask, messageOf } from '../api.js';
 import { words } from '../words/control.js';
 
 const verbs: Readonly<Partial<Record<RunSummary['state'], 'stop' | 'resume'>>> = {
@@ -45,7 +45,7 @@ export function RunControl({ run: { id, state } }: { readonly run: RunSummary })
       const failure = chosen === 'resume' ? await failureOf(answer, signal) : undefined;
       if (failure !== undefined) say(failure);
     } catch (error) {
-      say(error instanceof Error ? error.message : String(error));
+      say(messageOf(error));
     }
     setBusy(false);
   };

@@ -7,6 +7,7 @@ export const words = {
   files: 'Continue with a configuration',
   noFiles:
     'There is none below the folder where the studio was started. A template becomes the first one.',
+  unreadable: (files: string) => `Cannot be read: ${files}`,
   searchFiles: 'Find a configuration',
   first: (shown: number, all: number) => `The first ${shown} of ${all}`,
   back: 'Templates and configurations',

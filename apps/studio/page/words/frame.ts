@@ -31,6 +31,7 @@ export const words = {
   connecting: 'Connecting ...',
   live: 'Connected',
   reconnecting: 'Connection lost. Trying again ...',
+  silent: 'The server is silent.',
   noKey:
     'This page has no key. Open the complete address that trinity studio printed, with the part after #.',
   pages: {

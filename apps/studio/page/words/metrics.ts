@@ -1,8 +1,9 @@
 /** Texts of the metrics page. */
 export const words = {
-  about: 'Drag over the curve to zoom, double-click to reset.',
+  about:
+    'Drag over the curve to zoom, double-click to reset. Steps at the same place on the axis, such as explore steps with the same weights over tokens, are one point: their mean.',
   aboutGrid:
-    'A name opens its chart at full width. The cursor marks the same step in all charts. A pin keeps a metric at the top, in this browser.',
+    'A name opens its chart at full width. The cursor marks the same step in all charts. A pin keeps a metric at the top, in this browser. Steps at the same place on the axis, such as explore steps with the same weights over tokens, are one point: their mean.',
   grid: 'All metrics',
   pinned: 'Pinned',
   pin: (metric: string) => `Pin ${metric}`,
@@ -27,6 +28,8 @@ export const words = {
   },
   none: 'This run has written no metrics yet',
   choose: 'No run is chosen',
+  notFinite: 'not finite',
+  notFiniteSince: (step: number) => `not finite since step ${step}`,
   table: 'Latest values',
   unexplained:
     'Not in the list of metrics: a number that a workflow or an algorithm of yours reports.',

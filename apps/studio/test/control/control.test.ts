@@ -90,6 +90,33 @@ describe('configurations', () => {
     await save('b.yaml');
     expect((await ask('builder/files')).body.files).toEqual(['b.yaml']);
   });
+
+  // The root user can read every file.
+  it.skipIf(process.getuid?.() === 0)('are listed beside a file that cannot be read', async () => {
+    await save('a.yaml');
+    writeFileSync(path.join(root, 'secret.yaml'), text, { mode: 0 });
+    const { body } = await ask('builder/files');
+    expect(body).toEqual({ folder: root, files: ['a.yaml'], unreadable: ['secret.yaml'] });
+  });
+
+  it('have commands that a shell understands', async () => {
+    mkdirSync(path.join(root, "it's one"));
+    writeFileSync(path.join(root, "it's one/package.json"), '{}');
+    const { body } = await save("it's one/a b.yaml");
+    expect(body).toMatchObject({ command: String.raw`cd 'it'\''s one' && trinity run 'a b.yaml'` });
+  });
+
+  it.each([
+    ["console.error('The disk is full.'); process.exit(1)", 'The disk is full.'],
+    ["console.log('plugin'); console.error('No such model.'); process.exit(1)", 'No such model.'],
+    ["console.log('plugin')", 'ended without an answer. plugin'],
+  ])('are not checked by %s', async (program, error) => {
+    await studio.close();
+    const command = [process.execPath, '-e', program, '--'];
+    studio = await openStudio({ runs: root, parts: [openControl({ command, cwd: root })] });
+    const { status, body } = await ask('actions/builder/check', { file: 'a.yaml', text });
+    expect([status, body.error]).toEqual([500, expect.stringContaining(error)]);
+  });
 });
 
 describe('a run', () => {
@@ -140,9 +167,14 @@ describe('to resume a run', () => {
     existsSync(path.join(root, 'asked'))
       ? readFileSync(path.join(root, 'asked'), 'utf8').split('\n')
       : [];
-  const open = async (recorded: string | undefined, writesTo = 'job') => {
+  const open = async (
+    recorded: string | undefined,
+    writesTo = 'job',
+    errors: readonly object[] = [],
+  ) => {
     await studio.close();
-    const answer = { errors: [], warnings: [], jobDirectory: path.join(root, writesTo) };
+    const jobDirectory = errors.length === 0 ? path.join(root, writesTo) : undefined;
+    const answer = { errors, warnings: [], jobDirectory };
     const program = `require('fs').appendFileSync('asked', process.argv.slice(1).join(' ') + '\\n'); console.log(${JSON.stringify(JSON.stringify(answer))})`;
     const command = [process.execPath, '-e', program, '--'];
     studio = await openStudio({ runs: root, parts: [openControl({ command, cwd: root })] });
@@ -171,6 +203,17 @@ describe('to resume a run', () => {
     const { status, body } = await open(recorded, writesTo);
     expect([status, body.error]).toEqual([400, expect.stringContaining(why)]);
     expect(asked()).toEqual([]);
+  });
+
+  it('says what is wrong with a configuration that has become invalid', async () => {
+    const message = 'Unrecognized key "bach".';
+    const place = { file: 'a.yaml', line: 5, column: 3, path: 'buffer.bach' };
+    const { status, body } = await open('a.yaml', 'job', [
+      { ...place, message, fix: 'Remove it.' },
+    ]);
+    expect(status).toBe(400);
+    expect(body.error).toContain(`a.yaml:5:3 buffer.bach: ${message} Remove it.`);
+    expect(asked()).toEqual(['config plan a.yaml --json --stdin', '']);
   });
 
   it('starts nothing that writes to another folder by now', async () => {

@@ -25,7 +25,7 @@ beforeEach(async () => {
   cpSync(path.join(practice, 'config.json'), path.join(folder, 'global_step_3/config.json'));
   const stages = [{ 'model.model_path': practice }];
   writeFileSync(path.join(folder, 'settings.json'), JSON.stringify({ stages }));
-  found = await findCheckpoints(folder, folder);
+  found = await findCheckpoints(folder);
   free = 8 * gibibyte;
 });
 afterEach(async () => {

@@ -2,7 +2,7 @@
  * Metrics of one explore step. They are computed per rollout, then per task, then over the step.
  */
 import { type Metrics, gatherMetrics, meanMetrics } from '@trinity-rft/core';
-import { isOk, type TaskOutcome } from '../runs/outcome.js';
+import { isOk, reportedKeys, type TaskOutcome } from '../runs/outcome.js';
 import type { UsableOutcome } from '../runs/wait-for-enough.js';
 import { identicalGroupShare } from './identical-groups.js';
 
@@ -21,7 +21,10 @@ const failureKinds = [
  */
 export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: number): Metrics {
   const runs = outcomes.flatMap((outcome) => outcome.runs);
-  const perTask = outcomes.map(taskMetrics).filter((metrics) => Object.keys(metrics).length > 0);
+  const counters = [...reportedKeys(outcomes)].filter((name) => name.startsWith('model/'));
+  const perTask = outcomes
+    .map((outcome) => taskMetrics(outcome, counters))
+    .filter((metrics) => Object.keys(metrics).length > 0);
   const identical = identicalGroupShare(outcomes);
   const counts = Object.fromEntries(
     failureKinds.map((kind) => [
@@ -74,11 +77,23 @@ export function cutOffMetrics(outcomes: readonly UsableOutcome[], lateResults: n
   };
 }
 
-function taskMetrics(outcome: TaskOutcome): Metrics {
+/** @param counters names of the counters of model calls that any rollout of the step reports */
+function taskMetrics(outcome: TaskOutcome, counters: readonly string[]): Metrics {
   const ok = outcome.runs.filter(isOk);
   if (ok.length === 0) return {};
   return {
-    ...meanMetrics(ok.map((run) => ({ ...run.metrics, 'time/run_execution': run.seconds }))),
+    ...meanMetrics(
+      ok.map((run) => ({
+        ...withZeros(run.metrics, counters),
+        'time/run_execution': run.seconds,
+      })),
+    ),
     'time/task_execution': outcome.seconds,
   };
+}
+
+/** Adds counters that a rollout omits because they are 0. Means of the others would be too large. */
+function withZeros(metrics: Metrics, counters: readonly string[]): Metrics {
+  if (metrics['model/calls'] === undefined) return metrics;
+  return { ...metrics, ...Object.fromEntries(counters.map((name) => [name, metrics[name] ?? 0])) };
 }

@@ -47,14 +47,15 @@ export function recordTurns(sampler: Sampler, format: ChatFormat, clock: Clock):
       return sampler.policyVersion;
     },
     adopt: (source, version) => sampler.adopt(source, version),
-    sample: async (prompt, options, signal) => {
+    score: sampler.score?.bind(sampler),
+    sample: async (prompt, options, signal, onTokens) => {
       const call = {
         start: clock.now(),
         prompt: format.tokenizer.decode(prompt),
         promptTokens: prompt.length,
       };
       try {
-        const sequences = await sampler.sample(prompt, options, signal);
+        const sequences = await sampler.sample(prompt, options, signal, onTokens);
         const end = clock.now();
         const [first] = sequences;
         const answers = sequences.map(answerOf);

@@ -68,6 +68,15 @@ describe('a comparison', () => {
     expect(() => compareEvaluations(own, evaluation([[0, 1]], over))).toThrow(message);
   });
 
+  it('is refused for sets of the baseline that are missing', () => {
+    const own = evaluation([[0, 1]]);
+    const [set] = own.sets;
+    const baseline = { ...own, sets: [set!, { ...set!, set: 'hard' }, { ...set!, set: 'long' }] };
+    expect(() => compareEvaluations(own, baseline)).toThrow(
+      'its sets hard, long are not evaluated here',
+    );
+  });
+
   it('is refused for another task', () => {
     const own = evaluation([[0, 1]]);
     const other = structuredClone(own);

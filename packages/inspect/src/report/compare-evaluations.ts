@@ -33,7 +33,7 @@ interface Flip extends Pick<EvaluatedTask, 'row' | 'prompt'> {
  * Compares the last checkpoint of an evaluation with a baseline, set by set.
  * @param baseline an earlier evaluation, whose last checkpoint is used. @default the first
  * checkpoint of the evaluation itself
- * @throws ConfigError when the two evaluations have different tasks
+ * @throws ConfigError when the two evaluations have different sets or tasks
  */
 export function compareEvaluations(
   evaluation: Evaluation,
@@ -111,6 +111,9 @@ function assertSameSets({ sets }: Evaluation, baseline: Evaluation): void {
     const changed = tasks.findIndex(({ digest }, i) => digest !== other.tasks[i]?.digest);
     if (changed !== -1) throw refuse(`row ${tasks[changed]?.row} of set ${set} has changed`);
   }
+  const names = new Set(sets.map(({ set }) => set));
+  const missing = baseline.sets.flatMap(({ set }) => (names.has(set) ? [] : [set]));
+  if (missing.length > 0) throw refuse(`its sets ${missing.join(', ')} are not evaluated here`);
 }
 
 /**

@@ -15,6 +15,7 @@ import {
 } from '@trinity-rft/explorer';
 import { type EvaluatedCheckpoint, run, type RunOptions } from '@trinity-rft/launcher';
 import type { Sampler } from '@trinity-rft/core/engine';
+import { signed } from '../diagnosis/evidence/format.js';
 import { reasonsOf } from './answers.js';
 import { createEvaluationFolder } from './evaluation-folder.js';
 import { samplingEngine, samplingEngineName } from './sampling-engine.js';
@@ -266,5 +267,3 @@ function renderSet({ set, key, checkpoints, tasks }: SetEvaluation, best?: numbe
 
 const rangeOf = (interval: Interval | undefined): string =>
   interval === undefined ? 'unknown' : `${interval.low.toFixed(3)} to ${interval.high.toFixed(3)}`;
-
-const signed = (value: number): string => `${value < 0 ? '' : '+'}${value.toFixed(3)}`;

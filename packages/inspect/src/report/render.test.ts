@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { renderReport } from './render.js';
+import { renderMetric, renderReport } from './render.js';
 
 it('has the newest evaluations of the first and the last step', () => {
   const rewards = [
@@ -17,4 +17,15 @@ it('has the newest evaluations of the first and the last step', () => {
     stages: [{ directory: '/x', metrics, log: [] }],
   });
   expect(report).toContain('0.375 (after step 0) -> 0.750 (after step 20)');
+});
+
+it('shows that a metric is not finite any more', () => {
+  const metrics = [0.5, 0.25, null].map((loss, i) => ({
+    ...{ role: 'trainer' as const, step: i + 1, timing: {} },
+    metrics: { 'actor/final_loss': loss },
+  }));
+  const stages = [{ directory: '/x', metrics, log: [] }];
+  expect(renderMetric({ jobDirectory: '/x', stages }, 'loss')).toMatch(
+    /1\t0\.5\n2\t0\.25\n3\tNaN\n$/,
+  );
 });

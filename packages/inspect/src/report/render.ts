@@ -63,7 +63,7 @@ function rewardText(metrics: readonly MetricLine[]): string | undefined {
   const values = curveOf(metrics, rewardMetric).map(([, value]) => value);
   const [first, last] = [values.at(0), values.at(-1)];
   if (first === undefined || last === undefined) return undefined;
-  const best = Math.max(...values);
+  const best = Math.max(...values.filter(Number.isFinite));
   return `${first.toFixed(3)} -> ${last.toFixed(3)} in ${values.length} explore steps, best ${best.toFixed(3)}`;
 }
 

@@ -22,13 +22,13 @@ import {
   type WhatIf,
 } from '../what-if/index.js';
 import { loadExtensions, readTaskset } from '@trinity-rft/launcher/parts';
-import { readRecord } from '@trinity-rft/launcher/files';
 import {
   readConfiguration,
   type Configuration,
   type ConfigurationOptions,
 } from '@trinity-rft/launcher';
 import { findRecords } from '../debug/find-records.js';
+import { stageSettings } from '../verify/stages.js';
 
 /** Parts to change, with names as in YAML; absent parts are unchanged. */
 interface RunChange extends Change {
@@ -71,7 +71,8 @@ export async function whatIfRun(
   for (const { database } of await findRecords(place, options)) {
     const experiences = withReader(database, (reader) => newestSteps(reader, steps));
     if (experiences.length === 0) continue;
-    const before = variantOf(settingsIn(path.dirname(path.dirname(database))));
+    const recorded = await stageSettings(path.dirname(path.dirname(database)));
+    const before = variantOf(recorded?.stage ?? {});
     const after = { ...changed(before, change), reward: scoring?.reward };
     const taskOf = scoring?.taskOf;
     const report = await whatIf(experiences, { before, after, taskOf, drift, tables: algorithms });
@@ -82,16 +83,6 @@ export async function whatIfRun(
   throw new ConfigError(`Nothing is recorded in ${place} yet. Let the run make a step first.`, {
     code: 'NOTHING_RECORDED',
   });
-}
-
-/**
- * Returns the settings with which the stage in a folder was last started; empty if none are
- * recorded.
- */
-function settingsIn(folder: string): Readonly<Record<string, unknown>> {
-  const { stages = [] } = readRecord(folder) ?? readRecord(path.dirname(folder)) ?? {};
-  const name = path.basename(folder);
-  return stages.find((stage) => stage['stage_name'] === name) ?? stages.at(-1) ?? {};
 }
 
 interface Scoring {

@@ -1,5 +1,6 @@
 /** Opens the studio's server on the loopback interface. It serves the page and the data of runs. */
 import { randomBytes } from 'node:crypto';
+import { ConfigError } from '@trinity-rft/core';
 import { openHttpServer, type HttpLimits } from '@trinity-rft/http-server';
 import type { StudioPart } from './server/api.js';
 import { createApp, refuse } from './server/app.js';
@@ -14,7 +15,7 @@ export interface StudioOptions {
   readonly page?: string;
   /** Port on 127.0.0.1; 0 picks any free port. @default 0 */
   readonly port?: number;
-  /** Key that requests must contain. @default a random key */
+  /** Key that requests must contain, at least 16 characters. @default a random key */
   readonly key?: string;
   /** Additional routes from other packages. @default no additional routes */
   readonly parts?: readonly StudioPart[];
@@ -32,9 +33,11 @@ export interface Studio {
   close(): Promise<void>;
 }
 
+const shortestKey = 16;
+
 /**
  * Opens the studio's server. The runs may still be in progress.
- * @throws ConfigError when the port is taken
+ * @throws ConfigError when the port is taken, or the key is too short
  */
 export async function openStudio({
   runs,
@@ -44,6 +47,11 @@ export async function openStudio({
   parts = [],
   limits,
 }: StudioOptions): Promise<Studio> {
+  if (key.length < shortestKey)
+    throw new ConfigError(
+      `The key of the studio (TRINITY_STUDIO_KEY) has ${key.length} characters; expected at least ${shortestKey}, or no key for a random one.`,
+      { code: 'ARGUMENT_INVALID' },
+    );
   const catalogue = createCatalogue(runs);
   const files = page === undefined ? new Map() : await readPage(page);
   const app = createApp(catalogue, files, key, parts);

@@ -23,6 +23,13 @@ export async function locateRun(
   });
 }
 
+/** True if there is a file or folder. */
+export const isThere = (place: string): Promise<boolean> =>
+  stat(place).then(
+    () => true,
+    () => false,
+  );
+
 /** Experience stores in the folder of a stage, ordered by name. */
 export async function databasesIn(directory: string): Promise<readonly string[]> {
   const buffers = path.join(directory, 'buffer');

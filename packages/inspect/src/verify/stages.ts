@@ -21,6 +21,21 @@ export async function readSettings(jobDirectory: string): Promise<RecordedSettin
 }
 
 /**
+ * Settings with which the stage in a folder was last started, and the folder of its run; undefined if
+ * none are recorded. The folder of a stage is inside the folder of its run.
+ */
+export async function stageSettings(
+  folder: string,
+): Promise<{ readonly jobDirectory: string; readonly stage: StageSettings } | undefined> {
+  const recorded = (await readSettings(folder)) ?? (await readSettings(path.dirname(folder)));
+  if (!recorded) return undefined;
+  const { jobDirectory, stages } = recorded;
+  const named = stages.find(({ stage_name: name }) => name === path.basename(folder));
+  const stage = stages.length === 1 ? stages[0] : named;
+  return stage && { jobDirectory, stage };
+}
+
+/**
  * Subfolders of a run: first the recorded stages in the order in which they ran, then all others.
  * The others are ordered by the creation of their logs, which a copy of the run does not preserve;
  * those without a log come first.

@@ -1,11 +1,10 @@
 /** Finds experience stores that can be verified, and the versions whose weights still exist. */
-import { stat } from 'node:fs/promises';
 import { ConfigError } from '@trinity-rft/core';
 import type { AdapterOptions, EngineFactory, Quantization } from '@trinity-rft/core/engine';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { builtInEngine, startWeights } from '@trinity-rft/launcher/parts';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
-import { databasesIn, locateRun } from './folder.js';
+import { databasesIn, isThere, locateRun } from './folder.js';
 import { stageFolders } from './stages.js';
 
 /** Experience store of one stage, and the weights that sampled its experiences. */
@@ -61,7 +60,7 @@ async function targetsOfConfig(
   for (const stage of config.stages) {
     const { experienceBuffer } = stage.buffer.trainerInput;
     const database = experienceBuffer.storageType === 'file' ? undefined : experienceBuffer.path;
-    if (stage.mode !== 'both' || database === undefined || !(await exists(database))) continue;
+    if (stage.mode !== 'both' || database === undefined || !(await isThere(database))) continue;
     const { folder, quantization, engine } = await startWeights(
       { config, engines },
       stage.stageIndex,
@@ -94,9 +93,3 @@ async function checkpointsOf(
   const checkpoints = await listCheckpoints(jobDirectory);
   return checkpoints.map(({ manifest, directory }) => [manifest.step, directory] as const);
 }
-
-const exists = (file: string): Promise<boolean> =>
-  stat(file).then(
-    () => true,
-    () => false,
-  );

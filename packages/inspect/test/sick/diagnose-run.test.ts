@@ -75,6 +75,23 @@ describe('diagnoseRun', () => {
     },
   );
 
+  it('counts forks of recent steps only, and none for steps without any', async () => {
+    const forked = (isForked: (step: number) => boolean) => (step: number) => ({
+      'rollout/model/spliced/mean': 0.5,
+      ...(isForked(step) && { 'rollout/model/fork/history_edited/mean': 1.5 }),
+    });
+    const early = { steps: 60, explorer: forked((step) => step <= 5) };
+    expect((await diagnosed('forked-early', early)).stages[0]?.findings).toEqual([]);
+    const everyThird = { steps: 60, explorer: forked((step) => step % 3 === 0) };
+    const { stages } = await diagnosed('forked-at-times', everyThird);
+    expect(stages[0]?.findings).toMatchObject([
+      {
+        name: 'broken-conversations',
+        text: '50 % of the later calls of explore steps 49 to 60 began anew, 0.5 per run.',
+      },
+    ]);
+  });
+
   it('names the steps of the role that has the rewards', async () => {
     const zero = { 'critic/score/mean': 0, 'critic/score/min': 0, 'critic/score/max': 0 };
     const { stages } = await diagnosed('scored', {

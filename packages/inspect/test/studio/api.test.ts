@@ -10,6 +10,7 @@ import { request } from 'node:http';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
+import { openStudio } from '../../src/studio/index.js';
 import { openApi } from '../../src/studio/interface/openapi.js';
 import { actions, routes } from '../../src/studio/interface/routes.js';
 import * as schemas from '../../src/studio/interface/schemas.js';
@@ -65,10 +66,33 @@ describe('the JSON interface', () => {
     ['minReward=0.25&maxReward=0.5', 48],
     ['text=119%2B1', 1],
     ['text=nowhere', 0],
-    ['batch=&minReward=x&sort=uid', 120],
+    ['batch=&minReward=', 120],
     ['batch=%27%20OR%201%3D1', 0],
   ])('filters by %s', async (query, expected) => {
     expect((await list(query)).matching).toBe(expected);
+  });
+
+  it.each([
+    [
+      'rollouts?minReward=0,5',
+      'The parameter minReward is "0,5"; expected a number. minReward: Least reward.',
+    ],
+    ['rollouts?row=abc', 'The parameter row is "abc"; expected a number.'],
+    ['rollouts?run=x', 'The parameter run is "x"; expected a number.'],
+    ['rollouts?sort=nope', 'The parameter sort is "nope"; expected one of id, reward, advantage,'],
+    ['rollouts?problem=none', 'expected one of any, failed, fault, truncated, dropped.'],
+    ['tasks?size=many', 'The parameter size is "many"; expected a number.'],
+    ['curve?role=explorer&name=x&axis=foo', 'expected one of step, time, tokens. axis: `step`'],
+    ['curve?name=x', 'The parameter role is missing; expected a string.'],
+    ['curve?role=explorer&name=x&points=1e', 'The parameter points is "1e"; expected a number.'],
+    ['what-if?steps=abc', 'The parameter steps is "abc"; expected a number.'],
+    ['what-if?lengthCost=0,01', 'The parameter lengthCost is "0,01"; expected a number.'],
+    ['what-if?number=other', 'The parameter number is "other"; these rollouts have no numbers.'],
+  ])('refuses %s', async (query, error) => {
+    expect(await bench.api(`${run}/${query}`)).toMatchObject({
+      status: 400,
+      body: { error: expect.stringContaining(error) },
+    });
   });
 
   it('sorts either way and keeps the order of the store between equals', async () => {
@@ -78,7 +102,7 @@ describe('the JSON interface', () => {
     expect(rows.slice(0, 3).map(({ id }) => id)).toEqual([5, 10, 15]);
   });
 
-  it('gives every token with its text, mask and log-probability', async () => {
+  it('gives every token with its text and log-probability', async () => {
     const { body } = await bench.api(`${run}/rollouts/12`);
     expect(body).toMatchObject({
       uid: '1/11/3/0/',
@@ -86,21 +110,27 @@ describe('the JSON interface', () => {
       reward: 0.25,
       info: { finishReason: 'stop' },
     });
-    const { tokens } = body as { tokens: { text: string; mask?: number; logprob?: number }[] };
-    expect(tokens.map(({ text }) => text).join('')).toBe('11+1=12');
-    expect(tokens.slice(5)).toMatchObject([
-      { mask: 1, logprob: 0 },
-      { mask: 1, logprob: -0.25 },
+    const conversation = (await bench.api(`${run}/rollouts/12/conversation`)).body;
+    const [call] = schemas.conversation.parse(conversation).calls;
+    expect(call?.segments).toEqual([
+      { sampled: false, start: 0, ids: expect.anything(), texts: ['1', '1', '+', '1', '='] },
+      {
+        ...{ sampled: true, policyVersion: 0, start: 5, ids: expect.anything() },
+        ...{ texts: ['1', '2'], logprobs: [0, -0.25] },
+      },
     ]);
-    expect(tokens[0]).not.toHaveProperty('logprob');
   });
 
   it('shows ids where there is no tokenizer', async () => {
     const { api } = await openWorkbench([saying('a', 'b')], false);
-    expect((await api(`${run}/rollouts/1`)).body).toMatchObject({
-      responseText: 'b',
-      tokens: [{ text: null }, { text: null }],
-    });
+    expect((await api(`${run}/rollouts/1`)).body).toMatchObject({ responseText: 'b' });
+    const { calls } = schemas.conversation.parse(
+      (await api(`${run}/rollouts/1/conversation`)).body,
+    );
+    expect(calls[0]?.segments.map(({ ids, texts }) => [ids.length, texts])).toEqual([
+      [1, undefined],
+      [1, undefined],
+    ]);
   });
 
   it.each([
@@ -115,6 +145,15 @@ describe('the JSON interface', () => {
     'nothing',
   ])('has nothing at %s', async (path) => {
     expect((await bench.api(path)).status).toBe(404);
+  });
+
+  it.each([
+    ['runs/other/metrics', 'There is no run other.'],
+    [`${run}/marks?role=nobody`, `${runId} has no metrics of the role nobody.`],
+    [`${run}/curve?role=explorer&name=loss`, `${runId} has no metric loss of the role explorer.`],
+    [`${run}/rollouts/99999/trace`, `${runId} has no rollout with the row 99999.`],
+  ])('names what is missing at %s', async (path, error) => {
+    expect((await bench.api(path)).body).toEqual({ error: expect.stringContaining(error) });
   });
 
   it('follows a run that continues', async () => {
@@ -149,6 +188,10 @@ describe('the server', () => {
       expect(response.status).toBe(401);
       expect(await response.text()).not.toContain('store.db');
     }
+  });
+
+  it.each(['', 'short'])('is not opened with the key %j', async (key) => {
+    await expect(openStudio({ runs: bench.root, key })).rejects.toThrow('expected at least 16');
   });
 
   it('rejects other names for this machine, so that no other site can ask', async () => {

@@ -76,6 +76,10 @@ describe('insight', () => {
       status: 400,
       body: { error: expect.stringContaining('nothing') },
     });
+    expect(await bench.api(`runs/${run}/what-if?number=nonexistent`)).toMatchObject({
+      status: 400,
+      body: { error: 'The parameter number is "nonexistent"; these rollouts have right.' },
+    });
     expect((await bench.api('runs/none/diagnosis')).status).toBe(404);
   });
 });

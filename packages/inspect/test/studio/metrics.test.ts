@@ -58,10 +58,44 @@ describe('curves', () => {
     ['explorer', 'reward', 'step', [1, 2, 3]],
     ['explorer', 'reward', 'time', [6, 7, 8]],
     ['explorer', 'reward', 'tokens', [0, 100, 200]],
-    ['trainer', 'loss', 'time', [2]],
+    ['trainer', 'loss', 'time', [2, 4]],
     ['trainer', 'odd"loss', 'tokens', [200]],
   ])('of %s %s over %s', async (role, name, axis, x) => {
     expect(await curve(role, name, axis)).toMatchObject({ axis, x, points: x.length });
+  });
+
+  it('show where values are not finite, and since when', async () => {
+    for (let step = 3; step <= 200; step++)
+      appendFileSync(file, line('trainer', step, { loss: step <= 30 ? 0.5 : null }));
+    const loss = await curve('trainer', 'loss');
+    expect(loss).toMatchObject({ points: 200, notFiniteSince: 31 });
+    expect(loss.values.slice(28, 32)).toEqual([0.5, 0.5, null, null]);
+    const query = { role: 'trainer', name: 'loss', smooth: '0.5' };
+    const { smoothed = [] } = await ask<Curve>('runs/job%2Fgrpo/curve', query);
+    expect(smoothed.slice(1, 3)).toEqual([null, expect.any(Number)]);
+    const few = await ask<Curve>('runs/job%2Fgrpo/curve', { ...query, points: '10' });
+    expect(few.steps.length).toBeLessThanOrEqual(10);
+    expect(few.values.at(-1)).toBeNull();
+    const { metrics } = await ask<MetricList>('runs/job%2Fgrpo/metrics');
+    expect(metrics.find(({ name }) => name === 'loss')).toMatchObject({
+      points: 200,
+      last: null,
+      recent: { mean: null, low: null, high: null, count: 20 },
+    });
+    expect(await curve('explorer', 'reward')).not.toHaveProperty('notFiniteSince');
+    appendFileSync(file, line('trainer', 201, { never: null }));
+    expect(await curve('trainer', 'never')).toMatchObject({ values: [null], notFiniteSince: 201 });
+  });
+
+  it('have one point where several steps have the same weights', async () => {
+    appendFileSync(file, line('explorer', 4, { reward: 5, 'rollout/model_version': 2 }));
+    expect(await curve('explorer', 'reward', 'tokens')).toMatchObject({
+      x: [0, 100, 200],
+      steps: [1, 2, 3],
+      values: [1, 2, 4],
+      points: 3,
+    });
+    expect(await curve('explorer', 'reward')).toMatchObject({ values: [1, 2, 3, 5] });
   });
 
   it('of evaluations come with the intervals of their values', async () => {

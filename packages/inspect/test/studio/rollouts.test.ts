@@ -126,8 +126,15 @@ describe('a conversation', () => {
       advantagesOf: 'trainer',
       uses: [{ trainStep: 5, dropped: false, advantage: 0.5 }],
     });
-    expect(one?.tokens.map(({ advantage }) => advantage)).toEqual([undefined, 0.5, 0.5]);
-    expect(two?.tokens.map(({ advantage }) => advantage)).toEqual([undefined, -1, -1]);
+    expect(two?.advantagesOf).toBe('trainer');
+    const advantages = async (id: number) => {
+      const { body } = await bench.api(`${run}/rollouts/${id}/conversation`);
+      return schemas.conversation.parse(body).calls[0]?.segments.map((each) => each.advantages);
+    };
+    expect([await advantages(1), await advantages(2)]).toEqual([
+      [undefined, [0.5, 0.5]],
+      [undefined, [-1, -1]],
+    ]);
     expect(await list(bench, 'sort=advantage')).toMatchObject({
       rows: [
         { id: 2, advantage: -1, staleness: 4, trainStep: 5 },
@@ -208,6 +215,7 @@ describe('a group', () => {
       path.join(log, 'trinity.log'),
       failed('4/1/2', ': The tool <script> is not there.') +
         failed('4/1/1', ' and gets the failure reward 0: It said nothing.') +
+        failed('4/1/0', ': Timed out.') +
         failed('4/2/0', ': Of another task.'),
     );
     const { body } = await bench.api(`${run}/rollouts/4/group`);
@@ -221,6 +229,11 @@ describe('a group', () => {
       ],
       missing: [{ run: 2, failure: 'The tool <script> is not there.' }],
     });
+    const failureOf = async (id: number) =>
+      schemas.conversation.parse((await bench.api(`${run}/rollouts/${id}/conversation`)).body)
+        .failure;
+    // The second try of the first attempt succeeded.
+    expect([await failureOf(1), await failureOf(4)]).toEqual([undefined, 'It said nothing.']);
     // An attempt that got the failure reward has failed, whatever else it has.
     expect(await ids(bench, 'problem=any')).toEqual([4]);
     expect(await ids(bench, 'problem=failed')).toEqual([4]);

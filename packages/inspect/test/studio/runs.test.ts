@@ -7,7 +7,7 @@ import { lockRun, writeFailure } from '@trinity-rft/launcher/files';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { reportRun } from '../../src/index.js';
 import { jobFolder, openStudio, type Studio } from '../../src/studio/index.js';
-import { runSummary } from '../../src/studio/interface/schemas.js';
+import { rolloutPage, runSummary } from '../../src/studio/interface/schemas.js';
 import { saying } from './support.js';
 
 let root: string;
@@ -34,12 +34,28 @@ function write(name: string, content: string): void {
   writeFileSync(file, content);
 }
 
-async function record(folder: string): Promise<void> {
+async function record(folder: string, answers: readonly string[] = ['b']): Promise<void> {
   mkdirSync(path.join(root, folder), { recursive: true });
   const store = sqliteExperienceStore({ path: path.join(root, folder, 'experiences.db') });
-  await store.put([saying('a', 'b')]);
+  await store.put(answers.map((answer, run) => saying('a', answer, { eid: { run } })));
   await store.close();
 }
+
+it('shows the rollouts of a run that replaced another one with the same name', async () => {
+  const answers = async (): Promise<readonly string[]> => {
+    const headers = { authorization: `Bearer ${studio.key}` };
+    const place = `api/runs/${encodeURIComponent('job/evaluations')}/rollouts`;
+    const response = await fetch(new URL(place, studio.url), { headers });
+    return rolloutPage.parse(await response.json()).rows.map(({ answer }) => answer);
+  };
+  await record('job/evaluations', ['old', 'old too']);
+  expect(await answers()).toEqual(['old', 'old too']);
+  rmSync(path.join(root, 'job'), { recursive: true });
+  await record('job/evaluations', ['new']);
+  expect(await answers()).toEqual(['new']);
+  rmSync(path.join(root, 'job/evaluations/experiences.db'));
+  expect(await answers()).toEqual([]);
+});
 
 it('has runs and their evaluations, without servers beside them and debug output', async () => {
   write('job/stage_meta.json', '{"latest_stage":0}');

@@ -44,14 +44,17 @@ export async function readMetrics(
 export const valueOf = ({ metrics, timing }: MetricLine, metric: string): number | undefined =>
   metrics[metric] ?? timing?.[metric] ?? undefined;
 
-/** Returns the steps and values of one metric, from every role that reports it. */
+/**
+ * Returns the steps and values of one metric, from every role that reports it; NaN where the recorded
+ * value is not finite.
+ */
 export const curveOf = (
   lines: readonly MetricLine[],
   metric: string,
 ): readonly (readonly [step: number, value: number])[] =>
-  lines.flatMap((line) => {
-    const value = valueOf(line, metric);
-    return value === undefined ? [] : [[line.step, value] as const];
+  lines.flatMap(({ step, metrics, timing }) => {
+    const value = metrics[metric] === undefined ? timing?.[metric] : metrics[metric];
+    return value === undefined ? [] : [[step, value ?? Number.NaN] as const];
   });
 
 /** Returns the names of all metrics and durations in the lines, sorted. */

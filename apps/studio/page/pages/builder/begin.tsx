@@ -9,12 +9,13 @@ import { words } from '../../words/builder.js';
 
 interface BeginProps {
   readonly files: readonly string[];
+  readonly unreadable: readonly string[];
   readonly templates: readonly ConfigTemplate[];
   readonly onOpen: (file: string) => void;
   readonly onTemplate: (template: ConfigTemplate) => void;
 }
 
-export const Begin = ({ files, templates, onOpen, onTemplate }: BeginProps) => (
+export const Begin = ({ files, unreadable, templates, onOpen, onTemplate }: BeginProps) => (
   <>
     <section aria-label={words.templates}>
       <h2>
@@ -35,20 +36,21 @@ export const Begin = ({ files, templates, onOpen, onTemplate }: BeginProps) => (
         ))}
       </div>
     </section>
-    <Files files={files} onOpen={onOpen} />
+    <Files {...{ files, unreadable, onOpen }} />
   </>
 );
 
 /** Maximum number of listed files. */
 const most = 30;
 
-function Files({ files, onOpen }: Pick<BeginProps, 'files' | 'onOpen'>) {
+function Files({ files, unreadable, onOpen }: Pick<BeginProps, 'files' | 'unreadable' | 'onOpen'>) {
   const [search, setSearch] = useState('');
   const found = files.filter((file) => file.toLowerCase().includes(search.toLowerCase()));
   return (
     <section aria-label={words.files}>
       <h2>{words.files}</h2>
       {files.length === 0 && <p class="faint">{words.noFiles}</p>}
+      {unreadable.length > 0 && <p class="problem">{words.unreadable(unreadable.join(', '))}</p>}
       {files.length > 8 && (
         <div class="controls">
           <Search label={words.searchFiles} value={search} onInput={setSearch} />

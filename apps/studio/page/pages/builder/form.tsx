@@ -2,6 +2,7 @@
 import type { Checked } from '../../../src/control/interface/index.js';
 import { useState } from 'preact/hooks';
 import { parse } from 'yaml';
+import { messageOf } from '../../api.js';
 import { words } from '../../words/builder.js';
 import {
   filtered,
@@ -175,6 +176,6 @@ function valueOf(text: string, kind: Field['kind']): Read {
   try {
     return { value: parse(text) };
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) };
+    return { problem: messageOf(error) };
   }
 }

@@ -1,7 +1,7 @@
 /** Checks the edited text, debounced. */
 import type { Checked } from '../../../src/control/interface/index.js';
 import { useEffect, useState } from 'preact/hooks';
-import { act } from '../../api.js';
+import { act, messageOf } from '../../api.js';
 
 const afterMs = 500;
 /** Timeout for a check in ms, longer than the server's timeout. */
@@ -39,5 +39,5 @@ const asProblem = (error: unknown): Checked['problems'][number] => ({
   line: 0,
   column: 0,
   key: '',
-  message: error instanceof Error ? error.message : String(error),
+  message: messageOf(error),
 });

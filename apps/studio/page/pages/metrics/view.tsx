@@ -7,6 +7,7 @@ import { TitleRow } from '../../design/title-row.js';
 import { fileName, runPath, save } from '../../api.js';
 import { Help } from '../../design/help.js';
 import { Icon } from '../../design/icon.js';
+import { Problem } from '../../design/states.js';
 import { useKept } from '../../kept.js';
 import { helpOf } from '../../metric-help.js';
 import { axisOf, useCurves, useMarks, type Range, type RunCurve } from '../../metrics.js';
@@ -15,6 +16,7 @@ import { AxisChoice } from '../../parts/axis-choice.js';
 import { Chart } from '../../parts/chart.js';
 import { ChosenRuns } from '../../parts/chosen-runs.js';
 import { LineStyle } from '../../parts/line-style.js';
+import { NotFinite } from '../../parts/metric-card.js';
 import { chartMarks, firstKinds, MarkChoice, MarkTable, type Kind } from '../../parts/marks.js';
 import { savePng, saveSvg } from '../../parts/save-chart.js';
 import { addressOf, type Place } from '../../place.js';
@@ -37,7 +39,7 @@ export function MetricView({ metric, ids, place, version }: MetricViewProps) {
   const [kinds, setKinds] = useKept<readonly Kind[]>('marks', firstKinds);
   const plot = useRef<uPlot | undefined>(undefined);
   const axis = axisOf(place.query['axis']);
-  const curves = useCurves(ids, { role, name, axis, range, smooth }, version);
+  const { curves, problem } = useCurves(ids, { role, name, axis, range, smooth }, version);
   const marks = useMarks(ids, role, axis, version);
   const drawn = useMemo(() => chartMarks(marks, kinds), [marks, kinds]);
   // True while the chart still shows the curves of the previous metric.
@@ -61,6 +63,8 @@ export function MetricView({ metric, ids, place, version }: MetricViewProps) {
       </div>
       <MarkChoice marks={marks} chosen={kinds} onChange={setKinds} />
       {!hasPoints && range === undefined && curves.length > 0 && <p>{words.noAxis[axis]}</p>}
+      {problem !== undefined && <Problem text={problem} />}
+      <NotFinite curves={curves} />
       <Chart
         curves={curves}
         marks={drawn}
@@ -158,13 +162,13 @@ function summaryRow({ run, curve }: RunCurve) {
   const least = values.reduce((a, b) => Math.min(a, b), Infinity);
   const most = values.reduce((a, b) => Math.max(a, b), -Infinity);
   const last = {
-    mean: values.at(-1) ?? null,
+    mean: curve.values.at(-1) ?? null,
     low: curve.low?.at(-1) ?? null,
     high: curve.high?.at(-1) ?? null,
   };
-  const ends =
-    values.length === 0
-      ? []
-      : [numberText(values.at(0)), intervalText(last), numberText(least), numberText(most)];
+  const isEmpty = curve.values.length === 0;
+  const [from, to] = values.length === 0 ? [] : [least, most];
+  const lastText = isEmpty ? '' : intervalText(last) || words.notFinite;
+  const ends = [numberText(values.at(0)), lastText, numberText(from), numberText(to)];
   return { run, cells: [...ends, String(curve.points)] };
 }

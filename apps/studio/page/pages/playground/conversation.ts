@@ -10,8 +10,10 @@ export interface Turn {
   readonly id: number;
   readonly question: string;
   readonly answer: Answer;
-  /** Number of earlier attempts at the same question. */
-  readonly attempt: number;
+  /** Name of the task for feedback. Turns with the same messages are attempts at the same task. */
+  readonly task: string;
+  /** Number of earlier attempts at the task. */
+  readonly run: number;
 }
 
 export interface Pane {
@@ -65,11 +67,18 @@ export const ended = (pane: Pane): Pane => ({
 });
 
 let latestId = 0;
+/**
+ * Number of attempts by task. Survives the end of a conversation, because two calls of the same
+ * attempt would be trained as one conversation.
+ */
+const attempts = new Map<string, number>();
 
-export const newTurn = (question: string, attempt: number): Turn => ({
-  ...{ id: ++latestId, question, attempt },
-  answer: nothingYet,
-});
+export function newTurn(question: string, messages: readonly Message[]): Turn {
+  const task = taskOf(messages);
+  const run = attempts.get(task) ?? 0;
+  attempts.set(task, run + 1);
+  return { id: ++latestId, question, task, run, answer: nothingYet };
+}
 
 export const asked = (pane: Pane, turn: Turn): Pane => ({ ...pane, turns: [...pane.turns, turn] });
 
@@ -81,12 +90,13 @@ export const answered = (pane: Pane, id: number, change: (before: Answer) => Ans
   ),
 });
 
+/** Messages of a request. Leaves out turns without an answer. */
 export function messagesOf(
   system: string,
   turns: readonly Turn[],
   question: string,
 ): readonly Message[] {
-  const before = turns.flatMap(({ question: earlier, answer }): Message[] => [
+  const before = turns.filter(isAnswered).flatMap(({ question: earlier, answer }): Message[] => [
     { role: 'user', content: earlier },
     { role: 'assistant', content: answer.text },
   ]);
@@ -94,22 +104,15 @@ export function messagesOf(
   return [...first, ...before, { role: 'user', content: question }];
 }
 
-/**
- * Number of earlier turns with this question in all panes, plus the number of products that were
- * already asked in this round.
- */
-export function attempts(panes: readonly Pane[], at: number, question: string): number {
-  const turns = panes.flatMap((pane) => pane.turns).filter((turn) => turn.question === question);
-  const inThisRound = panes.slice(0, at).filter(({ source }) => source.kind === 'product').length;
-  return turns.length + inThisRound;
-}
+const isAnswered = ({ answer: { problem, text, tokens } }: Turn): boolean =>
+  problem === undefined && (text !== '' || tokens.length > 0);
 
 /** Prefix of task names, unique per visit, so that feedback from different visits is not mixed. */
 const visit = crypto.randomUUID();
 
-/** Name of the task that a question belongs to: the visit, and a short hash of the messages. */
-export function taskOf(system: string, turns: readonly Turn[], question: string): string {
-  const text = JSON.stringify(messagesOf(system, turns, question));
+/** Name of the task of a request: the visit, and a short hash of the messages. */
+function taskOf(messages: readonly Message[]): string {
+  const text = JSON.stringify(messages);
   let hash = 0;
   for (const character of text) hash = (Math.imul(hash, 31) + (character.codePointAt(0) ?? 0)) | 0;
   return `${visit} ${(hash >>> 0).toString(36)}`;

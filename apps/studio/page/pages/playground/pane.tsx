@@ -3,7 +3,7 @@ import { Help } from '../../design/help.js';
 import { Skeleton } from '../../design/states.js';
 import { words } from '../../words/playground.js';
 import { AnswerView } from './answer-view.js';
-import { taskOf, type Pane } from './conversation.js';
+import type { Pane } from './conversation.js';
 import { Feedback } from './product-parts.js';
 import type { Answer, Offer, Product, Source } from './sources.js';
 
@@ -13,11 +13,10 @@ interface PaneProps {
   /** Models to choose from; undefined while loading. */
   readonly offers: readonly Offer[] | undefined;
   readonly product: Product;
-  readonly system: string;
   readonly onSource: (source: Source) => void;
 }
 
-export function PaneView({ at, pane, offers, product, system, onSource }: PaneProps) {
+export function PaneView({ at, pane, offers, product, onSource }: PaneProps) {
   const { source, turns } = pane;
   return (
     <section class="card pane" aria-label={words.pane(at + 1)}>
@@ -32,17 +31,12 @@ export function PaneView({ at, pane, offers, product, system, onSource }: PanePr
       {turns.length === 0 && offers !== undefined && (
         <p class="faint waiting">{source.kind === 'none' ? words.noneHere : words.askHere}</p>
       )}
-      {turns.map(({ question, answer, attempt }, i) => (
-        <div key={i} class="exchange">
+      {turns.map(({ id, question, answer, task, run }) => (
+        <div key={id} class="exchange">
           <p class="turn user">{question}</p>
           <div class="turn model">
             <AnswerView answer={answer} />
-            {answer.id !== undefined && (
-              <Feedback
-                {...{ product, answer: answer.id, run: attempt }}
-                task={taskOf(system, turns.slice(0, i), question)}
-              />
-            )}
+            {answer.id !== undefined && <Feedback {...{ product, answer: answer.id, task, run }} />}
           </div>
         </div>
       ))}

@@ -3,15 +3,12 @@
  */
 import type { CommitAnswer } from '../../../src/control/interface/index.js';
 import { useState } from 'preact/hooks';
-import { act } from '../../api.js';
+import { act, messageOf } from '../../api.js';
 import { words } from '../../words/playground.js';
 import type { Product } from './sources.js';
 
 /** Timeout of requests to the product, in ms. */
 const answerMs = 70_000;
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
-
 interface AddressProps {
   readonly product: Product;
   readonly onChange: (product: Product) => void;

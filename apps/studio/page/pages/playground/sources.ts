@@ -5,7 +5,7 @@ import type {
   SayRequest,
   Spoken,
 } from '../../../src/control/interface/index.js';
-import { act, actionPath, lines } from '../../api.js';
+import { act, actionPath, lines, messageOf } from '../../api.js';
 
 export type Source =
   | { readonly kind: 'none' }
@@ -68,7 +68,7 @@ export async function askSource(
         onAnswer((before) => grown(before, part));
     }
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = messageOf(error);
     onAnswer((before) => ({ ...before, problem: signal.aborted ? undefined : problem }));
   }
   onAnswer((before) => ({ ...before, waits: undefined, isOver: true }));

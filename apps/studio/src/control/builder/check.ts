@@ -11,26 +11,22 @@ export interface CheckOptions {
   readonly text: string;
   /** Working directory of the run. */
   readonly cwd: string;
-  readonly signal: AbortSignal;
+  /** Ends the check early. @default no signal */
+  readonly signal?: AbortSignal;
 }
 
 /** Timeout of a check in ms, longer than the timeout for an unreachable hub. */
 const deadlineMs = 60_000;
 
-/**
- * Runs `trinity config plan` and reads the last line of its output. Plugins may have written
- * earlier lines.
- */
+/** Checks the text with `trinity config plan`. */
 export async function checkConfiguration(
   trinity: TrinityCommand,
   { file, text, cwd, signal }: CheckOptions,
 ): Promise<Checked> {
   const args = ['config', 'plan', path.relative(cwd, file), '--json', '--stdin'];
   const what = `The check of ${path.basename(file)}`;
-  const output = await askTrinity(trinity, { args, cwd, input: text, signal, what, deadlineMs });
-  const { errors, warnings, ...plan } = JSON.parse(
-    output.trimEnd().split('\n').at(-1) ?? '',
-  ) as Answer;
+  const asked = { args, cwd, input: text, signal, what, deadlineMs };
+  const { errors, warnings, ...plan } = (await askTrinity(trinity, asked)) as Answer;
   return checked.parse({
     ...plan,
     problems: errors.map(problemOf),

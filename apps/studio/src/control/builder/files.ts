@@ -26,29 +26,43 @@ const yamlName = /\.ya?ml$/;
 const ourKeys =
   /^(?:mode|model|algorithm|buffer|explorer|trainer|stages|checkpoint_root_dir)[ \t]*:/gm;
 
-/** Paths of at most 300 configurations relative to `root`, sorted. */
-export async function findConfigurations(root: string): Promise<readonly string[]> {
-  const found: string[] = [];
+interface FoundConfigurations {
+  readonly files: readonly string[];
+  /** YAML files that cannot be read. */
+  readonly unreadable: readonly string[];
+}
+
+/** Finds at most 300 configurations. Paths are relative to `root`, and sorted. */
+export async function findConfigurations(root: string): Promise<FoundConfigurations> {
+  const found: Record<Kind, string[]> = { configuration: [], unreadable: [], other: [] };
   const look = async (folder: string, depth: number): Promise<void> => {
     const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
     for (const entry of entries) {
-      if (found.length >= most) return;
+      if (found.configuration.length >= most) return;
       const place = path.join(folder, entry.name);
-      if (entry.isFile() && yamlName.test(entry.name) && (await isConfiguration(place)))
-        found.push(path.relative(root, place).split(path.sep).join('/'));
+      if (entry.isFile() && yamlName.test(entry.name))
+        found[await kindOf(place)].push(path.relative(root, place).split(path.sep).join('/'));
       if (entry.isDirectory() && depth < deepest && !skipped.test(entry.name))
         await look(place, depth + 1);
     }
   };
   await look(root, 0);
-  return found.toSorted();
+  const { configuration, unreadable } = found;
+  return { files: configuration.toSorted(), unreadable: unreadable.toSorted() };
 }
 
-async function isConfiguration(file: string): Promise<boolean> {
-  const { size } = await stat(file);
-  if (size > largest) return false;
-  const keys = (await readFile(file, 'utf8')).match(ourKeys);
-  return new Set(keys).size > 1;
+type Kind = 'configuration' | 'unreadable' | 'other';
+
+async function kindOf(file: string): Promise<Kind> {
+  try {
+    const { size } = await stat(file);
+    if (size > largest) return 'other';
+    const keys = (await readFile(file, 'utf8')).match(ourKeys);
+    return new Set(keys).size > 1 ? 'configuration' : 'other';
+  } catch (error) {
+    // A file may be deleted between its listing and its reading.
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'other' : 'unreadable';
+  }
 }
 
 /**

@@ -1,13 +1,14 @@
 /** Adds the routes of configurations and of the processes that run them. */
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { configJsonSchema } from '@trinity-rft/config';
+import { configJsonSchema, renderProblem } from '@trinity-rft/config';
 import { ConfigError } from '@trinity-rft/core';
 import { lazily } from '@trinity-rft/core/support';
 import { readSource } from '@trinity-rft/launcher/files';
 import { loadExtensions } from '@trinity-rft/launcher/parts';
+import { shellText } from '@trinity-rft/inspect';
 import { jobFolder, type Api } from '@trinity-rft/inspect/studio';
-import { checkBody, nothing, saveBody, startBody } from '../interface/builder.js';
+import { builderRoutes, checkBody, nothing, saveBody, startBody } from '../interface/builder.js';
 import { checkConfiguration } from './check.js';
 import type { TrinityCommand } from '../shared/command.js';
 import {
@@ -33,21 +34,22 @@ export function addBuilder(api: Api, { root, trinity, runs }: BuilderOptions): v
   const schema = lazily(readSchema);
   const commandOf = (file: string): string => {
     const project = projectOf(root, file);
-    const command = `trinity run ${path.relative(project, file)}`;
-    return project === root ? command : `cd ${path.relative(root, project)} && ${command}`;
+    const command = `trinity run ${shellText(path.relative(project, file))}`;
+    const folder = shellText(path.relative(root, project));
+    return project === root ? command : `cd ${folder} && ${command}`;
   };
   const start = (file: string) => runs.start(file, projectOf(root, file));
-  api.get('builder/files', async (context) =>
-    context.json({ folder: root, files: await findConfigurations(root) }),
+  api.get(builderRoutes, '/api/builder/files', async () =>
+    Response.json({ folder: root, ...(await findConfigurations(root)) }),
   );
-  api.get('builder/file', async (context) => {
-    const file = await placeOfFile(root, context.req.query('file') ?? '');
+  api.get(builderRoutes, '/api/builder/file', async ({ file: name }) => {
+    const file = await placeOfFile(root, name);
     const text = await readConfigurationText(file);
-    return context.json({ text, digest: digestOf(text), command: commandOf(file) });
+    return Response.json({ text, digest: digestOf(text), command: commandOf(file) });
   });
-  api.get('builder/templates', (context) => context.json(templates));
-  api.get('builder/schema', async (context) => context.json(await schema.get()));
-  api.get('builder/started', async (context) => context.json(await runs.list()));
+  api.get(builderRoutes, '/api/builder/templates', () => Response.json(templates));
+  api.get(builderRoutes, '/api/builder/schema', async () => Response.json(await schema.get()));
+  api.get(builderRoutes, '/api/builder/started', async () => Response.json(await runs.list()));
   api.act('builder/check', checkBody, async ({ file: name, text }, context) => {
     const file = await placeOfFile(root, name);
     const { signal } = context.req.raw;
@@ -83,14 +85,11 @@ async function readSchema(): Promise<Record<string, unknown>> {
   ) as Record<string, unknown>;
 }
 
-/** Timeout for checking one configuration, in ms. */
-const checkMs = 60_000;
-
 /**
  * Returns the path of the configuration with which the run was started. A client cannot name another
  * file, because checking a configuration loads its plugins, which are code.
  * @throws ConfigError if the run recorded no configuration, if the file is not below `root`, or if
- * the file has been changed and names another output folder
+ * the file has been changed and is invalid or names another output folder
  */
 async function configurationOf(
   job: string,
@@ -101,9 +100,14 @@ async function configurationOf(
     throw noConfiguration(`${job} does not record from which configuration it was started.`);
   const file = await placeOfFile(root, path.relative(root, recorded));
   const text = await readConfigurationText(file);
-  const signal = AbortSignal.timeout(checkMs);
   const cwd = projectOf(root, file);
-  const { jobDirectory } = await checkConfiguration(trinity, { file, text, cwd, signal });
+  const { problems, jobDirectory } = await checkConfiguration(trinity, { file, text, cwd });
+  if (problems.length > 0) {
+    const said = problems.map((problem) => renderProblem({ ...problem, file: recorded }));
+    throw new ConfigError(`The run cannot be resumed:\n${said.join('\n')}`, {
+      code: 'CONFIG_INVALID',
+    });
+  }
   const place = jobDirectory && (await realpath(jobDirectory).catch(() => jobDirectory));
   if (place === (await realpath(job))) return file;
   throw noConfiguration(`${file}, from which ${job} was started, now writes to ${place}.`);

@@ -1,10 +1,11 @@
 /** Starts runs that outlive the studio. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { redactText } from '@trinity-rft/core/support';
+import { endOfFile } from '@trinity-rft/inspect/studio';
 import type { StartedRun } from '../interface/index.js';
 import { environmentOf, type TrinityCommand } from '../shared/command.js';
 
@@ -87,22 +88,6 @@ async function describe(entry: Entry): Promise<StartedRun> {
     pid: child.pid ?? 0,
     startedAt,
     exitCode: hasEnded(entry) ? child.exitCode : undefined,
-    output: redactText(await endOf(path.join(folder, outputName))),
+    output: redactText(await endOfFile(path.join(folder, outputName), lastBytes)),
   };
-}
-
-async function endOf(file: string): Promise<string> {
-  const handle = await open(file).catch(() => undefined);
-  if (handle === undefined) return '';
-  try {
-    const { size } = await handle.stat();
-    const start = Math.max(0, size - lastBytes);
-    const { buffer, bytesRead } = await handle.read({
-      buffer: Buffer.alloc(lastBytes),
-      position: start,
-    });
-    return buffer.subarray(0, bytesRead).toString();
-  } finally {
-    await handle.close();
-  }
 }

@@ -1,5 +1,5 @@
 /** Schemas and routes of configurations and of the processes that run them. */
-import { text, type Actions, type Routes } from '@trinity-rft/inspect/studio';
+import type { Actions, Routes } from '@trinity-rft/inspect/studio';
 import { z } from 'zod';
 
 const fileName = z
@@ -10,6 +10,7 @@ const fileName = z
 export const foundFiles = z.object({
   folder: z.string().describe('Working directory of the studio.'),
   files: z.array(fileName),
+  unreadable: z.array(fileName).describe('YAML files that cannot be read.'),
 });
 
 export const openedFile = z.object({
@@ -70,7 +71,7 @@ export const builderRoutes = {
   },
   '/api/builder/file': {
     summary: 'Text of a configuration.',
-    query: { file: text('Path of a listed file.') },
+    query: { file: z.string().describe('Path of a listed file.') },
     answer: openedFile,
   },
   '/api/builder/templates': {

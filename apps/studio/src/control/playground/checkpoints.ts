@@ -1,7 +1,8 @@
 /** Finds the models of a run that can answer questions. */
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { checkpointName, checkpointSteps } from '@trinity-rft/core/engine';
+import { stageSettings } from '@trinity-rft/inspect/studio';
 import type { Checkpoint } from '../interface/index.js';
 
 export interface FoundCheckpoint extends Checkpoint {
@@ -13,17 +14,13 @@ export interface FoundCheckpoint extends Checkpoint {
 /**
  * Finds the models of a run that have weights and a tokenizer, the newest first.
  * @param folder folder of the run or of one of its stages
- * @param job folder of the run
  */
-export async function findCheckpoints(
-  folder: string,
-  job: string,
-): Promise<readonly FoundCheckpoint[]> {
+export async function findCheckpoints(folder: string): Promise<readonly FoundCheckpoint[]> {
   const places = (await checkpointSteps(folder)).toReversed().map((step) => {
     const name = checkpointName(step);
     return { name, step, folder: path.join(folder, name) };
   });
-  const start = await startModel(folder, job);
+  const start = await startModel(folder);
   if (start !== undefined) places.push({ name: 'start', step: 0, folder: start });
   const found = await Promise.all(
     places.map(async (place) => ({ ...place, bytes: await weightBytes(place.folder) })),
@@ -44,17 +41,7 @@ async function weightBytes(folder: string): Promise<number> {
 }
 
 /** Folder of the model that the run began with, if the run recorded an absolute path. */
-async function startModel(folder: string, job: string): Promise<string | undefined> {
-  const text = await readFile(path.join(job, 'settings.json'), 'utf8').catch(() => '{}');
-  try {
-    const { stages = [] } = JSON.parse(text) as { stages?: Readonly<Record<string, unknown>>[] };
-    const stage =
-      stages.length === 1
-        ? stages[0]
-        : stages.find((each) => each['stage_name'] === path.basename(folder));
-    const place = stage?.['model.model_path'];
-    return typeof place === 'string' && path.isAbsolute(place) ? place : undefined;
-  } catch {
-    return undefined;
-  }
+async function startModel(folder: string): Promise<string | undefined> {
+  const place = (await stageSettings(folder))?.stage['model.model_path'];
+  return typeof place === 'string' && path.isAbsolute(place) ? place : undefined;
 }

@@ -1,6 +1,12 @@
 /** Adds the routes of the playground. */
-import { jobFolder, notFound, type Api, type AttemptRow } from '@trinity-rft/inspect/studio';
-import { askProductBody, commitBody, feedbackBody, sayBody } from '../interface/playground.js';
+import { notFound, type Api, type AttemptRow } from '@trinity-rft/inspect/studio';
+import {
+  askProductBody,
+  commitBody,
+  feedbackBody,
+  playgroundRoutes,
+  sayBody,
+} from '../interface/playground.js';
 import { scoreBody } from '../interface/scoring.js';
 import { findCheckpoints } from './checkpoints.js';
 import { askProduct, productClient } from './product.js';
@@ -8,22 +14,22 @@ import type { CallToScore } from './protocol.js';
 import type { Speakers } from './speakers.js';
 
 export function addPlayground(api: Api, speakers: Speakers): void {
-  const checkpointsOf = async (folder: string) => findCheckpoints(folder, await jobFolder(folder));
-  api.ofRun('checkpoints', async ({ place }, context) => {
-    const found = await checkpointsOf(place.folder);
-    return context.json(found.map(({ name, step }) => ({ name, step })));
+  api.ofRun(playgroundRoutes, '/api/runs/{run}/checkpoints', async ({ place }) => {
+    const found = await findCheckpoints(place.folder);
+    return Response.json(found.map(({ name, step }) => ({ name, step })));
   });
   const checkpointOf = async (folder: string, name: string) =>
-    (await checkpointsOf(folder)).find((each) => each.name === name);
+    (await findCheckpoints(folder)).find((each) => each.name === name);
   api.actOnRun('say', sayBody, async ({ place }, { checkpoint: name, ...request }) => {
     const checkpoint = await checkpointOf(place.folder, name);
-    if (!checkpoint) return Response.json(notFound, { status: 404 });
+    if (!checkpoint) return noCheckpoint(name);
     return streamed((tell, signal) => speakers.say(checkpoint, request, signal, tell));
   });
   api.actOnRun('score', scoreBody, async (run, { checkpoint: name, rollout }) => {
     const checkpoint = await checkpointOf(run.place.folder, name);
     const rows = await (await run.rollouts())?.attempt(rollout);
-    if (!checkpoint || !rows) return Response.json(notFound, { status: 404 });
+    if (!checkpoint) return noCheckpoint(name);
+    if (!rows) return notFound(`${run.place.id} has no rollout with the row ${rollout}.`);
     const calls = rows.map(toScore);
     return streamed((tell, signal) => speakers.score(checkpoint, calls, signal, tell));
   });
@@ -40,6 +46,9 @@ export function addPlayground(api: Api, speakers: Speakers): void {
     context.json(await productClient(given).commit()),
   );
 }
+
+const noCheckpoint = (name: string): Response =>
+  notFound(`The run has no checkpoint ${name} that can answer. It may have been deleted.`);
 
 const toScore = ({ id, experience }: AttemptRow): CallToScore => {
   const { tokens, promptLength, temperature, logprobs, actionMask } = experience;

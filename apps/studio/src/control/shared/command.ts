@@ -1,6 +1,7 @@
 /** Runs the `trinity` command. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { ConfigError } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 
 export interface TrinityCommand {
   /** Program and first arguments, such as `node`, `cli.js`. */
@@ -19,7 +20,7 @@ export interface AskOptions {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly input: string;
-  readonly signal: AbortSignal;
+  readonly signal: AbortSignal | undefined;
   /** Noun phrase that begins the message on a timeout. */
   readonly what: string;
   readonly deadlineMs: number;
@@ -28,19 +29,21 @@ export interface AskOptions {
 const largestOutput = 1 << 24;
 
 /**
- * Runs the command and returns its standard output.
- * @throws ConfigError when the command takes too long, Error when it writes nothing
+ * Runs the command and returns the JSON object in the last line of its output. Plugins may write
+ * earlier lines.
+ * @throws ConfigError when the command takes too long, Error with the end of its other output when it
+ * writes no JSON
  */
 export async function askTrinity(
   { command: [program = '', ...first], env }: TrinityCommand,
   { args, cwd, input, signal, what, deadlineMs }: AskOptions,
-): Promise<string> {
+): Promise<unknown> {
   const deadline = AbortSignal.timeout(deadlineMs);
   const child = spawn(program, [...first, ...args], {
     cwd,
     env: environmentOf(env),
     stdio: ['pipe', 'pipe', 'pipe'],
-    signal: AbortSignal.any([signal, deadline]),
+    signal: AbortSignal.any(signal ? [signal, deadline] : [deadline]),
     killSignal: 'SIGKILL',
   });
   try {
@@ -54,7 +57,10 @@ export async function askTrinity(
   }
 }
 
-function outputOf(child: ChildProcess, input: string): Promise<string> {
+/** Number of characters of the other output in an error. */
+const shownCharacters = 2000;
+
+function outputOf(child: ChildProcess, input: string): Promise<unknown> {
   const parts: Buffer[] = [];
   const errors: Buffer[] = [];
   let size = 0;
@@ -70,9 +76,11 @@ function outputOf(child: ChildProcess, input: string): Promise<string> {
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', () => {
-      const output = Buffer.concat(parts).toString();
-      if (output !== '') resolve(output);
-      else reject(new Error(`trinity wrote nothing. ${Buffer.concat(errors).toString().trim()}`));
+      const lines = Buffer.concat(parts).toString().trimEnd().split('\n');
+      const answer: unknown = tryJson(lines.at(-1));
+      if (typeof answer === 'object' && answer !== null) return resolve(answer);
+      const said = Buffer.concat([...errors, ...(errors.length === 0 ? parts : [])]).toString();
+      reject(new Error(`trinity ended without an answer. ${said.trim().slice(-shownCharacters)}`));
     });
   });
 }

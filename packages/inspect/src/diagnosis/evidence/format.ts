@@ -9,6 +9,13 @@ export const percent = (share: number): string => `${(share * 100).toFixed(share
  */
 export const short = (value: number): string => String(Number(value.toPrecision(4)));
 
+/** Formats a number with three decimals, so that columns align. */
+export const fixed = (value: number): string => value.toFixed(3);
+
+/** Formats a difference with its sign; `+0.000` if it is 0 with three decimals. */
+export const signed = (value: number): string =>
+  `${Number(fixed(value)) < 0 ? '\u2212' : '+'}${fixed(Math.abs(value))}`;
+
 const stepNames = { explorer: 'explore steps', trainer: 'train steps' } as const;
 
 /** Returns a text such as `explore steps 20 to 40`. */

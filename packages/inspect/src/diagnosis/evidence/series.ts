@@ -77,10 +77,41 @@ export function recentlyAny(
   return undefined;
 }
 
+/** Steps, and the sum of any of the metrics over these steps. */
+interface Window {
+  readonly steps: readonly number[];
+  /** Sum over the finite values; a step without a metric adds 0. */
+  readonly sumOf: (metrics: readonly string[]) => number;
+}
+
+/**
+ * Returns a part of the steps that have any of the metrics. Some metrics are absent from steps in
+ * which they are 0, so the steps must not be those of each metric.
+ */
+function windowOf(
+  run: RunRecord,
+  role: Role,
+  metrics: readonly string[],
+  part: (points: readonly Point[]) => readonly Point[],
+): Window {
+  const all = metrics.flatMap((metric) => run.points(role, metric));
+  const steps = part(newestOfSteps(all)).map(({ step }) => step);
+  const within = new Set(steps);
+  const sumOf = (some: readonly string[]): number =>
+    some
+      .flatMap((metric) => run.points(role, metric).filter(({ step }) => within.has(step)))
+      .reduce((sum, { value }) => sum + (Number.isFinite(value) ? value : 0), 0);
+  return { steps, sumOf };
+}
+
+/** Returns the recent steps that have any of the metrics. */
+export const recentSteps = (run: RunRecord, role: Role, metrics: readonly string[]): Window =>
+  windowOf(run, role, metrics, recent);
+
 /**
  * Returns the sum of the `counted` metrics divided by the sum of the `outOf` metrics, over recent
- * steps. Returns undefined if the sum of the `outOf` metrics is 0, or if no counted metric has
- * enough steps.
+ * steps. Returns undefined if the sum of the `outOf` metrics is 0, if there are too few steps, or if
+ * no counted metric is recorded.
  */
 export function recentShare(
   run: RunRecord,
@@ -88,11 +119,14 @@ export function recentShare(
   counted: readonly string[],
   outOf: readonly string[],
 ): Measured | undefined {
-  const sum = (metrics: readonly string[]): number => sumOver(run, role, metrics, recent);
-  const named = counted.map((metric) => recently(run, role, metric)).filter((each) => each);
-  const largest = named.toSorted((a, b) => (b?.value ?? 0) - (a?.value ?? 0))[0];
-  const total = sum(outOf);
-  return largest && total > 0 ? { ...largest, value: sum(counted) / total, outOf } : undefined;
+  const { steps, sumOf } = recentSteps(run, role, [...counted, ...outOf]);
+  const [from, to, total] = [steps.at(0), steps.at(-1), sumOf(outOf)];
+  const [metric] = counted
+    .filter((name) => valuesOf(run.points(role, name)).length > 0)
+    .toSorted((a, b) => sumOf([b]) - sumOf([a]));
+  if (metric === undefined || from === undefined || to === undefined) return undefined;
+  if (steps.length < leastSteps || total <= 0) return undefined;
+  return { role, metric, from, to, value: sumOf(counted) / total, outOf };
 }
 
 /** Returns the share of {@link recentShare}, but over the first steps. */
@@ -102,21 +136,11 @@ export function firstShare(
   counted: readonly string[],
   outOf: readonly string[],
 ): number | undefined {
-  const sum = (metrics: readonly string[]): number =>
-    sumOver(run, role, metrics, (points) => points.slice(0, leastSteps));
-  const total = sum(outOf);
-  return total > 0 ? sum(counted) / total : undefined;
-}
-
-function sumOver(
-  run: RunRecord,
-  role: Role,
-  metrics: readonly string[],
-  part: (points: readonly Point[]) => readonly Point[],
-): number {
-  return metrics
-    .flatMap((metric) => valuesOf(part(run.points(role, metric))))
-    .reduce((total, value) => total + value, 0);
+  const { sumOf } = windowOf(run, role, [...counted, ...outOf], (points) =>
+    points.slice(0, leastSteps),
+  );
+  const total = sumOf(outOf);
+  return total > 0 ? sumOf(counted) / total : undefined;
 }
 
 /** Range of the rewards, and their recent mean. */

@@ -1,7 +1,7 @@
 /** Rules for rollouts, tools, environments and judges that fail or take too long. */
 import { percent, short, stepsOf } from '../evidence/format.js';
 import type { Rule } from '../evidence/rule.js';
-import { recently, recentShare } from '../evidence/series.js';
+import { recently, recentShare, recentSteps } from '../evidence/series.js';
 import { shareRule } from './counts.js';
 
 const [failedShare, toolShare, malformedShare, turnsShare] = [0.05, 0.5, 0.2, 0.5];
@@ -167,10 +167,8 @@ const brokenConversations: Rule = {
       .filter((name) => /^rollout\/model\/fork\/.+\/mean$/.test(name));
     const spliced = 'rollout/model/spliced/mean';
     const seen = recentShare(run, 'explorer', forks, [...forks, spliced]);
-    const perRun = forks.reduce(
-      (sum, name) => sum + (recently(run, 'explorer', name)?.value ?? 0),
-      0,
-    );
+    const { steps, sumOf } = recentSteps(run, 'explorer', [...forks, spliced]);
+    const perRun = sumOf(forks) / steps.length;
     if (!seen || seen.value < forkShare || perRun < leastForks) return undefined;
     return {
       text: `${percent(seen.value)} of the later calls of ${stepsOf(seen)} began anew, ${short(perRun)} per run.`,

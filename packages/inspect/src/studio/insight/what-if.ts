@@ -1,6 +1,6 @@
 /** Applies other rewards, advantages and losses to the newest recorded rollouts. */
 import { withReader } from '@trinity-rft/buffer';
-import type { Experience } from '@trinity-rft/core';
+import { ConfigError, type Experience } from '@trinity-rft/core';
 import {
   changed,
   newestSteps,
@@ -11,15 +11,14 @@ import {
   type WhatIf,
 } from '../../what-if/index.js';
 import type { insightRoutes } from '../interface/insight.js';
+import type { QueryOf } from '../interface/route.js';
 import type { WhatIfAnswer, WhatIfChoices } from '../interface/types.js';
 import type { Run } from '../runs/run.js';
 import { settingsOf } from '../runs/settings.js';
 
 const [defaultSteps, mostSteps, mostGroups] = [3, 20, 20];
 
-export type WhatIfQuery = Readonly<
-  Partial<Record<keyof (typeof insightRoutes)['/api/runs/{run}/what-if']['query'], string>>
->;
+export type WhatIfQuery = QueryOf<(typeof insightRoutes)['/api/runs/{run}/what-if']>;
 
 /**
  * Compares the settings changed by the query with the recorded settings on the newest rollouts;
@@ -30,7 +29,7 @@ export async function whatIfOf(
   { place }: Run,
   query: WhatIfQuery,
 ): Promise<WhatIfAnswer | undefined> {
-  const steps = numberOf(query.steps, defaultSteps, [1, mostSteps]);
+  const steps = clamped(query.steps ?? defaultSteps, [1, mostSteps]);
   const experiences = newestOf(place.database, Math.trunc(steps));
   if (experiences.length === 0) return undefined;
   const before = variantOf(await settingsOf(place.folder));
@@ -38,8 +37,8 @@ export async function whatIfOf(
   const after = changed(before, { algorithm, advantageFn: advantage, policyLossFn: loss });
   const found = await whatIf(experiences, {
     before,
-    after: { ...after, reward: rewardOf(query) },
-    drift: numberOf(query.drift, 0, [0, 100]),
+    after: { ...after, reward: rewardOf(query, experiences) },
+    drift: clamped(query.drift ?? 0, [0, 100]),
   });
   const exploreSteps = new Set(experiences.map(({ eid }) => eid.batch)).size;
   return { exploreSteps, ...toAnswer(found) };
@@ -52,16 +51,31 @@ export function choicesOf({ place }: Run): WhatIfChoices {
     algorithms: [...algorithms],
     advantages: [...advantageFns],
     losses: [...policyLossFns],
-    numbers: [...new Set(newest.flatMap(({ metrics }) => Object.keys(metrics)))].toSorted(),
+    numbers: numbersIn(newest),
   };
 }
+
+const numbersIn = (experiences: readonly Experience[]): string[] =>
+  [...new Set(experiences.flatMap(({ metrics }) => Object.keys(metrics)))].toSorted();
 
 const newestOf = (database: string | undefined, steps: number): readonly Experience[] =>
   database === undefined ? [] : withReader(database, (reader) => newestSteps(reader, steps));
 
-/** Reward function of the query; undefined for the recorded rewards. */
-function rewardOf({ number, contains, lengthCost }: WhatIfQuery): RecordedReward | undefined {
-  const cost = numberOf(lengthCost, 0, [-1000, 1000]);
+/**
+ * Reward function of the query; undefined for the recorded rewards.
+ * @throws ConfigError for a number that no experience has
+ */
+function rewardOf(
+  { number, contains, lengthCost = 0 }: WhatIfQuery,
+  experiences: readonly Experience[],
+): RecordedReward | undefined {
+  const cost = clamped(lengthCost, [-1000, 1000]);
+  const known = numbersIn(experiences);
+  if (number !== undefined && !known.includes(number))
+    throw new ConfigError(
+      `The parameter number is "${number}"; these rollouts have ${known.length === 0 ? 'no numbers' : known.join(', ')}.`,
+      { code: 'ARGUMENT_INVALID' },
+    );
   if (number === undefined && contains === undefined && cost === 0) return undefined;
   const wanted = contains?.toLowerCase();
   const base: RecordedReward = ({ experience, response }) => {
@@ -71,14 +85,8 @@ function rewardOf({ number, contains, lengthCost }: WhatIfQuery): RecordedReward
   return (answer) => Number(base(answer)) - cost * (answer.responseTokens ?? 0);
 }
 
-function numberOf(
-  text: string | undefined,
-  otherwise: number,
-  [least, most]: readonly [number, number],
-): number {
-  const value = text === undefined || text === '' ? Number.NaN : Number(text);
-  return Number.isFinite(value) ? Math.min(most, Math.max(least, value)) : otherwise;
-}
+const clamped = (value: number, [least, most]: readonly [number, number]): number =>
+  Math.min(most, Math.max(least, value));
 
 function toAnswer({ groups, before, after, ...rest }: WhatIf): Omit<WhatIfAnswer, 'exploreSteps'> {
   const reordered = groups.toSorted((a, b) => (a.agreement ?? 2) - (b.agreement ?? 2));

@@ -1,11 +1,7 @@
 /** Numbers of a story as text. */
 import type { Story } from './types.js';
 
-/** Formats a number with three decimals, so that columns align. */
-export const fixed = (value: number): string => value.toFixed(3);
-
-export const signed = (value: number): string =>
-  `${value < 0 ? '\u2212' : '+'}${fixed(Math.abs(value))}`;
+export { fixed, signed } from '../../diagnosis/evidence/format.js';
 
 export const percent = (share: number): string => `${Math.round(share * 100)} %`;
 

@@ -26,7 +26,6 @@ export type {
   RunSummary,
   Story,
   StoryChart,
-  TokenDetail,
   Trace,
   Turn,
 } from './types.js';

@@ -6,10 +6,12 @@ export const metricInfo = z.object({
   role: z.string(),
   name: z.string(),
   points: count,
-  last: numberOrNull,
+  last: numberOrNull.describe('Latest value; null if it is not finite.'),
   recent: z
     .object({ mean: numberOrNull, low: numberOrNull, high: numberOrNull, count })
-    .describe('Mean of the latest values, at most 20, and its 95 % interval.'),
+    .describe(
+      'Mean of the latest values, at most 20, and its 95 % interval. Null if one is not finite.',
+    ),
 });
 
 export const metricList = z.object({
@@ -30,13 +32,19 @@ export const curve = z.object({
       'Steps of the role, total seconds of its steps, or tokens that its weights were trained on.',
     ),
   steps: z.array(z.number()),
-  values: z.array(numberOrNull),
+  values: z
+    .array(numberOrNull)
+    .describe('Null if not finite. The mean where several steps have the same place on the axis.'),
   low: z.array(numberOrNull).optional().describe('Lower ends of 95 % intervals, if recorded.'),
   high: z.array(numberOrNull).optional(),
   smoothed: z.array(numberOrNull).optional(),
   points: count.describe(
     'Number of points in the range. More than requested are downsampled to min/max per bucket.',
   ),
+  notFiniteSince: z
+    .number()
+    .optional()
+    .describe('Step since which no value is finite; absent if the latest value is finite.'),
 });
 
 export const mark = z.object({

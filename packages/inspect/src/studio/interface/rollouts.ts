@@ -100,24 +100,6 @@ export const rolloutPage = z.object({
   progress,
 });
 
-export const tokenDetail = z.object({
-  id: z.int(),
-  text: z
-    .string()
-    .nullable()
-    .describe(
-      'Null without a tokenizer. A character of several tokens belongs to the last of them.',
-    ),
-  mask: z
-    .int()
-    .optional()
-    .describe('1: sampled and trained on. Prompt tokens have neither mask nor numbers.'),
-  logprob: z.number().optional(),
-  advantage: z.number().optional(),
-  tokenReward: z.number().optional(),
-  teacherLogprob: z.number().optional(),
-});
-
 const callSpan = z.object({
   start: count,
   end: count,
@@ -139,7 +121,6 @@ export const rolloutDetail = head.extend({
   temperature: z.number(),
   promptText: z.string().optional(),
   responseText: z.string().optional(),
-  tokens: z.array(tokenDetail),
   spans: z.array(callSpan).optional().describe('Model calls, if the experience holds several.'),
   uses: z.array(use).describe('Train steps that used the experience, oldest first.'),
   advantagesOf: z
@@ -191,7 +172,10 @@ export const conversation = z.object({
   run: z.int(),
   calls: z.array(call).describe('Calls of one attempt, in order.'),
   advantagesOf: rolloutDetail.shape.advantagesOf,
-  failure: z.string().optional().describe('Failure of the attempt, from the log.'),
+  failure: z
+    .string()
+    .optional()
+    .describe('Failure of an attempt that got the failure reward, from the log.'),
 });
 
 const attempt = rollout.extend({
@@ -340,7 +324,7 @@ export const rolloutRoutes = {
     answer: taskPage,
   },
   '/api/runs/{run}/rollouts/{id}': {
-    summary: 'One experience, token by token.',
+    summary: 'Record of an experience. `conversation` has its tokens.',
     query: {},
     answer: rolloutDetail,
   },

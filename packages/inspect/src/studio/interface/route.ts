@@ -11,6 +11,11 @@ export interface Route {
   readonly type?: string;
 }
 
+/** Values of the query parameters of a route. */
+export type QueryOf<R extends Route> = {
+  readonly [K in keyof R['query']]: z.infer<R['query'][K]>;
+};
+
 /** A route below `/api/actions/` that changes something: `POST` with a JSON body. */
 export interface Action {
   readonly summary: string;

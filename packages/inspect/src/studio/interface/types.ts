@@ -25,7 +25,6 @@ export type Group = z.infer<typeof schemas.group>;
 export type Attempt = Group['attempts'][number];
 export type TaskHistory = z.infer<typeof schemas.taskHistory>;
 export type TaskPage = z.infer<typeof schemas.taskPage>;
-export type TokenDetail = z.infer<typeof schemas.tokenDetail>;
 export type RunEvent = z.infer<typeof schemas.runEvent>;
 export type Story = z.infer<typeof schemas.story>;
 export type StoryChart = Story['charts'][number];

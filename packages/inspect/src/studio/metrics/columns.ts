@@ -16,12 +16,15 @@ export interface Column {
   readonly length: () => number;
   /** True if any value is finite. */
   readonly isSet: () => boolean;
+  /** True if any number is recorded, even if it is not finite. */
+  readonly isRecorded: () => boolean;
 }
 
 export function createColumn(): Column {
   let values = new Float64Array(firstLength);
   let length = 0;
   let isSet = false;
+  let isRecorded = false;
   return {
     push: (value) => {
       if (length === values.length) {
@@ -31,6 +34,7 @@ export function createColumn(): Column {
       }
       values[length++] = value;
       isSet ||= Number.isFinite(value);
+      isRecorded ||= !Number.isNaN(value);
     },
     at: (index) => {
       const value = index < length ? values[index] : undefined;
@@ -39,5 +43,6 @@ export function createColumn(): Column {
     has: (index) => index < length && !Number.isNaN(values[index]),
     length: () => length,
     isSet: () => isSet,
+    isRecorded: () => isRecorded,
   };
 }

@@ -25,39 +25,66 @@ export interface CurveOf {
   readonly position: Position;
 }
 
-/** Points of a metric, downsampled to min/max per bucket if there are too many. */
+/**
+ * Points of a metric, downsampled to min/max per bucket if there are too many. Lines at the same
+ * position are one point, with their mean.
+ */
 export function curveOf(
   { lines: { role, steps }, name, values, low, high, axis, position }: CurveOf,
   { from = -Infinity, to = Infinity, points, smooth }: CurveRange,
 ): Curve {
   const lines = drawnLines(steps, values, axis);
-  const kept = lines.filter((line) => position(line) >= from && position(line) <= to);
-  const shown = kept.length <= points ? kept : extremes(kept, values.at, Math.floor(points / 2));
-  const numbers = (of: Column) => shown.map((line) => finite(of.at(line)));
+  const all = togetherAt(
+    lines.filter((line) => position(line) >= from && position(line) <= to),
+    position,
+  );
+  const shown = all.length <= points ? all : extremes(all, values.at, Math.floor(points / 2));
+  const numbers = (at: (line: number) => number) => shown.map((of) => finite(meanOf(of.map(at))));
   const smoothed = smooth === 0 ? undefined : smoothedOf(lines, values, smooth);
+  const firstOf = ([line = 0]: readonly number[]): number => line;
+  const lastFinite = lines.findLastIndex((line) => !Number.isNaN(values.at(line)));
+  const notFinite = lines[lastFinite + 1];
   return {
     role,
     name,
     axis,
-    x: shown.map(position),
-    steps: shown.map(steps.at),
-    values: numbers(values),
-    low: low?.isSet() === true ? numbers(low) : undefined,
-    high: high?.isSet() === true ? numbers(high) : undefined,
-    smoothed: smoothed && shown.map((line) => finite(smoothed[line] ?? Number.NaN)),
-    points: kept.length,
+    x: shown.map((of) => position(firstOf(of))),
+    steps: shown.map((of) => steps.at(firstOf(of))),
+    values: numbers(values.at),
+    low: low?.isSet() === true ? numbers(low.at) : undefined,
+    high: high?.isSet() === true ? numbers(high.at) : undefined,
+    smoothed: smoothed && numbers((line) => smoothed[line] ?? Number.NaN),
+    points: all.length,
+    notFiniteSince: notFinite === undefined ? undefined : steps.at(notFinite),
   };
 }
 
+const meanOf = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
+
 /**
- * Lines with a value, in the order of the axis. A repeated `trinity eval` records steps again; of
+ * Groups consecutive lines at the same position: explore steps with the same weights are at the same
+ * number of tokens.
+ */
+function togetherAt(lines: readonly number[], position: Position): readonly (readonly number[])[] {
+  const groups: number[][] = [];
+  for (const line of lines) {
+    const last = groups.at(-1);
+    if (last?.[0] !== undefined && position(last[0]) === position(line)) last.push(line);
+    else groups.push([line]);
+  }
+  return groups;
+}
+
+/**
+ * Lines with a recorded value, in the order of the axis. A repeated `trinity eval` records steps again; of
  * such a step, only the newest value is drawn.
  */
 function drawnLines(steps: Column, values: Column, axis: Axis): readonly number[] {
   const lines: { readonly line: number; readonly step: number }[] = [];
   let isInOrder = true;
   for (let line = 0; line < values.length(); line++) {
-    if (Number.isNaN(values.at(line))) continue;
+    if (!values.has(line)) continue;
     const step = steps.at(line);
     isInOrder &&= step > (lines.at(-1)?.step ?? -Infinity);
     lines.push({ line, step });
@@ -75,6 +102,7 @@ function smoothedOf(lines: readonly number[], values: Column, share: number): Fl
   let [sum, weight] = [0, 0];
   for (const line of lines) {
     const value = values.at(line);
+    if (Number.isNaN(value)) continue;
     sum = share * sum + (1 - share) * value;
     weight = share * weight + (1 - share);
     smoothed[line] = sum / weight;
@@ -82,25 +110,29 @@ function smoothedOf(lines: readonly number[], values: Column, share: number): Fl
   return smoothed;
 }
 
+/**
+ * Returns the groups with the smallest and the largest mean of each bucket. A mean that is not finite
+ * counts as the largest.
+ */
 function extremes(
-  lines: readonly number[],
+  groups: readonly (readonly number[])[],
   at: (line: number) => number,
   buckets: number,
-): readonly number[] {
+): readonly (readonly number[])[] {
+  const means = groups.map((lines) => finite(meanOf(lines.map(at))) ?? Infinity);
   const kept: number[] = [];
   for (let bucket = 0; bucket < buckets; bucket++) {
-    const begin = Math.floor((bucket * lines.length) / buckets);
-    const end = Math.floor(((bucket + 1) * lines.length) / buckets);
-    let [low, high] = [lines[begin] ?? 0, lines[begin] ?? 0];
+    const begin = Math.floor((bucket * groups.length) / buckets);
+    const end = Math.floor(((bucket + 1) * groups.length) / buckets);
+    let [low, high] = [begin, begin];
     for (let i = begin + 1; i < end; i++) {
-      const line = lines[i] ?? 0;
-      if (at(line) < at(low)) low = line;
-      if (at(line) > at(high)) high = line;
+      if ((means[i] ?? 0) < (means[low] ?? 0)) low = i;
+      if ((means[i] ?? 0) > (means[high] ?? 0)) high = i;
     }
     if (low !== high) kept.push(Math.min(low, high));
     kept.push(Math.max(low, high));
   }
-  return kept;
+  return kept.flatMap((i) => [groups[i] ?? []]);
 }
 
 /** Points of a small chart: the means of at most `shares` equal parts of a metric's values. */
@@ -116,18 +148,17 @@ export function sparklineOf(values: Column, shares: number): readonly (number | 
       Math.floor((share * all.length) / count),
       Math.floor(((share + 1) * all.length) / count),
     );
-    return finite(part.reduce((sum, value) => sum + value, 0) / part.length);
+    return finite(meanOf(part));
   });
 }
 
 export const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
-/** CSV with a `step,value` line for each point. */
+/** CSV with a `step,value` line for each point, `NaN` where the value is not finite. */
 export function csvOf({ steps }: RoleLines, name: string, values: Column): string {
   const rows = [`step,${quoted(name)}`];
   for (let line = 0; line < values.length(); line++) {
-    const value = values.at(line);
-    if (!Number.isNaN(value)) rows.push(`${steps.at(line)},${value}`);
+    if (values.has(line)) rows.push(`${steps.at(line)},${values.at(line)}`);
   }
   return `${rows.join('\n')}\n`;
 }

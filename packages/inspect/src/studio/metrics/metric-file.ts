@@ -37,7 +37,8 @@ const mostColumns = 64;
 interface Content {
   /** Position up to which lines are in the index. */
   end: number;
-  inode: number;
+  /** Inode and time of birth: a new file often gets the inode of a deleted one. */
+  identity: string;
   readonly index: LineIndex;
   readonly columns: Map<string, Column>;
   readonly seen: SeenMetrics;
@@ -45,9 +46,9 @@ interface Content {
   seenEnd: number;
 }
 
-const emptyContent = (inode: number): Content => ({
+const emptyContent = (identity: string): Content => ({
   end: 0,
-  inode,
+  identity,
   index: new Map(),
   columns: new Map(),
   seen: new Map(),
@@ -55,7 +56,7 @@ const emptyContent = (inode: number): Content => ({
 });
 
 export function createMetricFile(file: string): MetricFile {
-  let content = emptyContent(0);
+  let content = emptyContent('');
   const oneAtATime = createQueue();
   let looking: Promise<void> | undefined;
   let seeing: Promise<void> | undefined;
@@ -63,7 +64,8 @@ export function createMetricFile(file: string): MetricFile {
   const look = async (): Promise<void> => {
     const found = await stat(file).catch(() => undefined);
     if (found === undefined) return;
-    if (found.size < content.end || found.ino !== content.inode) content = emptyContent(found.ino);
+    const identity = `${found.ino} ${found.birthtimeMs}`;
+    if (found.size < content.end || identity !== content.identity) content = emptyContent(identity);
     if (found.size > content.end) await indexLines(file, content, found.size);
   };
   const catchUp = (): Promise<void> =>

@@ -13,7 +13,9 @@ export interface SeenMetric {
   readonly role: string;
   readonly name: string;
   points: number;
+  /** NaN if the recorded value is not finite. */
   last: number;
+  /** The latest values, in any order. */
   readonly recent: number[];
 }
 
@@ -31,7 +33,8 @@ export function addToNames(seen: SeenMetrics, text: string): void {
   for (const values of [metrics, timing])
     for (const name in values) {
       const value = values[name];
-      if (typeof value === 'number') addOne(seen, role, name, value);
+      if (typeof value === 'number' || value === null)
+        addOne(seen, role, name, value ?? Number.NaN);
     }
 }
 

@@ -20,7 +20,7 @@ export async function conversationOf(
   if (!calls) return undefined;
   const [{ call: first, row }] = calls;
   const tokenizer = await store.tokenizer();
-  const failures = await store.failures.read();
+  const failure = (await store.failures.read()).get(runKey(row.experience.eid));
   const chosen = calls.find((each) => each.row.id === id) ?? calls[0];
   return {
     batch: first.batch,
@@ -28,7 +28,8 @@ export async function conversationOf(
     run: first.run,
     calls: calls.map((call, i) => recordedCall(call, calls.slice(0, i), tokenizer)),
     advantagesOf: advantagesOf(chosen.row.experience, chosen.uses).of,
-    failure: failures.get(runKey(row.experience.eid))?.message,
+    // A failure without the failure reward is that of an earlier try.
+    failure: failure?.isRewarded === true ? failure.message : undefined,
   };
 }
 

@@ -3,7 +3,7 @@ import type { TaskHistory } from '../interface/types.js';
 import { within } from '../shared/within.js';
 import { matchingRollouts } from './matching.js';
 import { knownNumber, numberReader } from './numbers.js';
-import { parseQuery } from './query.js';
+import { toQuery } from './query.js';
 import { rolloutCalls } from './rollout.js';
 import type { RolloutStore } from './store.js';
 import { answerOf, askedIn } from './texts.js';
@@ -27,7 +27,7 @@ export async function historyOf(id: number, store: RolloutStore): Promise<TaskHi
   if (row === undefined) return { taskset, row, question, times: [], left: 0 };
   const { index } = store;
   const isComplete = await within(waitMs, index.catchUp());
-  const found = matchingRollouts(parseQuery({ taskset, row: String(row) }), index, new Map());
+  const found = matchingRollouts(toQuery({ taskset, row }), index, new Map());
   const batchOf = (rollout: number): string =>
     index.columns.batch.at(index.chains.first(rollout)) ?? '';
   const byBatch = [...Map.groupBy(found, batchOf)];

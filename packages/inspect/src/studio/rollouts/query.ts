@@ -1,5 +1,12 @@
-/** Reads the filter, order and page of rows from the query string. */
-import { problemKinds, rangeKeys, sortKeys, taskSortKeys } from '../interface/rollouts.js';
+/** Filter, order and page of rows, from the parameters of a request. */
+import {
+  rangeKeys,
+  type problemKinds,
+  type rolloutRoutes,
+  type sortKeys,
+  type taskSortKeys,
+} from '../interface/rollouts.js';
+import type { QueryOf } from '../interface/route.js';
 
 type RangeKey = (typeof rangeKeys)[number];
 type SortKey = (typeof sortKeys)[number];
@@ -52,63 +59,39 @@ export interface RolloutQuery extends RolloutFilter, PageQuery {
 
 const largestPage = 200;
 
-/** Parameters of a query string. */
-type Given = Readonly<Record<string, string | undefined>>;
+type Parameters<P extends keyof typeof rolloutRoutes> = QueryOf<(typeof rolloutRoutes)[P]>;
+type Given = Partial<Parameters<'/api/runs/{run}/rollouts'>>;
 
-const text = (given: Given, name: string): string | undefined =>
-  given[name] === undefined || given[name] === '' ? undefined : given[name];
-
-function number(given: Given, name: string): number | undefined {
-  const value = text(given, name) === undefined ? Number.NaN : Number(text(given, name));
-  return Number.isFinite(value) ? value : undefined;
-}
-
-function pageOf(given: Given): PageQuery {
-  const whole = (name: string, least: number, most: number, fallback: number): number =>
-    Math.min(most, Math.max(least, Math.trunc(number(given, name) ?? fallback)));
-  return {
-    descending: given['descending'] === 'true',
-    page: whole('page', 0, Number.MAX_SAFE_INTEGER, 0),
-    size: whole('size', 1, largestPage, 50),
-  };
-}
-
-/** Reads the order and the page of tasks; invalid values are ignored. */
-export const parseTaskQuery = (given: Given): TaskQuery => ({
-  sort: taskSortKeys.find((key) => key === given['sort']) ?? 'change',
-  ...pageOf(given),
+const pageOf = ({ descending, page = 0, size = 50 }: Given): PageQuery => ({
+  descending: descending === 'true',
+  page: Math.max(0, Math.trunc(page)),
+  size: Math.min(largestPage, Math.max(1, Math.trunc(size))),
 });
 
-/** Reads the parameters of a query string; invalid values are ignored. */
-export function parseQuery(given: Given): RolloutQuery {
+export const toTaskQuery = ({
+  sort = 'change',
+  ...page
+}: Parameters<'/api/runs/{run}/tasks'>): TaskQuery => ({ sort, ...pageOf(page) });
+
+export function toQuery(given: Given): RolloutQuery {
   const ranges = rangeKeys.flatMap((key): Range[] => {
-    const [least, most] = [
-      number(given, `min${capital(key)}`),
-      number(given, `max${capital(key)}`),
-    ];
+    const [least, most] = [given[`min${nameOf(key)}`], given[`max${nameOf(key)}`]];
     if (least === undefined && most === undefined) return [];
     return [{ key, least: least ?? -Infinity, most: most ?? Infinity }];
   });
+  const { batch, task, run, taskset, row, problem, tool, text, sort = 'id', upTo } = given;
   return {
-    batch: text(given, 'batch'),
-    task: text(given, 'task'),
-    run: number(given, 'run'),
-    taskset: text(given, 'taskset'),
-    row: number(given, 'row'),
-    ranges,
-    problem: ['any' as const, ...problemKinds].find((kind) => kind === given['problem']),
-    tool: text(given, 'tool'),
-    text: text(given, 'text'),
-    sort: sortKeys.find((key) => key === given['sort']) ?? 'id',
+    ...{ batch, task, run, taskset, row, ranges, problem, tool, text, sort },
     ...pageOf(given),
-    upTo: number(given, 'upTo') ?? Number.MAX_SAFE_INTEGER,
+    upTo: upTo ?? Number.MAX_SAFE_INTEGER,
   };
 }
 
-const capital = (key: RangeKey): string => {
+/** Name of a range in parameters, after `min` and `max`. */
+function nameOf(key: RangeKey) {
   const name = key === 'policyVersion' ? 'version' : key;
-  return name.slice(0, 1).toUpperCase() + name.slice(1);
-};
+  return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}` as Capitalize<typeof name>;
+}
 
 /** True if the query asks for every rollout in the order of the store or its reverse. */
 export const isEverything = (query: RolloutQuery): boolean =>

@@ -83,7 +83,7 @@ export function openRollouts({ database, modelFolder, logFile }: StorePlace): Ro
     tasks: (query) => tasks.page(query),
     detail: async (id) => {
       const row = reader.row(id);
-      return row && detailOf(id, row.experience, reader.uses(id), await tokenizer());
+      return row && detailOf(id, row.experience, reader.uses(id));
     },
     conversation: (id) => conversationOf(id, store),
     trace: (id) => traceOf(id, store),

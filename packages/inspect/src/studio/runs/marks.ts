@@ -1,5 +1,4 @@
 /** Events of a run, placed on the axis of a role. */
-import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { checkpointSteps } from '@trinity-rft/core/engine';
 import type { Mark, Marks } from '../interface/types.js';
@@ -13,6 +12,7 @@ import {
 } from '../metrics/axis.js';
 import type { RoleLines } from '../metrics/line-index.js';
 import type { MetricFile } from '../metrics/metric-file.js';
+import { endOfFile } from '../shared/end-of-file.js';
 import { failureOf } from './failure.js';
 import type { RunPlace } from './place.js';
 
@@ -138,6 +138,7 @@ async function evaluations({ lines, metrics, lineOfTrainStep }: Looked): Promise
   return events;
 }
 
+/** Number of bytes of a log that are read. */
 const logShare = 1 << 20;
 
 /** Restarts: a process that continues a run writes a message to its log. */
@@ -145,7 +146,7 @@ async function restarts(
   folder: string,
   { lines, lineOfTrainStep }: Looked,
 ): Promise<readonly Event[]> {
-  const log = await endOf(path.join(folder, 'log', 'trinity.log'));
+  const log = await endOfFile(path.join(folder, 'log', 'trinity.log'), logShare);
   const said = log.matchAll(
     /^\w+ +(\S+) Resumes at (?:explore step (\d+) and )?train step (\d+)\./gm,
   );
@@ -162,14 +163,4 @@ async function restarts(
 async function failure(folder: string, count: number): Promise<readonly Event[]> {
   const text = await failureOf(folder);
   return text === undefined ? [] : [{ kind: 'failure', line: count - 1, text }];
-}
-
-async function endOf(file: string): Promise<string> {
-  const handle = await open(file, 'r').catch(() => undefined);
-  if (!handle) return '';
-  await using log = handle;
-  const { size } = await log.stat();
-  const length = Math.min(size, logShare);
-  const { buffer } = await log.read(Buffer.alloc(length), 0, length, size - length);
-  return buffer.toString('utf8');
 }

@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { checkpointName, checkpointSteps } from '@trinity-rft/core/engine';
 import { evaluationsName, failureFile } from '@trinity-rft/launcher/files';
-import { databasesIn } from '../../verify/folder.js';
+import { databasesIn, isThere } from '../../verify/folder.js';
 
 /** Locations of the files of a run, or of one stage of it. */
 export interface RunPlace {
@@ -84,12 +84,6 @@ async function databaseOf(root: string, folder: string): Promise<string | undefi
   if (isOfRun && (await isThere(answers))) return answers;
   return (await databasesIn(folder))[0];
 }
-
-const isThere = (file: string): Promise<boolean> =>
-  stat(file).then(
-    () => true,
-    () => false,
-  );
 
 const isAnyThere = async (files: readonly string[]): Promise<boolean> =>
   (await Promise.all(files.map(isThere))).includes(true);

@@ -1,5 +1,6 @@
 /** Opens a run for reading. */
 import { withReader } from '@trinity-rft/buffer';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createMetricFile, type MetricFile } from '../metrics/metric-file.js';
 import type { RunSummary } from '../interface/types.js';
@@ -19,7 +20,8 @@ export interface Run {
   /** Current summary; reads the lines that were added since the last call. */
   summary(): Promise<RunSummary>;
   /**
-   * Opens the recorded experiences; undefined if there are none.
+   * Opens the recorded experiences; undefined if there are none. Opens them again if their file was
+   * replaced, as by another run with the same name.
    * @throws BufferError when the store cannot be read
    */
   rollouts(): Promise<Rollouts | undefined>;
@@ -33,7 +35,7 @@ const summaryMs = 250;
 
 export function createRun(place: RunPlace): Run {
   const metrics = createMetricFile(place.metricsFile);
-  let store: Rollouts | undefined;
+  let store: { readonly rollouts: Rollouts; readonly inode: number } | undefined;
   let progress = noProgress;
   let looking: Promise<void> | undefined;
   const storeFiles = place.database === undefined ? [] : [place.database, `${place.database}-wal`];
@@ -48,7 +50,16 @@ export function createRun(place: RunPlace): Run {
   };
   const rollouts = async (): Promise<Rollouts | undefined> => {
     if (place.database === undefined) return undefined;
-    return (store ??= openStore(place, place.database));
+    // An open file keeps its inode, so that no other file can have it.
+    const inode = (await stat(place.database).catch(() => undefined))?.ino;
+    if (store?.inode !== inode) close();
+    if (inode === undefined) return undefined;
+    store ??= { rollouts: openStore(place, place.database), inode };
+    return store.rollouts;
+  };
+  const close = (): void => {
+    store?.rollouts.close();
+    store = undefined;
   };
   return {
     place,
@@ -73,10 +84,7 @@ export function createRun(place: RunPlace): Run {
         notes: await readNotes(place.folder),
       };
     },
-    close: () => {
-      store?.close();
-      store = undefined;
-    },
+    close,
   };
 }
 

@@ -1,6 +1,6 @@
 /** Reads `settings.json`: the configuration that a run was last started with. */
 import path from 'node:path';
-import { readSettings } from '../../verify/stages.js';
+import { stageSettings } from '../../verify/stages.js';
 import type { RunSettings } from '../interface/types.js';
 
 const fileOf = (folder: string): string => path.join(folder, 'settings.json');
@@ -13,15 +13,9 @@ export const settingsFiles = (folder: string): readonly string[] => [
 
 /** Settings of a run, without secrets; empty if none were recorded. */
 export async function settingsOf(folder: string): Promise<RunSettings> {
-  const recorded = (await readSettings(folder)) ?? (await readSettings(path.dirname(folder)));
-  if (!recorded) return {};
-  const { stages, jobDirectory } = recorded;
-  const stage =
-    stages.length === 1
-      ? stages[0]
-      : stages.find(({ stage_name: name }) => name === path.basename(folder));
+  const { jobDirectory = '', stage = {} } = (await stageSettings(folder)) ?? {};
   return Object.fromEntries(
-    Object.entries(stage ?? {}).map(([key, value]) => [key, fromFolder(jobDirectory, value)]),
+    Object.entries(stage).map(([key, value]) => [key, fromFolder(jobDirectory, value)]),
   );
 }
 

@@ -2,9 +2,10 @@
 import { readJson } from '@trinity-rft/http-server';
 import type { Context, Hono } from 'hono';
 import type { z } from 'zod';
-import type { Actions, Routes } from '../interface/route.js';
+import type { Actions, QueryOf, Route, Routes } from '../interface/route.js';
 import type { Catalogue } from '../runs/catalogue.js';
 import type { Run } from '../runs/run.js';
+import { readQuery } from './query.js';
 
 /** Maximum size of the body of an action request, in bytes. */
 const maxBytes = 1 << 20;
@@ -13,10 +14,18 @@ type Answer = Response | Promise<Response>;
 
 export interface Api {
   readonly catalogue: Catalogue;
-  /** Adds a GET route below `/api/`. */
-  get(path: string, answer: (context: Context) => Answer): void;
-  /** Adds a GET route for one run, below `/api/runs/ID/`. */
-  ofRun(path: string, answer: (run: Run, context: Context) => Answer): void;
+  /** Adds a GET route of a table; `answer` gets the validated query. */
+  get<R extends Routes, P extends keyof R & string>(
+    routes: R,
+    path: P,
+    answer: (query: QueryOf<R[P]>, context: Context) => Answer,
+  ): void;
+  /** Adds a GET route for one run, whose path begins with `/api/runs/{run}/`. */
+  ofRun<R extends Routes, P extends keyof R & string>(
+    routes: R,
+    path: P,
+    answer: (run: Run, query: QueryOf<R[P]>, context: Context) => Answer,
+  ): void;
   /** Adds a POST route below `/api/actions/`; `answer` gets the validated body. */
   act<T>(path: string, body: z.ZodType<T>, answer: (given: T, context: Context) => Answer): void;
   /** Adds a POST route for one run, below `/api/actions/runs/ID/`. */
@@ -35,7 +44,11 @@ export interface StudioPart {
   close(): Promise<void>;
 }
 
-export const notFound = { error: 'Not found.' };
+/** @param error sentence that names what is missing */
+export const notFound = (error: string): Response => Response.json({ error }, { status: 404 });
+
+const noRun = (context: Context): Response =>
+  notFound(`There is no run ${context.req.param('run')}. It was removed, or has another name.`);
 
 export function createApi(app: Hono, catalogue: Catalogue): Api {
   /** Returns the run whose id is in the path. The id may contain encoded slashes. */
@@ -53,19 +66,29 @@ export function createApi(app: Hono, catalogue: Catalogue): Api {
       const place = issue?.path.join('.') || 'the body';
       return context.json({ error: `In ${place}: ${issue?.message ?? 'not valid'}.` }, 400);
     });
+  const get: Api['get'] = <R extends Routes, P extends keyof R & string>(
+    routes: R,
+    path: P,
+    answer: (query: QueryOf<R[P]>, context: Context) => Answer,
+  ): void => {
+    const { query } = routes[path] as Route;
+    app.get(path.replaceAll(/\{(\w+)\}/g, ':$1'), (context) =>
+      answer(readQuery<R[P]>(query, context.req.query()), context),
+    );
+  };
   return {
     catalogue,
-    get: (path, answer) => void app.get(`/api/${path}`, answer),
-    ofRun: (path, answer) =>
-      void app.get(`/api/runs/:run/${path}`, async (context) => {
+    get,
+    ofRun: (routes, path, answer) =>
+      get(routes, path, async (query, context) => {
         const run = await runOf(context);
-        return run ? answer(run, context) : context.json(notFound, 404);
+        return run ? answer(run, query, context) : noRun(context);
       }),
     act,
     actOnRun: (path, body, answer) =>
       act(`runs/:run/${path}`, body, async (given, context) => {
         const run = await runOf(context);
-        return run ? answer(run, given) : context.json(notFound, 404);
+        return run ? answer(run, given) : noRun(context);
       }),
   };
 }

@@ -59,10 +59,10 @@ export function createApp(
   for (const add of [...parts, ...more.map((part) => part.add)]) add(api);
   app.get('/*', (context) => {
     const file = page.get(context.req.path === '/' ? '/index.html' : context.req.path);
-    if (!file) return context.json(notFound, 404);
+    if (!file) return notFound(`There is nothing at ${context.req.path}.`);
     return context.body(file.bytes, 200, { 'content-type': file.type });
   });
-  app.notFound((context) => context.json(notFound, 404));
+  app.notFound((context) => notFound(`There is nothing at ${context.req.path}.`));
   app.onError(refuse);
   return app;
 }

@@ -1,7 +1,7 @@
-import type { Context } from 'hono';
-import { axes } from '../interface/metrics.js';
+import { metricRoutes } from '../interface/metrics.js';
+import type { QueryOf } from '../interface/route.js';
 import type { MetricList } from '../interface/types.js';
-import { positionsOf, type Axis } from '../metrics/axis.js';
+import { positionsOf } from '../metrics/axis.js';
 import { csvOf, curveOf, finite, type CurveRange } from '../metrics/curve.js';
 import { recentMean } from '../metrics/names.js';
 import { marksOf } from '../runs/marks.js';
@@ -14,29 +14,31 @@ import { notFound, type AddRoutes } from './api.js';
 const listMs = 300;
 
 export const addMetrics: AddRoutes = (api) => {
-  api.ofRun('metrics', async ({ metrics }, context) => {
+  api.ofRun(metricRoutes, '/api/runs/{run}/metrics', async ({ metrics }) => {
     await metrics.catchUp();
-    return context.json(await listOf(metrics));
+    return Response.json(await listOf(metrics));
   });
-  api.ofRun('curve', async (run, context) => {
-    const found = await metricOf(run, context);
-    if (!found) return context.json(notFound, 404);
-    const axis = axisOf(context);
+  api.ofRun(metricRoutes, '/api/runs/{run}/curve', async (run, query) => {
+    const found = await metricOf(run, query);
+    if (!found) return noMetric(run, query);
+    const { axis = 'step' } = query;
     const position = await positionsOf(run.metrics, found.lines, axis);
-    return context.json(curveOf({ ...found, axis, position }, rangeOf(context)));
+    return Response.json(curveOf({ ...found, axis, position }, rangeOf(query)));
   });
-  api.ofRun('marks', async ({ place, metrics }, context) => {
+  api.ofRun(metricRoutes, '/api/runs/{run}/marks', async ({ place, metrics }, { role, axis }) => {
     await metrics.catchUp();
-    const lines = metrics.roles.get(context.req.query('role') ?? '');
-    if (!lines) return context.json(notFound, 404);
-    return context.json(await marksOf(place, metrics, lines, axisOf(context)));
+    const lines = metrics.roles.get(role);
+    if (!lines) return notFound(`${place.id} has no metrics of the role ${role}.`);
+    return Response.json(await marksOf(place, metrics, lines, axis ?? 'step'));
   });
-  api.ofRun('curve.csv', async (run, context) => {
-    const found = await metricOf(run, context);
-    if (!found) return context.json(notFound, 404);
-    return context.body(csvOf(found.lines, found.name, found.values), 200, {
-      'content-type': 'text/csv; charset=utf-8',
-      'content-disposition': 'attachment; filename="curve.csv"',
+  api.ofRun(metricRoutes, '/api/runs/{run}/curve.csv', async (run, query) => {
+    const found = await metricOf(run, query);
+    if (!found) return noMetric(run, query);
+    return new Response(csvOf(found.lines, found.name, found.values), {
+      headers: {
+        'content-type': 'text/csv; charset=utf-8',
+        'content-disposition': 'attachment; filename="curve.csv"',
+      },
     });
   });
 };
@@ -59,26 +61,24 @@ async function listOf(file: Run['metrics']): Promise<MetricList> {
   };
 }
 
+type MetricQuery = QueryOf<(typeof metricRoutes)['/api/runs/{run}/curve.csv']>;
+type CurveQuery = QueryOf<(typeof metricRoutes)['/api/runs/{run}/curve']>;
+
 /** Reads the metric that a request names; undefined if no line has the metric. */
-async function metricOf({ metrics }: Run, context: Context) {
+async function metricOf({ metrics }: Run, { role, name }: MetricQuery) {
   await metrics.catchUp();
-  const { role = '', name = '' } = context.req.query();
   const lines = metrics.roles.get(role);
   const names = [name, `${name}/ci95_low`, `${name}/ci95_high`];
   const [values, low, high] = lines ? await metrics.columns(role, names) : [];
-  return lines && values?.isSet() === true ? { lines, name, values, low, high } : undefined;
+  return lines && values?.isRecorded() === true ? { lines, name, values, low, high } : undefined;
 }
 
-const axisOf = (context: Context): Axis =>
-  axes.find((axis) => axis === context.req.query('axis')) ?? 'step';
+const noMetric = ({ place }: Run, { role, name }: MetricQuery): Response =>
+  notFound(`${place.id} has no metric ${name} of the role ${role}.`);
 
-function rangeOf(context: Context): CurveRange {
-  const number = (name: string): number | undefined => {
-    const text = context.req.query(name);
-    const value = text === undefined || text === '' ? Number.NaN : Number(text);
-    return Number.isFinite(value) ? value : undefined;
-  };
-  const points = Math.min(10_000, Math.max(2, Math.trunc(number('points') ?? 1000)));
-  const smooth = Math.min(0.999, Math.max(0, number('smooth') ?? 0));
-  return { from: number('from'), to: number('to'), points, smooth };
-}
+const rangeOf = ({ from, to, points = 1000, smooth = 0 }: CurveQuery): CurveRange => ({
+  from,
+  to,
+  points: Math.min(10_000, Math.max(2, Math.trunc(points))),
+  smooth: Math.min(0.999, Math.max(0, smooth)),
+});

@@ -1,6 +1,6 @@
 /** Adds the routes of recorded rollouts. */
-import type { Context } from 'hono';
-import { parseQuery, parseTaskQuery } from '../rollouts/query.js';
+import { rolloutRoutes } from '../interface/rollouts.js';
+import { toQuery, toTaskQuery } from '../rollouts/query.js';
 import type { Rollouts } from '../rollouts/rollouts.js';
 import { notFound, type AddRoutes } from './api.js';
 
@@ -8,31 +8,28 @@ const nothing = { rows: [], matching: 0, total: 0, recorded: 0, upTo: 0, tools: 
 const noTasks = { rows: [], tasks: 0, better: 0, worse: 0, same: 0 };
 
 export const addRollouts: AddRoutes = (api) => {
-  api.ofRun('rollouts', async (run, context) => {
+  api.ofRun(rolloutRoutes, '/api/runs/{run}/rollouts', async (run, query) => {
     const rollouts = await run.rollouts();
-    if (!rollouts) return context.json(nothing);
-    return context.json(await rollouts.page(parseQuery(context.req.query())));
+    return Response.json(rollouts ? await rollouts.page(toQuery(query)) : nothing);
   });
-  api.ofRun('tasks', async (run, context) => {
+  api.ofRun(rolloutRoutes, '/api/runs/{run}/tasks', async (run, query) => {
     const rollouts = await run.rollouts();
-    if (!rollouts) return context.json(noTasks);
-    return context.json(await rollouts.tasks(parseTaskQuery(context.req.query())));
+    return Response.json(rollouts ? await rollouts.tasks(toTaskQuery(query)) : noTasks);
   });
-  const ofRow = (path: string, read: (rollouts: Rollouts, id: number) => Promise<unknown>): void =>
-    api.ofRun(`rollouts/:id${path}`, async (run, context) => {
+  const ofRow = (
+    path: Exclude<keyof typeof rolloutRoutes, '/api/runs/{run}/rollouts' | '/api/runs/{run}/tasks'>,
+    read: (rollouts: Rollouts, id: number) => Promise<unknown>,
+  ): void =>
+    api.ofRun(rolloutRoutes, path, async (run, _, context) => {
       const rollouts = await run.rollouts();
-      const id = idOf(context);
-      const answer = rollouts && id !== undefined ? await read(rollouts, id) : undefined;
-      return answer ? context.json(answer) : context.json(notFound, 404);
+      const id = Number(context.req.param('id'));
+      const answer = rollouts && Number.isSafeInteger(id) ? await read(rollouts, id) : undefined;
+      if (answer) return Response.json(answer);
+      return notFound(`${run.place.id} has no rollout with the row ${context.req.param('id')}.`);
     });
-  ofRow('', (rollouts, id) => rollouts.detail(id));
-  ofRow('/trace', (rollouts, id) => rollouts.trace(id));
-  ofRow('/conversation', (rollouts, id) => rollouts.conversation(id));
-  ofRow('/group', (rollouts, id) => rollouts.group(id));
-  ofRow('/history', (rollouts, id) => rollouts.history(id));
+  ofRow('/api/runs/{run}/rollouts/{id}', (rollouts, id) => rollouts.detail(id));
+  ofRow('/api/runs/{run}/rollouts/{id}/trace', (rollouts, id) => rollouts.trace(id));
+  ofRow('/api/runs/{run}/rollouts/{id}/conversation', (rollouts, id) => rollouts.conversation(id));
+  ofRow('/api/runs/{run}/rollouts/{id}/group', (rollouts, id) => rollouts.group(id));
+  ofRow('/api/runs/{run}/rollouts/{id}/history', (rollouts, id) => rollouts.history(id));
 };
-
-function idOf(context: Context): number | undefined {
-  const id = Number(context.req.param('id'));
-  return Number.isSafeInteger(id) ? id : undefined;
-}

@@ -1,16 +1,18 @@
 /** Adds the routes of runs, and of the events that report changes of runs. */
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
-import { runNotes } from '../interface/runs.js';
+import { runNotes, runRoutes } from '../interface/runs.js';
 import type { Catalogue } from '../runs/catalogue.js';
 import { writeNotes } from '../runs/notes.js';
 import { settingsOf } from '../runs/settings.js';
 import type { AddRoutes } from './api.js';
 
 export const addRuns: AddRoutes = (api) => {
-  api.get('runs', async (context) => context.json(await api.catalogue.summaries()));
-  api.get('events', (context) => streamEvents(context, api.catalogue));
-  api.ofRun('settings', async ({ place }, context) => context.json(await settingsOf(place.folder)));
+  api.get(runRoutes, '/api/runs', async () => Response.json(await api.catalogue.summaries()));
+  api.get(runRoutes, '/api/events', (_, context) => streamEvents(context, api.catalogue));
+  api.ofRun(runRoutes, '/api/runs/{run}/settings', async ({ place }) =>
+    Response.json(await settingsOf(place.folder)),
+  );
   api.actOnRun('notes', runNotes, async ({ place }, given) => {
     await writeNotes(place.folder, given);
     return Response.json(given);

@@ -1,5 +1,6 @@
 /** Verdict of a story: a headline, and sentences with the evidence. */
 import type { EvaluationChange, Verdict } from '../../diagnosis/index.js';
+import { signed } from '../interface/figures.js';
 import type { RunSummary, Story } from '../interface/types.js';
 
 type StoryVerdict = Story['verdict'];
@@ -103,5 +104,3 @@ export const evaluationsOf = (changes: readonly EvaluationChange[]): Story['eval
 
 const sentences = (...parts: readonly (string | undefined)[]): string =>
   parts.filter((part) => part !== undefined && part !== '').join(' ');
-
-const signed = (value: number): string => `${value < 0 ? '' : '+'}${value.toFixed(3)}`;

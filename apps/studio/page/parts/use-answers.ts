@@ -1,0 +1,91 @@
+/** Loads answers of the server for a page. */
+import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
+import { useEffect, useState } from 'preact/hooks';
+import { ask, messageOf, runPath } from '../api.js';
+
+export interface Answers<T> {
+  /** Answers to all paths, or to the paths before until these have answered. */
+  readonly answers: readonly T[];
+  readonly problem: string | undefined;
+}
+
+/**
+ * Loads the answers to some paths. While the page is in a hidden tab, it waits.
+ * @param againMs returns the milliseconds until the answers are loaded again; undefined for never. An
+ * error passes no answers. @default never
+ */
+export function useAnswers<T>(
+  paths: readonly string[],
+  againMs: (answers: readonly T[]) => number | undefined = () => undefined,
+): Answers<T> {
+  const [answers, setAnswers] = useState<readonly T[]>([]);
+  const [problem, setProblem] = useState<string>();
+  // A run that ends is loaded once more, and then no longer.
+  const key = JSON.stringify([paths, againMs([])]);
+  useEffect(() => {
+    const left = new AbortController();
+    const { signal } = left;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isWaiting = false;
+    const load = async (): Promise<void> => {
+      isWaiting = document.hidden;
+      if (isWaiting) return;
+      let found: readonly T[] = [];
+      let failure: string | undefined;
+      try {
+        found = await Promise.all(paths.map((path) => ask<T>(path, signal)));
+      } catch (error) {
+        failure = messageOf(error);
+      }
+      if (signal.aborted) return;
+      if (failure === undefined) setAnswers(found);
+      setProblem(failure);
+      const again = againMs(found);
+      if (again !== undefined) timer = setTimeout(() => void load(), again);
+    };
+    const show = (): void => void (isWaiting && load());
+    document.addEventListener('visibilitychange', show, { signal });
+    void load();
+    return () => {
+      left.abort();
+      clearTimeout(timer);
+    };
+  }, [key]);
+  return { answers, problem };
+}
+
+interface Answer<T> {
+  readonly answer: T | undefined;
+  readonly problem: string | undefined;
+}
+
+/** Loads the answer to a path, and loads it again while it contains `progress`. */
+export function useAnswer<T>(path: string): Answer<T> {
+  const { answers, problem } = useAnswers<T>([path], whileReading);
+  return { answer: answers[0], problem };
+}
+
+const readingMs = 500;
+/** Returns {@link readingMs} if the server has not read everything that an answer is about. */
+export const whileReading = (answers: readonly unknown[]): number | undefined =>
+  answers.some((answer) => (answer as { readonly progress?: unknown }).progress !== undefined)
+    ? readingMs
+    : undefined;
+
+/** Milliseconds between reloads. Reloads are rare, because each one reads the newest rollouts. */
+const runningMs = 30_000;
+
+/**
+ * Loads an answer about a run, and loads it again while the run continues.
+ * @param path path below the run's path, such as `story`
+ */
+export function useRunAnswer<T>(
+  id: string | undefined,
+  run: RunSummary | undefined,
+  path: string,
+): Answer<T> {
+  const paths = id === undefined ? [] : [runPath(id, path)];
+  const again = run?.state === 'running' ? runningMs : undefined;
+  const { answers, problem } = useAnswers<T>(paths, () => again);
+  return { answer: answers[0], problem };
+}
