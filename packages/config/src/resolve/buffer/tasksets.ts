@@ -12,6 +12,7 @@ import type {
   AuxiliaryModelConfig,
   BufferConfig,
   ModelConfig,
+  RolloutModelConfig,
   TaskPipelineConfig,
   TasksetConfig,
 } from '../base/resolved.js';
@@ -25,6 +26,8 @@ type List = 'tasksets' | 'eval_tasksets';
 
 interface TasksetNeeds {
   readonly model: ModelConfig;
+  /** Model that answers, whose sampling settings are the defaults. */
+  readonly rolloutModel: RolloutModelConfig;
   readonly algorithm: AlgorithmConfig;
   readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
   readonly taskPipeline: TaskPipelineConfig | undefined;
@@ -77,7 +80,7 @@ function deriveTaskset(
   context: StageContext,
   [list, index]: readonly [List, number],
   input: TasksetInput,
-  { model, algorithm, auxiliaryModels, taskPipeline }: TasksetNeeds,
+  { model, rolloutModel, algorithm, auxiliaryModels, taskPipeline }: TasksetNeeds,
 ): TasksetConfig {
   const place: KeyPath = [...section, list, index];
   const isEval = list === 'eval_tasksets';
@@ -108,7 +111,12 @@ function deriveTaskset(
     isEval,
     workflow,
     rewardFn: input.default_reward_fn_type ?? defaults.default_reward_fn_type ?? undefined,
-    rolloutArgs: deriveRolloutArgs(context, [...place, 'rollout_args'], input.rollout_args, model),
+    rolloutArgs: deriveRolloutArgs(
+      context,
+      [...place, 'rollout_args'],
+      input.rollout_args,
+      rolloutModel,
+    ),
     repeatTimes: isEval ? input.repeat_times : algorithm.repeatTimes,
   };
   checkTaskNames(context, { place, input, taskset, auxiliaryModels });
@@ -141,7 +149,7 @@ function deriveRolloutArgs(
   context: StageContext,
   place: KeyPath,
   input: TasksetInput['rollout_args'],
-  model: ModelConfig,
+  model: RolloutModelConfig,
 ): Required<RolloutArgs> {
   const own = resolveSection(generation, input);
   if (own.maxTokens !== undefined && own.maxTokens >= model.maxModelLen)
