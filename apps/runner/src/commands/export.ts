@@ -125,7 +125,7 @@ async function rewardsOf(
   const shared = { configPath, ...plugins, terminal, signal, overridesName: 'trinity export' };
   // If a plugin of the workflow or reward is missing, this call fails, before the export starts.
   const { readConfiguration } = await import('@trinity-rft/launcher');
-  await readConfiguration({ configPath, ...plugins });
+  await readConfiguration({ configPath, ...plugins, readsRun: true });
   return async (exported) => {
     const directory = await mkdtemp(path.join(tmpdir(), 'trinity-export-'));
     try {

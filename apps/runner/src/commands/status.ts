@@ -24,14 +24,17 @@ export const addStatus: AddCommand = (program, { exitWith, write }) =>
         const { openStatus, renderStatus } = await import('@trinity-rft/inspect');
         const reader = await openStatus(run, pluginsOf(given));
         const { watch = false, json = false } = given;
+        const gone = new AbortController();
+        // A reader that ends early (`trinity status RUN --watch | head`) ends the watch.
+        process.stdout.once('error', () => gone.abort());
         try {
           do {
             const status = await reader.look();
             if (json) write(`${JSON.stringify(status, null, watch ? 0 : 2)}\n`);
             else
               write(`${watch && process.stdout.isTTY ? clearScreen : ''}${renderStatus(status)}`);
-            if (watch) await sleep(watchMs);
-          } while (watch);
+            if (watch) await sleep(watchMs, undefined, gone).catch(() => undefined);
+          } while (watch && !gone.signal.aborted);
         } finally {
           await reader.close();
         }

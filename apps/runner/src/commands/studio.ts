@@ -11,7 +11,7 @@ import { exitCodes } from '../shared/exit-codes.js';
 import { untilInterrupted } from '../shared/interrupt.js';
 import { pluginsOf, portOf, withPlugins, type PluginOptions } from '../shared/options.js';
 import { flagsOfOthers } from '../shared/server-flags.js';
-import { invalid } from '../shared/arguments.js';
+import { keyIn } from '../shared/serve-access.js';
 
 interface StudioArguments {
   readonly port?: string;
@@ -91,7 +91,7 @@ async function serveStudio(
     import('@trinity-rft/studio'),
     import('@trinity-rft/inspect/studio'),
   ]);
-  const key = keyOf(process.env[keyVariable]);
+  const key = keyIn(keyVariable);
   const parts = [openControl({ command: ownCommand() })];
   const studio = await openStudio({ runs, page: pageFolder(), port: portOf(port), key, parts });
   try {
@@ -117,12 +117,3 @@ const ownCommand = (): readonly string[] => [
  * after a restart.
  */
 const keyVariable = 'TRINITY_STUDIO_KEY';
-const shortestKey = 16;
-
-function keyOf(given: string | undefined): string | undefined {
-  if (given === undefined || given === '') return undefined;
-  if (given.length >= shortestKey) return given;
-  throw invalid(
-    `${keyVariable} has ${given.length} characters. Expected at least ${shortestKey}, or none for a random key.`,
-  );
-}

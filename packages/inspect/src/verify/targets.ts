@@ -55,6 +55,7 @@ async function targetsOfConfig(
     ...options,
     configPath,
     checkNames: false,
+    readsRun: true,
   });
   const { config } = loaded;
   const targets: VerifyTarget[] = [];
