@@ -149,7 +149,7 @@ function deriveStage(
   const algorithm = deriveAlgorithm(given, model, engine);
   const context = asPart(given, { jobDirectory, algorithm });
   const taskPipeline = deriveTaskPipeline(context, auxiliaryModels);
-  sayUnread(context);
+  sayUnread(context, algorithm);
   const synchronizer = deriveSynchronizer(context);
   const needs = {
     model,

@@ -17,6 +17,7 @@ import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import { deriveDataset } from './dataset.js';
 import { checkName, experienceBuffer, isPostgres, sqlitePath } from '../base/paths.js';
+import { sayUnreadBuffer } from '../unread.js';
 import { deriveReplay, noReplay } from './replay.js';
 
 type BufferInput = RunInput['buffer']['trainer_input']['experience_buffer'];
@@ -33,6 +34,8 @@ export function deriveExperienceBuffer(
 ): ExperienceBufferConfig {
   const { experience_buffer: input } = context.input.buffer.trainer_input;
   checkName(context, at('name'), input.name);
+  if (context.mode !== 'bench')
+    sayUnreadBuffer(context, experienceBuffer, algorithm.needsRollouts ? 'store' : 'rows');
   if (algorithm.needsRollouts) return store(context, jobDirectory);
   noReplay(context, experienceBuffer, input, 'Rows are trained on as often as total_epochs says.');
   return supervised(context, model);
@@ -50,6 +53,7 @@ export function deriveAuxiliaryBuffers(
       const name = context.isSet(...path, 'name') ? input.name : key;
       checkName(context, [...path, 'name'], name);
       noReplay(context, path, input, 'Experts are mixed in again and again anyway.');
+      sayUnreadBuffer(context, path, schema === 'sft' ? 'rows' : 'store');
       return [
         key,
         schema === 'sft'

@@ -20,6 +20,7 @@ import { deriveDatabase, deriveDataset } from './dataset.js';
 import { deriveGenerated } from './generated-tasks.js';
 import { checkTaskNames } from './task-names.js';
 import { deriveTaskSelector } from './task-selector.js';
+import { sayIgnored } from '../unread.js';
 
 type TasksetInput = RunInput['buffer']['explorer_input']['tasksets'][number];
 type List = 'tasksets' | 'eval_tasksets';
@@ -99,6 +100,7 @@ function deriveTaskset(
       [...place, 'path'],
       'is missing. Give a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub such as openai/gsm8k.',
     );
+  sayUnreadKeys(context, place, input, isEval);
   const defaults = context.input.buffer.explorer_input;
   const workflow = deriveWorkflow(context, place, input, isEval);
   const taskset: TasksetConfig = {
@@ -121,6 +123,31 @@ function deriveTaskset(
   };
   checkTaskNames(context, { place, input, taskset, auxiliaryModels });
   return taskset;
+}
+
+/** Keys of task sets that only some kinds of storage read. */
+const keysOfKinds = {
+  sql: ['table', 'query'],
+  generated: ['task_count', 'task_seed'],
+} as const;
+
+function sayUnreadKeys(
+  context: StageContext,
+  place: KeyPath,
+  { storage_type: type }: TasksetInput,
+  isEval: boolean,
+): void {
+  for (const [kind, names] of Object.entries(keysOfKinds))
+    // Generated tasks report the keys of a database themselves.
+    if (kind !== type && type !== 'generated')
+      sayIgnored(context, place, names, `It is for storage_type: ${kind}.`);
+  if (isEval)
+    sayIgnored(
+      context,
+      place,
+      ['data_selector'],
+      'Evaluations take every row, in the order of the data set.',
+    );
 }
 
 /** Returns the name of the workflow, or undefined if every row names a workflow. */
