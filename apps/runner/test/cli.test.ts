@@ -115,6 +115,20 @@ function inWorkspace(file: string): string {
 
 const plugins = (): readonly string[] => ['--plugin-dir', path.join(workspace.root, 'plugins')];
 
+it.each<readonly [args: readonly string[], message: string]>([
+  [
+    ['pairs', 'a.db', '--tasks', 'b.jsonl', '--output', 'sqlite:///c.db', '--label-studio'],
+    '--label-studio writes a JSON list',
+  ],
+  [['pairs', 'a.jsonl', '--output', 'c.jsonl', '--label-studio'], '--label-studio needs --tasks'],
+  [['export', 'm', '--to', 'hf', '-o', 'd', '--no-rewards'], '--no-rewards needs --check'],
+  [['export', 'm', '--to', 'hf', '-o', 'd', '--check', '--prompt-key', 'q'], '--prompt-key needs'],
+  [['what-if', 'a.yaml', '--loss', 'ppo', '--steps', '1.5'], '--steps is "1.5". Expected a whole'],
+])('refuses options without effect, and halves of what is counted: %j', async (args, message) => {
+  const { exitCode, stderr } = await mainHere(...args);
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)]);
+});
+
 describe('trinity config', () => {
   it('shows no key of the environment, in text or JSON', async () => {
     const key = 'hunter2-hunter2-hunter2';
