@@ -74,7 +74,10 @@ describe('the libraries that a command loads', () => {
 describe('trinity run', () => {
   it.each<readonly [args: readonly string[], message: RegExp]>([
     [['--explorers', 'abc', '--mode', 'both'], /^--explorers is "abc"\. Expected a whole number/],
-    [['--explorers', '2', '--mode', 'train'], /a trainer and 2 explorers, so --mode train would have no effect/],
+    [
+      ['--explorers', '2', '--mode', 'train'],
+      /a trainer and 2 explorers, so --mode train would have no effect/,
+    ],
     [
       ['--explorers', '2', '--explorer-name', 'b', '--alone'],
       /so --explorer-name and --alone would have no effect/,

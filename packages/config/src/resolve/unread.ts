@@ -1,7 +1,7 @@
 /** Warns of keys that the mode, the storage or the algorithm of a stage does not read. */
 import { nodeAt, type KeyPath } from '../source/node.js';
 import { nowhere } from '../source/problem.js';
-import type { StageContext } from './base/context.js';
+import { sayIgnored, type StageContext } from './base/context.js';
 import { experienceBuffer } from './base/paths.js';
 import type { AlgorithmConfig, Mode } from './base/resolved.js';
 
@@ -46,49 +46,6 @@ const unboundedStore: UnreadKeys = {
   names: ['capacity'],
   reason: 'clients do not wait for the trainer',
 };
-
-/** Keys of a buffer that only supervised data has, and keys that only a store has. */
-const bufferKeys = {
-  rows: ['split', 'subset_name', 'format', 'data_selector'],
-  store: ['storage', 'capacity', 'max_read_timeout'],
-} as const;
-
-/**
- * Warns of keys that are set and have no effect. Does not warn of keys that a stage only inherits
- * from the top level, because another stage may read them.
- */
-export function sayIgnored(
-  context: StageContext,
-  section: KeyPath,
-  names: readonly string[],
-  reason: string,
-): void {
-  const isMeant = context.stageName === undefined ? context.isSet : context.stageSets;
-  for (const name of names)
-    if (isMeant(...section, name)) context.warn([...section, name], `ignored. ${reason}`);
-}
-
-/** Warns of keys of a buffer that its kind does not read. */
-export function sayUnreadBuffer(
-  context: StageContext,
-  section: KeyPath,
-  kind: 'rows' | 'store',
-): void {
-  if (kind === 'rows')
-    sayIgnored(
-      context,
-      section,
-      bufferKeys.store,
-      'It is for experiences, and these are rows of a data set.',
-    );
-  else
-    sayIgnored(
-      context,
-      section,
-      bufferKeys.rows,
-      'It is for rows of a data set, and these are experiences.',
-    );
-}
 
 /** Warns of keys for a critic or for experts if the algorithm has none. */
 function sayUnreadParts(

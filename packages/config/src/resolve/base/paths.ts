@@ -88,7 +88,7 @@ export function checkName(context: StageContext, path: KeyPath, name: string): v
 }
 
 /** Returns the problem of a name that becomes part of a path, or undefined if the name is valid. */
-export function invalidName(name: string): string | undefined {
+function invalidName(name: string): string | undefined {
   const reason = isTooLong(name)
     ? `has a part of more than ${longestPartBytes} bytes`
     : nameFaults.find(([fault]) => fault.test(name))?.[1];
@@ -157,7 +157,7 @@ export function sqliteFile(disk: Disk, value: string): string | undefined {
 const schemeOf = (value: string): string | undefined =>
   /^([a-z][a-z0-9+]*):\/\//i.exec(value)?.[1]?.toLowerCase();
 
-export const isPostgres = (path: string | null): path is string =>
+export const isPostgres = (path: string | null): path is `${string}://${string}` =>
   /^postgres(?:ql)?:\/\//i.test(path ?? '');
 
 /** Checks the address of an OpenAI-compatible API. Returns the address without trailing slashes. */

@@ -14,10 +14,9 @@ import { storeKeys } from '../../schema/buffer.js';
 import { resolveSection } from '../../schema/resolve-section.js';
 import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
-import type { StageContext } from '../base/context.js';
+import { sayIgnored, type StageContext } from '../base/context.js';
 import { deriveDataset } from './dataset.js';
 import { checkName, experienceBuffer, isPostgres, sqlitePath } from '../base/paths.js';
-import { sayUnreadBuffer } from '../unread.js';
 import { deriveReplay, noReplay } from './replay.js';
 
 type BufferInput = RunInput['buffer']['trainer_input']['experience_buffer'];
@@ -249,4 +248,21 @@ function warnOfOneProcess(context: StageContext, name: string): void {
     at('path'),
     `is where processes of a run meet, and one process does not use it: its queue is buffer/${name}.db. Start the run with --explorers N, or its processes with --mode train and --mode explore.`,
   );
+}
+
+/** Keys of a buffer that its kind does not read, with the reason. */
+const unreadKeys = {
+  rows: {
+    names: ['storage', 'capacity', 'max_read_timeout'],
+    reason: 'It is for experiences, and these are rows of a data set.',
+  },
+  store: {
+    names: ['split', 'subset_name', 'format', 'data_selector'],
+    reason: 'It is for rows of a data set, and these are experiences.',
+  },
+} as const;
+
+function sayUnreadBuffer(context: StageContext, section: KeyPath, kind: 'rows' | 'store'): void {
+  const { names, reason } = unreadKeys[kind];
+  sayIgnored(context, section, names, reason);
 }

@@ -5,7 +5,7 @@ import { generation } from '../../schema/data.js';
 import { inherit, resolveSection } from '../../schema/resolve-section.js';
 import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
-import type { StageContext } from '../base/context.js';
+import { sayIgnored, type StageContext } from '../base/context.js';
 import { checkName } from '../base/paths.js';
 import type {
   AlgorithmConfig,
@@ -20,7 +20,6 @@ import { deriveDatabase, deriveDataset } from './dataset.js';
 import { deriveGenerated } from './generated-tasks.js';
 import { checkTaskNames } from './task-names.js';
 import { deriveTaskSelector } from './task-selector.js';
-import { sayIgnored } from '../unread.js';
 
 type TasksetInput = RunInput['buffer']['explorer_input']['tasksets'][number];
 type List = 'tasksets' | 'eval_tasksets';
