@@ -26,7 +26,8 @@ export const addStatus: AddCommand = (program, { exitWith, write }) =>
         const { watch = false, json = false } = given;
         const gone = new AbortController();
         // A reader that ends early (`trinity status RUN --watch | head`) ends the watch.
-        process.stdout.once('error', () => gone.abort());
+        const onError = (): void => gone.abort();
+        process.stdout.once('error', onError);
         try {
           do {
             const status = await reader.look();
@@ -36,6 +37,7 @@ export const addStatus: AddCommand = (program, { exitWith, write }) =>
             if (watch) await sleep(watchMs, undefined, gone).catch(() => undefined);
           } while (watch && !gone.signal.aborted);
         } finally {
+          process.stdout.off('error', onError);
           await reader.close();
         }
         return exitCodes.done;
