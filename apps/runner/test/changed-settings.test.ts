@@ -5,6 +5,7 @@ import { planDevices, readConfiguration, type RunOptions } from '@trinity-rft/la
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere, type RunHere } from './support/run-here.js';
 import { metricLines, weightsDigest } from './support/run-record.js';
+import { trinity, type Ended } from './support/trinity.js';
 import { createWorkspace, evalTasksets, type Tree, type Workspace } from './support/workspace.js';
 
 let workspace: Workspace;
@@ -172,6 +173,31 @@ describe('a change that would make it neither the old run nor the new one', () =
     expect(line ?? error?.message).toContain(`${key}: changed ${change}`);
     expect(line ?? error?.message).toContain('Change it back, or give the new run another name.');
     expect(readFileSync(recordOf('begun'), 'utf8')).toBe(before);
+  });
+
+  it('is seen before the run is started, as are other changes', async () => {
+    const check = (...over: readonly Tree[]): Promise<Ended> => {
+      const file = workspace.config('checked.yaml', ...over, { name: 'begun' });
+      return trinity(workspace.root, 'config', 'check', file, '--plugin-dir', 'plugins');
+    };
+    const longer = await check(steps(2));
+    expect([longer.exitCode, longer.stdout]).toEqual([
+      0,
+      expect.stringContaining('buffer.total_steps: changed from 1 to 2'),
+    ]);
+    const mixed = await check(steps(1), { seed: 8 });
+    expect([mixed.exitCode, mixed.stderr]).toEqual([
+      2,
+      expect.stringMatching(/checked\.yaml:\d+:\d+ seed: changed from 7 to 8/),
+    ]);
+    const text = workspace.read('tasks.jsonl');
+    workspace.write('tasks.jsonl', rotated(text));
+    const reread = await check(steps(1));
+    workspace.write('tasks.jsonl', text);
+    expect([reread.exitCode, reread.stderr]).toEqual([
+      2,
+      expect.stringMatching(/the contents of .*tasks\.jsonl have changed/),
+    ]);
   });
 });
 

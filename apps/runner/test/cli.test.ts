@@ -71,7 +71,86 @@ describe('the libraries that a command loads', () => {
   });
 });
 
+describe('trinity run', () => {
+  it.each<readonly [args: readonly string[], message: RegExp]>([
+    [['--explorers', 'abc', '--mode', 'both'], /^--explorers is "abc"\. Expected a whole number/],
+    [
+      ['--explorers', '2', '--mode', 'train'],
+      /a trainer and 2 explorers, so --mode train would have no effect/,
+    ],
+    [
+      ['--explorers', '2', '--explorer-name', 'b', '--alone'],
+      /so --explorer-name and --alone would have no effect/,
+    ],
+    [['--explorers', '2', '--mode', 'bench'], /^--explorers is 2, and the mode of .* is bench/],
+  ])('refuses %j', async (args, message) => {
+    const config = inWorkspace(
+      workspace.config('combined.yaml', { name: 'combined' }, evalTasksets),
+    );
+    const { exitCode, stderr } = await mainHere('run', config, ...plugins(), ...args);
+    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(message)]);
+  });
+
+  it('reads the file with the options of the command line everywhere', async () => {
+    const experience_buffer = { storage: 'memory' };
+    const over = {
+      name: 'one-process',
+      buffer: { total_steps: 1, trainer_input: { experience_buffer } },
+      cluster: { explorers: 2 },
+    };
+    const config = inWorkspace(workspace.config('one-process.yaml', over));
+    const refused = await mainHere('run', config, ...plugins());
+    expect(refused.stderr).toContain('Set cluster.explorers to 0');
+    const { exitCode } = await mainHere('run', config, ...plugins(), '--explorers', '0');
+    expect(exitCode).toBe(0);
+  });
+});
+
+/** Makes the paths of a configuration absolute, for commands that run in this process. */
+function inWorkspace(file: string): string {
+  const text = workspace
+    .read(file)
+    .replaceAll(/(?<=: )"(model|\w+\.jsonl|runs)"/g, (_, name: string) =>
+      JSON.stringify(path.join(workspace.root, name)),
+    );
+  return workspace.write(file, text);
+}
+
+const plugins = (): readonly string[] => ['--plugin-dir', path.join(workspace.root, 'plugins')];
+
+it.each<readonly [args: readonly string[], message: string]>([
+  [
+    ['pairs', 'a.db', '--tasks', 'b.jsonl', '--output', 'sqlite:///c.db', '--label-studio'],
+    '--label-studio writes a JSON list',
+  ],
+  [['pairs', 'a.jsonl', '--output', 'c.jsonl', '--label-studio'], '--label-studio needs --tasks'],
+  [['export', 'm', '--to', 'hf', '-o', 'd', '--no-rewards'], '--no-rewards needs --check'],
+  [['export', 'm', '--to', 'hf', '-o', 'd', '--check', '--prompt-key', 'q'], '--prompt-key needs'],
+  [['what-if', 'a.yaml', '--loss', 'ppo', '--steps', '1.5'], '--steps is "1.5". Expected a whole'],
+])('refuses options without effect, and halves of what is counted: %j', async (args, message) => {
+  const { exitCode, stderr } = await mainHere(...args);
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)]);
+});
+
 describe('trinity config', () => {
+  it('shows no key of the environment, in text or JSON', async () => {
+    const key = 'hunter2-hunter2-hunter2';
+    process.env['VLLM_API_KEY'] = key;
+    try {
+      const rollout_model = { engine_type: 'vllm', base_url: '${oc.env:VLLM_API_KEY}' };
+      const config = inWorkspace(workspace.config('key.yaml', { explorer: { rollout_model } }));
+      for (const json of [[], ['--json']]) {
+        const { exitCode, stdout, stderr } = await mainHere(
+          ...['config', 'check', config, ...plugins(), ...json],
+        );
+        expect([exitCode, stdout + stderr]).toEqual([2, expect.stringContaining('base_url')]);
+        expect(stdout + stderr).not.toContain(key);
+      }
+    } finally {
+      delete process.env['VLLM_API_KEY'];
+    }
+  });
+
   it('check says that a configuration has no errors, or each with its place and cure', async () => {
     const data = {
       path: path.join(workspace.root, 'tasks.jsonl'),
@@ -144,7 +223,7 @@ describe('trinity config', () => {
         warnings: [
           expect.objectContaining({
             ...{ file: config, path: 'explorer.runner_num', fix: '' },
-            message: 'is an old name; it is read as runner_per_model.',
+            message: '"runner_num" is an old name; it is read as "runner_per_model".',
           }),
         ],
       },

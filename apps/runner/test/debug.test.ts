@@ -221,10 +221,11 @@ describe('debugging a workflow', () => {
   });
 
   it('refuses modules and ports that there are not', async () => {
-    expect(await mainHere('debug', '-c', config, '-m', 'trainer')).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining('inference_model, workflow, viewer'),
-    });
+    for (const module of ['trainer', 'constructor'])
+      expect(await mainHere('debug', '-c', config, '-m', module)).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining('inference_model, workflow, viewer'),
+      });
     expect(await mainHere('debug', '-c', config, '-m', 'inference_model', '-p', 'x')).toMatchObject(
       {
         exitCode: 2,

@@ -387,6 +387,23 @@ it('evaluates a run made longer after it was explored alone', { timeout: 120_000
   expect(usesOf('longer')).toEqual({ trained: 48 });
 });
 
+it.each([
+  ['the last boundary lies before its last step', { sync_interval: 2 }],
+  ['explorers do not wait for the last step', { sync_offset: 1 }],
+])(
+  'trains on after its final evaluation when it is made longer and %s',
+  { timeout: 120_000 },
+  async (_, synchronizer) => {
+    const name = Object.keys(synchronizer).join();
+    const short = await distributed(name, [evaluated, { synchronizer }]);
+    expect(short.flatMap(({ error }) => error ?? [])).toEqual([]);
+    const longer = [evaluated, { synchronizer, buffer: { total_steps: 5 } }];
+    const sides = await distributed(name, longer);
+    expect(sides.flatMap(({ error }) => error ?? [])).toEqual([]);
+    expect(usesOf(name)).toEqual({ trained: 80 });
+  },
+);
+
 it('explores alone only in mode explore, where tasks do not depend on training', async () => {
   const file = workspace.config('never.yaml', { name: 'never' });
   const both = await runHere(workspace, file, { alone: true });

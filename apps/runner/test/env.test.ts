@@ -65,13 +65,13 @@ it.each([
   [['tasks', 'frozen_lake', '--args', '{"lvl": 1}'], /lvl: .*no argument "lvl"/],
   [
     ['test', 'frozen_lake', '--at-once', '0'],
-    /--at-once is "0". Expected an integer of at least 1/,
+    /--at-once is "0". Expected a whole number of at least 1/,
   ],
-  [['tasks', 'frozen_lake', '--split', 'test'], /--split is "test"\. Expected train or eval/],
+  [['tasks', 'frozen_lake', '--split', 'test'], /--split is "test"\. Expected one of train, eval/],
   [['serve', 'nowhere'], /There is no environment "nowhere"\. Known: cave, countdown/],
   [['serve', 'cave', '--host', '0.0.0.0'], /Others can reach 0\.0\.0\.0: give a key/],
   [['serve', 'cave', '--api-key-env', 'NOT_SET'], /--api-key-env names NOT_SET, which is not set/],
-  [['tasks', 'frozen_lake', '-n', '0'], /--count is "0"\. Expected an integer of at least 1/],
+  [['tasks', 'frozen_lake', '-n', '0'], /--count is "0"\. Expected a whole number of at least 1/],
 ])('env %j says what is wrong', async (args, message) => {
   const { exitCode, stderr } = await mainHere('env', ...args, '--plugin', plugin);
   expect([exitCode, stderr]).toEqual([2, expect.stringMatching(message)]);

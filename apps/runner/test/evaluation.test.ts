@@ -6,6 +6,7 @@ import type { Evaluation } from '@trinity-rft/inspect';
 import { readConfiguration } from '@trinity-rft/launcher';
 import { beforeAll, expect, it } from 'vitest';
 import { metricLines, weightsDigest } from './support/run-record.js';
+import { mainHere } from './support/main-here.js';
 import { finishHere, runHere } from './support/run-here.js';
 import { trinity, type Ended } from './support/trinity.js';
 import { createWorkspace, type Workspace } from './support/workspace.js';
@@ -151,6 +152,43 @@ it('compares with a run, a checkpoint and a model folder, evaluated with the sam
   expect(metricLines(job)).toHaveLength(before + 3);
   const missing = await against('plugins');
   expect([missing.exitCode, missing.stderr]).toEqual([2, expect.stringContaining('is no model')]);
+});
+
+it('writes nothing when it is interrupted, and takes no such file as a baseline', async () => {
+  const file = path.join(workspace.root, 'ci/interrupted.json');
+  writeFileSync(file, 'as it was');
+  const workflow = workspace.write(
+    'interrupting.ts',
+    `import { defineWorkflow } from '@trinity-rft/workflow';
+    let isInterrupted = false;
+    export const interrupting = defineWorkflow({
+      name: 'interrupting',
+      run: async () => {
+        if (!isInterrupted) process.emit('SIGINT', 'SIGINT');
+        isInterrupted = true;
+        return 0;
+      },
+    });`,
+  );
+  const interrupted = workspace.write(
+    'interrupted.yaml',
+    workspace
+      .read('evaluated.yaml')
+      .replaceAll('simple_workflow', 'interrupting')
+      .replaceAll(/(?<=: )"(model|eval\.jsonl|tasks\.jsonl|runs)"/g, (_, name: string) =>
+        JSON.stringify(path.join(workspace.root, name)),
+      )
+      .replaceAll('./own.eval.ts', path.join(workspace.root, 'own.eval.ts')),
+  );
+  const plugins = ['--plugin', workflow, '--plugin-dir', path.join(workspace.root, 'plugins')];
+  const { exitCode } = await mainHere('eval', interrupted, ...plugins, '--json', file);
+  expect([exitCode, readFileSync(file, 'utf8')]).toEqual([130, 'as it was']);
+  writeFileSync(file, '{"interrupted": true, "sets": []}');
+  const refused = await mainHere('eval', interrupted, ...plugins, '--baseline', file);
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining('an evaluation that was interrupted'),
+  ]);
 });
 
 it('shows in the log what the first and the last weights answered', async () => {

@@ -53,8 +53,8 @@ describe('trinity import', () => {
 
   it.each<readonly [readonly string[], string]>([
     [['nowhere.jsonl'], 'nowhere.jsonl cannot be read'],
-    [['tasks.jsonl', '--from', 'otle'], '--from is "otle"; expected one of auto, otel'],
-    [['tasks.jsonl', '--as', 'rl'], '--as is "rl"; expected one of sft, dpo, tasks'],
+    [['tasks.jsonl', '--from', 'otle'], '--from is "otle". Expected one of auto, otel'],
+    [['tasks.jsonl', '--as', 'rl'], '--as is "rl". Expected one of sft, dpo, tasks'],
     [['tasks.jsonl', '--validation', '1'], '--validation is "1"'],
     [['tasks.jsonl'], 'no source recognises the records'],
     [['tasks.jsonl', '--from', 'otel'], 'nothing could be imported as otel'],

@@ -1,9 +1,10 @@
 /** Tests one trainer and several explorers in separate processes. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readExperiences } from '@trinity-rft/buffer';
 import { runKey } from '@trinity-rft/core';
+import { reportRun } from '@trinity-rft/inspect';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
 import { metricLines, usedRows, weightsDigest } from './support/run-record.js';
@@ -94,6 +95,35 @@ describe('explorers and a trainer as processes of their own', () => {
       const { exitCode } = await start('together', '--explorers', '2').ended;
       expect(exitCode).toBe(0);
       expect(recordOf('together').digest).toBe(expected.digest);
+    },
+    4 * minutes,
+  );
+
+  it(
+    'begin a new run in one folder, which readers find, where the file continues none',
+    async () => {
+      const runs = path.join(workspace.root, 'runs/tests');
+      workspace.write('runs/tests/fresh/earlier.txt', '');
+      const config = workspace.config('fresh.yaml', ...base, {
+        name: 'fresh',
+        buffer: { total_steps: 1 },
+        continue_from_checkpoint: false,
+      });
+      const { exitCode } = await startTrinity(workspace.root, [
+        ...runArgs(config),
+        ...['--explorers', '1'],
+      ]).ended;
+      expect(exitCode).toBe(0);
+      const [fresh = '', ...others] = readdirSync(runs).filter((name) => name.startsWith('fresh_'));
+      expect(others).toEqual([]);
+      expect(readdirSync(path.join(runs, fresh))).toContain('explorers');
+      expect(readdirSync(path.join(runs, 'fresh'))).toEqual(['earlier.txt']);
+      const options = { cwd: workspace.root, pluginDirs: ['plugins'] };
+      const { jobDirectory } = await reportRun(config, options);
+      expect(jobDirectory).toBe(path.join(runs, fresh));
+      const watching = startTrinity(workspace.root, ['status', config, '--watch']);
+      watching.child.stdout?.once('data', () => watching.child.stdout?.destroy());
+      expect((await watching.ended).exitCode).toBe(0);
     },
     4 * minutes,
   );

@@ -301,7 +301,9 @@ describe('a server beside a trainer in another process', () => {
       expect((await trained).summary).toMatchObject({ trainStep: 2, doneBefore: false });
       await until(async () => (await client.metrics())['rollout/model_0/model_version'] === 2);
       server.child.kill('SIGINT');
-      expect((await server.ended).exitCode).toBe(0);
+      const { exitCode, stdout } = await server.ended;
+      expect(exitCode).toBe(0);
+      expect(stdout).toMatch(/SIGINT: answering the requests in progress\. [^]*Stopped\.\n$/);
       expect(usedRows(experiences('apart')).map(({ trainStep }) => trainStep)).toEqual([
         1, 1, 1, 1, 2, 2, 2, 2,
       ]);

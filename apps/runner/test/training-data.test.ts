@@ -14,7 +14,7 @@ import {
   weightsDigest,
   type Metrics,
 } from './support/run-record.js';
-import { killedTrinity, runArgs, type KillPoint } from './support/trinity.js';
+import { killedTrinity, runArgs, trinity, type KillPoint } from './support/trinity.js';
 import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
 
 let workspace: Workspace;
@@ -217,6 +217,38 @@ describe('dpo on a file of pairs', () => {
     expect(error?.message).toContain(
       'expected at most 64, the positions of the model. Shorten or remove the row.',
     );
+    const file = workspace.config('long.yaml', { name: 'long' }, sft, over);
+    const checked = await trinity(workspace.root, 'config', 'check', file);
+    expect([checked.exitCode, checked.stderr]).toEqual([
+      2,
+      expect.stringMatching(/experience_buffer\.path: [^]*Row 1 of "experts": it has \d+ tokens/),
+    ]);
+  });
+
+  it('says when the rows do not fill the steps', async () => {
+    const rows = (steps: Tree): Tree => ({
+      ...sft,
+      mode: 'train',
+      buffer: {
+        train_batch_size: 32,
+        total_steps: null,
+        trainer_input: { experience_buffer: experts },
+      },
+      ...steps,
+    });
+    const { error } = await runIt('few', rows({}));
+    expect(error?.message).toMatch(
+      /buffer\.train_batch_size: got 32, but the data set holds 20 rows, which in 1 epochs do not fill one train step/,
+    );
+    const file = workspace.config('ends.yaml', rows({ trainer: { total_steps: 100 } }), {
+      name: 'ends',
+      buffer: { train_batch_size: 10 },
+    });
+    const { exitCode, stdout } = await trinity(workspace.root, 'config', 'check', file);
+    expect([exitCode, stdout]).toEqual([
+      0,
+      expect.stringContaining('trainer.total_steps: got 100, but the rows end after 2 train steps'),
+    ]);
   });
 });
 

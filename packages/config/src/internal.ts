@@ -7,5 +7,5 @@ export { weightsProblem } from './resolve/model/quantization.js';
 export { readModelFolder } from './resolve/model/model-folder.js';
 export { stalenessBoundOf } from './resolve/synchronizer.js';
 export { trainStepsOf } from './resolve/buffer/train-batch-size.js';
-export { configError } from './source/problem.js';
+export { configError, sortProblems } from './source/problem.js';
 export { redact, showValue } from './source/secrets.js';

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { ConfigError } from '@trinity-rft/core';
-import { boundary } from '@trinity-rft/core/support';
+import { boundary, redactText } from '@trinity-rft/core/support';
 import { renameKeys } from './check/rename.js';
 import { checkStatus } from './check/status.js';
 import { checkStructure } from './check/structure.js';
@@ -30,7 +30,6 @@ import {
   placeOf,
   showPath,
   toPlain,
-  visit,
   type KeyPath,
   type MapNode,
   isText,
@@ -45,8 +44,8 @@ import {
   sortProblems,
   type ConfigProblem,
   type LocatedProblem,
-  type SourcePosition,
 } from './source/problem.js';
+import { showValue } from './source/secrets.js';
 
 export interface ParseConfigOptions extends NameTables {
   /** Name of the file in messages. @default "config.yaml" */
@@ -59,10 +58,16 @@ export interface ParseConfigOptions extends NameTables {
   /** Base of relative paths. @default the working directory of the operating-system process */
   readonly cwd?: string;
   /**
-   * Suffix of the training run's name, such as `20260701093000`. Used if the folder of the training
-   * run has content that must not be continued.
+   * Suffix of the name of a new training run, 14 digits such as `20260701093000`. Used if
+   * `continue_from_checkpoint` is false and an earlier training run has the name. @default the
+   * newest of these training runs is read, and none is started
    */
   readonly timestamp?: string;
+  /**
+   * Name of the training run's folder if another process has already chosen it, with or without a
+   * timestamp. The training run is continued. @default chosen here
+   */
+  readonly runName?: string | undefined;
   /**
    * Values that a program sets. They are merged into the file key by key. Problems of these values
    * name `overridesName` as their file.
@@ -84,8 +89,6 @@ export interface LoadedConfig {
   readonly warningProblems: readonly ConfigProblem[];
   /** Path of the file as the caller gave it, for messages. */
   readonly file: string;
-  /** The position of each key, such as `buffer.batch_size`. */
-  readonly positions: ReadonlyMap<string, SourcePosition>;
   /** Creates a problem at a key of a stage. Intended for checks that need more than the file. */
   readonly problemAt: ProblemAt;
 }
@@ -141,7 +144,12 @@ export async function readModuleNames(
     text ?? (await readFile(diskAt(cwd).resolve(path)).then(decodeUtf8, () => undefined));
   const root = typeof decoded === 'string' ? parseTree(decoded).root : undefined;
   if (root === undefined) return { plugins: [], scorers: [] };
-  const interpolated = interpolate(root, { env, defaultAt: () => undefined }).root;
+  // Plugins and engines add no keys, so any vocabulary has all defaults.
+  const vocabulary = { algorithms: builtInTables, engines: {} };
+  const interpolated = interpolate(root, {
+    env,
+    defaultAt: (key) => defaultAt(schemasOf(vocabulary).file, key),
+  }).root;
   const named = ({ at, path: key, value }: TextNode): NamedModule => ({
     name: value,
     problem: (message) => locateProblem(path, { at, key, message }),
@@ -167,7 +175,7 @@ export const isScorerName = (name: string): boolean => /\.[cm]?[jt]s#\w+$/.test(
  * only if the text names them or if they are in the training run's folder.
  */
 export function parseConfig(text: string, options: ParseConfigOptions): LoadedConfig {
-  const { file = 'config.yaml', algorithms = builtInTables, engines, timestamp } = options;
+  const { file = 'config.yaml', algorithms = builtInTables, engines } = options;
   const schemas = schemasOf({ algorithms, engines });
   const parsed = parseTree(text);
   if (parsed.root === undefined)
@@ -188,7 +196,8 @@ export function parseConfig(text: string, options: ParseConfigOptions): LoadedCo
     taskOperators: options.taskOperators,
     disk: diskAt(options.cwd ?? process.cwd()),
   });
-  const config = deriveRun(stages, timestamp);
+  findings.problems.push(...modeConflicts(stages, options.overrides));
+  const config = deriveRun(stages, options);
   const locate = (problem: LocatedProblem): ConfigProblem =>
     locateProblem(isInFile(problem) ? file : (options.overridesName ?? 'arguments'), problem);
   if (findings.problems.length > 0) throw configError(findings.problems.map(locate));
@@ -202,7 +211,6 @@ export function parseConfig(text: string, options: ParseConfigOptions): LoadedCo
     warnings: warningProblems.map(renderProblem),
     warningProblems,
     file,
-    positions: positionsOf(parsed.root),
     problemAt,
   };
 }
@@ -261,6 +269,25 @@ function withLastStage(file: MapNode, over: MapNode): MapNode {
   };
 }
 
+/**
+ * Reports a mode in the overrides where stages set other modes, which take precedence. An evaluation
+ * and a server use the last stage only.
+ */
+function modeConflicts(
+  stages: readonly StageContext[],
+  overrides: ParseConfigOptions['overrides'],
+): readonly LocatedProblem[] {
+  const mode = overrides?.['mode'];
+  if (mode === undefined || mode === 'bench' || mode === 'serve') return [];
+  return stages
+    .filter(({ input, stageSets }) => stageSets('mode') && input.mode !== mode)
+    .map(({ stageName, input }) => ({
+      at: nowhere,
+      key: ['mode'],
+      message: `got ${showValue(mode)}, but stage ${stageName} sets mode ${input.mode}, which it keeps. Remove one of the two.`,
+    }));
+}
+
 function stageContexts(
   root: MapNode,
   surroundings: StageSurroundings,
@@ -276,18 +303,13 @@ function stageContexts(
   return [first as StageContext, ...others];
 }
 
-function positionsOf(root: MapNode): ReadonlyMap<string, SourcePosition> {
-  const positions = new Map<string, SourcePosition>();
-  visit(root, (node, keyAt) => positions.set(showPath(node.path), keyAt));
-  return positions;
-}
-
+/** Adds the file to a problem, and removes secrets from its message. */
 const locateProblem = (file: string, { at, key, message }: LocatedProblem): ConfigProblem => ({
   file,
   line: at.line,
   column: at.column,
   key: showPath(key),
-  message,
+  message: redactText(message),
 });
 
 const reasons: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 /** Files of Trinity-RFT that run, with their warnings. */
 import { describe, expect, it } from 'vitest';
-import { createWorkspace, parse, yaml, type parts } from './workspace.js';
+import { createWorkspace, parse, parts, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
 
@@ -44,6 +44,98 @@ const accepted: Readonly<Record<string, Accepted>> = {
       'trainer.trainer_config.algorithm.rollout_correction',
       'is read as algorithm.rollout_correction',
     ],
+  },
+  ...Object.fromEntries(
+    [
+      [
+        'tasksets[0]',
+        '{path: tasks.jsonl, task_count: 5}',
+        'task_count',
+        'storage_type: generated',
+      ],
+      ['tasksets[0]', '{path: tasks.jsonl, task_seed: 5}', 'task_seed', 'storage_type: generated'],
+      ['tasksets[0]', '{path: tasks.jsonl, table: t}', 'table', 'storage_type: sql'],
+      ['tasksets[0]', '{path: tasks.jsonl, query: q}', 'query', 'storage_type: sql'],
+      [
+        'eval_tasksets[0]',
+        '{path: tasks.jsonl, data_selector: {selector_type: shuffle}}',
+        'data_selector',
+        'Evaluations take every row',
+      ],
+    ].map(([place = '', set, key, text = '']): [string, Accepted] => [
+      `${key} of ${place}, which does not read it`,
+      {
+        file: {
+          buffer: `buffer:\n  explorer_input:\n    default_workflow_type: w\n    tasksets: [${place === 'tasksets[0]' ? set : '{path: tasks.jsonl}'}]\n    eval_tasksets: [${place === 'tasksets[0]' ? '' : set}]`,
+        },
+        warns: [`buffer.explorer_input.${place}.${key}`, text],
+      },
+    ]),
+  ),
+  ...Object.fromEntries(
+    [
+      ['trainer:\n  critic_warmup: 2', 'trainer.critic_warmup'],
+      [
+        'trainer:\n  trainer_config: {critic: {cliprange_value: 0.2}}',
+        'trainer.trainer_config.critic',
+      ],
+      ['', 'model.critic_model_path'],
+    ].map(([rest = '', key = '']): [string, Accepted] => [
+      `${key} of an algorithm without a critic`,
+      {
+        file: {
+          rest,
+          ...(rest === '' && {
+            model: 'model:\n  model_path: ./tiny\n  critic_model_path: ./tiny',
+          }),
+        },
+        warns: [key, 'grpo has no critic'],
+      },
+    ]),
+  ),
+  'experts that no sample strategy takes': {
+    file: {
+      buffer: `${parts.buffer}\n  trainer_input: {auxiliary_buffers: {sft_dataset: {path: tasks.jsonl}}}`,
+    },
+    warns: ['buffer.trainer_input.auxiliary_buffers', 'Only the sample strategy mix'],
+  },
+  ...Object.fromEntries(
+    ['split: test', 'subset_name: a', 'format: {prompt_key: q}', 'data_selector: {seed: 1}'].map(
+      (set): [string, Accepted] => [
+        `${set} of a store`,
+        {
+          file: {
+            buffer: `${parts.buffer}\n  trainer_input: {experience_buffer: {${set}}}`,
+          },
+          warns: [
+            `buffer.trainer_input.experience_buffer.${set.split(':')[0]}`,
+            'It is for rows of a data set',
+          ],
+        },
+      ],
+    ),
+  ),
+  ...Object.fromEntries(
+    ['capacity: 5', 'storage: memory', 'max_read_timeout: 5'].map((set): [string, Accepted] => [
+      `${set} of supervised data`,
+      {
+        file: {
+          top: 'mode: train',
+          algorithm: 'algorithm: {algorithm_type: sft}',
+          buffer: `buffer:\n  train_batch_size: 1\n  trainer_input: {experience_buffer: {path: tasks.jsonl, ${set}}}`,
+        },
+        warns: [
+          `buffer.trainer_input.experience_buffer.${set.split(':')[0]}`,
+          'It is for experiences',
+        ],
+      },
+    ]),
+  ),
+  'the critic of another stage': {
+    file: {
+      algorithm: '',
+      rest: 'trainer: {critic_warmup: 2}\nstages:\n  - stage_name: a\n    algorithm: {algorithm_type: grpo}\n  - stage_name: b\n    algorithm: {algorithm_type: ppo}',
+    },
   },
   'optimizer.fused': {
     file: {

@@ -51,6 +51,48 @@ const cases: readonly Broken[] = [
     says: ['one document'],
   },
   {
+    name: 'an unknown tag',
+    file: 'name: «!env RUN_NAME\n',
+    key: '',
+    says: ['tag has no meaning here', '${oc.env:NAME}'],
+  },
+  {
+    name: 'an unknown tag in oc.decode',
+    file: { top: 'name: «\'${oc.decode:"!env RUN_NAME"}\'' },
+    key: 'name',
+    says: ['oc.decode'],
+  },
+  {
+    name: 'a number without a digit',
+    file: { model: 'model:\n  model_path: ./tiny\n  temperature: «"_"' },
+    key: 'model.temperature',
+    says: ['got "_", expected a number'],
+  },
+  {
+    name: 'an infinite number',
+    file: { model: 'model:\n  model_path: ./tiny\n  temperature: «.inf' },
+    key: 'model.temperature',
+    says: ['got Infinity, expected a number'],
+  },
+  {
+    name: 'an explorer whose name leads out of the run',
+    file: { rest: 'explorer:\n  name: «../../other' },
+    key: 'explorer.name',
+    says: ['holds "/"'],
+  },
+  {
+    name: 'an empty address to listen on',
+    file: { rest: 'explorer:\n  listen_address: «""' },
+    key: 'explorer.listen_address',
+    says: ['text that is not empty'],
+  },
+  ...['evaluations', 'Serve', 'a/b'].map((stage): Broken => ({
+    name: `a stage that is called ${stage}`,
+    file: { rest: `stages:\n  - stage_name: «${stage}` },
+    key: 'stages[0].stage_name',
+    says: [stage],
+  })),
+  {
     name: 'a bad indentation',
     file: 'model:\n  model_path: x\n« temperature: 1\n',
     key: '',

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { ParseConfigOptions } from '../src/index.js';
 import { createWorkspace, parse, parts, stageOf, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
@@ -147,6 +148,22 @@ describe('lengths', () => {
       rolloutArgs: { temperature: 0.5, topK: 7 },
       format: { enableThinking: false, chatTemplate: '{{ messages[0].content }}' },
     });
+  });
+
+  it('of the rollout model reach every task set', () => {
+    const stage = stageOf(
+      cwd,
+      yaml({
+        model: model('temperature: 0.5\ntop_k: 7\nmax_model_len: 64\nmax_response_tokens: 16'),
+        buffer:
+          'buffer:\n  explorer_input:\n    default_workflow_type: w\n    tasksets: [{path: tasks.jsonl}]\n    eval_tasksets: [{path: tasks.jsonl, rollout_args: {top_p: 1}}]',
+        rest: 'explorer:\n  rollout_model: {temperature: 0.7, top_p: 0.9, max_response_tokens: 8}',
+      }),
+    );
+    const { tasksets, evalTasksets } = stage.buffer.explorerInput;
+    const rolloutArgs = { temperature: 0.7, topP: 0.9, topK: 7, maxTokens: 8 };
+    expect(tasksets[0]).toMatchObject({ rolloutArgs });
+    expect(evalTasksets[0]).toMatchObject({ rolloutArgs: { ...rolloutArgs, topP: 1 } });
   });
 
   it('reach auxiliary models, which may have their own', () => {
@@ -338,10 +355,15 @@ describe('the loop', () => {
     expect(
       stageOf(
         cwd,
-        yaml({ rest: 'explorer:\n  env_vars: {PORT: 8080, DEBUG: true, HOME: /tmp, NONE: }' }),
+        yaml({
+          rest: 'explorer:\n  env_vars: {PORT: 8080, VERSION: 1.10, ZIP: 00123, ID: 12345678901234567890, DEBUG: true, HOME: /tmp, NONE: }',
+        }),
       ).explorer.envVars,
     ).toEqual({
       PORT: '8080',
+      VERSION: '1.10',
+      ZIP: '00123',
+      ID: '12345678901234567890',
       DEBUG: 'true',
       HOME: '/tmp',
       NONE: '',
@@ -466,14 +488,33 @@ describe('the folder of the run', () => {
     writeFileSync(join(cwd, 'used/p/n/x'), '');
     expect(parse(cwd, yaml({ top })).config).toMatchObject({ resume: true, name: 'n' });
     const fresh = yaml({ top: `${top}\ncontinue_from_checkpoint: false` });
-    expect(parse(cwd, fresh, { timestamp: '20260701' }).config).toMatchObject({
+    const timestamp = '20260701093000';
+    expect(parse(cwd, fresh, { timestamp }).config).toMatchObject({
       resume: false,
-      name: 'n_20260701',
-      jobDirectory: join(cwd, 'used/p/n_20260701'),
+      continues: false,
+      name: `n_${timestamp}`,
+      jobDirectory: join(cwd, `used/p/n_${timestamp}`),
     });
-    const undecided = parse(cwd, fresh);
-    expect(undecided.config.name).toBe('n');
-    expect(undecided.warnings[0]).toContain('the run gets a name with the time in it');
+  });
+
+  it('is the newest of its name where no run starts, and the chosen one where one has begun', () => {
+    const top = 'checkpoint_root_dir: newest\nproject: p\nname: g/n';
+    const text = yaml({ top: `${top}\ncontinue_from_checkpoint: false` });
+    const nameOf = (options: Partial<ParseConfigOptions> = {}, file = text): string =>
+      parse(cwd, file, options).config.name;
+    expect(nameOf()).toBe('g/n');
+    for (const name of ['n', 'n_20260701093000', 'n_20260702093000', 'n_other', 'no']) {
+      mkdirSync(join(cwd, 'newest/p/g', name), { recursive: true });
+      writeFileSync(join(cwd, 'newest/p/g', name, 'x'), '');
+    }
+    mkdirSync(join(cwd, 'newest/p/g/n_20260703093000'));
+    expect(nameOf()).toBe('g/n_20260702093000');
+    expect(nameOf({}, yaml({ top }))).toBe('g/n');
+    expect(nameOf({ timestamp: '20260704093000' })).toBe('g/n_20260704093000');
+    const explore = { mode: 'explore' };
+    expect(nameOf({ timestamp: '20260704093000', overrides: explore })).toBe('g/n_20260702093000');
+    for (const overrides of [explore, { mode: 'train' }])
+      expect(nameOf({ timestamp: '20260704093000', runName: 'g/n', overrides })).toBe('g/n');
   });
 
   it('is continued by a benchmark whatever the file says', () => {

@@ -50,6 +50,18 @@ describe('overrides', () => {
     );
   });
 
+  it('are refused where stages keep modes of their own', () => {
+    const text =
+      'stages: [{stage_name: a, mode: both}, {stage_name: b}, {stage_name: c, mode: train}]';
+    const conflicts = (mode: string) =>
+      problems(text, { mode }).filter((line) => line.startsWith('tune(): mode: got'));
+    expect(conflicts('train')).toEqual([
+      'tune(): mode: got "train", but stage a sets mode both, which it keeps. Remove one of the two.',
+    ]);
+    // An evaluation and a server use the last stage, and say so themselves.
+    expect([...conflicts('bench'), ...conflicts('serve')]).toEqual([]);
+  });
+
   it('stand alone when the file says nothing', () => {
     expect(problems('{}', { model: { model_path: '' } })).toEqual(
       expect.arrayContaining([expect.stringMatching(/^tune\(\): model\.model_path: is not set/)]),

@@ -115,6 +115,19 @@ describe('a plan', () => {
     expect(renderPlan(planConfig(parse(cwd, text).config))).toContain('unknown steps');
   });
 
+  it('counts whole explore steps for large train batches', () => {
+    const { config } = parse(
+      cwd,
+      text
+        .replace(
+          'batch_size: 8\n  train_batch_size: 16',
+          'batch_size: 1\n  train_batch_unit: tasks\n  train_batch_size: 49',
+        )
+        .replace('{save_interval: 20}', '{total_steps: 1}'),
+    );
+    expect(planConfig(config).stages[0]?.steps).toMatchObject({ exploreSteps: 49, trainSteps: 1 });
+  });
+
   it('knows the steps that the file sets', () => {
     const { config } = parse(
       cwd,

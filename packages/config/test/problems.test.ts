@@ -110,6 +110,30 @@ describe('secrets', () => {
     ],
     ['the password in an address', yaml({ top: `mode: x://user:${hidden}@host` }), {}],
     ['a section around it', yaml({ model: `model:\n  - api_key: ${hidden}` }), {}],
+    [
+      'the password of a database without storage_type: sql',
+      yaml({
+        buffer: `buffer:\n  explorer_input:\n    taskset: {path: "postgresql://u:${hidden}@host/db", default_workflow_type: w}`,
+      }),
+      {},
+    ],
+    [
+      'the password of a database of supervised data',
+      yaml({
+        top: 'mode: train',
+        algorithm: 'algorithm: {algorithm_type: sft}',
+        buffer: `buffer:\n  train_batch_size: 1\n  trainer_input: {experience_buffer: {path: "postgresql://u:${hidden}@host/db"}}`,
+      }),
+      {},
+    ],
+    [
+      'the password in an address of an adapter, a template or the root',
+      yaml({
+        top: `checkpoint_root_dir: s3://u:${hidden}@host/runs`,
+        model: `model:\n  model_path: ./tiny\n  chat_template_path: http://u:${hidden}@host/t\n  lora_configs: [{path: "http://u:${hidden}@host/a"}]`,
+      }),
+      {},
+    ],
     ['a key of a model hub', yaml({ top: `mode: hf_${hidden}` }), {}],
   ])('are not shown: %s', (_, text, env) => {
     const found = problems(cwd, text, { env });

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { createWorkspace, parse, stageOf, yaml } from './workspace.js';
+import { createWorkspace, parse, problems, stageOf, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
 
@@ -157,14 +157,6 @@ describe('a file written for the original', () => {
     expect(read()).toEqual(read());
     expect(readdirSync(cwd).toSorted()).toEqual(before);
   });
-
-  it('knows where every key stands', () => {
-    const { positions } = parse(cwd, agent, { env });
-    expect(positions.get('buffer.explorer_input.taskset.format.response_key')).toEqual({
-      line: 24,
-      column: 41,
-    });
-  });
 });
 
 describe('aliases and other spellings', () => {
@@ -226,8 +218,36 @@ describe('aliases and other spellings', () => {
     );
     expect(loaded.config.stages[0].algorithm.optimizer.lrSchedulerType).toBe('cosine');
     expect(loaded.warnings).toEqual([
-      'run.yaml:3:15 algorithm.optimizer.warmup_style: is an old name; it is read as lr_scheduler_type.',
+      'run.yaml:3:15 algorithm.optimizer.warmup_style: "warmup_style" is an old name; it is read as "lr_scheduler_type".',
     ]);
+  });
+
+  it.each([
+    ['explorer: { runner_num: 2, runner_per_model: 3 }', 'runner_num'],
+    [
+      'trainer: { trainer_config: { critic: { optim: { warmup_style: cosine, lr_scheduler_type: constant } } } }',
+      'warmup_style',
+    ],
+  ])('refuses an old name beside the new one: %s', (rest, old) => {
+    expect(problems(cwd, yaml({ rest })).map(({ message }) => message)).toEqual([
+      expect.stringContaining(`"${old}" is another name of`),
+    ]);
+  });
+
+  it.each(['{ runner_num: , runner_per_model: 3 }', '{ runner_per_model: , runner_num: 3 }'])(
+    'takes no notice of a name without a value: %s',
+    (explorer) => {
+      const stage = stageOf(cwd, yaml({ rest: `explorer: ${explorer}` }));
+      expect(stage.explorer.concurrency).toBe(3 * stage.algorithm.repeatTimes);
+    },
+  );
+
+  it('takes empty lists under their names for one item', () => {
+    const buffer =
+      'buffer:\n  explorer_input:\n    eval_taskset:\n    taskset: {path: tasks.jsonl, default_workflow_type: w}';
+    const stage = stageOf(cwd, yaml({ buffer, rest: 'monitor:\n  monitor_type:' }));
+    expect(stage.buffer.explorerInput.evalTasksets).toEqual([]);
+    expect(stage.monitor.sinks).toEqual(['tensorboard']);
   });
 
   it('reads colocate as both', () => {

@@ -334,8 +334,14 @@ export interface RunStore {
   /**
    * Publishes weights. A version can be published again if its digest is the same. Folders of later
    * versions are then expected next to its folder, because the folder of a training run can be moved.
+   * @param options `asNewest`: true to forget later versions, such as that of a final evaluation
+   * before the training run was made longer, so that explorers take this one. @default false
    */
-  publishWeights(member: Membership, weights: PublishedWeights): Promise<void>;
+  publishWeights(
+    member: Membership,
+    weights: PublishedWeights,
+    options?: { readonly asNewest?: boolean },
+  ): Promise<void>;
   /** Returns the newest weights, or those of the synchronization point `boundary`. */
   publishedWeights(boundary?: number): Promise<PublishedWeights | undefined>;
   putWeightFile(member: Membership, file: WeightFile): Promise<void>;

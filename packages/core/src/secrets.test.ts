@@ -38,6 +38,7 @@ describe('isSecretName', () => {
     '',
     'prompt_key',
     'promptKey',
+    'prompt-key',
     'workflow_key',
     'feature_keys_note',
     'maxTokensPerStep',

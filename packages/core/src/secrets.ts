@@ -40,7 +40,7 @@ export function isSecretName(name: string): boolean {
     .replaceAll(/([a-z0-9])(?=[A-Z])|([A-Z])(?=[A-Z][a-z])/g, '$1$2_')
     .toLowerCase();
   // The value of a name such as `API_KEY_ENV` is the name of an environment variable, not a secret.
-  if (columnKey.test(snake) || /[-_]env$/.test(snake)) return false;
+  if (columnKey.test(snake.replaceAll('-', '_')) || /[-_]env$/.test(snake)) return false;
   const words = snake.split(/[^a-z0-9]+/).filter((word) => word !== '');
   return (
     words.some((word) => secretWords.has(word)) ||

@@ -65,10 +65,16 @@ export interface HttpServer {
 
 /**
  * Opens a server, which listens when the promise resolves.
- * @throws ConfigError `PORT_TAKEN` when the port cannot be used
+ * @throws ConfigError `PORT_TAKEN` when the port cannot be used, `HOST_EMPTY` for an empty address,
+ * which the operating system would read as every interface
  */
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { host = '127.0.0.1', port = 0, intercept } = options;
+  if (host === '')
+    throw new ConfigError(
+      'The address to listen on is empty. Expected one such as 127.0.0.1, or 0.0.0.0 for every interface of this machine.',
+      { code: 'HOST_EMPTY' },
+    );
   const limits = { ...defaultHttpLimits, ...options.limits };
   const listener = listenerOf(options);
   const server = createServer(nodeOptions(limits), (incoming, outgoing) => {

@@ -8,7 +8,7 @@ export {
 } from './run/configuration.js';
 export { planDownloads, type ModelDownloads } from './assembly/models/hub-models.js';
 export { planDevices, readDeviceModel } from './run/devices.js';
-export { checkFiles, type CheckedFiles } from './run/check-files.js';
+export { checkFiles, checkResume, type CheckedFiles } from './run/check-files.js';
 export { isUnfinished } from './run/progress.js';
 export { run, type RunOptions, type RunSummary } from './run/run.js';
 export { standardTerminal } from './terminal.js';

@@ -283,7 +283,7 @@ it('compares the first generated task with the longest prompt of the model', asy
     const read = { configPath, cwd: root, engines: [bigrams], environments, env: {} };
     const { loaded, ...extensions } = await readConfiguration(read);
     const { signal } = new AbortController();
-    const { warnings } = await checkFiles(loaded, extensions, { beginTasks: true, signal });
+    const { warnings } = await checkFiles(loaded, extensions, { measure: true, signal });
     await extensions.environments.close();
     return warnings.join();
   };

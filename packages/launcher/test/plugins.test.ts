@@ -216,6 +216,12 @@ describe('loadPlugins of packages', () => {
     expect(workflows).toHaveLength(2);
   });
 
+  it('takes plugins under names with defaults of the file', async () => {
+    const named = folder({ 'run.yaml': 'plugins: ["./plug${group}"]\n' });
+    const { plugins } = await readModuleNames('run.yaml', { cwd: named, env: {} });
+    expect(plugins.map(({ name }) => name)).toEqual(['./plug']);
+  });
+
   it('takes scorers that a configuration names, in every place of a reward function', async () => {
     const evals = folder({
       'my.eval.ts': `export const Factuality = ({ output, expected }: { output: string; expected: string }) =>

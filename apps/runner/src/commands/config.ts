@@ -34,13 +34,12 @@ export const addConfig: AddCommand = (program, { exitWith, write }) => {
         const file = fileOf('config check', named, given);
         if (given.json === true)
           return answerAsJson(file, write, async () => {
-            const { loaded, files, devices } = await load(file, given);
-            const warnings = [...loaded.warningProblems, ...files.warningProblems];
+            const { warnings, devices } = await load(file, given);
             return devices.length > 0 ? { devices, warnings } : { warnings };
           });
-        const { loaded, files, devices } = await load(file, given);
-        const warnings = [...loaded.warnings, ...files.warnings];
-        for (const line of [...warnings, ...devices]) write(`${line}\n`);
+        const { renderProblem } = await import('@trinity-rft/config');
+        const { warnings, devices } = await load(file, given);
+        for (const line of [...warnings.map(renderProblem), ...devices]) write(`${line}\n`);
         const count = warnings.length;
         const counted = count === 0 ? '' : `, ${count} warning${count > 1 ? 's' : ''}`;
         write(`${file}: no errors${counted}.\n`);
@@ -85,17 +84,13 @@ interface Planned extends Answer {
 }
 
 async function planOf(file: string, given: PluginOptions, stdin?: string): Promise<Planned> {
-  const { loaded, files, devices } = await load(file, given, stdin);
+  const { loaded, files, devices, warnings } = await load(file, given, stdin);
   const { planConfig, renderPlan } = await import('@trinity-rft/config');
   const { config: planned, lines } = await downloads(loaded);
   const { rows, pipelines, graders } = files;
   const options = { rows, pipelines, graders, file, env: process.env };
   return {
-    warnings: [
-      ...loaded.warningProblems,
-      ...files.warningProblems,
-      ...lines.map((line) => outsideOf(file, line)),
-    ],
+    warnings: [...warnings, ...lines.map((line) => outsideOf(file, line))],
     plan: [renderPlan(planConfig(planned, options)), ...devices].join('\n'),
     jobDirectory: loaded.config.jobDirectory,
   };
@@ -131,7 +126,7 @@ async function answerAsJson(
   }
 }
 
-interface Checked {
+interface Checked extends Answer {
   readonly loaded: LoadedConfig;
   readonly files: CheckedFiles;
   /** One line for each stage with `model.device: auto`: the chosen device, and the reason. */
@@ -151,14 +146,21 @@ async function downloads({ config }: LoadedConfig): Promise<ModelDownloads> {
 
 /** Reads a configuration with all plugins, and checks the files that the configuration names. */
 async function load(configPath: string, given: PluginOptions, text?: string): Promise<Checked> {
-  const { checkFiles, planDevices, readConfiguration } = await import('@trinity-rft/launcher');
+  const { checkFiles, checkResume, planDevices, readConfiguration } =
+    await import('@trinity-rft/launcher');
   const read = { configPath, text, ...pluginsOf(given) };
   const { loaded, ...extensions } = await readConfiguration(read);
   const { signal } = new AbortController();
   try {
-    const files = await checkFiles(loaded, extensions, { beginTasks: true, signal });
+    const files = await checkFiles(loaded, extensions, { measure: true, signal });
+    const changes = await checkResume(loaded, extensions, files.digests);
     const devices = await planDevices(loaded.config, extensions.engines);
-    return { loaded, files, devices };
+    const warnings = [
+      ...loaded.warningProblems,
+      ...files.warningProblems,
+      ...changes.map((line) => outsideOf(configPath, line)),
+    ];
+    return { loaded, files, devices, warnings };
   } finally {
     await extensions.environments.close();
   }

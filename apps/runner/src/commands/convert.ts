@@ -5,7 +5,7 @@
 import type { StoredTypeName } from '@trinity-rft/engine-onnx';
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
-import { invalid } from '../shared/arguments.js';
+import { invalid, oneOf } from '../shared/arguments.js';
 
 interface ConvertArguments {
   readonly adapter?: string;
@@ -25,7 +25,7 @@ export const addConvert: AddCommand = (program, { exitWith, write }) =>
     .action(
       exitWith(async (from: string, to: string, given: ConvertArguments) => {
         const { adapter } = given;
-        const dtype = dtypeOf(given.dtype);
+        const dtype = oneOf('--dtype', given.dtype, dtypes);
         const shardBytes = bytesOf(given.shardSize);
         const { convertModel } = await import('@trinity-rft/engine-onnx');
         const options = { from, to, adapter, dtype, shardBytes };
@@ -38,12 +38,6 @@ export const addConvert: AddCommand = (program, { exitWith, write }) =>
     );
 
 const dtypes = ['float32', 'bfloat16', 'float16'] as const satisfies readonly StoredTypeName[];
-
-function dtypeOf(name: string): StoredTypeName {
-  const found = dtypes.find((dtype) => dtype === name);
-  if (found !== undefined) return found;
-  throw invalid(`--dtype is "${name}". Expected one of ${dtypes.join(', ')}.`);
-}
 
 const units: Readonly<Record<string, number>> = { KB: 1e3, MB: 1e6, GB: 1e9 };
 

@@ -19,7 +19,7 @@ import {
 } from '../shared/options.js';
 import { writeOutput } from '../shared/output-file.js';
 import { viewRecords } from './studio.js';
-import { invalid } from '../shared/arguments.js';
+import { oneOf } from '../shared/arguments.js';
 
 interface DebugArguments extends FileOptions, PluginOptions {
   readonly module: string;
@@ -53,24 +53,23 @@ export const addDebug: AddCommand = (program, { exitWith, write }) =>
     .option('-p, --port <number>', 'of inference_model and viewer; 0 = any free port')
     .action(
       exitWith((file: string | undefined, given: DebugArguments) =>
-        moduleOf(given.module)({ ...given, config: fileOf('debug', file, given) }, write),
+        modules[oneOf('--module', given.module, moduleNames)](
+          { ...given, config: fileOf('debug', file, given) },
+          write,
+        ),
       ),
     );
 
 type DebugRequest = DebugArguments & { readonly config: string };
 type DebugModule = (given: DebugRequest, write: Write) => Promise<number>;
 
-const modules: Readonly<Record<string, DebugModule>> = {
+const modules = {
   inference_model: serveModel,
   workflow: runWorkflow,
   viewer: viewExperiences,
-};
+} satisfies Readonly<Record<string, DebugModule>>;
 
-function moduleOf(name: string): DebugModule {
-  const module = modules[name];
-  if (module) return module;
-  throw invalid(`--module is "${name}". Expected one of ${Object.keys(modules).join(', ')}.`);
-}
+const moduleNames = Object.keys(modules) as (keyof typeof modules)[];
 
 const debugOptions = (given: DebugRequest): DebugOptions => ({
   configPath: given.config,

@@ -76,18 +76,23 @@ async function evalCommand(
   const terminal = standardTerminal();
   const options = { configPath, ...pluginsOf(given), overridesName: 'trinity eval', terminal };
   const checkpoints = given.checkpoints.split(',').map((name) => name.trim());
-  const evaluation = await interruptible(terminal, (signal) =>
-    inspect.evaluateRun({ ...options, signal, checkpoints }),
+  const then = 'stopping; no file is written';
+  const evaluation = await interruptible(
+    terminal,
+    (signal) => inspect.evaluateRun({ ...options, signal, checkpoints }),
+    then,
   );
   write(inspect.renderEvaluation(evaluation));
-  if (given.json !== undefined) await writeOutput('--json', given.json, jsonText(evaluation));
   if (evaluation.interrupted) return exitCodes.interrupted;
+  if (given.json !== undefined) await writeOutput('--json', given.json, jsonText(evaluation));
   const { evaluated, model } = named ?? {};
   const baseline =
     model === undefined
       ? evaluated
-      : await interruptible(terminal, (signal) =>
-          inspect.evaluateModel(model, { ...options, signal }),
+      : await interruptible(
+          terminal,
+          (signal) => inspect.evaluateModel(model, { ...options, signal }),
+          then,
         );
   if (baseline?.interrupted) return exitCodes.interrupted;
   if (given.junit !== undefined)
@@ -165,8 +170,11 @@ async function readBaseline(file: string): Promise<Evaluation> {
     (cause) => otherBaseline(file, cause),
     async () => JSON.parse(await readFile(file, 'utf8')) as unknown,
   );
-  if (isEvaluation(baseline)) return baseline;
-  throw otherBaseline(file);
+  if (!isEvaluation(baseline)) throw otherBaseline(file);
+  if (!baseline.interrupted) return baseline;
+  throw invalid(
+    `--baseline is "${file}", an evaluation that was interrupted. Write it again with trinity eval --json.`,
+  );
 }
 
 const otherBaseline = (file: string, cause?: unknown): ConfigError =>

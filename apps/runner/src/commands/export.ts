@@ -125,7 +125,7 @@ async function rewardsOf(
   const shared = { configPath, ...plugins, terminal, signal, overridesName: 'trinity export' };
   // If a plugin of the workflow or reward is missing, this call fails, before the export starts.
   const { readConfiguration } = await import('@trinity-rft/launcher');
-  await readConfiguration({ configPath, ...plugins });
+  await readConfiguration({ configPath, ...plugins, readsRun: true });
   return async (exported) => {
     const directory = await mkdtemp(path.join(tmpdir(), 'trinity-export-'));
     try {
@@ -163,6 +163,9 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
   const { output: directory, check } = given;
   if (directory === undefined) throw invalid('-o is missing. Name the folder to write: -o DIR');
   if (given.push !== undefined && format !== 'hf') throw invalid('--push needs --to hf.');
+  if (check === undefined && !given.rewards) throw invalid('--no-rewards needs --check.');
+  if (typeof check !== 'string' && given.promptKey !== undefined)
+    throw invalid('--prompt-key needs --check FILE.');
   const prompts = typeof check === 'string' ? await readPrompts(check, given.promptKey) : undefined;
   const place = await findModel(model);
   const terminal = given.json === true ? silent(standardTerminal()) : standardTerminal();

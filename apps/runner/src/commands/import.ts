@@ -4,7 +4,7 @@ import { jsonText, type AddCommand, type Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { stoppable } from '../shared/interrupt.js';
 import { writeOutput } from '../shared/output-file.js';
-import { invalid } from '../shared/arguments.js';
+import { invalid, oneOf } from '../shared/arguments.js';
 
 interface ImportArguments {
   readonly from: string;
@@ -67,17 +67,6 @@ async function optionsOf(place: string, given: ImportArguments): Promise<ImportO
     as: as === undefined ? undefined : oneOf('--as', as, rowKinds),
     validation: validation === undefined ? undefined : shareOf(validation),
   };
-}
-
-function oneOf<T extends string>(
-  option: string,
-  value: string,
-  known: readonly T[],
-  others: readonly string[] = [],
-): T {
-  const found = known.find((each) => each === value);
-  if (found !== undefined) return found;
-  throw invalid(`${option} is "${value}"; expected one of ${[...others, ...known].join(', ')}.`);
 }
 
 function shareOf(text: string): number {

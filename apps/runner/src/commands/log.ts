@@ -2,7 +2,7 @@
 import { jsonText, type AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
-import { invalid } from '../shared/arguments.js';
+import { integerOf } from '../shared/arguments.js';
 
 interface LogArguments extends PluginOptions {
   readonly lines: string;
@@ -29,7 +29,7 @@ export const addLog: AddCommand = (program, { exitWith, write }) =>
         const { renderAnswers, renderMetric, renderReport, reportRun } =
           await import('@trinity-rft/inspect');
         const { metric, warnings, answers = false } = given;
-        const lines = linesOf(given.lines);
+        const lines = integerOf('--lines', given.lines);
         const report = await reportRun(run, pluginsOf(given));
         if (given.json === true) write(jsonText(report));
         else if (answers) write(await renderAnswers(report, lines));
@@ -38,8 +38,3 @@ export const addLog: AddCommand = (program, { exitWith, write }) =>
         return exitCodes.done;
       }),
     );
-
-function linesOf(text: string): number {
-  if (/^\d+$/.test(text)) return Number(text);
-  throw invalid(`--lines is "${text}". Expected a whole number.`);
-}

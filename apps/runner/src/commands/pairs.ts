@@ -56,6 +56,10 @@ async function writePairs(
 ): Promise<number> {
   const { readExperiences, readTaskRows } = await import('@trinity-rft/buffer');
   const { answerPairs, isDatabase, writePairTable } = await import('@trinity-rft/buffer/pairs');
+  if (labelStudio && isDatabase(output))
+    throw invalid(
+      '--label-studio writes a JSON list, and --output is a database. Name a file, or leave it out.',
+    );
   const rows = await readTaskRows({ name: 'tasks', path: tasks });
   const reader = readExperiences(database);
   try {
@@ -69,7 +73,11 @@ async function writePairs(
   }
 }
 
-async function writeChosen(from: string, { output, table }: PairsArguments): Promise<number> {
+async function writeChosen(
+  from: string,
+  { labelStudio, output, table }: PairsArguments,
+): Promise<number> {
+  if (labelStudio) throw invalid('--label-studio needs --tasks: it is for pairs to compare.');
   const { chosenRows, isDatabase, readPairTable } = await import('@trinity-rft/buffer/pairs');
   const items = isDatabase(from) ? await readPairTable({ url: from, table }) : await readFrom(from);
   const rows = chosenRows(items);

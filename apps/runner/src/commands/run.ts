@@ -1,9 +1,11 @@
 /** `trinity run`: runs or resumes a configuration. */
+import type { ResolvedConfig } from '@trinity-rft/config';
+import { Option } from 'commander';
 import type { RunSummary, Terminal } from '@trinity-rft/launcher';
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { interruptible } from '../shared/interrupt.js';
-import { nextSteps } from '../shared/next-steps.js';
+import { howToGoOn, nextSteps } from '../shared/next-steps.js';
 import {
   fileOf,
   pluginsOf,
@@ -15,7 +17,7 @@ import {
 import { superviseRun } from '../supervise/supervise-run.js';
 import { serveAccess } from '../shared/serve-access.js';
 import { withStudio } from '../shared/studio-beside.js';
-import { invalid } from '../shared/arguments.js';
+import { integerOf, invalid } from '../shared/arguments.js';
 
 interface RunArguments extends FileOptions, PluginOptions {
   readonly mode?: string;
@@ -25,6 +27,8 @@ interface RunArguments extends FileOptions, PluginOptions {
   readonly newRun?: boolean;
   readonly acceptChangedFiles?: boolean;
   readonly studio?: boolean;
+  /** Name that a supervisor has chosen for the run of its processes. */
+  readonly runName?: string;
 }
 
 export const addRun: AddCommand = (program, { exitWith }) =>
@@ -37,6 +41,7 @@ export const addRun: AddCommand = (program, { exitWith }) =>
     .option('--alone', 'explore without a trainer, for one that comes later (mode explore)')
     .option('--new-run', 'start over where a shared store holds an earlier run of this name')
     .option('--accept-changed-files', 'resume although files that the run reads have changed')
+    .addOption(new Option('--run-name <name>').hideHelp())
     .action(exitWith(runCommand));
 
 async function runCommand(file: string | undefined, given: RunArguments): Promise<number> {
@@ -56,21 +61,20 @@ async function runFile(
 ): Promise<number> {
   const { renderEnd, reportRun } = await import('@trinity-rft/inspect');
   const { run } = await import('@trinity-rft/launcher');
-  const explorers = await explorersOf(configPath, given);
-  if (explorers > 0) return superviseRun({ ...given, configPath, explorers }, terminal);
-  const overrides = overridesOf(given);
+  const { explorers, runName } = await supervisedOf(configPath, given);
+  if (explorers > 0) return superviseRun({ ...given, configPath, explorers, runName }, terminal);
   const summary = await interruptible(terminal, (signal) =>
     run({
       configPath,
       ...pluginsOf(given),
-      overrides,
-      overridesName: 'command line',
+      ...overridesOf(given),
       terminal,
       signal,
       serve: serveAccess(terminal),
       alone: given.alone,
       newRun: given.newRun,
       acceptChangedFiles: given.acceptChangedFiles,
+      runName: given.runName,
     }),
   );
   terminal.write(closingText(summary));
@@ -85,38 +89,57 @@ async function runFile(
   return summary.interrupted ? exitCodes.interrupted : exitCodes.done;
 }
 
-function overridesOf({ mode, explorerName }: RunArguments): Record<string, unknown> {
+/** Values of the command line that replace those of the file, wherever the file is read. */
+function overridesOf({ mode, explorerName, explorers }: RunArguments) {
   return {
-    ...(mode !== undefined && { mode }),
-    ...(explorerName !== undefined && { explorer: { name: explorerName } }),
+    overrides: {
+      ...(mode !== undefined && { mode }),
+      ...(explorerName !== undefined && { explorer: { name: explorerName } }),
+      ...(explorers !== undefined && {
+        cluster: { explorers: integerOf('--explorers', explorers) },
+      }),
+    },
+    overridesName: 'command line',
   };
 }
 
-/**
- * Number of explorer processes to start; 0 if this process does everything.
- * @throws ConfigError if `--explorers` is not a number, or if the file cannot have explorers
- */
-async function explorersOf(configPath: string, given: RunArguments): Promise<number> {
-  const { explorers, mode } = given;
-  if (mode !== undefined) return 0;
-  if (explorers !== undefined && !/^\d{1,4}$/.test(explorers))
-    throw invalid(`--explorers is "${explorers}". Expected a number.`);
-  const overrides = explorers === undefined ? {} : { cluster: { explorers: Number(explorers) } };
-  const [stage] = (await resolved(configPath, given, overrides)).stages;
-  if (stage.mode === 'both') return stage.part && !explorers ? 0 : stage.cluster.explorers;
-  if (Number(explorers ?? 0) === 0) return 0;
-  throw invalid(
-    `--explorers is ${explorers}, and the mode of ${configPath} is ${stage.mode}. Expected mode both.`,
-  );
+interface Supervised {
+  /** Number of explorer processes to start; 0 if this process does everything. */
+  readonly explorers: number;
+  readonly runName: string;
 }
 
-async function resolved(
-  configPath: string,
-  given: PluginOptions,
-  overrides: Readonly<Record<string, unknown>> = {},
-) {
+/**
+ * Returns the processes that a supervisor starts, and the name of their run.
+ * @throws ConfigError if `--explorers` is not a number or contradicts other options, or if the file
+ * cannot have explorers
+ */
+async function supervisedOf(configPath: string, given: RunArguments): Promise<Supervised> {
+  const { name: runName, stages } = await resolved(configPath, given);
+  const [{ mode, part, cluster }] = stages;
+  const { explorers } = cluster;
+  const isAsked = given.explorers !== undefined && explorers > 0;
+  if (mode !== 'both' && isAsked)
+    throw invalid(
+      `--explorers is ${explorers}, and the mode of ${configPath} is ${mode}. Expected mode both.`,
+    );
+  if (mode !== 'both' || (part !== undefined && !isAsked)) return { explorers: 0, runName };
+  const others = [
+    part !== undefined && given.mode !== undefined && `--mode ${given.mode}`,
+    given.explorerName !== undefined && '--explorer-name',
+    given.alone && '--alone',
+  ].filter(Boolean);
+  if (explorers > 0 && others.length > 0)
+    throw invalid(
+      `This run starts a trainer and ${explorers} explorers, so ${others.join(' and ')} would have no effect. Leave out what is for one process, or use --explorers 0.`,
+    );
+  return { explorers, runName };
+}
+
+async function resolved(configPath: string, given: RunArguments): Promise<ResolvedConfig> {
   const { readConfiguration } = await import('@trinity-rft/launcher');
-  const options = { configPath, ...pluginsOf(given), overrides, overridesName: 'command line' };
+  const { runName } = given;
+  const options = { configPath, ...pluginsOf(given), ...overridesOf(given), runName };
   const { loaded } = await readConfiguration(options);
   return loaded.config;
 }
@@ -124,8 +147,7 @@ async function resolved(
 function closingText(summary: RunSummary): string {
   const { interrupted, doneBefore, trainStep, checkpoint, jobDirectory } = summary;
   const place = checkpoint ?? jobDirectory;
-  if (interrupted)
-    return `Interrupted after train step ${trainStep}. The same command continues from there.\n`;
+  if (interrupted) return `Interrupted after train step ${trainStep}. ${howToGoOn(summary)}\n`;
   if (doneBefore)
     return `This run is complete after train step ${trainStep}: ${place}\nRaise total_steps or total_epochs to train on, or give another run another name.\n`;
   return checkpoint === undefined

@@ -24,15 +24,20 @@ export const addStatus: AddCommand = (program, { exitWith, write }) =>
         const { openStatus, renderStatus } = await import('@trinity-rft/inspect');
         const reader = await openStatus(run, pluginsOf(given));
         const { watch = false, json = false } = given;
+        const gone = new AbortController();
+        // A reader that ends early (`trinity status RUN --watch | head`) ends the watch.
+        const onError = (): void => gone.abort();
+        process.stdout.once('error', onError);
         try {
           do {
             const status = await reader.look();
             if (json) write(`${JSON.stringify(status, null, watch ? 0 : 2)}\n`);
             else
               write(`${watch && process.stdout.isTTY ? clearScreen : ''}${renderStatus(status)}`);
-            if (watch) await sleep(watchMs);
-          } while (watch);
+            if (watch) await sleep(watchMs, undefined, gone).catch(() => undefined);
+          } while (watch && !gone.signal.aborted);
         } finally {
+          process.stdout.off('error', onError);
           await reader.close();
         }
         return exitCodes.done;

@@ -11,6 +11,7 @@ import { exitCodes } from '../shared/exit-codes.js';
 import { untilInterrupted } from '../shared/interrupt.js';
 import { pluginsOf, portOf, withPlugins, type PluginOptions } from '../shared/options.js';
 import { flagsOfOthers } from '../shared/server-flags.js';
+import { keyIn } from '../shared/serve-access.js';
 
 interface StudioArguments {
   readonly port?: string;
@@ -90,7 +91,7 @@ async function serveStudio(
     import('@trinity-rft/studio'),
     import('@trinity-rft/inspect/studio'),
   ]);
-  const key = process.env[keyVariable] || undefined;
+  const key = keyIn(keyVariable);
   const parts = [openControl({ command: ownCommand() })];
   const studio = await openStudio({ runs, page: pageFolder(), port: portOf(port), key, parts });
   try {

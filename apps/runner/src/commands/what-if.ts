@@ -2,7 +2,7 @@
 import { jsonText, type AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
-import { numberOf, invalid } from '../shared/arguments.js';
+import { integerOf, invalid, numberOf } from '../shared/arguments.js';
 
 interface WhatIfArguments extends PluginOptions {
   readonly algorithm?: string;
@@ -35,10 +35,10 @@ export const addWhatIf: AddCommand = (program, { exitWith, write }) =>
         const stores = await whatIfRun(run, {
           ...pluginsOf(given),
           change: changeOf(given),
-          steps: numberOf('--steps', given.steps, 1),
+          steps: integerOf('--steps', given.steps, 1),
           drift: numberOf('--drift', given.drift),
         });
-        const groups = numberOf('--groups', given.groups);
+        const groups = integerOf('--groups', given.groups);
         write(given.json === true ? jsonText(stores) : renderWhatIf(stores, { groups }));
         return exitCodes.done;
       }),

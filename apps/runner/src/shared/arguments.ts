@@ -14,3 +14,29 @@ export function numberOf(option: string, text: string, least = 0): number {
   if (text.trim() !== '' && value >= least && Number.isFinite(value)) return value;
   throw invalid(`${option} is "${text}". Expected a number of at least ${least}.`);
 }
+
+/**
+ * Parses the integer of an option.
+ * @throws ConfigError when `text` is not an integer of at least `least`
+ */
+export function integerOf(option: string, text: string, least = 0): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= least && Number.isSafeInteger(value)) return value;
+  throw invalid(`${option} is "${text}". Expected a whole number of at least ${least}.`);
+}
+
+/**
+ * Returns the value of an option, which must be one of several names.
+ * @param others further names that the message lists
+ * @throws ConfigError for any other value
+ */
+export function oneOf<T extends string>(
+  option: string,
+  value: string,
+  known: readonly T[],
+  others: readonly string[] = [],
+): T {
+  const found = known.find((each) => each === value);
+  if (found !== undefined) return found;
+  throw invalid(`${option} is "${value}". Expected one of ${[...others, ...known].join(', ')}.`);
+}

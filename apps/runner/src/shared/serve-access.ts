@@ -9,7 +9,7 @@ const keyVariable = 'TRINITY_SERVE_KEY';
  * Key from the environment; undefined if the server should create a random key.
  * @throws ConfigError when the key is not usable
  */
-export const serveKey = (): string | undefined => keyOf(process.env[keyVariable]);
+export const serveKey = (): string | undefined => keyIn(keyVariable);
 
 /**
  * Returns a text that shows the server's key, or names the environment variable if the user chose
@@ -25,7 +25,7 @@ export const shownKey = (chosen: string | undefined, key: string): string =>
  * @throws ConfigError when the variable holds no usable key
  */
 export function serveAccess(terminal: Terminal): Pick<ServeOptions, 'apiKey' | 'onOpen'> {
-  const apiKey = keyOf(process.env[keyVariable]);
+  const apiKey = keyIn(keyVariable);
   return {
     apiKey,
     onOpen: ({ url, apiKey: key, model }) => {
@@ -40,7 +40,7 @@ export function serveAccess(terminal: Terminal): Pick<ServeOptions, 'apiKey' | '
  * @throws ConfigError when the official client would refuse the key
  */
 export function tinkerKey(): string | undefined {
-  const key = keyOf(process.env[keyVariable]);
+  const key = keyIn(keyVariable);
   if (key === undefined || key.startsWith('tml-')) return key;
   throw invalid(
     `${keyVariable} does not begin with "tml-", as the official client of Tinker demands. Choose such a key, or unset it for a random one.`,
@@ -48,13 +48,14 @@ export function tinkerKey(): string | undefined {
 }
 
 /**
- * Returns a usable key unchanged, or undefined if the value is empty or missing.
+ * Key in an environment variable; undefined if the variable is empty or missing.
  * @throws ConfigError when the key is too short or too long, or does not fit into a header
  */
-function keyOf(value: string | undefined): string | undefined {
+export function keyIn(variable: string): string | undefined {
+  const value = process.env[variable];
   if (value === undefined || value === '') return undefined;
   if (/^[\x21-\x7e]{16,512}$/.test(value)) return value;
   throw invalid(
-    `${keyVariable} is not usable as a key. Expected 16 to 512 printable ASCII characters without spaces, or nothing.`,
+    `${variable} is not usable as a key. Expected 16 to 512 printable ASCII characters without spaces, or nothing for a random key.`,
   );
 }

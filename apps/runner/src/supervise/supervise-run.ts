@@ -8,6 +8,8 @@ import { startChild, type Child, type ChildEnd } from './child.js';
 export interface SuperviseOptions extends PluginOptions {
   readonly configPath: string;
   readonly explorers: number;
+  /** Name of the run of all processes, which they keep when they are restarted. */
+  readonly runName: string;
   readonly newRun?: boolean;
   readonly acceptChangedFiles?: boolean;
 }
@@ -48,12 +50,14 @@ export async function superviseRun(options: SuperviseOptions, terminal: Terminal
 }
 
 const argsOf = (
-  { configPath, plugin, pluginDir, newRun, acceptChangedFiles }: SuperviseOptions,
+  { configPath, runName, plugin, pluginDir, newRun, acceptChangedFiles }: SuperviseOptions,
   own: readonly string[],
 ): readonly string[] => [
   'run',
   configPath,
   ...own,
+  '--run-name',
+  runName,
   ...(newRun ? ['--new-run'] : []),
   ...(acceptChangedFiles ? ['--accept-changed-files'] : []),
   ...plugin.flatMap((each) => ['--plugin', each]),

@@ -86,7 +86,7 @@ async function problemOf(configPath: string, overrides: Tree): Promise<string> {
       terminal: undefined,
     } as never);
     await checkFiles(loaded, extensions, {
-      beginTasks: true,
+      measure: true,
       signal: new AbortController().signal,
     });
     return '';

@@ -48,7 +48,7 @@ const moveKeys = (root: MapNode, found: Found): MapNode =>
 
 function moveKey(root: MapNode, { from, to }: MovedKey, found: Found): MapNode {
   const { node, keyAt, path: key } = placeOf(root, from);
-  if (node === undefined || (node.kind === 'scalar' && node.value === null)) return root;
+  if (node === undefined || isNull(node)) return root;
   const name = to.join('.');
   const rest = without(root, from) as MapNode;
   const place = { at: keyAt, key };
@@ -91,12 +91,14 @@ function renameBelow(node: Node, names: readonly string[], found: Found): Node {
     const alias = keyAliases.find(({ from, section }) => from === key && isSection(names, section));
     const name = alias?.to ?? key;
     const problem = { at: entry.keyAt, key: [...node.path, key] };
-    if (name !== key && node.entries.has(name)) {
+    const other = name === key ? entries.get(name) : node.entries.get(name);
+    if (other !== undefined && isNull(entry.node)) continue;
+    if (name !== key && other !== undefined && !isNull(other.node)) {
       const message = `"${key}" is another name of "${name}", which is set too. Keep one of the two.`;
       found.problems.push({ ...problem, message });
       continue;
     }
-    if (alias?.deprecated === true) {
+    if (alias?.deprecated === true && !isNull(entry.node)) {
       const message = `"${key}" is an old name; it is read as "${name}".`;
       found.warnings.push({ ...problem, message });
     }
@@ -112,8 +114,10 @@ function isSection(names: readonly string[], section: readonly string[]): boolea
   return plain.length === section.length && plain.every((name, index) => name === section[index]);
 }
 
+const isNull = (node: Node): boolean => node.kind === 'scalar' && node.value === null;
+
 function wrap(node: Node, alias: KeyAlias | undefined): Node {
-  if (alias?.asList !== true || node.kind === 'list') return node;
+  if (alias?.asList !== true || node.kind === 'list' || isNull(node)) return node;
   return { kind: 'list', at: node.at, path: node.path, items: [node] };
 }
 
@@ -131,7 +135,6 @@ function singleTaskset(
   const entries = new Map(node.entries);
   entries.delete('taskset');
   const list = entries.get('tasksets')?.node;
-  const isNull = (other: Node): boolean => other.kind === 'scalar' && other.value === null;
   if (isNull(single.node)) return { ...node, entries };
   const isEmpty =
     list === undefined || isNull(list) || (list.kind === 'list' && list.items.length === 0);

@@ -144,9 +144,11 @@ function countExploreSteps(
   rows: number | undefined,
 ): number | undefined {
   const all = buffer.totalSteps ?? stepsOf(rows, buffer.totalEpochs, buffer.batchSize);
-  const perStep = perExploreStep(buffer.trainBatch);
-  if (trainer.totalSteps === undefined || perStep === undefined) return all;
-  return Math.min(all ?? Infinity, Math.ceil(trainer.totalSteps / perStep));
+  const { own, perExploreStep: made } = buffer.trainBatch;
+  const { totalSteps } = trainer;
+  if (totalSteps === undefined || made === undefined) return all;
+  const needed = own < made ? totalSteps / Math.ceil(made / own) : (totalSteps * own) / made;
+  return Math.min(all ?? Infinity, Math.ceil(needed));
 }
 
 function countTrainSteps(

@@ -1,8 +1,10 @@
 /** Resolves the `explorer` section, and values that depend on batches and weight updates. */
 import { resolveSection } from '../schema/resolve-section.js';
+import { nodeAt } from '../source/node.js';
 import { showValue } from '../source/secrets.js';
 import { presetOf } from './algorithm/algorithm.js';
 import type { StageContext } from './base/context.js';
+import { invalidFolder } from './base/paths.js';
 import type { AlgorithmConfig, BufferConfig, ExplorerConfig, PartConfig } from './base/resolved.js';
 
 interface ExplorerNeeds {
@@ -22,6 +24,8 @@ export function deriveExplorer(
     explorer,
   );
   explainOverRollout(context);
+  const problem = invalidFolder(explorer.name);
+  if (problem !== undefined) context.report(['explorer', 'name'], problem);
   return {
     ...own,
     ...models,
@@ -51,9 +55,7 @@ function deriveConcurrency(
   { repeatTimes }: AlgorithmConfig,
 ): number {
   const { explorer } = context.input;
-  if (explorer.runner_num !== null)
-    context.warn(['explorer', 'runner_num'], 'is an old name; it is read as runner_per_model.');
-  const runners = explorer.runner_per_model ?? explorer.runner_num;
+  const { runner_per_model: runners } = explorer;
   return runners === null ? Math.max(leastConcurrency, runsPerStep) : runners * repeatTimes;
 }
 
@@ -89,8 +91,10 @@ function deriveDynamicSampling(context: StageContext, operators: readonly PartCo
 
 function deriveEnvVars(context: StageContext): Readonly<Record<string, string>> {
   const entries = Object.entries(context.input.explorer.env_vars).map(([name, value]) => {
+    const node = nodeAt(context.tree, ['explorer', 'env_vars', name]);
+    const source = node?.kind === 'scalar' ? node.source : undefined;
     if (typeof value !== 'object')
-      return [name, String(value as string | number | boolean)] as const;
+      return [name, source ?? String(value as string | number | boolean)] as const;
     if (value !== null)
       context.report(
         ['explorer', 'env_vars', name],

@@ -1,5 +1,5 @@
 /** Resolves one training run from its stages: folders, names, and every section of every stage. */
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { resolveSection } from '../schema/resolve-section.js';
 import { placeOf } from '../source/node.js';
 import { checkNeeds } from './algorithm/algorithm-needs.js';
@@ -8,7 +8,7 @@ import { checkEngine, deriveCriticEngine, deriveEngine } from './algorithm/engin
 import { deriveOperators } from './algorithm/operators.js';
 import { deriveCritic } from './algorithm/optimizer.js';
 import type { StageContext } from './base/context.js';
-import { checkName, invalidName } from './base/paths.js';
+import { checkName, invalidFolder, reportAddress } from './base/paths.js';
 import type { ResolvedConfig, StageConfig } from './base/resolved.js';
 import { mapStages } from './base/stages.js';
 import { deriveBuffer } from './buffer/buffer.js';
@@ -27,18 +27,20 @@ import { checkSamplingLimits } from './sampling-limits.js';
 
 type Stages = readonly [StageContext, ...StageContext[]];
 
-/**
- * Resolves the training run.
- * @param timestamp suffix of the training run's name, if its folder has content that must not be
- * continued
- */
-export function deriveRun(stages: Stages, timestamp: string | undefined): ResolvedConfig {
+/** Choice of the training run's name; see `ParseConfigOptions`. */
+interface NameChoice {
+  readonly timestamp?: string | undefined;
+  readonly runName?: string | undefined;
+}
+
+/** Resolves the training run. */
+export function deriveRun(stages: Stages, choice: NameChoice): ResolvedConfig {
   const [first] = stages;
   checkStageNames(stages);
   const identity = deriveIdentity(
     first,
     stages.every(({ input }) => input.mode === 'bench' || input.mode === 'explore'),
-    timestamp,
+    choice,
   );
   const { plugins } = first.input;
   const derived = mapStages<StageContext, StageConfig>(stages, (stage, previous) =>
@@ -50,28 +52,57 @@ export function deriveRun(stages: Stages, timestamp: string | undefined): Resolv
 /** Values that all stages of a run share. */
 type Identity = Omit<ResolvedConfig, 'stages' | 'plugins'>;
 
-function deriveIdentity(
-  context: StageContext,
-  isBench: boolean,
-  timestamp: string | undefined,
-): Identity {
-  const { project, group, name, seed } = context.input;
+function deriveIdentity(context: StageContext, isGuest: boolean, choice: NameChoice): Identity {
+  const { project, group, name, seed, continue_from_checkpoint: continues } = context.input;
   for (const [key, value] of Object.entries({ project, group, name }))
     checkName(context, [key], value);
   const checkpointRootDir = deriveRoot(context);
-  const folder = join(checkpointRootDir, project, group, name);
-  const inUse = context.disk.kind(folder) === 'folder' && !context.disk.isEmptyFolder(folder);
-  const resume = inUse && (context.input.continue_from_checkpoint || isBench);
-  const isRenamed = inUse && !resume && timestamp !== undefined;
-  warnOfContinuing(context, { isBench, isBlocked: inUse && !resume && !isRenamed, folder });
-  const ownName = isRenamed ? `${name}_${timestamp}` : name;
-  const jobDirectory = join(checkpointRootDir, project, group, ownName);
-  return { project, group, name: ownName, checkpointRootDir, jobDirectory, resume, seed };
+  const folderOf = (run: string): string => join(checkpointRootDir, project, group, run);
+  const isUsed = (run: string): boolean =>
+    context.disk.kind(folderOf(run)) === 'folder' && !context.disk.isEmptyFolder(folderOf(run));
+  if (isGuest && !continues)
+    context.warn(
+      ['continue_from_checkpoint'],
+      'ignored. Modes bench and explore use the newest run of this name.',
+    );
+  const { timestamp, runName } = choice;
+  const beside = context.disk.names(dirname(folderOf(name)));
+  const newest = continues ? undefined : newestRun(name, beside, isUsed);
+  const isNew = newest !== undefined && !isGuest && timestamp !== undefined;
+  const ownName = runName ?? (isNew ? `${name}_${timestamp}` : (newest ?? name));
+  return {
+    project,
+    group,
+    name: ownName,
+    checkpointRootDir,
+    jobDirectory: folderOf(ownName),
+    resume: isUsed(ownName),
+    continues,
+    seed,
+  };
+}
+
+/**
+ * Returns the name of the newest training run that is called `name`, with or without a timestamp;
+ * undefined if there is none.
+ */
+function newestRun(
+  name: string,
+  names: readonly string[],
+  isUsed: (run: string) => boolean,
+): string | undefined {
+  const last = basename(name);
+  const runs = names
+    .filter((each) => each.startsWith(last) && /^(_\d{14})?$/.test(each.slice(last.length)))
+    .map((each) => `${name}${each.slice(last.length)}`);
+  // The run without a timestamp is the oldest, and comes first.
+  return runs.filter(isUsed).toSorted().at(-1);
 }
 
 function deriveRoot(context: StageContext): string {
   const { checkpoint_root_dir: given } = context.input;
-  const root = context.disk.resolve(given === '' ? 'checkpoints' : given);
+  const isAddress = reportAddress(context, ['checkpoint_root_dir'], given);
+  const root = context.disk.resolve(given === '' || isAddress ? 'checkpoints' : given);
   if (context.disk.kind(root) === 'file')
     context.report(
       ['checkpoint_root_dir'],
@@ -80,21 +111,13 @@ function deriveRoot(context: StageContext): string {
   return root;
 }
 
-/**
- * Warns that the mode always continues the training run, or that the training run gets another
- * name.
- * @param run `isBlocked`: the folder has content that is not continued, and there is no timestamp
- */
-function warnOfContinuing(
-  context: StageContext,
-  run: { readonly isBench: boolean; readonly isBlocked: boolean; readonly folder: string },
-): void {
-  const key = ['continue_from_checkpoint'];
-  if (run.isBench && !context.input.continue_from_checkpoint)
-    context.warn(key, 'ignored. Modes bench and explore use what the run has.');
-  if (run.isBlocked)
-    context.warn(key, `${run.folder} has content; the run gets a name with the time in it.`);
-}
+/** Folders of a training run whose contents belong to guests, as launcher's `guestFolders`. */
+const takenFolders: readonly string[] = ['evaluations', 'serve'];
+
+const takenFolder = (name: string): string | undefined =>
+  takenFolders.includes(name.toLowerCase())
+    ? `got "${name}", which is a folder of every run. Use another name.`
+    : undefined;
 
 function checkStageNames(stages: Stages): void {
   const seen = new Set<string>();
@@ -106,7 +129,7 @@ function checkStageNames(stages: Stages): void {
         ? 'is missing. Name the stage, for example sft_warmup; the name becomes a folder inside the run.'
         : seen.has(stageName)
           ? `got "${stageName}", which an earlier stage already uses. Names must differ, because each stage has its own folder.`
-          : invalidName(stageName);
+          : (invalidFolder(stageName) ?? takenFolder(stageName));
     if (message !== undefined) add([{ at, key: path, message }]);
     seen.add(stageName);
   }
@@ -126,10 +149,11 @@ function deriveStage(
   const algorithm = deriveAlgorithm(given, model, engine);
   const context = asPart(given, { jobDirectory, algorithm });
   const taskPipeline = deriveTaskPipeline(context, auxiliaryModels);
-  sayUnread(context);
+  sayUnread(context, algorithm);
   const synchronizer = deriveSynchronizer(context);
   const needs = {
     model,
+    rolloutModel,
     algorithm,
     auxiliaryModels,
     jobDirectory,

@@ -56,11 +56,13 @@ function cutsOf(
 }
 
 /**
- * Returns the key whose value applies: the key in `section` if the file sets it, or else the key in
- * `model`.
+ * Returns the key whose value applies: the key in `section`, or else in the rollout model, or else
+ * in `model`.
  */
-const deciding = (context: StageContext, section: KeyPath, key: string): KeyPath =>
-  context.isSet(...section, key) ? [...section, key] : ['model', key];
+export const deciding = (context: StageContext, section: KeyPath, key: string): KeyPath =>
+  [section, rolloutModelKey]
+    .map((each): KeyPath => [...each, key])
+    .find((path) => context.isSet(...path)) ?? ['model', key];
 
 function samplingCuts(
   context: StageContext,

@@ -1,5 +1,6 @@
 /** Reports sampling settings that the engine does not support. */
 import type { KeyPath } from '../source/node.js';
+import { deciding } from './sampling-distribution.js';
 import type { StageContext } from './base/context.js';
 import type { BufferConfig, RolloutModelConfig, SamplerConfig } from './base/resolved.js';
 
@@ -30,19 +31,17 @@ function checkTemperatures(
   context: StageContext,
   { engine, buffer, rolloutModel }: Omit<Sampling, 'sampler'>,
 ): void {
-  const report = (path: KeyPath, temperature: number): void => {
+  const report = (section: KeyPath, temperature: number): void => {
     if (temperature === 1) return;
-    const place = context.isSet(...path) ? path : ['model', 'temperature'];
     context.report(
-      place,
+      deciding(context, section, 'temperature'),
       `got ${temperature}, but the engine "${engine}" trains at temperature 1 only: importance ratios would compare two distributions. Use 1.`,
     );
   };
-  if (context.mode === 'serve')
-    report(['explorer', 'rollout_model', 'temperature'], rolloutModel.temperature);
+  if (context.mode === 'serve') report(['explorer', 'rollout_model'], rolloutModel.temperature);
   for (const [index, { rolloutArgs }] of buffer.explorerInput.tasksets.entries())
     report(
-      ['buffer', 'explorer_input', 'tasksets', index, 'rollout_args', 'temperature'],
+      ['buffer', 'explorer_input', 'tasksets', index, 'rollout_args'],
       rolloutArgs.temperature,
     );
 }
@@ -54,8 +53,7 @@ function checkControls(
 ): void {
   const cannot = `but the engine "${engine}" samples freely only`;
   if (minResponseTokens > 0) {
-    const own: KeyPath = ['explorer', 'rollout_model', 'min_response_tokens'];
-    const place = context.isSet(...own) ? own : ['model', 'min_response_tokens'];
+    const place = deciding(context, ['explorer', 'rollout_model'], 'min_response_tokens');
     context.report(place, `got ${minResponseTokens}, ${cannot}. Use 0.`);
   }
   if (context.input.explorer.constrained_decoding)

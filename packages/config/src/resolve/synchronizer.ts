@@ -52,7 +52,7 @@ function checkBound(context: StageContext, config: SynchronizerConfig): void {
     if (syncStyle === 'trainer_driven' || syncStyle === 'fully_async')
       context.warn(
         ['synchronizer', 'sync_style'],
-        `${syncStyle} lets the explorer be any number of explore steps ahead of the trainer, until experience_buffer.capacity experiences wait. Set synchronizer.max_staleness, for example to 2, for a bound that holds.`,
+        `${syncStyle} lets the explorer be any number of explore steps ahead of the trainer, until experience_buffer.capacity explore steps wait. Set synchronizer.max_staleness, for example to 2, for a bound that holds.`,
       );
     return;
   }

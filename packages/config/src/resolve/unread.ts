@@ -1,9 +1,9 @@
-/** Warns of keys that the mode of a stage does not read. */
+/** Warns of keys that the mode, the storage or the algorithm of a stage does not read. */
 import { nodeAt, type KeyPath } from '../source/node.js';
 import { nowhere } from '../source/problem.js';
-import type { StageContext } from './base/context.js';
+import { sayIgnored, type StageContext } from './base/context.js';
 import { experienceBuffer } from './base/paths.js';
-import type { Mode } from './base/resolved.js';
+import type { AlgorithmConfig, Mode } from './base/resolved.js';
 
 interface UnreadKeys {
   readonly section: KeyPath;
@@ -47,11 +47,33 @@ const unboundedStore: UnreadKeys = {
   reason: 'clients do not wait for the trainer',
 };
 
+/** Warns of keys for a critic or for experts if the algorithm has none. */
+function sayUnreadParts(
+  context: StageContext,
+  { algorithmType, needs, sampleStrategy }: AlgorithmConfig,
+): void {
+  if (context.mode === 'bench') return;
+  const trainer: KeyPath = ['trainer'];
+  const hasNone = `${algorithmType} has no critic.`;
+  if (!needs.valueHead) {
+    sayIgnored(context, trainer, ['critic_warmup'], hasNone);
+    sayIgnored(context, [...trainer, 'trainer_config'], ['critic'], hasNone);
+    sayIgnored(context, ['model'], ['critic_model_path'], hasNone);
+  }
+  if (sampleStrategy.name !== 'mix')
+    sayIgnored(
+      context,
+      ['buffer', 'trainer_input'],
+      ['auxiliary_buffers'],
+      'Only the sample strategy mix takes experts from it.',
+    );
+}
+
 /**
  * Warns of keys that are set and not read, unless the command sets the mode: `trinity serve` also
  * serves files of other modes.
  */
-export function sayUnread(context: StageContext): void {
+export function sayUnread(context: StageContext, algorithm: AlgorithmConfig): void {
   const { mode, tree, input } = context;
   if (nodeAt(tree, ['mode'])?.at.line === nowhere.line) return;
   const isUnbounded =
@@ -61,4 +83,5 @@ export function sayUnread(context: StageContext): void {
     for (const name of names)
       if (context.isSet(...section, name))
         context.warn([...section, name], `ignored. In mode ${mode} ${reason}.`);
+  sayUnreadParts(context, algorithm);
 }

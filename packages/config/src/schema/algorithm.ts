@@ -101,11 +101,6 @@ export const optimizer = section(
       0.01,
       'The warm-up rises from lr times this, and the learning rate never falls below it.',
     ),
-    warmup_style: maybe(
-      optimizerValues.lr_scheduler_type,
-      'Old name of lr_scheduler_type.',
-      derived,
-    ),
     lr_scheduler_type: field(
       optimizerValues.lr_scheduler_type,
       'constant',

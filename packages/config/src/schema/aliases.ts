@@ -52,6 +52,16 @@ export const keyAliases: readonly KeyAlias[] = [
     to: 'max_token_len_per_gpu',
     deprecated: true,
   },
+  { section: ['explorer'], from: 'runner_num', to: 'runner_per_model', deprecated: true },
+  ...[
+    ['algorithm', 'optimizer'],
+    ['trainer', 'trainer_config', 'critic', 'optim'],
+  ].map((section): KeyAlias => ({
+    section,
+    from: 'warmup_style',
+    to: 'lr_scheduler_type',
+    deprecated: true,
+  })),
   { section: ['model'], from: 'max_token_len', to: 'max_model_len', deprecated: true },
 ];
 

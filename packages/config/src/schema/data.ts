@@ -19,16 +19,16 @@ export const logprobsPerCall = 'A workflow asks for alternatives per call, with 
 /** Sampling settings for the tasks of a task set. */
 export const generation = section(
   {
-    temperature: maybe(float({ min: 0 }), 'Default: model.temperature.'),
-    top_p: maybe(float({ above: 0, max: 1 }), 'Default: model.top_p.'),
-    top_k: maybe(int({ min: -1 }), '-1 = all. Default: model.top_k.'),
+    temperature: maybe(float({ min: 0 }), 'Default: explorer.rollout_model.temperature.'),
+    top_p: maybe(float({ above: 0, max: 1 }), 'Default: explorer.rollout_model.top_p.'),
+    top_k: maybe(int({ min: -1 }), '-1 = all. Default: explorer.rollout_model.top_k.'),
     logprobs: maybe(
       int({ min: 0, max: 20 }),
       'Alternatives reported per token. Default: model.logprobs.',
       ignored(logprobsPerCall, { except: [null, 0] }),
       kept,
     ),
-    max_tokens: maybe(int({ min: 1 }), 'Default: model.max_response_tokens.'),
+    max_tokens: maybe(int({ min: 1 }), 'Default: explorer.rollout_model.max_response_tokens.'),
     n: field(
       int({ min: 1 }),
       1,

@@ -23,7 +23,7 @@ const serveShape = {
     as('port'),
   ),
   listen_address: field(
-    text(),
+    word(),
     '127.0.0.1',
     'serve: address to listen on. Loopback is reachable from this machine only.',
     as('host'),
@@ -108,7 +108,6 @@ const explorerShape = {
     'Runs of one task per runner.',
     ignored('Every run is scheduled separately.', { except: [null] }),
   ),
-  runner_num: maybe(int({ min: 1 }), 'Old form of runner_per_model.', derived),
   eval_interval: field(
     int({ min: 0 }),
     100,

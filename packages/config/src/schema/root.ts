@@ -71,7 +71,7 @@ const runKeys = {
   continue_from_checkpoint: field(
     flag(),
     true,
-    'Continue the run when its folder has content; false: a new folder with the time in its name.',
+    'Continue the run when its folder has content; false: a new folder with the time in its name. Evaluations, explorers and commands that read a run then take the newest of these.',
   ),
   ignore_validator_suggestions: field(
     flag(),

@@ -51,7 +51,8 @@ function bounded<S extends z.ZodNumber>(schema: S, range: Range): S {
 
 /** Converts a number that is written as text. */
 export function toNumber(value: unknown): unknown {
-  if (typeof value !== 'string' || !/^\s*[-+]?[\d_.]+(?:e[-+]?\d+)?\s*$/i.test(value)) return value;
+  if (typeof value !== 'string' || !/^\s*[-+]?[_.]*\d[\d_.]*(?:e[-+]?\d+)?\s*$/i.test(value))
+    return value;
   const number = Number(value.replaceAll('_', ''));
   return Number.isNaN(number) ? value : number;
 }

@@ -50,11 +50,6 @@ export const criticOptimizer = section(
       asPolicy('lr_warmup_steps_ratio'),
     ),
     min_lr_ratio: maybe(optimizerValues.min_lr_ratio, asPolicy('min_lr_ratio')),
-    warmup_style: maybe(
-      optimizerValues.lr_scheduler_type,
-      'Old name of lr_scheduler_type.',
-      derived,
-    ),
     lr_scheduler_type: maybe(optimizerValues.lr_scheduler_type, asPolicy('lr_scheduler_type')),
     betas: maybe(optimizerValues.betas, asPolicy('betas')),
     weight_decay: maybe(optimizerValues.weight_decay, asPolicy('weight_decay')),

@@ -1,6 +1,5 @@
 /** Replaces every `${...}` of a tree with its value. */
 import { didYouMean, redacted } from '@trinity-rft/core/support';
-import { parse as parseYaml } from 'yaml';
 import { isSecretKey } from './secrets.js';
 import {
   ExpressionProblem,
@@ -22,6 +21,7 @@ import {
   type Scalar,
   type ScalarNode,
 } from './node.js';
+import { parseValue } from './parse.js';
 import type { LocatedProblem } from './problem.js';
 
 export interface InterpolationContext {
@@ -200,7 +200,7 @@ class Interpolator {
     if (typeof value !== 'string')
       throw new ExpressionProblem('"oc.decode" takes text, but got another kind of value.');
     try {
-      const decoded = fromPlain(parseYaml(value), owner.path, owner.at);
+      const decoded = fromPlain(parseValue(value), owner.path, owner.at);
       return { value: decoded.kind === 'scalar' ? decoded.value : decoded, secret };
     } catch {
       throw new ExpressionProblem(

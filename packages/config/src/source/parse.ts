@@ -43,6 +43,8 @@ const fixes: Readonly<Record<string, string>> = {
     'This is not expected here. Quote the value if it holds one of : # { } [ ] , & * ! | > % @.',
   BAD_DQ_ESCAPE:
     'A backslash in double quotes starts an escape. Use single quotes, or two backslashes.',
+  TAG_RESOLVE_FAILED:
+    'This tag has no meaning here. Remove the word that starts with "!", or quote the value if it is text; "${oc.env:NAME}" reads an environment variable.',
   BAD_ALIAS: 'A value that starts with "*" refers to an anchor. Quote it if it is text.',
 };
 
@@ -62,11 +64,9 @@ export function parseTree(text: string): ParsedTree {
         { at: { ...position(tooDeep?.pos[0]), column: 1 }, key: [], message: tooDeepText },
       ],
     };
-  if (document.errors.length > 0)
-    return {
-      root: undefined,
-      problems: document.errors.map((error) => syntaxProblem(error, position)),
-    };
+  const errors = errorsOf(document);
+  if (errors.length > 0)
+    return { root: undefined, problems: errors.map((error) => syntaxProblem(error, position)) };
   const reader = new TreeReader(document, position);
   if (document.contents === null) {
     const message =
@@ -106,6 +106,23 @@ function readDocument(text: string, lineCounter: LineCounter) {
     if (error instanceof RangeError) return undefined;
     throw error;
   }
+}
+
+/** Errors of a document. Unknown tags, of which the library only warns, would be ignored. */
+const errorsOf = ({ errors, warnings }: Document): readonly YAMLError[] => [
+  ...errors,
+  ...warnings.filter(({ code }) => code === 'TAG_RESOLVE_FAILED'),
+];
+
+/**
+ * Parses one value, such as `[1, 2]`.
+ * @throws YAMLError for text that is not YAML, and for unknown tags
+ */
+export function parseValue(text: string): unknown {
+  const document = parseDocument(text, { prettyErrors: false, merge: true });
+  const [error] = errorsOf(document);
+  if (error) throw error;
+  return document.toJS();
 }
 
 type Locate = (offset: number | undefined) => SourcePosition;

@@ -36,6 +36,8 @@ export function showValue(
   )
     return redacted;
   if (value === null || value === undefined) return 'nothing';
+  // JSON has no infinity.
+  if (typeof value === 'number') return String(value);
   const text = JSON.stringify(redact(value)) ?? typeof value;
   return text.length <= limit ? text : `${text.slice(0, limit - 3)}...`;
 }

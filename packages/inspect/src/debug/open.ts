@@ -55,7 +55,7 @@ export async function openDebugContext(
   choose: (config: ResolvedConfig) => StageConfig = exploringStage,
 ): Promise<DebugContext> {
   const { cwd = '.', outputDirectory = 'debug_output', clock, signal } = options;
-  const { loaded, ...extensions } = await readConfiguration(options);
+  const { loaded, ...extensions } = await readConfiguration({ ...options, readsRun: true });
   const notices: string[] = [];
   const note = (notice: string): void => {
     notices.push(notice);

@@ -14,8 +14,9 @@ export async function createEvaluationFolder(
   options: ConfigurationOptions,
   overrides: NonNullable<ConfigurationOptions['overrides']>,
 ): Promise<void> {
-  const { config: here } = (await readConfiguration(options)).loaded;
-  const { config: there } = (await readConfiguration({ ...options, overrides })).loaded;
+  const { config: here } = (await readConfiguration({ ...options, readsRun: true })).loaded;
+  const read = { ...options, overrides, readsRun: true };
+  const { config: there } = (await readConfiguration(read)).loaded;
   await mkdir(there.jobDirectory, { recursive: true });
   for (const [i, { jobDirectory }] of there.stages.slice(0, -1).entries())
     await symlink(here.stages[i]?.jobDirectory ?? '', jobDirectory, 'junction');

@@ -41,7 +41,8 @@ export async function folderOfRun(
 ): Promise<string> {
   const { place, isFolder } = await locateRun(run, options.cwd);
   if (isFolder) return place;
-  const { loaded } = await readConfiguration({ ...options, configPath: place, checkNames: false });
+  const read = { ...options, configPath: place, checkNames: false, readsRun: true };
+  const { loaded } = await readConfiguration(read);
   return loaded.config.jobDirectory;
 }
 

@@ -64,7 +64,8 @@ async function placeOf(
 ): Promise<Place> {
   const { place, isFolder } = await locateRun(run, options.cwd);
   if (isFolder) return placeOfFolder(place);
-  const { loaded } = await readConfiguration({ ...options, configPath: place, checkNames: false });
+  const read = { ...options, configPath: place, checkNames: false, readsRun: true };
+  const { loaded } = await readConfiguration(read);
   const stage = loaded.config.stages.at(-1) ?? loaded.config.stages[0];
   const { runStore, project, group, name } = stage;
   const { jobDirectory } = loaded.config;

@@ -54,6 +54,7 @@ async function targetsOfConfig(
     ...options,
     configPath,
     checkNames: false,
+    readsRun: true,
   });
   const { config } = loaded;
   const targets: VerifyTarget[] = [];

@@ -14,7 +14,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const logFile = (): string => path.join(folder, 'log', 'trinity.log');
-const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
+const terminal = { write: (_text: string) => undefined, isTTY: false, columns: () => 80 };
 
 function stageWith(sinks: readonly string[] = []): StageConfig {
   const [project, name, group] = ['p', 'n', ''];
@@ -24,9 +24,10 @@ function stageWith(sinks: readonly string[] = []): StageConfig {
   return stage as unknown as StageConfig;
 }
 
-function open(stage: StageConfig, monitors: readonly Monitor[] = []) {
+function open(stage: StageConfig, monitors: readonly Monitor[] = [], write = terminal.write) {
   const clock = manualClock();
-  return { clock, opened: () => openMonitor(stage, { terminal, clock, env: {}, monitors }) };
+  const options = { terminal: { ...terminal, write }, clock, env: {}, monitors };
+  return { clock, opened: () => openMonitor(stage, options) };
 }
 
 const openFiles = (): readonly string[] =>
@@ -66,4 +67,19 @@ it('closes the sinks that are open when a later one cannot be opened', async () 
   expect(() => monitor.openSink({})).toThrow('no room');
   await monitor.close('failed');
   expect(isOpen).toBe(false);
+});
+
+it('says that a server serves, once it has opened its model', async () => {
+  let shown = '';
+  const write = (text: string): undefined => void (shown += text);
+  const stage = { ...stageWith(), mode: 'serve' } as StageConfig;
+  const { clock, opened } = open(stage, [], write);
+  const monitor = opened();
+  await clock.advance(120_000);
+  expect(shown).toContain('opening the model');
+  monitor.openSink({});
+  shown = '';
+  await clock.advance(120_000);
+  expect(shown).toContain('serving');
+  await monitor.close('finished');
 });

@@ -78,6 +78,7 @@ export function openMonitor(
       for (const service of services) await service.open(stop);
     },
     openSink: (resume) => {
+      if (stage.mode === 'serve') screen.setActivity('serving');
       const own: MetricSink[] = [];
       try {
         own.push(jsonlSink({ path: path.join(directory, 'metrics.jsonl'), resume, logger }));

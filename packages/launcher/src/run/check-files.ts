@@ -13,7 +13,13 @@ import type {
   TasksetConfig,
 } from '@trinity-rft/config';
 import { describeDropped } from '@trinity-rft/buffer/internal';
-import { configError, diskAt, trainStepsOf, weightsProblem } from '@trinity-rft/config/internal';
+import {
+  configError,
+  diskAt,
+  sortProblems,
+  trainStepsOf,
+  weightsProblem,
+} from '@trinity-rft/config/internal';
 import { renderProblem } from '@trinity-rft/config';
 import {
   ConfigError,
@@ -44,7 +50,10 @@ import {
   readTaskList,
   tasksFile,
 } from '../assembly/task-pipeline/stored-tasks.js';
-import { isRecorded } from './changes/resume.js';
+import { withRecordedDevices } from './changes/devices.js';
+import { inputsOf } from './changes/inputs.js';
+import { describeChanges, describeInputs, isRecorded, recordedInputs } from './changes/resume.js';
+import { hasBegun, readStageProgress } from './progress.js';
 import { promptWarning } from './measure-prompts.js';
 import type { Extensions } from '../context/stage-context.js';
 
@@ -54,10 +63,10 @@ export interface CheckOptions {
   /** First stage to check. @default 0 */
   readonly from?: number;
   /**
-   * True to begin the first generated task of each environment and measure its prompt. @default
-   * false
+   * True to measure what a training run measures itself when it starts: the prompt of the first
+   * generated task of each environment, and rows of supervised data. @default false
    */
-  readonly beginTasks?: boolean;
+  readonly measure?: boolean;
   /**
    * Environment variables, including the API keys of services. @default the environment of the
    * process
@@ -88,7 +97,7 @@ export interface CheckedFiles {
 export async function checkFiles(
   { config, problemAt = inNoFile }: Checkable,
   extensions: Extensions,
-  { from = 0, beginTasks = false, env = process.env, signal }: CheckOptions,
+  { from = 0, measure = false, env = process.env, signal }: CheckOptions,
 ): Promise<CheckedFiles> {
   const problems: ConfigProblem[] = [];
   const warnings: ConfigProblem[] = [];
@@ -106,6 +115,7 @@ export async function checkFiles(
       pipelines: [],
       digests: {},
       hasBegun: isRecorded(config, stage),
+      measure,
       extensions,
       signal,
       env: variablesOf(stage, env),
@@ -120,15 +130,15 @@ export async function checkFiles(
     await checkModels(check);
     for (const { key, message } of await unmetNeeds({ stage, extensions, env, signal }))
       check.report(key, message);
-    if (beginTasks && problems.length === 0) await measurePrompts(check);
+    if (measure && problems.length === 0) await measurePrompts(check);
     pipelines.push(check.pipelines);
     digests.push(check.digests);
   }
-  if (problems.length > 0) throw configError([...distinct(problems).values()]);
-  const said = distinct(warnings);
+  if (problems.length > 0) throw configError(problems);
+  const said = sortProblems(warnings);
   return {
-    warnings: [...said.keys()],
-    warningProblems: [...said.values()],
+    warnings: said.map(renderProblem),
+    warningProblems: said,
     rows,
     pipelines,
     graders,
@@ -137,11 +147,33 @@ export async function checkFiles(
 }
 
 /**
- * Returns the problems keyed by their rendered text, so that a problem that several stages share is
- * reported once.
+ * Returns one line for each setting and file that has changed since the training run was last
+ * started. Returns none for a benchmark or an explorer, which start nothing anew.
+ * @param digests result of `checkFiles`
+ * @throws ConfigError with the changes that prevent the training run from continuing
  */
-const distinct = (problems: readonly ConfigProblem[]): ReadonlyMap<string, ConfigProblem> =>
-  new Map(problems.map((problem) => [renderProblem(problem), problem]));
+export async function checkResume(
+  { config: given, problemAt = inNoFile }: Checkable,
+  { pluginFiles: plugins }: Pick<Extensions, 'pluginFiles'>,
+  digests: CheckedFiles['digests'],
+): Promise<readonly string[]> {
+  const config = withRecordedDevices(given);
+  const { jobDirectory, stages } = config;
+  const { latestStage } = await readStageProgress(jobDirectory);
+  const from = Math.min(latestStage, stages.length - 1);
+  const remaining = stages.slice(from);
+  if (remaining.every(({ mode, part }) => mode === 'bench' || part === 'explore')) return [];
+  const begun = await hasBegun(jobDirectory);
+  const lines = [...describeChanges({ config, latestStage, hasBegun: begun, problemAt })];
+  for (const stage of remaining) {
+    const before = recordedInputs(config, stage);
+    const rows = digests[stage.stageIndex];
+    if (before === undefined || rows === undefined) continue;
+    const inputs = await inputsOf(stage, { rows, plugins, cwd: '.', before });
+    lines.push(...describeInputs({ config, stage, inputs, isAccepted: false, problemAt }));
+  }
+  return lines;
+}
 
 type KeyPath = readonly (string | number)[];
 
@@ -156,6 +188,7 @@ export const inNoFile: ProblemAt = (_stage, key, message) => ({
 
 interface Check extends Reading {
   readonly hasBegun: boolean;
+  readonly measure: boolean;
   /** Plans of the stage's task pipelines. The check adds them to this list. */
   readonly pipelines: PipelinePlan[];
   /** Digests of rows, keyed by the setting that names the rows. */
@@ -351,13 +384,41 @@ async function checkRows(check: Check): Promise<Readonly<Record<string, number>>
   const { stage } = check;
   const input = ['buffer', 'trainer_input'];
   const place = [...input, 'experience_buffer', 'path'];
-  const rows = await attempt(check, place, () => checkTrainingData(stage, check));
+  const model = check.measure ? await startOf(check) : undefined;
+  const rows = await attempt(check, place, () => checkTrainingData(stage, check, model));
+  if (rows) checkTrainSteps(check, rows.length);
   const experts = await attempt(check, [...input, 'auxiliary_buffers'], () =>
     checkExperts(stage, check),
   );
   if (rows) addDigest(check, place, rows);
   if (experts) addDigest(check, [...input, 'auxiliary_buffers', 'path'], experts);
   return rows ? { [stage.buffer.trainerInput.experienceBuffer.name]: rows.length } : {};
+}
+
+/** Returns the model that encodes rows; undefined if it is not on this disk, or cannot be used. */
+async function startOf({ stage, readChat }: Check) {
+  const { modelPath: startModel } = stage.model;
+  if (!isThere(startModel)) return undefined;
+  const format = await readChat(startModel, stage.explorer.rolloutModel).catch(() => undefined);
+  return format && { startModel, format };
+}
+
+/** Checks that the rows of supervised data suffice for the configured numbers of steps. */
+function checkTrainSteps({ stage, report, warn }: Check, rows: number): void {
+  const { totalEpochs, totalSteps, trainBatchSize } = stage.buffer;
+  if (totalSteps !== undefined) return;
+  const steps = Math.floor((rows * totalEpochs) / trainBatchSize);
+  if (steps === 0)
+    return report(
+      ['buffer', 'train_batch_size'],
+      `got ${trainBatchSize}, but the data set holds ${rows} rows, which in ${totalEpochs} epochs do not fill one train step. Lower it, or raise total_epochs.`,
+    );
+  const bound = stage.trainer.totalSteps;
+  if (bound !== undefined && steps < bound)
+    warn(
+      ['trainer', 'total_steps'],
+      `got ${bound}, but the rows end after ${steps} train steps: ${rows} rows, ${totalEpochs} epochs, ${trainBatchSize} rows in a train step. Set buffer.total_steps, which wins over total_epochs.`,
+    );
 }
 
 /**

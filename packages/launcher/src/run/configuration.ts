@@ -10,7 +10,7 @@ import { loadConfig, type LoadConfigOptions, type LoadedConfig } from '@trinity-
 import { configError, readModuleNames } from '@trinity-rft/config/internal';
 import { ConfigError, type Clock, type Monitor, systemClock } from '@trinity-rft/core';
 import type { EngineFactory } from '@trinity-rft/core/engine';
-import { timestamp } from '@trinity-rft/core/support';
+import { knowSecretsOf, timestamp } from '@trinity-rft/core/support';
 import { type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
 import { createRewardRegistry, createWorkflowRegistry } from '@trinity-rft/workflow/internal';
 import {
@@ -48,7 +48,9 @@ export interface ExtensionOptions extends PluginOptions {
 }
 
 export interface ConfigurationOptions
-  extends ExtensionOptions, Pick<LoadConfigOptions, 'overrides' | 'overridesName' | 'text'> {
+  extends
+    ExtensionOptions,
+    Pick<LoadConfigOptions, 'overrides' | 'overridesName' | 'text' | 'runName'> {
   /** Path of the YAML file. */
   readonly configPath: string;
   /**
@@ -56,6 +58,11 @@ export interface ConfigurationOptions
    * read the files of a training run need neither these parts nor plugins. @default true
    */
   readonly checkNames?: boolean;
+  /**
+   * True if no training run is started. If `continue_from_checkpoint` is false, the name is then
+   * that of the newest training run, and not a new one. @default false
+   */
+  readonly readsRun?: boolean;
   /**
    * Environment variables of the run. During a stage they are also set in `process.env`, which
    * workflows read. @default the environment of the process
@@ -114,7 +121,8 @@ export async function loadExtensions(
  */
 export async function readConfiguration(options: ConfigurationOptions): Promise<Configuration> {
   const { configPath, env, cwd, clock = systemClock, checkNames = true } = options;
-  const { overrides, overridesName, text } = options;
+  const { overrides, overridesName, text, runName, readsRun = false } = options;
+  knowSecretsOf(env ?? process.env);
   const named = await readModuleNames(configPath, options);
   const plugins = [...(options.plugins ?? []), ...named.plugins.map(({ name }) => name)];
   const scorers = [...new Set(named.scorers.map(({ name }) => name))];
@@ -127,7 +135,8 @@ export async function readConfiguration(options: ConfigurationOptions): Promise<
     },
   );
   const loaded = await loadConfig(configPath, {
-    timestamp: timestamp(clock),
+    timestamp: readsRun ? undefined : timestamp(clock),
+    runName,
     algorithms: extensions.algorithms,
     engines: extensions.engines,
     workflows: checkNames ? extensions.workflows : undefined,

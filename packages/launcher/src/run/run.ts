@@ -60,7 +60,7 @@ type ParsedConfig = Pick<LoadedConfig, 'config' | 'warnings'> &
   Partial<Pick<LoadedConfig, 'file' | 'problemAt'>>;
 
 export interface RunOptions
-  extends ExtensionOptions, Pick<ConfigurationOptions, 'overrides' | 'overridesName'> {
+  extends ExtensionOptions, Pick<ConfigurationOptions, 'overrides' | 'overridesName' | 'runName'> {
   /** YAML file, or the result of `parseConfig` with the same algorithms and engines. */
   readonly configPath: string | ParsedConfig;
   /** Terminal that shows the progress. */
@@ -103,6 +103,8 @@ export interface RunSummary {
    */
   readonly doneBefore: boolean;
   readonly jobDirectory: string;
+  /** True if the same configuration continues this training run; false if it starts a new one. */
+  readonly continues: boolean;
   /** Last train step of the last executed stage. */
   readonly trainStep: number;
   /** Folder of the last checkpoint; undefined when nothing was trained. */
@@ -176,8 +178,9 @@ async function runRead(
 async function readAll(
   options: RunOptions,
 ): Promise<Extensions & { readonly loaded: ParsedConfig }> {
-  const { configPath, plugins = [], cwd = '.' } = options;
-  if (typeof configPath === 'string') return readConfiguration({ ...options, configPath });
+  const { configPath, plugins = [], cwd = '.', evaluation } = options;
+  if (typeof configPath === 'string')
+    return readConfiguration({ ...options, configPath, readsRun: evaluation !== undefined });
   const { config, file } = configPath;
   const rewards = config.stages.flatMap(tasksetsOf).map(({ taskset }) => taskset.rewardFn ?? '');
   const scorers = [...new Set(rewards.filter(isScorerName))];
@@ -319,7 +322,7 @@ async function runStages(
   { from, digests, cwd, isAccepted }: Reads,
 ): Promise<RunSummary> {
   const config = withRecordedDevices(given);
-  const { jobDirectory, stages } = config;
+  const { jobDirectory, continues, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
   const remaining = stages.slice(from);
   for (const { stageIndex, model } of remaining)
@@ -366,7 +369,7 @@ async function runStages(
     if (!endedBefore) await save(stage.stageIndex + 1);
   }
   const hasEvaluations = (stages.at(-1)?.buffer.explorerInput.evalTasksets.length ?? 0) > 0;
-  return { ...last, jobDirectory, hasEvaluations };
+  return { ...last, jobDirectory, continues, hasEvaluations };
 }
 
 /**

@@ -332,6 +332,12 @@ describe('the server', () => {
     );
   });
 
+  it('refuses an empty address, which would be every interface', async () => {
+    await expect(openEndpointServer({ host: '', runtime: createRuntime() })).rejects.toThrow(
+      /The address to listen on is empty/,
+    );
+  });
+
   it('leaves Request and Response of the process alone', async () => {
     const before = [globalThis.Request, globalThis.Response];
     await open();

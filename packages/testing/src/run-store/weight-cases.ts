@@ -39,6 +39,16 @@ export function weightCases(create: CreateRunStore): void {
       expect((await store.publishedWeights())?.location).toEqual(of(4, '/newer').location);
     });
 
+    it('forgets later versions where one is to be the newest', async () => {
+      const store = await opened(await create());
+      const trainer = await joinTrainer(store);
+      for (const version of [2, 4]) await store.publishWeights(trainer, weightsOf(version));
+      await store.finishRun(trainer, { trainStep: 4 });
+      await store.publishWeights(trainer, weightsOf(2), { asNewest: true });
+      expect(await store.publishedWeights()).toEqual(weightsOf(2));
+      expect((await store.view()).end).toBeUndefined();
+    });
+
     it('keeps files of any size until they are deleted', async () => {
       const test = await create();
       const [one, two] = [await opened(test), await opened(test)];

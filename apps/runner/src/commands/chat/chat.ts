@@ -5,7 +5,7 @@ import type { ChatRequest } from '@trinity-rft/local';
 import type { AddCommand, Write } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
 import { converse } from './converse.js';
-import { numberOf, invalid } from '../../shared/arguments.js';
+import { integerOf, invalid, numberOf } from '../../shared/arguments.js';
 
 interface ChatArguments {
   readonly compare?: string;
@@ -41,7 +41,7 @@ each line is a message.`,
 async function chatCommand(named: string, given: ChatArguments, write: Write): Promise<number> {
   const { findModel, loadModel } = await import('@trinity-rft/local');
   const request = await requestOf(given);
-  const seed = optionalNumber('--seed', given.seed);
+  const seed = given.seed === undefined ? undefined : integerOf('--seed', given.seed);
   const place = await findModel(named);
   const models = [await loadModel(named, { seed })];
   try {
@@ -68,8 +68,10 @@ function baseOf(base: string | undefined, named: string): string {
 }
 
 async function requestOf(given: ChatArguments): Promise<ChatRequest> {
-  const temperature = optionalNumber('--temperature', given.temperature);
-  const maxTokens = optionalNumber('--max-tokens', given.maxTokens);
+  const temperature =
+    given.temperature === undefined ? undefined : numberOf('--temperature', given.temperature);
+  const maxTokens =
+    given.maxTokens === undefined ? undefined : integerOf('--max-tokens', given.maxTokens, 1);
   const tools = given.tools === undefined ? undefined : await readTools(given.tools);
   return {
     ...(temperature !== undefined && { temperature }),
@@ -77,9 +79,6 @@ async function requestOf(given: ChatArguments): Promise<ChatRequest> {
     ...(tools && { tools }),
   };
 }
-
-const optionalNumber = (option: string, text: string | undefined): number | undefined =>
-  text === undefined ? undefined : numberOf(option, text);
 
 async function readTools(file: string): Promise<NonNullable<ChatRequest['tools']>> {
   try {

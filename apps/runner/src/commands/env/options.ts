@@ -4,7 +4,7 @@ import { tryJson } from '@trinity-rft/core/support';
 import type { openWorld } from '@trinity-rft/launcher/parts';
 import type { Command } from 'commander';
 import { pluginsOf, withPlugins, type PluginOptions } from '../../shared/options.js';
-import { numberOf, invalid } from '../../shared/arguments.js';
+import { integerOf, invalid, numberOf, oneOf } from '../../shared/arguments.js';
 
 export interface WorldArguments extends PluginOptions {
   readonly args?: string;
@@ -56,17 +56,11 @@ export function objectOf(option: string, text: string): Readonly<Record<string, 
  * Returns the split that `--split` names.
  * @throws ConfigError for an unknown split
  */
-export function splitOf({ split }: TaskArguments): SplitName {
-  if (split === 'train' || split === 'eval') return split;
-  throw invalid(`--split is "${split}". Expected train or eval.`);
-}
+export const splitOf = ({ split }: TaskArguments): SplitName =>
+  oneOf('--split', split, ['train', 'eval']);
 
 /**
- * Parses an integer of at least 1.
- * @throws ConfigError for any other text
+ * Parses `--seed`.
+ * @throws ConfigError for anything but a whole number of at least 0
  */
-export function countOf(option: string, text: string): number {
-  const value = Number(text);
-  if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw invalid(`${option} is "${text}". Expected an integer of at least 1.`);
-}
+export const seedOf = ({ seed }: Pick<TaskArguments, 'seed'>): number => integerOf('--seed', seed);

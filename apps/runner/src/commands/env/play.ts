@@ -4,8 +4,7 @@ import type { openWorld } from '@trinity-rft/launcher/parts';
 import type { AddCommand } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
 import { playByHand } from './play-by-hand.js';
-import { objectOf, splitOf, withTasks, worldOf, type TaskArguments } from './options.js';
-import { numberOf } from '../../shared/arguments.js';
+import { objectOf, seedOf, splitOf, withTasks, worldOf, type TaskArguments } from './options.js';
 
 interface PlayArguments extends TaskArguments {
   readonly row?: string;
@@ -22,7 +21,7 @@ export const addPlay: AddCommand = (env, { exitWith, write }) =>
         try {
           const row =
             given.row === undefined
-              ? (world.tasks(splitOf(given), 1, numberOf('--seed', given.seed))[0] ?? {})
+              ? (world.tasks(splitOf(given), 1, seedOf(given))[0] ?? {})
               : objectOf('--row', given.row);
           write(unknownKeys(row, world));
           const { episode } = await world.begin(row);

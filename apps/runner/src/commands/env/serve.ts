@@ -3,8 +3,8 @@ import type { AddCommand } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
 import { untilInterrupted } from '../../shared/interrupt.js';
 import { pluginsOf, portOf } from '../../shared/options.js';
-import { countOf, withWorld, worldOf, type WorldArguments } from './options.js';
-import { numberOf, invalid } from '../../shared/arguments.js';
+import { seedOf, withWorld, worldOf, type WorldArguments } from './options.js';
+import { integerOf, invalid } from '../../shared/arguments.js';
 
 interface ServeArguments extends WorldArguments {
   readonly host: string;
@@ -35,9 +35,9 @@ export const addServe: AddCommand = (env, { exitWith, write }) =>
           host: given.host,
           port: portOf(given.port),
           apiKey: keyOf(given),
-          maxConcurrentEnvs: countOf('--max', given.max),
-          tasks: countOf('--tasks', given.tasks),
-          seed: numberOf('--seed', given.seed),
+          maxConcurrentEnvs: integerOf('--max', given.max, 1),
+          tasks: integerOf('--tasks', given.tasks, 1),
+          seed: seedOf(given),
         });
         try {
           write(`${name} is at ${server.url}\nPress Ctrl-C to stop.\n`);

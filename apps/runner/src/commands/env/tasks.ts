@@ -2,8 +2,8 @@
 import type { AddCommand, Write } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
 import { writeOutput } from '../../shared/output-file.js';
-import { countOf, splitOf, withTasks, worldOf, type TaskArguments } from './options.js';
-import { numberOf } from '../../shared/arguments.js';
+import { seedOf, splitOf, withTasks, worldOf, type TaskArguments } from './options.js';
+import { integerOf } from '../../shared/arguments.js';
 
 interface CountArguments extends TaskArguments {
   readonly count: string;
@@ -20,7 +20,11 @@ export const addTasks: AddCommand = (env, { exitWith, write }) =>
         const { openWorld } = await import('@trinity-rft/launcher/parts');
         const world = await openWorld(worldOf(name, given));
         try {
-          const rows = world.tasks(splitOf(given), countOf('--count', given.count), seedOf(given));
+          const rows = world.tasks(
+            splitOf(given),
+            integerOf('--count', given.count, 1),
+            seedOf(given),
+          );
           await writeLines(rows, given.out, write);
           return exitCodes.done;
         } finally {
@@ -40,7 +44,7 @@ export const addSolve: AddCommand = (env, { exitWith, write }) =>
         const lines: { readonly messages: unknown; readonly tools: unknown }[] = [];
         let [reward, steps] = [0, 0];
         const [split, seed] = [splitOf(given), seedOf(given)];
-        const tasks = { split, count: countOf('--count', given.count), seed };
+        const tasks = { split, count: integerOf('--count', given.count, 1), seed };
         for await (const each of solveTasks({ ...worldOf(name, given), ...tasks })) {
           lines.push({ messages: each.messages, tools: each.tools });
           reward += each.reward;
@@ -66,5 +70,3 @@ async function writeLines(
   await writeOutput('--out', file, text);
   write(`${file}: ${rows.length} rows\n`);
 }
-
-const seedOf = ({ seed }: CountArguments): number => numberOf('--seed', seed);

@@ -1,8 +1,9 @@
 /** `trinity env test`: checks the contract of an environment. */
 import type { EnvironmentCheck } from '@trinity-rft/environment';
 import type { AddCommand } from '../../shared/command.js';
+import { integerOf } from '../../shared/arguments.js';
 import { exitCodes } from '../../shared/exit-codes.js';
-import { countOf, withWorld, worldOf, type WorldArguments } from './options.js';
+import { withWorld, worldOf, type WorldArguments } from './options.js';
 
 interface TestArguments extends WorldArguments {
   readonly atOnce: string;
@@ -20,7 +21,7 @@ export const addTest: AddCommand = (env, { exitWith, write }) =>
         const { environments } = await loadExtensions(world);
         const definition = environments.get(name);
         const onCheck = (check: EnvironmentCheck): void => write(lineOf(check));
-        const episodesAtOnce = countOf('--at-once', given.atOnce);
+        const episodesAtOnce = integerOf('--at-once', given.atOnce, 1);
         const checks = await checkEnvironment(definition, { ...world, episodesAtOnce, onCheck });
         const failed = checks.filter(({ outcome }) => outcome === 'failed').length;
         write(

@@ -13,6 +13,7 @@ import {
   type PluginOptions,
 } from '../../shared/options.js';
 import { shownKey, serveAccess, serveKey, tinkerKey } from '../../shared/serve-access.js';
+import { howToGoOn } from '../../shared/next-steps.js';
 import type { FineTuningArguments } from './fine-tuning.js';
 import { invalid } from '../../shared/arguments.js';
 
@@ -92,6 +93,7 @@ async function serveCommand(file: string | undefined, given: ServeArguments): Pr
     // Keys of other modes, such as task sets, may stay in the file without effect.
     overrides: { mode: 'serve' },
     overridesName: 'trinity serve',
+    readsRun: !given.train,
   });
   if (loaded.config.stages.at(-1)?.mode !== 'serve')
     throw new ConfigError(
@@ -100,10 +102,13 @@ async function serveCommand(file: string | undefined, given: ServeArguments): Pr
     );
   const { train, host } = given;
   const serve = { ...access, train, port, host };
-  const { trainStep } = await interruptible(terminal, (signal) =>
-    run({ configPath: loaded, ...plugins, terminal, signal, serve }),
+  const summary = await interruptible(
+    terminal,
+    (signal) => run({ configPath: loaded, ...plugins, terminal, signal, serve }),
+    train ? undefined : 'answering the requests in progress',
   );
-  terminal.write(`Stopped after train step ${trainStep}. The same command continues from there.\n`);
+  const after = `Stopped after train step ${summary.trainStep}.`;
+  terminal.write(train ? `${after} ${howToGoOn(summary)}\n` : 'Stopped.\n');
   return exitCodes.done;
 }
 

@@ -31,8 +31,11 @@ type Weights = Pick<
 export function weights(context: RunContext): Weights {
   const { database, run } = context;
   return {
-    publishWeights: (member, published) =>
-      writeAs(context, member, 'publish weights', (db) => publish(context, db, published)),
+    publishWeights: (member, published, { asNewest = false } = {}) =>
+      writeAs(context, member, 'publish weights', async (db) => {
+        if (asNewest) await forgetLater(context, db, published);
+        await publish(context, db, published);
+      }),
     publishedWeights: (boundary) =>
       database.read('read which weights are published', (db) => newest(context, db, boundary)),
     putWeightFile: (member, file) =>
@@ -99,6 +102,14 @@ async function publish(
   // weights exist again.
   if ((await newest(context, db))?.version === version)
     await db.updateTable('run').set({ end_step: null }).where('id', '=', run).execute();
+}
+
+async function forgetLater(
+  { run }: RunContext,
+  db: Connection,
+  { version }: PublishedWeights,
+): Promise<void> {
+  await db.deleteFrom('weights').where('run', '=', run).where('version', '>', version).execute();
 }
 
 /**

@@ -9,14 +9,8 @@ import type { StageContext } from '../base/context.js';
 export function deriveOptimizer(context: StageContext): OptimizerConfig {
   const { optimizer } = context.input.algorithm;
   const at = (key: string): KeyPath => ['algorithm', 'optimizer', key];
-  if (optimizer.warmup_style !== null)
-    context.warn(at('warmup_style'), 'is an old name; it is read as lr_scheduler_type.');
   return {
     ...resolveSection(optimizerSection, optimizer),
-    lrSchedulerType:
-      optimizer.warmup_style !== null && !context.isSet(...at('lr_scheduler_type'))
-        ? optimizer.warmup_style
-        : optimizer.lr_scheduler_type,
     clipGradNorm: oneBound(
       context,
       [at('clip_grad'), optimizer.clip_grad],
@@ -38,8 +32,6 @@ export function deriveCritic(
   const { critic } = context.input.trainer.trainer_config;
   const { optim } = critic;
   const at = (key: string): KeyPath => [...criticKeys, 'optim', key];
-  if (optim.warmup_style !== null)
-    context.warn(at('warmup_style'), 'is an old name; it is read as lr_scheduler_type.');
   // Steps take precedence over a ratio, so the policy's steps would hide the critic's own ratio.
   const inherited = optim.lr_warmup_steps_ratio === null ? policy.lrWarmupSteps : undefined;
   const steps = optim.lr_warmup_steps ?? inherited ?? -1;
@@ -54,7 +46,6 @@ export function deriveCritic(
     optimizer: {
       ...inherit(resolveSection(criticOptimizer, optim), policy),
       lrWarmupSteps: steps < 0 ? undefined : steps,
-      lrSchedulerType: optim.lr_scheduler_type ?? optim.warmup_style ?? policy.lrSchedulerType,
       clipGradNorm: bound ?? policy.clipGradNorm,
     },
     warmupSteps: context.input.trainer.critic_warmup,

@@ -92,6 +92,21 @@ export function stageContext(
 }
 
 /**
+ * Warns of keys that are set and have no effect. Does not warn of keys that a stage only inherits
+ * from the top level, because another stage may read them.
+ */
+export function sayIgnored(
+  context: StageContext,
+  section: KeyPath,
+  names: readonly string[],
+  reason: string,
+): void {
+  const isMeant = context.stageName === undefined ? context.isSet : context.stageSets;
+  for (const name of names)
+    if (isMeant(...section, name)) context.warn([...section, name], `ignored. ${reason}`);
+}
+
+/**
  * Converts a path in the file to a path in a stage. `stages[1].model.x` becomes `model.x`, and
  * `taskset.x` becomes `tasksets[0].x`.
  */

@@ -23,6 +23,8 @@ export interface Disk {
    */
   readonly isQuantizedGguf: (path: string) => boolean;
   readonly isEmptyFolder: (path: string) => boolean;
+  /** Returns the names in a folder; none if the folder cannot be read. */
+  readonly names: (path: string) => readonly string[];
 }
 
 export const tooManyFiles =
@@ -59,5 +61,6 @@ export function diskAt(cwd: string): Disk {
     isQuantizedGguf: (path) => found(path, () => isQuantizedGguf(path)) ?? false,
     isEmptyFolder: (path) =>
       !existsSync(path) || found(path, () => readdirSync(path))?.length === 0,
+    names: (path) => found(path, () => readdirSync(path)) ?? [],
   };
 }

@@ -22,6 +22,7 @@ const dataFile = /\.(jsonl?|parquet|csv|txt|arrow)(\.(gz|zst))?$/i;
  * such as `owner/name` or `name` is a hub id. Reports anything else.
  */
 export function locate(context: StageContext, path: KeyPath, value: string): Location | undefined {
+  if (reportAddress(context, path, value)) return undefined;
   const full = context.disk.resolve(value);
   if (context.disk.kind(full) !== undefined) return { path: full, isLocal: true };
   if (isHubId(value)) return { path: value, isLocal: false };
@@ -33,6 +34,21 @@ export function locate(context: StageContext, path: KeyPath, value: string): Loc
 }
 
 /**
+ * Reports an address such as `postgresql://host/db` where a path is expected, without the user and
+ * password in it. Returns true for an address.
+ */
+export function reportAddress(context: StageContext, path: KeyPath, value: string): boolean {
+  const scheme = schemeOf(value);
+  if (scheme === undefined) return false;
+  const fix =
+    isPostgres(value) || scheme === 'sqlite'
+      ? 'Set storage_type: sql for a database'
+      : 'Copy it to this machine';
+  context.report(path, `got an address (${scheme}://), expected a path on this machine. ${fix}.`);
+  return true;
+}
+
+/**
  * Locates a model, like {@link locate}. The hub id may be `owner/name` or `owner/name/file.gguf`,
  * optionally with `@revision`.
  */
@@ -41,6 +57,7 @@ export function locateModel(
   path: KeyPath,
   value: string,
 ): Location | undefined {
+  if (reportAddress(context, path, value)) return undefined;
   const full = context.disk.resolve(value);
   if (context.disk.kind(full) !== undefined) return { path: full, isLocal: true };
   if (parseModelId(value) !== undefined && !dataFile.test(value))
@@ -71,7 +88,7 @@ export function checkName(context: StageContext, path: KeyPath, name: string): v
 }
 
 /** Returns the problem of a name that becomes part of a path, or undefined if the name is valid. */
-export function invalidName(name: string): string | undefined {
+function invalidName(name: string): string | undefined {
   const reason = isTooLong(name)
     ? `has a part of more than ${longestPartBytes} bytes`
     : nameFaults.find(([fault]) => fault.test(name))?.[1];
@@ -79,6 +96,12 @@ export function invalidName(name: string): string | undefined {
     ? undefined
     : `got ${JSON.stringify(name)}, which ${reason}. It becomes part of a path: use letters, digits, "-", "_", "." and spaces.`;
 }
+
+/** Like {@link invalidName}, for a name that is one folder. */
+export const invalidFolder = (name: string): string | undefined =>
+  name.includes('/')
+    ? `got ${JSON.stringify(name)}, which holds "/", but it becomes one folder. Use "_" or "-".`
+    : invalidName(name);
 
 const nameFaults: readonly (readonly [RegExp, string])[] = [
   [/(^|\/)\.\.?(\/|$)/, 'leads out of its folder'],
@@ -134,7 +157,7 @@ export function sqliteFile(disk: Disk, value: string): string | undefined {
 const schemeOf = (value: string): string | undefined =>
   /^([a-z][a-z0-9+]*):\/\//i.exec(value)?.[1]?.toLowerCase();
 
-export const isPostgres = (path: string | null): path is string =>
+export const isPostgres = (path: string | null): path is `${string}://${string}` =>
   /^postgres(?:ql)?:\/\//i.test(path ?? '');
 
 /** Checks the address of an OpenAI-compatible API. Returns the address without trailing slashes. */

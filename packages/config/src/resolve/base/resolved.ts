@@ -54,6 +54,8 @@ export interface ResolvedConfig {
   readonly jobDirectory: string;
   /** True if the training run's folder has content that this training run continues. */
   readonly resume: boolean;
+  /** True if the same configuration continues this training run; false if it starts a new one. */
+  readonly continues: boolean;
   /** Root of all random seeds, a 32-bit unsigned integer. */
   readonly seed: number;
   /** npm packages, directories or modules whose definitions the configuration may name. */

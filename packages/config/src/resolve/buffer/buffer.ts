@@ -6,6 +6,7 @@ import type {
   AuxiliaryModelConfig,
   BufferConfig,
   ModelConfig,
+  RolloutModelConfig,
   SynchronizerConfig,
   TaskPipelineConfig,
 } from '../base/resolved.js';
@@ -16,6 +17,7 @@ import { deriveTrainBatch } from './train-batch-size.js';
 
 export interface BufferNeeds {
   readonly model: ModelConfig;
+  readonly rolloutModel: RolloutModelConfig;
   readonly algorithm: AlgorithmConfig;
   readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
   /** Folder of the stage. */

@@ -4,7 +4,7 @@ import { inherit, resolveSection } from '../../schema/resolve-section.js';
 import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
-import { locate, sqlitePath } from '../base/paths.js';
+import { isPostgres, locate, sqlitePath } from '../base/paths.js';
 import type { DatasetConfig, ModelConfig } from '../base/resolved.js';
 
 type RowsInput = Pick<
@@ -50,7 +50,7 @@ export function deriveDatabase(
   if (table !== null && query !== null)
     context.report([...section, 'table'], 'is given beside query. Remove one of the two.');
   if (path === null) return { path: '', isLocal: false };
-  if (/^postgres(?:ql)?:\/\//.test(path)) return { path, isLocal: false };
+  if (isPostgres(path)) return { path, isLocal: false };
   const file = sqlitePath(context, [...section, 'path'], path);
   if (file !== undefined && context.disk.kind(file) !== 'file')
     context.report(

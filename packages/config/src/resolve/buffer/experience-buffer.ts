@@ -14,7 +14,7 @@ import { storeKeys } from '../../schema/buffer.js';
 import { resolveSection } from '../../schema/resolve-section.js';
 import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
-import type { StageContext } from '../base/context.js';
+import { sayIgnored, type StageContext } from '../base/context.js';
 import { deriveDataset } from './dataset.js';
 import { checkName, experienceBuffer, isPostgres, sqlitePath } from '../base/paths.js';
 import { deriveReplay, noReplay } from './replay.js';
@@ -33,6 +33,8 @@ export function deriveExperienceBuffer(
 ): ExperienceBufferConfig {
   const { experience_buffer: input } = context.input.buffer.trainer_input;
   checkName(context, at('name'), input.name);
+  if (context.mode !== 'bench')
+    sayUnreadBuffer(context, experienceBuffer, algorithm.needsRollouts ? 'store' : 'rows');
   if (algorithm.needsRollouts) return store(context, jobDirectory);
   noReplay(context, experienceBuffer, input, 'Rows are trained on as often as total_epochs says.');
   return supervised(context, model);
@@ -50,6 +52,7 @@ export function deriveAuxiliaryBuffers(
       const name = context.isSet(...path, 'name') ? input.name : key;
       checkName(context, [...path, 'name'], name);
       noReplay(context, path, input, 'Experts are mixed in again and again anyway.');
+      sayUnreadBuffer(context, path, schema === 'sft' ? 'rows' : 'store');
       return [
         key,
         schema === 'sft'
@@ -245,4 +248,21 @@ function warnOfOneProcess(context: StageContext, name: string): void {
     at('path'),
     `is where processes of a run meet, and one process does not use it: its queue is buffer/${name}.db. Start the run with --explorers N, or its processes with --mode train and --mode explore.`,
   );
+}
+
+/** Keys of a buffer that its kind does not read, with the reason. */
+const unreadKeys = {
+  rows: {
+    names: ['storage', 'capacity', 'max_read_timeout'],
+    reason: 'It is for experiences, and these are rows of a data set.',
+  },
+  store: {
+    names: ['split', 'subset_name', 'format', 'data_selector'],
+    reason: 'It is for rows of a data set, and these are experiences.',
+  },
+} as const;
+
+function sayUnreadBuffer(context: StageContext, section: KeyPath, kind: 'rows' | 'store'): void {
+  const { names, reason } = unreadKeys[kind];
+  sayIgnored(context, section, names, reason);
 }

@@ -5,13 +5,14 @@ import { generation } from '../../schema/data.js';
 import { inherit, resolveSection } from '../../schema/resolve-section.js';
 import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
-import type { StageContext } from '../base/context.js';
+import { sayIgnored, type StageContext } from '../base/context.js';
 import { checkName } from '../base/paths.js';
 import type {
   AlgorithmConfig,
   AuxiliaryModelConfig,
   BufferConfig,
   ModelConfig,
+  RolloutModelConfig,
   TaskPipelineConfig,
   TasksetConfig,
 } from '../base/resolved.js';
@@ -25,6 +26,8 @@ type List = 'tasksets' | 'eval_tasksets';
 
 interface TasksetNeeds {
   readonly model: ModelConfig;
+  /** Model that answers, whose sampling settings are the defaults. */
+  readonly rolloutModel: RolloutModelConfig;
   readonly algorithm: AlgorithmConfig;
   readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
   readonly taskPipeline: TaskPipelineConfig | undefined;
@@ -77,7 +80,7 @@ function deriveTaskset(
   context: StageContext,
   [list, index]: readonly [List, number],
   input: TasksetInput,
-  { model, algorithm, auxiliaryModels, taskPipeline }: TasksetNeeds,
+  { model, rolloutModel, algorithm, auxiliaryModels, taskPipeline }: TasksetNeeds,
 ): TasksetConfig {
   const place: KeyPath = [...section, list, index];
   const isEval = list === 'eval_tasksets';
@@ -96,6 +99,7 @@ function deriveTaskset(
       [...place, 'path'],
       'is missing. Give a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub such as openai/gsm8k.',
     );
+  sayUnreadKeys(context, place, input, isEval);
   const defaults = context.input.buffer.explorer_input;
   const workflow = deriveWorkflow(context, place, input, isEval);
   const taskset: TasksetConfig = {
@@ -108,11 +112,41 @@ function deriveTaskset(
     isEval,
     workflow,
     rewardFn: input.default_reward_fn_type ?? defaults.default_reward_fn_type ?? undefined,
-    rolloutArgs: deriveRolloutArgs(context, [...place, 'rollout_args'], input.rollout_args, model),
+    rolloutArgs: deriveRolloutArgs(
+      context,
+      [...place, 'rollout_args'],
+      input.rollout_args,
+      rolloutModel,
+    ),
     repeatTimes: isEval ? input.repeat_times : algorithm.repeatTimes,
   };
   checkTaskNames(context, { place, input, taskset, auxiliaryModels });
   return taskset;
+}
+
+/** Keys of task sets that only some kinds of storage read. */
+const keysOfKinds = {
+  sql: ['table', 'query'],
+  generated: ['task_count', 'task_seed'],
+} as const;
+
+function sayUnreadKeys(
+  context: StageContext,
+  place: KeyPath,
+  { storage_type: type }: TasksetInput,
+  isEval: boolean,
+): void {
+  for (const [kind, names] of Object.entries(keysOfKinds))
+    // Generated tasks report the keys of a database themselves.
+    if (kind !== type && type !== 'generated')
+      sayIgnored(context, place, names, `It is for storage_type: ${kind}.`);
+  if (isEval)
+    sayIgnored(
+      context,
+      place,
+      ['data_selector'],
+      'Evaluations take every row, in the order of the data set.',
+    );
 }
 
 /** Returns the name of the workflow, or undefined if every row names a workflow. */
@@ -141,7 +175,7 @@ function deriveRolloutArgs(
   context: StageContext,
   place: KeyPath,
   input: TasksetInput['rollout_args'],
-  model: ModelConfig,
+  model: RolloutModelConfig,
 ): Required<RolloutArgs> {
   const own = resolveSection(generation, input);
   if (own.maxTokens !== undefined && own.maxTokens >= model.maxModelLen)

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { Disk } from '../base/disk.js';
 import type { AdapterShape, LoraConfig, StoredAdapter } from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
+import { reportAddress } from '../base/paths.js';
 import type { StageContext } from '../base/context.js';
 import { linearModulesOf, type ModelShape } from './model-folder.js';
 
@@ -106,6 +107,7 @@ export function readAdapter(disk: Disk, folder: string): AdapterFolder | undefin
 function deriveStored(context: StageContext, input: Input, given: string): StoredAdapter {
   const path = context.disk.resolve(given);
   const adapter = readAdapter(context.disk, path);
+  if (reportAddress(context, first('path'), given)) return { name: undefined, path: given };
   if (adapter === undefined) {
     const what =
       context.disk.readText(join(path, configFile)) === undefined

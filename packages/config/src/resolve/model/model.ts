@@ -10,7 +10,7 @@ import { checkToolChoice, ownLengths } from './inference.js';
 import { deriveLengths, type Lengths } from './lengths.js';
 import { deriveLora } from './lora.js';
 import { readModelFolder, type ModelShape } from './model-folder.js';
-import { locateModel, type Location } from '../base/paths.js';
+import { locateModel, reportAddress, type Location } from '../base/paths.js';
 
 export interface DerivedModel {
   readonly model: ModelConfig;
@@ -158,6 +158,7 @@ function deriveTemplate(context: StageContext): string | undefined {
       ['model', 'custom_chat_template'],
       'ignored. chat_template_path is set too, and takes precedence.',
     );
+  if (reportAddress(context, ['model', 'chat_template_path'], file)) return undefined;
   const full = context.disk.resolve(file);
   const text = context.disk.kind(full) === 'file' ? context.disk.readText(full) : undefined;
   if (text === undefined)

@@ -49,7 +49,7 @@ export type RowEncoder = (rawTask: RawTask, row: number) => readonly Experience[
  * @throws TaskError also when a row has more tokens than the model has positions
  */
 export async function openRows(
-  model: StageModel,
+  model: Omit<StageModel, 'runtime'>,
   config: SupervisedBufferConfig,
   schema: RowSchema,
 ): Promise<{ readonly rows: readonly RawTask[]; readonly toExperiences: RowEncoder }> {

@@ -63,16 +63,19 @@ export async function openTrainingData(
 /**
  * Reads and checks the rows that the trainer of a stage trains on. Returns undefined if the trainer
  * reads no file.
+ * @param model model whose positions the rows must fit into; undefined to check only their columns
  * @throws TaskError
  */
 export async function checkTrainingData(
   { algorithm, buffer }: StageConfig,
   reading: Reading,
+  model: Pick<StageModel, 'startModel' | 'format'> | undefined,
 ): Promise<readonly RawTask[] | undefined> {
   const { experienceBuffer } = buffer.trainerInput;
   if (experienceBuffer.storageType !== 'file' || algorithm.schema === 'experience')
     return undefined;
-  return readSupervisedRows(experienceBuffer, algorithm.schema, reading);
+  if (model === undefined) return readSupervisedRows(experienceBuffer, algorithm.schema, reading);
+  return (await openRows({ ...reading, ...model }, experienceBuffer, algorithm.schema)).rows;
 }
 
 /**

@@ -68,13 +68,18 @@ async function publish(
   } else {
     await replaceFolder(filling, folderOf(stage, version));
   }
-  await store.publishWeights(member, {
+  const published: PublishedWeights = {
     version,
     exploredUpTo,
     boundary: undefined,
     location: inStore ? { kind: 'store' } : { kind: 'folder', path: folderOf(stage, version) },
     digest,
     probe,
+  };
+  // The next explore step uses exactly these weights, also if a final evaluation used later ones
+  // before the training run was made longer.
+  await store.publishWeights(member, published, {
+    asNewest: stage.synchronizer.syncStyle === 'fixed',
   });
   await removeOld(options);
 }
