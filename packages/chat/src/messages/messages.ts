@@ -80,6 +80,10 @@ function assistant(message: Loose, content: string, path: string): NormalMessage
   const toolCalls = (calls as readonly unknown[]).map((call, i) =>
     toolCall(call, `${path}.tool_calls[${i}]`),
   );
+  // The form of a call before there were several; frameworks also send null beside tool_calls.
+  const only = message['function_call'] ?? undefined;
+  if (toolCalls.length === 0 && only !== undefined)
+    toolCalls.push(callOf('', only, `${path}.function_call`));
   return {
     role: 'assistant',
     content,
@@ -91,21 +95,21 @@ function assistant(message: Loose, content: string, path: string): NormalMessage
 function toolCall(value: unknown, path: string): ToolCall {
   if (!isRecord(value)) throw invalidRequest(path, 'is not an object', 'a tool call');
   const { id } = value;
-  const { name, arguments: given } = isRecord(value['function']) ? value['function'] : {};
+  return callOf(typeof id === 'string' ? id : '', value['function'], `${path}.function`);
+}
+
+function callOf(id: string, value: unknown, path: string): ToolCall {
+  const { name, arguments: given } = isRecord(value) ? value : {};
   if (typeof name !== 'string')
-    throw invalidRequest(`${path}.function.name`, 'is not a string', 'the name of a function');
+    throw invalidRequest(`${path}.name`, 'is not a string', 'the name of a function');
   const raw = typeof given === 'string' ? given : JSON.stringify(given ?? {});
   if (isTooDeep(raw))
     throw invalidRequest(
-      `${path}.function.arguments`,
+      `${path}.arguments`,
       `is nested deeper than ${maxNesting} levels`,
       'the JSON of an object',
     );
-  return {
-    id: typeof id === 'string' ? id : '',
-    type: 'function',
-    function: { name, arguments: raw },
-  };
+  return { id, type: 'function', function: { name, arguments: raw } };
 }
 
 /** Types of content parts that carry text, and the key of that text. */
