@@ -3,11 +3,12 @@
  * schemas. References, combinations and conditions are resolved together with the keywords next to
  * them, so that no keyword is ignored.
  */
+import { isObject } from '../../json.js';
 import { invalidRequest, quote } from '../../messages/invalid-request.js';
 import { checkKeywords } from './keywords.js';
 import { negate } from './negate.js';
 import { allowedTypes } from './allowed-types.js';
-import { isSchema, type Conjunction, type JsonSchema, type SchemaNode } from './types.js';
+import { type Conjunction, type JsonSchema, type SchemaNode } from './types.js';
 
 type Alternatives = readonly Conjunction[];
 
@@ -125,7 +126,7 @@ export class NormalForm {
       checkKeywords(node, false);
       const found = negate(node, (reference) => this.#resolve(reference, node.path));
       opposites = found.flatMap((each) =>
-        isSchema(each)
+        isObject(each)
           ? [{ schema: each, path: node.path }]
           : each === true
             ? [{ schema: {}, path: node.path }]
@@ -195,7 +196,7 @@ const ofBoolean = (allowed: boolean): Alternatives => (allowed ? always : never)
 
 export function nodeOf(schema: unknown, path: string): SchemaNode | boolean {
   if (typeof schema === 'boolean') return schema;
-  if (isSchema(schema)) return { schema, path };
+  if (isObject(schema)) return { schema, path };
   throw invalidRequest(path, `is ${quote(schema)}`, 'a schema');
 }
 
@@ -210,7 +211,7 @@ function dependencies(schema: JsonSchema): readonly (readonly [string, unknown])
  * Resolves `#`, `#/path` and `#anchor`; returns undefined for other references, and if nothing is
  * found.
  */
-function lookUp(root: JsonSchema, reference: string): unknown {
+export function lookUp(root: JsonSchema, reference: string): unknown {
   if (!reference.startsWith('#')) return undefined;
   let pointer;
   try {

@@ -2,6 +2,7 @@
  * Converts JSON Schemas to grammar rules: one rule per set of schemas that a value must satisfy
  * together.
  */
+import { canonical } from '../../json.js';
 import { invalidRequest, quote } from '../../messages/invalid-request.js';
 import {
   counted,
@@ -24,7 +25,6 @@ import { hasKeywordsOf } from './keywords.js';
 import { NormalForm } from './normal-form.js';
 import { objectAlternatives } from './object-rule.js';
 import {
-  canonical,
   highest,
   lowest,
   excludedIntegers,
