@@ -166,6 +166,32 @@ describe('a GGUF file', () => {
     });
   });
 
+  it('of Phi-3 has the context before scaling at the top, where transformers reads it', () => {
+    const phi3 = Object.fromEntries(
+      Object.entries(metadata).map(([key, value]) => [key.replace(/^llama\./, 'phi3.'), value]),
+    );
+    const file = write(
+      {
+        ...phi3,
+        'general.architecture': 'phi3',
+        'phi3.context_length': 1024,
+        'phi3.rope.scaling.original_context_length': 512,
+      },
+      {
+        tensors: {
+          ...tensors,
+          'rope_factors_short.weight': [4],
+          'rope_factors_long.weight': [4],
+        },
+      },
+    );
+    expect(json(file, 'config.json')).toMatchObject({
+      max_position_embeddings: 1024,
+      original_max_position_embeddings: 512,
+      rope_scaling: { rope_type: 'longrope', original_max_position_embeddings: 512 },
+    });
+  });
+
   it('of OLMo 3 is refused, because its architecture is that of OLMo 2', () => {
     const olmo3 = Object.fromEntries(
       Object.entries(metadata).map(([key, value]) => [key.replace(/^llama\./, 'olmo2.'), value]),
@@ -211,6 +237,14 @@ describe('a GGUF file', () => {
       'tokenizer.ggml.add_bos_token',
       { type: 'bool', value: added },
     ]);
+  });
+
+  it('has an unknown token for a vocabulary without a token for each byte', () => {
+    const model = (file: string): unknown => json(file, 'tokenizer.json')['model'];
+    expect(model(write({ 'tokenizer.ggml.unknown_token_id': 1 }))).toMatchObject({
+      unk_token: 'a',
+    });
+    expect(model(write())).toMatchObject({ unk_token: null });
   });
 
   it('gives several templates by their names', () => {

@@ -40,6 +40,7 @@ export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
     max_position_embeddings: keys.need(keys.own('context_length')),
     tie_word_embeddings: !file.tensors.has('output.weight'),
     attention_bias: file.tensors.has('blk.0.attn_q.bias'),
+    mlp_bias: file.tensors.has('blk.0.ffn_gate.bias'),
     bos_token_id: keys.number('tokenizer.ggml.bos_token_id'),
     eos_token_id: keys.number('tokenizer.ggml.eos_token_id'),
     pad_token_id: keys.number('tokenizer.ggml.padding_token_id'),
