@@ -299,6 +299,19 @@ describe('a GGUF file that cannot be used is refused by name:', () => {
       /one of 3 files.*llama-gguf-split --merge/,
     ],
     [
+      'a part of a file that is not the first',
+      () =>
+        writeGguf(path.join(folder, 'model-00002-of-00003.gguf'), {
+          metadata: { 'split.no': 1, 'split.count': 3 },
+        }),
+      /one of 3 files.*llama-gguf-split --merge/,
+    ],
+    [
+      'numbers of heads by layer',
+      () => write({ 'llama.attention.head_count': [4, 8] }),
+      /: llama\.attention\.head_count is not a number\. Use the Hugging Face folder/,
+    ],
+    [
       'a missing key',
       () => write({ 'llama.block_count': '' }),
       /key llama\.block_count is missing/,
@@ -385,6 +398,12 @@ describe('a GGUF file that cannot be used is refused by name:', () => {
     expect(() => openGguf(file)).toThrow(/is not a complete GGUF file/);
     writeFileSync(file, 'PK');
     expect(isGguf(file)).toBe(false);
-    expect(() => openGguf(path.join(folder, 'none.gguf'))).toThrow(/cannot be opened/);
+    for (const each of [path.join(folder, 'none.gguf'), folder])
+      expect(() => openGguf(each)).toThrow(
+        expect.objectContaining({
+          code: 'GGUF_UNREADABLE',
+          message: `${each} cannot be opened; expected a readable GGUF file.`,
+        }),
+      );
   });
 });

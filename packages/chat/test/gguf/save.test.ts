@@ -415,6 +415,12 @@ describe('a tokenizer is refused by name when llama.cpp has no counterpart:', ()
       'pre_tokenizer.split is true',
     ],
     [
+      'pieces that are split by default',
+      pieces,
+      { pre_tokenizer: { type: 'Metaspace' } },
+      'pre_tokenizer.split is missing; expected false',
+    ],
+    [
       'words between spaces',
       plain,
       { pre_tokenizer: { type: 'WhitespaceSplit' } },

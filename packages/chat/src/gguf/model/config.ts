@@ -17,7 +17,7 @@ export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
   const { modelType, className } = ggufArchitectures[architecture];
   const model = describe(file);
   const { keys, heads, headDim, hiddenSize, rotated } = model;
-  refuseParts(file, keys);
+  refuseExperts(file, keys);
   if (rotated !== headDim && !rotatedInPart.has(architecture))
     throw unsupported(
       file.path,
@@ -61,14 +61,7 @@ function vocabularySize(file: GgufFile): number {
   return rows;
 }
 
-function refuseParts({ path }: GgufFile, keys: Keys): void {
-  const shards = keys.number('split.count') ?? 1;
-  if (shards > 1)
-    throw unsupported(
-      path,
-      'split.count',
-      `it is one of ${shards} files of a model. Join them with \`llama-gguf-split --merge\`, and give the result.`,
-    );
+function refuseExperts({ path }: GgufFile, keys: Keys): void {
   const experts = keys.number(keys.own('expert_count')) ?? 0;
   if (experts > 0)
     throw unsupported(
