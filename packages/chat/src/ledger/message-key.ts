@@ -2,7 +2,7 @@
 import type { ToolCall } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import { LRUCache } from 'lru-cache';
-import { canonical } from '../json.js';
+import { canonical } from '../json/object.js';
 import type { NormalMessage } from '../messages/messages.js';
 
 /**

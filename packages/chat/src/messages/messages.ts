@@ -1,6 +1,6 @@
 /** Normalizes chat messages from agents for templates, parsers and the ledger. */
 import type { ToolCall } from '@trinity-rft/core';
-import { isObject, type JsonObject } from '../json.js';
+import { isObject, type JsonObject } from '../json/object.js';
 import { isTooDeep, maxNesting } from '../tool-call-parser/argument-json.js';
 import { invalidRequest } from './invalid-request.js';
 

@@ -1,6 +1,6 @@
 /** Small tokenizers for examples and tests: one token per character, and one per chosen word. */
 import { ConfigError } from '@trinity-rft/core';
-import type { JsonObject } from '../json.js';
+import type { JsonObject } from '../json/object.js';
 import { createChatTemplate, type ChatTemplate } from '../template/template.js';
 import type { TokenizerFiles } from './files.js';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { readStored } from '@trinity-rft/core/engine';
 import { isGguf, openGgufModel } from '../gguf/index.js';
-import { isObject, type JsonObject } from '../json.js';
+import { isObject, type JsonObject } from '../json/object.js';
 
 /** Contents of the tokenizer files. */
 export interface TokenizerFiles {

@@ -4,7 +4,7 @@
  * @see https://github.com/huggingface/tokenizers/tree/main/tokenizers/src/pre_tokenizers
  */
 import { CheckpointError } from '@trinity-rft/core';
-import { isObject, type JsonObject } from '../json.js';
+import { isObject, type JsonObject } from '../json/object.js';
 
 /** Pattern with which GPT-2 splits text into words. */
 const words = String.raw`'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;

@@ -88,11 +88,11 @@ function substitute(token: string, decoder: DecoderConfig): string {
 }
 
 /**
- * Bytes by character of GPT-2's printable alphabet, in the order of the bytes: printable bytes keep their code point, the
+ * Bytes by character of GPT-2's printable alphabet: printable bytes keep their code point, the
  * other 68 are numbered from 256 on.
  * @see https://github.com/openai/gpt-2/blob/master/src/encoder.py `bytes_to_unicode`
  */
-export const byteOfCharacter: ReadonlyMap<string, number> = (() => {
+const byteOfCharacter: ReadonlyMap<string, number> = (() => {
   const prints = (byte: number): boolean =>
     (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
   const map = new Map<string, number>();

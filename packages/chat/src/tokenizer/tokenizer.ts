@@ -2,7 +2,7 @@
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { ModelError, CheckpointError } from '@trinity-rft/core';
 import { tokenText } from '../gguf/tokenizer/source.js';
-import { isObject, type JsonObject } from '../json.js';
+import { isObject, type JsonObject } from '../json/object.js';
 import { readTokenizerFiles, type TokenizerFiles } from './files.js';
 import { supportedPreTokenizer } from './pre-tokenizer.js';
 import { within } from './time-limit.js';

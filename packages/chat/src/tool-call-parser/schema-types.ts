@@ -1,7 +1,6 @@
 /** The types that a JSON Schema allows for a value, as far as its keywords show. */
-import { lookUp } from '../constraint/schema/normal-form.js';
-import { typeOf, type JsonSchema } from '../constraint/schema/types.js';
-import { isObject } from '../json.js';
+import { isObject, type JsonObject } from '../json/object.js';
+import { lookUp } from '../json/pointer.js';
 
 /** Types by keyword, for keywords that only apply to values of one type. */
 const typeOfKeyword: Readonly<Record<string, string>> = {
@@ -32,7 +31,7 @@ const typeOfKeyword: Readonly<Record<string, string>> = {
  */
 export function propertiesOf(
   schema: unknown,
-  root: JsonSchema,
+  root: JsonObject,
 ): ReadonlyMap<string, readonly unknown[]> {
   const found = new Map<string, unknown[]>();
   const seen = new Set<unknown>();
@@ -49,7 +48,7 @@ export function propertiesOf(
 }
 
 /** Types that any of the schemas allows; empty if the schemas do not restrict types. */
-export function typesOf(schemas: readonly unknown[], root: JsonSchema): readonly string[] {
+export function typesOf(schemas: readonly unknown[], root: JsonObject): readonly string[] {
   /** Types by schema; empty while a schema is being read, because a schema may refer to itself. */
   const known = new Map<unknown, readonly string[]>();
   const typesOfOne = (schema: unknown): readonly string[] => {
@@ -76,16 +75,16 @@ function inAll(lists: readonly (readonly string[])[]): readonly string[] {
 }
 
 /** Schemas that a value must satisfy in addition to the given schema. */
-function required({ $ref: reference, allOf }: JsonSchema, root: JsonSchema): readonly unknown[] {
+function required({ $ref: reference, allOf }: JsonObject, root: JsonObject): readonly unknown[] {
   const parts: readonly unknown[] = Array.isArray(allOf) ? allOf : [];
   return typeof reference === 'string' ? [lookUp(root, reference), ...parts] : parts;
 }
 
-const alternativesOf = ({ anyOf, oneOf }: JsonSchema): readonly unknown[] | undefined =>
+const alternativesOf = ({ anyOf, oneOf }: JsonObject): readonly unknown[] | undefined =>
   [anyOf, oneOf].find((each) => Array.isArray(each));
 
 function ownTypes(
-  schema: JsonSchema,
+  schema: JsonObject,
   typesOfOne: (schema: unknown) => readonly string[],
 ): readonly string[] {
   const named = [schema['type']].flat().filter((each) => typeof each === 'string');
@@ -98,5 +97,8 @@ function ownTypes(
   return keyword === undefined ? [] : [typeOfKeyword[keyword] ?? ''];
 }
 
-const typeOfValue = (value: unknown): string =>
-  Number.isInteger(value) ? 'integer' : typeOf(value);
+function typeOfValue(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return Number.isInteger(value) ? 'integer' : typeof value;
+}

@@ -1,5 +1,5 @@
 /** The keywords of JSON Schema that are supported, and the keywords that are refused. */
-import { isObject } from '../../json.js';
+import { isObject } from '../../json/object.js';
 import { invalidRequest, quote } from '../../messages/invalid-request.js';
 import { type JsonSchema, type SchemaNode } from './types.js';
 

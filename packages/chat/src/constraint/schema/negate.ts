@@ -1,5 +1,5 @@
 /** Negates a schema; the result is a list of alternative schemas. */
-import { isObject } from '../../json.js';
+import { isObject } from '../../json/object.js';
 import { unsupportedKeyword } from './keywords.js';
 import {
   excludedIntegers,

@@ -3,7 +3,8 @@
  * schemas. References, combinations and conditions are resolved together with the keywords next to
  * them, so that no keyword is ignored.
  */
-import { isObject } from '../../json.js';
+import { isObject } from '../../json/object.js';
+import { lookUp } from '../../json/pointer.js';
 import { invalidRequest, quote } from '../../messages/invalid-request.js';
 import { checkKeywords } from './keywords.js';
 import { negate } from './negate.js';
@@ -205,42 +206,6 @@ function dependencies(schema: JsonSchema): readonly (readonly [string, unknown])
   return ['dependentRequired', 'dependentSchemas', 'dependencies'].flatMap((keyword) =>
     Object.entries((schema[keyword] as JsonSchema | undefined) ?? {}),
   );
-}
-
-/**
- * Resolves `#`, `#/path` and `#anchor`; returns undefined for other references, and if nothing is
- * found.
- */
-export function lookUp(root: JsonSchema, reference: string): unknown {
-  if (!reference.startsWith('#')) return undefined;
-  let pointer;
-  try {
-    pointer = decodeURIComponent(reference.slice(1));
-  } catch {
-    return undefined;
-  }
-  if (pointer !== '' && !pointer.startsWith('/')) return anchored(root, pointer);
-  const names = pointer
-    .split('/')
-    .slice(1)
-    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
-  return names.reduce<unknown>(
-    (at, name) =>
-      typeof at === 'object' && at !== null && Object.hasOwn(at, name)
-        ? (at as JsonSchema)[name]
-        : undefined,
-    root,
-  );
-}
-
-function anchored(root: JsonSchema, name: string): unknown {
-  const open: unknown[] = [root];
-  for (const each of open) {
-    if (typeof each !== 'object' || each === null) continue;
-    if ((each as JsonSchema)['$anchor'] === name) return each;
-    open.push(...Object.values(each));
-  }
-  return undefined;
 }
 
 /**

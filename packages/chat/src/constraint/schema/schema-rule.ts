@@ -2,7 +2,7 @@
  * Converts JSON Schemas to grammar rules: one rule per set of schemas that a value must satisfy
  * together.
  */
-import { canonical } from '../../json.js';
+import { canonical } from '../../json/object.js';
 import { invalidRequest, quote } from '../../messages/invalid-request.js';
 import {
   counted,

@@ -1,5 +1,5 @@
 /** Makes keys of GGUF's tokenizer model `gpt2` from a tokenizer.json that merges pairs of bytes. */
-import { isObject, type JsonObject } from '../../json.js';
+import { isObject, type JsonObject } from '../../json/object.js';
 import { text, type TypedValue } from '../file/typed-value.js';
 import { preTokenizers, type PreTokenizer } from './pre-tokenizers.js';
 import {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.js';
+import type { JsonObject } from '../../json/object.js';
 import { flag, text } from '../file/typed-value.js';
 import { flat, mergesOf } from './save-byte-pairs.js';
 import { mergesByScore } from './sentence-pieces.js';

@@ -1,4 +1,4 @@
-import { isObject } from '../../json.js';
+import { isObject } from '../../json/object.js';
 import { flag, text, u32, type TypedValue } from '../file/typed-value.js';
 import { bytePairKeys } from './save-byte-pairs.js';
 import { sentencePieceKeys } from './save-sentence-pieces.js';

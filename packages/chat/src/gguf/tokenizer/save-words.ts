@@ -1,4 +1,3 @@
-import { byteOfCharacter } from '../../tokenizer/token-bytes.js';
 import { byteLevelKeys } from './save-byte-pairs.js';
 import {
   addedEntries,
@@ -40,9 +39,6 @@ export function wordKeys(files: TokenizerSource, rows: number): TokenizerKeys {
   };
 }
 
-/** Byte-level characters by byte. */
-const characters = [...byteOfCharacter.keys()];
-
 /**
  * Token for the file: a character of one byte gets its byte-level spelling; other tokens keep their
  * text.
@@ -50,6 +46,15 @@ const characters = [...byteOfCharacter.keys()];
 function listed(token: string): ListedToken {
   const bytes = Buffer.from(token);
   return bytes.length === 1
-    ? { text: characters[bytes[0]!]!, kind: 'normal' }
+    ? { text: byteSpelling(bytes[0] ?? 0), kind: 'normal' }
     : { text: token, kind: 'userDefined' };
+}
+
+/**
+ * Returns the byte-level character of an ASCII byte. GPT-2 keeps visible ASCII characters, and maps
+ * the other bytes to the characters from U+0100 on, in order.
+ */
+function byteSpelling(byte: number): string {
+  if (byte > 32 && byte < 127) return String.fromCharCode(byte);
+  return String.fromCharCode(0x100 + (byte <= 32 ? byte : byte - 127 + 33));
 }

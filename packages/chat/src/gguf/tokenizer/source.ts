@@ -1,7 +1,7 @@
 /** Tokenizer files that are written to a GGUF file, and access to their contents. */
 import { refused } from '../file/failure.js';
 import type { TypedValue } from '../file/typed-value.js';
-import { isObject, type JsonObject } from '../../json.js';
+import { isObject, type JsonObject } from '../../json/object.js';
 
 /** Contents of the tokenizer files of a model folder, as `readTokenizerFiles` returns them. */
 export interface TokenizerSource {
