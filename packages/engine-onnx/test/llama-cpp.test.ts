@@ -348,26 +348,16 @@ describe('log-probabilities of a GGUF file in llama.cpp equal those of the engin
   });
 });
 
-it.for([
-  'llama, yarn',
-  'phi3, longrope, rotated in part, tied',
-  'ministral3',
-  'granitemoehybrid',
-  'qwen3_5_text',
-  'qwen3_5_text, one value head per key head',
-  'smollm3',
-  'olmo2',
-  'olmo2, tied',
-  'gemma2',
-  'gemma2, no window',
-  'gemma3_text, no window',
-  'gemma3_text, wide window, every sixth layer full',
-])('a GGUF file of %s is read as the model that was written', async (name) => {
-  const model = await makeModel(name);
-  const { target } = await save(model, 'F32');
-  const found = await logprobsOf(await loadModelFolder(target));
-  expect(distance(found, model.logprobs)).toBeLessThan(1e-5);
-});
+// Files of models with experts are only written.
+it.for(Object.keys(configs).filter((name) => !name.startsWith('qwen3_moe')))(
+  'a GGUF file of %s is read as the model that was written',
+  async (name) => {
+    const model = await makeModel(name);
+    const { target } = await save(model, 'F32');
+    const found = await logprobsOf(await loadModelFolder(target));
+    expect(distance(found, model.logprobs)).toBeLessThan(1e-5);
+  },
+);
 
 describe('log-probabilities of an adapter as GGUF in llama.cpp equal those of the engine:', () => {
   it.for(['llama', 'qwen3', 'phi3', 'lfm2', 'ministral3', 'granitemoehybrid', 'qwen3_5_text'])(

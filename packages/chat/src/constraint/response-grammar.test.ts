@@ -219,6 +219,13 @@ describe('responseGrammar', () => {
       ['"ab"', '"\\ud83d\\ude00x"'],
       ['"a"', '"\\ud83d\\ude00"'],
     ],
+    [{ not: { const: [] }, type: ['array', 'null'] }, ['[1]', '[[]]', 'null'], ['[]', '{}']],
+    [
+      { not: { enum: ['a', {}] }, type: ['object', 'string'] },
+      ['{"a":{}}', '"b"'],
+      ['{}', '"a"', '[]'],
+    ],
+    [{ enum: [[], [1]], not: { const: [1] } }, ['[]'], ['[1]']],
     [{ format: 'date' }, ['"2024-02-29"'], ['"2023-02-29"', '"2023-2-1"']],
   ] as const)('reads %j', ([schema, good, bad]) => {
     for (const text of good) expect([text, acceptsFor(schema, text)]).toEqual([text, true]);
@@ -242,6 +249,20 @@ describe('responseGrammar', () => {
     ],
     [{ multipleOf: 0.1 }, 'response_format.multipleOf is 0.1. Expected an integer'],
     [{ pattern: '(a)\\1' }, 'response_format.pattern is "(a)\\\\1", which cannot be enforced'],
+    [
+      { pattern: '^(?i:abc)$' },
+      'response_format.pattern is "^(?i:abc)$", which cannot be enforced',
+    ],
+    [{ not: { const: [1] } }, 'response_format.not excludes the array [1]'],
+    [{ not: { enum: [null, { a: 1 }] } }, 'response_format.not excludes the object {"a":1}'],
+    [
+      {
+        patternProperties: Object.fromEntries(
+          Array.from({ length: 16 }, (_, i) => [`^x-.*${i}$`, { type: 'integer' }]),
+        ),
+      },
+      'response_format is too large to be enforced',
+    ],
     [{ pattern: '(' }, 'response_format.pattern is "("'],
     [{ pattern: '(a|b)*a(a|b){14}$' }, 'response_format is too large to be enforced'],
     [{ minLength: -1 }, 'response_format.minLength is -1'],
@@ -298,6 +319,32 @@ describe('responseGrammar', () => {
         accepts(named, text),
       ),
     ).toEqual([true, false, false]);
+  });
+
+  it.each([
+    {},
+    { anyOf: [{ type: 'string' }, { type: 'object' }] },
+    { $ref: '#/$defs/any', $defs: { any: {} } },
+    { type: ['object', 'null'] },
+  ])('forces arguments that are an object: %j', (parameters) => {
+    const grammar = responseGrammar(
+      { calls: 'required', tools: [{ type: 'function', function: { name: 'f', parameters } }] },
+      plain,
+    );
+    for (const args of ['{}', '{"a": 5}', '5', '"x"', '[]', 'null']) {
+      const text = `<tool_call>\n{"name": "f", "arguments": ${args}}\n</tool_call>`;
+      expect([args, accepts(grammar, text)]).toEqual([args, args.startsWith('{')]);
+    }
+  });
+
+  it('refuses arguments that can be no object', () => {
+    const parameters = { type: 'string' };
+    expect(() =>
+      responseGrammar(
+        { calls: 'required', tools: [{ type: 'function', function: { name: 'f', parameters } }] },
+        plain,
+      ),
+    ).toThrow('tools.f.parameters allows no value');
   });
 
   it('lets a model that may call tools answer in the format or call', () => {

@@ -94,7 +94,7 @@ export function responseGrammar(
 
 interface Builder {
   readonly grammar: GrammarBuilder;
-  readonly schema: (schema: JsonSchema, path: string) => number;
+  readonly schema: (schema: JsonSchema, path: string, type?: 'object') => number;
   /**
    * Returns the rules without the alternatives that no text can complete.
    * @throws ModelError 400 naming a schema that no value satisfies
@@ -108,8 +108,8 @@ function createBuilder(param: string, controlTokens: WritingStyle['controlTokens
   const schemas: (readonly [rule: number, path: string])[] = [];
   return {
     grammar,
-    schema: (schema, path) => {
-      const rule = schemaRule(grammar, schema, path, spend);
+    schema: (schema, path, type) => {
+      const rule = schemaRule(grammar, schema, path, spend, type);
       schemas.push([rule, path]);
       return rule;
     },
@@ -142,7 +142,9 @@ function callRule(
 ): number {
   const alternatives = tools.map((tool): Sequence => {
     const { name, parameters } = tool.function;
-    const args = parameters ? schema(parameters, `tools.${name}.parameters`) : anyObject(grammar);
+    const args = parameters
+      ? schema(parameters, `tools.${name}.parameters`, 'object')
+      : anyObject(grammar);
     return [...grammar.marked(before(name)), args, ...grammar.marked(after)];
   });
   return grammar.rule(alternatives);

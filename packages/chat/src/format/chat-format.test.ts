@@ -168,6 +168,27 @@ describe('a chat format', () => {
     expect(generic.readTurn(generic.encode(written), { tools: true }).toolCalls).toHaveLength(1);
   });
 
+  // As in Gemma 2's template, and in templates that print no system message.
+  it.each(["{{ raise_exception('System role not supported') }}", ''])(
+    'describes tools in the first user message where the template has no system message: %s',
+    (system) => {
+      const template = `{% for m in messages %}{% if m.role == 'system' %}${system}{% else %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endif %}{% endfor %}`;
+      const generic = testFormat(template, { toolPrompt: 'generic' });
+      const tools = [{ type: 'function', function: { name: 'add' } }] as const;
+      const messages = [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: 'yes?' },
+        { role: 'user', content: 'on' },
+      ] as const;
+      const prompt = generic.render({ messages, tools });
+      expect(prompt).toMatch(
+        /^<\|im_start\|>user\n# Tools\n[^]*"name":"add"[^]*<\/tool_call>\n\nhi<\|im_end\|>/,
+      );
+      expect(prompt.match(/# Tools/g)).toHaveLength(1);
+      expect(generic.render({ messages })).not.toContain('# Tools');
+    },
+  );
+
   it('gives the template documents, of the request or else of the format', () => {
     const template = '{{ documents }}';
     const [messages, own, others] = [[], { documents: ['a'] }, { documents: ['b'] }] as const;

@@ -38,8 +38,9 @@ export interface ChatFormatOptions {
    */
   readonly reasoningParser?: string;
   /**
-   * `generic` describes tools in the system message and uses the syntax `hermes` for calls, even if
-   * the chat template supports tools. @default the chat template describes tools
+   * `generic` describes tools in the system message, or in the first user message if the chat
+   * template prints no system message, and uses the syntax `hermes` for calls, even if the chat
+   * template supports tools. @default the chat template describes tools
    */
   readonly toolPrompt?: string;
   /**

@@ -8,6 +8,7 @@ import { openSync, readSync, closeSync, statSync } from 'node:fs';
 import { unsupported } from './file/failure.js';
 import { openGguf, type GgufFile } from './file/gguf-file.js';
 import { hfConfig } from './model/config.js';
+import { keysOf } from './model/keys.js';
 import { hfWeights, type WeightTensor } from './model/weights.js';
 import {
   chatTemplate,
@@ -44,6 +45,12 @@ const writers: Readonly<Record<string, (file: GgufFile) => unknown>> = {
  */
 export function openGgufModel(path: string): GgufModel {
   const file = openGguf(path);
+  try {
+    refusePart(file);
+  } catch (error) {
+    file.close();
+    throw error;
+  }
   return {
     files: Object.keys(writers),
     text: (name) => {
@@ -57,6 +64,17 @@ export function openGgufModel(path: string): GgufModel {
     },
     close: () => file.close(),
   };
+}
+
+/** All parts but the first have no other keys. */
+function refusePart(file: GgufFile): void {
+  const parts = keysOf(file).number('split.count') ?? 1;
+  if (parts > 1)
+    throw unsupported(
+      file.path,
+      'split.count',
+      `it is one of ${parts} files of a model. Join them with \`llama-gguf-split --merge\`, and give the result.`,
+    );
 }
 
 /**

@@ -1,12 +1,14 @@
 import type { ToolCall } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { testFormat } from '../../test/helpers.js';
+import { ascii, charOptions, testFormat } from '../../test/helpers.js';
 import type { ChatFormat } from '../format/chat-format.js';
 import { valueOf } from '../jinja/from-json.js';
 import { dumps } from '../jinja/spelling.js';
 import { normalizeMessages, type NormalMessage } from '../messages/messages.js';
 import { chatTemplates } from '../template/chat-templates.js';
+import { buildCharTokenizer } from '../tokenizer/char-tokenizer.js';
+import { createTokenizer } from '../tokenizer/tokenizer.js';
 import { createLedger, type Ledger, type LedgerPrompt } from './ledger.js';
 
 /** Template that drops reasoning before the last user message, as Qwen3's template does. */
@@ -197,6 +199,33 @@ describe('a ledger, for conversations that were not edited', () => {
       ...completion,
       ...ids('\n<|im_start|>user\non<|im_end|>\n<|im_start|>assistant\n'),
     ]);
+  });
+
+  it('keeps every control character of later messages', () => {
+    const controls = Array.from({ length: 32 }, (_, i) => String.fromCharCode(0x80 + i)).join('');
+    const wide = testFormat(chatTemplates.chatml, {
+      tokenizer: createTokenizer(
+        buildCharTokenizer({ ...charOptions, characters: `${ascii}${controls}` }),
+      ),
+    });
+    const run = rollout(wide);
+    const first = run.ask([user('go')]);
+    const message = run.say(
+      first,
+      '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call><|im_end|>',
+    );
+    const messages = [user('go'), message, tool(`He said \u0093hello\u0094${controls}`, 'call0-0')];
+    const next = run.ask(messages);
+    expect(next.outcome).toBe('spliced');
+    expect(run.text(next)).toBe(wide.render({ messages }));
+  });
+
+  it('ignores an end token of the configuration that has no text', () => {
+    const { files } = format.tokenizer;
+    const tokenizer = createTokenizer({ ...files, generationConfig: { eos_token_id: [9999] } });
+    const run = rollout(testFormat(chatTemplates.chatml, { tokenizer }));
+    const message = run.say(run.ask([user('go')]), 'so<|im_end|>');
+    expect(run.ask([user('go'), message, user('on')]).outcome).toBe('spliced');
   });
 
   it('continues the right one of several choices', () => {

@@ -2,6 +2,7 @@
 import type { ToolCall } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import { LRUCache } from 'lru-cache';
+import { canonical } from '../json/object.js';
 import type { NormalMessage } from '../messages/messages.js';
 
 /**
@@ -53,7 +54,11 @@ const canonicals = new LRUCache<string, string>({
   max: 1024,
   maxEntrySize: 20_000,
   sizeCalculation: (_, key) => key.length + 1,
-  memoMethod: (text) => canonical(text),
+  memoMethod: (text) => {
+    const value = tryJson(text);
+    // As in some frameworks, arguments that are not JSON become `{}`.
+    return value === undefined ? '{}' : canonical(value);
+  },
 });
 
 /** Ids of a message's tool calls. They identify the turn that made the calls. */
@@ -73,28 +78,4 @@ export function replacedCalls(recorded: NormalMessage, sent: NormalMessage): num
     return back?.name !== call.name || (!isJson && back.arguments !== call.arguments);
   });
   return changed.length;
-}
-
-/**
- * Text that is the same for equal JSON values. Arguments that are not JSON become `{}`, as in some
- * frameworks.
- */
-function canonical(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), (_, value: unknown) =>
-      isRecord(value) ? sorted(value) : value,
-    );
-  } catch {
-    return '{}';
-  }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function sorted(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const keys = Object.keys(value);
-  if (keys.every((key, i) => (keys[i - 1] ?? '') <= key)) return value;
-  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -5,10 +5,16 @@
 import type { NormalMessage } from '../messages/messages.js';
 
 /**
- * Control characters that no template changes and no tokenizer receives. They are below U+0100, so
- * that V8 uses one byte per character.
+ * Marks that no template changes and no tokenizer receives. Each is a control string, a sequence
+ * that no conversation contains; single control characters do occur, as quotation marks of
+ * Windows-1252 that were decoded wrongly. The characters are below U+0100, so that V8 uses one byte
+ * per character.
  */
-const marks = { reasoning: '\u0091', content: '\u0092', call: '\u0093' } as const;
+const marks = {
+  reasoning: '\u0098r\u009C',
+  content: '\u0098c\u009C',
+  call: '\u0098n\u009C',
+} as const;
 
 /** Makes a message with the same parts as the recorded message, and a mark for each text. */
 export function toPlaceholder(message: NormalMessage): NormalMessage {
@@ -45,9 +51,7 @@ const contentMark = (content: string): string =>
  */
 export function endOfPlaceholder(message: NormalMessage, text: string): number | undefined {
   const { reasoning_content: reasoning, content, tool_calls: calls = [] } = message;
-  const expected = Array.from(`${reasoning ?? ''}${content}`).filter(
-    (character) => character === marks.reasoning || character === marks.content,
-  );
+  const expected = `${reasoning ?? ''}${content}`.match(/\u0098[rc]\u009C/g) ?? [];
   let at = 0;
   for (const mark of [...expected, ...calls.map(() => marks.call)]) {
     const found = text.indexOf(mark, at);

@@ -97,9 +97,11 @@ function nextStop(
   text: string,
   from: number,
 ): { readonly id: number; readonly at: number } | undefined {
-  const found = stopTokenIds
-    .map((id) => ({ id, at: text.indexOf(tokenizer.idToToken(id) ?? '', from) }))
-    .filter(({ at }) => at >= 0);
+  const found = stopTokenIds.flatMap((id) => {
+    const stop = tokenizer.decode([id]);
+    const at = stop === '' ? -1 : text.indexOf(stop, from);
+    return at < 0 ? [] : [{ id, at }];
+  });
   return found.length === 0 ? undefined : found.reduce((a, b) => (b.at < a.at ? b : a));
 }
 

@@ -43,6 +43,22 @@ describe('normalizeMessages', () => {
       [{ role: 'assistant', content: '', tool_calls: [call] }],
     ],
     [
+      'a function_call is a tool call without an id',
+      [
+        { role: 'assistant', content: null, function_call: call.function },
+        { role: 'function', name: 'f', content: '2' },
+      ],
+      [
+        { role: 'assistant', content: '', tool_calls: [{ ...call, id: '' }] },
+        { role: 'tool', content: '2', name: 'f' },
+      ],
+    ],
+    [
+      'tool calls beside a function_call take precedence',
+      [{ role: 'assistant', content: '', tool_calls: [call], function_call: null }],
+      [{ role: 'assistant', content: '', tool_calls: [call] }],
+    ],
+    [
       'no tool calls are none',
       [{ role: 'assistant', content: 'x', tool_calls: [] }],
       [{ role: 'assistant', content: 'x' }],
@@ -91,9 +107,21 @@ describe('normalizeMessages', () => {
     ],
     ['messages[0].tool_calls', [{ role: 'assistant', tool_calls: {} }]],
     ['messages[0].tool_calls[0].function.name', [{ role: 'assistant', tool_calls: [{}] }]],
+    ['messages[0].function_call.name', [{ role: 'assistant', function_call: {} }]],
   ])('rejects %s by name', (param, messages) => {
     expect(() => normalizeMessages(messages)).toThrow(
       expect.objectContaining({ status: 400, details: { param } }),
     );
+  });
+
+  // A search that starts again at every quote would take minutes for these.
+  it.each([
+    ['cut off after many quotes', `{"code": "${String.raw`print(\"x\")\n`.repeat(70_000)}`],
+    ['a string of many escapes', `{"code": "${String.raw`\n`.repeat(5_000_000)}"}`],
+  ])('reads long arguments: %s', (_, text) => {
+    const [message] = normalizeMessages([
+      { role: 'assistant', tool_calls: [{ function: { name: 'f', arguments: text } }] },
+    ]);
+    expect(message?.tool_calls?.[0]?.function.arguments).toBe(text);
   });
 });

@@ -1,5 +1,6 @@
 /** Normalizes chat messages from agents for templates, parsers and the ledger. */
 import type { ToolCall } from '@trinity-rft/core';
+import { isObject, type JsonObject } from '../json/object.js';
 import { isTooDeep, maxNesting } from '../tool-call-parser/argument-json.js';
 import { invalidRequest } from './invalid-request.js';
 
@@ -19,8 +20,6 @@ export interface NormalMessage {
    */
   readonly name?: string;
 }
-
-type Loose = Readonly<Record<string, unknown>>;
 
 const roles: Readonly<Record<string, NormalMessage['role']>> = {
   system: 'system',
@@ -52,7 +51,7 @@ export function normalizeMessages(messages: readonly unknown[]): readonly Normal
 }
 
 function normalize(message: unknown, path: string): NormalMessage {
-  if (!isRecord(message)) throw invalidRequest(path, 'is not an object', 'a chat message');
+  if (!isObject(message)) throw invalidRequest(path, 'is not an object', 'a chat message');
   const role = lookUp(roles, message['role']);
   if (!role)
     throw invalidRequest(
@@ -72,7 +71,7 @@ function normalize(message: unknown, path: string): NormalMessage {
   };
 }
 
-function assistant(message: Loose, content: string, path: string): NormalMessage {
+function assistant(message: JsonObject, content: string, path: string): NormalMessage {
   const reasoning = message['reasoning_content'] ?? message['reasoning'];
   const calls = message['tool_calls'] ?? [];
   if (!Array.isArray(calls))
@@ -80,6 +79,10 @@ function assistant(message: Loose, content: string, path: string): NormalMessage
   const toolCalls = (calls as readonly unknown[]).map((call, i) =>
     toolCall(call, `${path}.tool_calls[${i}]`),
   );
+  // The form of a call before there were several; frameworks also send null beside tool_calls.
+  const only = message['function_call'] ?? undefined;
+  if (toolCalls.length === 0 && only !== undefined)
+    toolCalls.push(callOf('', only, `${path}.function_call`));
   return {
     role: 'assistant',
     content,
@@ -89,23 +92,23 @@ function assistant(message: Loose, content: string, path: string): NormalMessage
 }
 
 function toolCall(value: unknown, path: string): ToolCall {
-  if (!isRecord(value)) throw invalidRequest(path, 'is not an object', 'a tool call');
+  if (!isObject(value)) throw invalidRequest(path, 'is not an object', 'a tool call');
   const { id } = value;
-  const { name, arguments: given } = isRecord(value['function']) ? value['function'] : {};
+  return callOf(typeof id === 'string' ? id : '', value['function'], `${path}.function`);
+}
+
+function callOf(id: string, value: unknown, path: string): ToolCall {
+  const { name, arguments: given } = isObject(value) ? value : {};
   if (typeof name !== 'string')
-    throw invalidRequest(`${path}.function.name`, 'is not a string', 'the name of a function');
+    throw invalidRequest(`${path}.name`, 'is not a string', 'the name of a function');
   const raw = typeof given === 'string' ? given : JSON.stringify(given ?? {});
   if (isTooDeep(raw))
     throw invalidRequest(
-      `${path}.function.arguments`,
+      `${path}.arguments`,
       `is nested deeper than ${maxNesting} levels`,
       'the JSON of an object',
     );
-  return {
-    id: typeof id === 'string' ? id : '',
-    type: 'function',
-    function: { name, arguments: raw },
-  };
+  return { id, type: 'function', function: { name, arguments: raw } };
 }
 
 /** Types of content parts that carry text, and the key of that text. */
@@ -128,7 +131,7 @@ function flatten(content: unknown, path: string): string {
 
 function partText(part: unknown, path: string): string {
   if (typeof part === 'string') return part;
-  if (!isRecord(part))
+  if (!isObject(part))
     throw invalidRequest(path, 'is neither text nor an object', 'a content part');
   const key = lookUp(textParts, part['type']);
   if (key === undefined)
@@ -141,9 +144,6 @@ function partText(part: unknown, path: string): string {
   if (typeof text !== 'string') throw invalidRequest(`${path}.${key}`, 'is not a string', 'text');
   return text;
 }
-
-const isRecord = (value: unknown): value is Loose =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Looks up own keys only: a client may send `constructor` as a role. */
 function lookUp<T>(table: Readonly<Record<string, T>>, key: unknown): T | undefined {

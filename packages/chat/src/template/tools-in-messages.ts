@@ -5,22 +5,36 @@ import type { ChatTemplate, RenderInput } from './template.js';
 
 /**
  * The template with tools in the system message, and calls and results in the texts of assistant
- * and user messages, in the syntax of the parser `hermes`.
+ * and user messages, in the syntax of the parser `hermes`. If the template prints no system
+ * message, as Gemma 2's, tools are in the first user message.
  */
-export const withToolsInMessages = (template: ChatTemplate): ChatTemplate => ({
-  source: template.source,
-  render: ({ messages, tools = [], ...rest }) =>
-    template.render({ ...rest, messages: inTexts(described(messages, tools)) }),
-});
+export function withToolsInMessages(template: ChatTemplate): ChatTemplate {
+  const messages = [{ role: 'system', content: probe }, user] as const;
+  const isPrinted = prints(template, { messages, addGenerationPrompt: true }, false);
+  const place = isPrinted ? 'system' : 'user';
+  return {
+    source: template.source,
+    render: ({ messages, tools = [], ...rest }) =>
+      template.render({ ...rest, messages: inTexts(described(messages, tools, place)) }),
+  };
+}
 
 function described(
   messages: readonly NormalMessage[],
   tools: readonly ToolDefinition[],
+  place: 'system' | 'user',
 ): readonly NormalMessage[] {
   if (tools.length === 0) return messages;
-  const [first] = messages;
-  const hasSystem = first?.role === 'system';
-  const content = `${hasSystem ? `${first.content}\n\n` : ''}${description(tools)}`;
+  const first = messages.findIndex(({ role }) => role === 'user');
+  if (place === 'user' && first >= 0)
+    return messages.map((message, i) =>
+      i === first
+        ? { ...message, content: `${description(tools)}\n\n${message.content}` }
+        : message,
+    );
+  const [system] = messages;
+  const hasSystem = system?.role === 'system';
+  const content = `${hasSystem ? `${system.content}\n\n` : ''}${description(tools)}`;
   return [{ role: 'system', content }, ...messages.slice(Number(hasSystem))];
 }
 
@@ -64,30 +78,33 @@ const withCalls = ({ content, tool_calls: calls = [] }: NormalMessage): string =
     ),
   ].join('\n');
 
+const probe = 'probe_of_tools';
+const user = { role: 'user', content: 'x' } as const;
+
+/** Returns true if the template prints {@link probe}; `otherwise` if it rejects the input. */
+function prints(template: ChatTemplate, input: RenderInput, otherwise: boolean): boolean {
+  try {
+    return template.render(input).includes(probe);
+  } catch {
+    return otherwise;
+  }
+}
+
 /**
  * Returns true if a model can see tools through the template: the template prints the names of
  * tools, or at least the names in calls (templates for models that know their tools from training).
  * Also returns true for a template that rejects the test messages.
  */
 export function printsTools(template: ChatTemplate): boolean {
-  const probe = 'probe_of_tools';
-  const user = { role: 'user', content: 'x' } as const;
   const call = {
     id: 'probe0000',
     type: 'function',
     function: { name: probe, arguments: '{}' },
   } as const;
-  const prints = (input: RenderInput): boolean => {
-    try {
-      return template.render(input).includes(probe);
-    } catch {
-      return true;
-    }
-  };
   const tools = [{ type: 'function', function: { name: probe, parameters: {} } }] as const;
   const calling = { role: 'assistant', content: '', tool_calls: [call] } as const;
   return (
-    prints({ messages: [user], tools, addGenerationPrompt: true }) ||
-    prints({ messages: [user, calling], addGenerationPrompt: false })
+    prints(template, { messages: [user], tools, addGenerationPrompt: true }, true) ||
+    prints(template, { messages: [user, calling], addGenerationPrompt: false }, true)
   );
 }

@@ -1,7 +1,8 @@
 /** Small tokenizers for examples and tests: one token per character, and one per chosen word. */
 import { ConfigError } from '@trinity-rft/core';
+import type { JsonObject } from '../json/object.js';
 import { createChatTemplate, type ChatTemplate } from '../template/template.js';
-import type { JsonObject, TokenizerFiles } from './files.js';
+import type { TokenizerFiles } from './files.js';
 
 export interface CharTokenizerOptions {
   /** Characters that become a token each: a string, or a list of single characters. */

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { readStored } from '@trinity-rft/core/engine';
 import { isGguf, openGgufModel } from '../gguf/index.js';
-
-export type JsonObject = Readonly<Record<string, unknown>>;
+import { isObject, type JsonObject } from '../json/object.js';
 
 /** Contents of the tokenizer files. */
 export interface TokenizerFiles {
@@ -102,11 +101,11 @@ function parseJson(path: string, text: string | undefined): JsonObject | undefin
       cause,
     });
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     throw new CheckpointError(
       `${path} is not a JSON object. Copy the file again from the original model.`,
       { code: 'TOKENIZER_DAMAGED' },
     );
   }
-  return value as JsonObject;
+  return value;
 }

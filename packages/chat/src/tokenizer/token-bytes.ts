@@ -5,7 +5,7 @@ import type { Tokenizer } from './types.js';
 interface DecoderConfig {
   readonly type: string;
   readonly decoders?: readonly DecoderConfig[];
-  readonly pattern?: { readonly String?: string };
+  readonly pattern?: { readonly String?: string; readonly Regex?: string };
   readonly content?: string;
   readonly replacement?: string;
 }
@@ -17,7 +17,7 @@ const tables = new WeakMap<Tokenizer, readonly Uint8Array[]>();
  * the byte strings are the text of a sequence, except that a `Strip` decoder of SentencePiece
  * models would remove one leading space. Supports byte-level BPE, SentencePiece with byte fallback,
  * and words or characters that are joined without changes.
- * @throws CheckpointError for other decoders, such as WordPiece or CTC
+ * @throws CheckpointError for other decoders, such as WordPiece, CTC, or Replace with a Regex
  */
 export function tokenByteTable(tokenizer: Tokenizer): readonly Uint8Array[] {
   let table = tables.get(tokenizer);
@@ -62,10 +62,12 @@ const joining = new Set(['Fuse', 'Strip', 'ByteFallback', 'Replace', 'Metaspace'
 
 function byteRule(decoders: readonly DecoderConfig[]): (token: string) => Uint8Array {
   if (decoders.some(({ type }) => type === 'ByteLevel')) return byteLevel;
-  const unsupported = decoders.find(({ type }) => !joining.has(type));
+  const unsupported = decoders.find(
+    ({ type, pattern }) => !joining.has(type) || pattern?.Regex !== undefined,
+  );
   if (unsupported || decoders.length === 0) {
     throw new CheckpointError(
-      `The tokenizer's decoder is ${unsupported ? `"${unsupported.type}"` : 'missing'}, which is not supported. Expected ByteLevel, Metaspace, Fuse, or Replace with ByteFallback.`,
+      `The tokenizer's decoder is ${unsupported ? `"${unsupported.type}"${unsupported.pattern?.Regex === undefined ? '' : ' with a Regex'}` : 'missing'}, which is not supported. Expected ByteLevel, Metaspace, Fuse, or Replace of a String with ByteFallback.`,
       { code: 'TOKENIZER_UNSUPPORTED' },
     );
   }

@@ -132,6 +132,34 @@ describe('a tokenizer', () => {
       tokenizer: { ...files.tokenizer, decoder: { type: 'WordPiece', prefix: '##' } },
     });
     expect(() => tokenByteTable(odd)).toThrow(/"WordPiece"/);
+    const replace = { type: 'Replace', pattern: { Regex: '_+' }, content: ' ' };
+    const regex = createTokenizer({
+      ...files,
+      tokenizer: { ...files.tokenizer, decoder: replace },
+    });
+    expect(() => tokenByteTable(regex)).toThrow(/"Replace" with a Regex/);
+  });
+
+  it('refuses a text with a character without a token, if there is no unknown token', () => {
+    const model = { type: 'BPE', vocab: { a: 0, b: 1, ab: 2 }, merges: [['a', 'b']] };
+    const of = (more: object) =>
+      createTokenizer({ tokenizer: { model: { ...model, ...more } }, tokenizerConfig: {} });
+    expect([...of({}).encode('aba')]).toEqual([2, 0]);
+    for (const more of [{}, { byte_fallback: true }, { unk_token: null, fuse_unk: true }])
+      expect(() => of(more).encode('ab\u00E9a')).toThrow(
+        expect.objectContaining({ status: 400, code: 'text_not_encodable' }),
+      );
+    expect([...of({ unk_token: 'b' }).encode('a\u00E9')]).toEqual([0, 1]);
+  });
+
+  it('refuses tokens that may not be part of a word', () => {
+    const token = { id: 1, content: 'ab', special: false, single_word: true };
+    expect(() =>
+      createTokenizer({
+        tokenizer: { model: { type: 'BPE', vocab: { a: 0 }, merges: [] }, added_tokens: [token] },
+        tokenizerConfig: {},
+      }),
+    ).toThrow(/added_tokens has "ab" with single_word true/);
   });
 });
 
@@ -148,4 +176,82 @@ it('ends an encoding whose pattern takes exponential time', () => {
   expect(() => tokenizer.encode(`${'a'.repeat(60)}b`)).toThrow(
     expect.objectContaining({ status: 400, code: 'text_not_encodable' }),
   );
+});
+
+const split = (behavior: string, pattern: object, invert = false): object => ({
+  type: 'Split',
+  pattern,
+  behavior,
+  invert,
+});
+const dash = { String: '-' };
+
+/** A tokenizer with a token for each of the pieces. */
+const ofPieces = (pre_tokenizer: object, pieces: readonly string[]) =>
+  createTokenizer({
+    tokenizer: {
+      pre_tokenizer,
+      model: {
+        type: 'WordLevel',
+        vocab: Object.fromEntries([...new Set(pieces)].map((piece, id) => [piece, id])),
+      },
+    },
+    tokenizerConfig: {},
+  });
+
+describe('a pre-tokenizer splits as in Python:', () => {
+  // The pieces are those of `pre_tokenize_str` of the Python library `tokenizers`.
+  it.each<readonly [object, string, readonly string[]]>([
+    [split('MergedWithPrevious', dash), 'a-b--c', ['a-', 'b-', '-', 'c']],
+    [split('MergedWithNext', dash), 'a-b--c', ['a', '-b', '-', '-c']],
+    // Gemma's, whose normalizer has replaced all spaces.
+    [split('MergedWithPrevious', { String: ' ' }), '\u2581a\u2581b', ['\u2581a\u2581b']],
+    [split('Removed', dash), 'a-b--c', ['a', 'b', 'c']],
+    [split('Removed', dash, true), 'a-b--c', ['-', '-', '-']],
+    [split('Isolated', { Regex: '[a-z]+' }, true), 'ab-1 c', ['ab', '-1 ', 'c']],
+    [split('Contiguous', dash), 'a-b--c', ['a', '-', 'b', '--', 'c']],
+    [{ type: 'Punctuation', behavior: 'Isolated' }, '!?(x)', ['!', '?', '(', 'x', ')']],
+    [{ type: 'Punctuation', behavior: 'Contiguous' }, '!?(x)', ['!?(', 'x', ')']],
+    [{ type: 'Whitespace' }, 'caf\u00E9_x 2\u00BD!?', ['caf\u00E9_x', '2', '\u00BD!?']],
+    [
+      { type: 'Metaspace', replacement: '\u2581', prepend_scheme: 'always', split: true },
+      'a  b-c',
+      ['\u2581a', '\u2581', '\u2581b-c'],
+    ],
+    [{ type: 'Metaspace', split: false }, 'a b', ['\u2581a\u2581b']],
+    [
+      { type: 'ByteLevel', add_prefix_space: false, use_regex: true },
+      "I'm a\u0085!b",
+      ['I', "'m", '\u0120a', '\u00C2\u0127', '!', 'b'],
+    ],
+    [
+      { type: 'ByteLevel', add_prefix_space: true, use_regex: true },
+      'x \uFEFF!',
+      ['\u0120x', '\u0120\u00EF\u00BB\u00BF!'],
+    ],
+    [
+      {
+        type: 'Sequence',
+        pretokenizers: [
+          { type: 'Digits', individual_digits: true },
+          { type: 'ByteLevel', add_prefix_space: false },
+        ],
+      },
+      ' 12 \u00B2',
+      ['\u0120', '1', '2', '\u0120', '\u00C2\u00B2'],
+    ],
+  ])('%j', (step, text, pieces) => {
+    const tokenizer = ofPieces(step, pieces);
+    expect(Array.from(tokenizer.encode(text), (id) => tokenizer.idToToken(id))).toEqual(pieces);
+  });
+
+  it.each([
+    split('MergedWithPrevious', { Regex: '-+' }),
+    split('MergedWithNext', { String: '--' }),
+    split('MergedWithNext', dash, true),
+    split('Twice', dash),
+    { type: 'Sequence', pretokenizers: [{ type: 'Punctuation', behavior: 'MergedWithNext' }] },
+  ])('or is refused by name: %j', (step) => {
+    expect(() => ofPieces(step, ['a'])).toThrow(/pre_tokenizer .*"behavior":".*is not supported/);
+  });
 });

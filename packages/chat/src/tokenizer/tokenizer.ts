@@ -1,8 +1,10 @@
 /** Converts text to token ids and back, with the tokenizer files of a model. */
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { ModelError, CheckpointError } from '@trinity-rft/core';
-import { withAllDigits } from './digits.js';
-import { readTokenizerFiles, type JsonObject, type TokenizerFiles } from './files.js';
+import { tokenText } from '../gguf/tokenizer/source.js';
+import { isObject, type JsonObject } from '../json/object.js';
+import { readTokenizerFiles, type TokenizerFiles } from './files.js';
+import { supportedPreTokenizer } from './pre-tokenizer.js';
 import { within } from './time-limit.js';
 import { tokenByteTable } from './token-bytes.js';
 import type { Tokenizer } from './types.js';
@@ -20,12 +22,13 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
  * @throws CheckpointError when the files are not valid
  */
 export function createTokenizer(files: TokenizerFiles): Tokenizer {
-  const inner = open(files);
+  const json = tokenizerJson(files.tokenizer);
+  const inner = open(json, files.tokenizerConfig);
   const idOf = (token: string | undefined): number | undefined =>
     token === undefined ? undefined : inner.token_to_id(token);
   const specialTokens = namedTokens(files.tokenizerConfig);
   const added = [...inner.get_added_tokens_decoder()];
-  const isSlow = hasNestedRepeats(files.tokenizer);
+  const isSlow = hasNestedRepeats(json);
   const tokenizer: Tokenizer = {
     files,
     vocabularySize: Math.max(...added.map(([id]) => id + 1), inner.model?.vocab.length ?? 0),
@@ -51,27 +54,51 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
   return tokenizer;
 }
 
-function open(files: TokenizerFiles): HuggingFaceTokenizer {
-  // The library requires keys that tokenizer.json may omit.
-  const json = {
+/**
+ * Content of tokenizer.json for the library, which requires keys that the file may omit.
+ * @throws CheckpointError that names a setting that the library does not support
+ */
+function tokenizerJson(tokenizer: JsonObject): JsonObject {
+  refuseWholeWords(tokenizer);
+  return {
     normalizer: null,
-    pre_tokenizer: null,
     post_processor: null,
     decoder: null,
     added_tokens: [],
-    ...files.tokenizer,
-    ...('pre_tokenizer' in files.tokenizer && {
-      pre_tokenizer: withAllDigits(files.tokenizer['pre_tokenizer']),
-    }),
+    ...tokenizer,
+    pre_tokenizer: supportedPreTokenizer(tokenizer['pre_tokenizer'] ?? null),
   };
+}
+
+/**
+ * Text that is no token. The library leaves out a character without a token if a BPE model has no
+ * unknown token; with this text as unknown token, the character has no id instead.
+ */
+const noToken = '\u0000no token\u0000';
+
+function open(json: JsonObject, config: JsonObject): HuggingFaceTokenizer {
   try {
-    return new HuggingFaceTokenizer(json, flatTokens(files.tokenizerConfig));
+    const inner = new HuggingFaceTokenizer(json, flatTokens(config));
+    if (inner.model) inner.model.unk_token ??= noToken;
+    return inner;
   } catch (cause) {
     throw new CheckpointError(
       'The tokenizer files are not valid. Expected a tokenizer.json as the Python library `tokenizers` writes it.',
       { code: 'TOKENIZER_DAMAGED', cause },
     );
   }
+}
+
+/** The library also finds such a token within a word. */
+function refuseWholeWords({ added_tokens: tokens }: JsonObject): void {
+  const found = Array.isArray(tokens)
+    ? tokens.filter(isObject).find((token) => token['single_word'] === true)
+    : undefined;
+  if (found)
+    throw new CheckpointError(
+      `tokenizer.json: added_tokens has ${JSON.stringify(found['content'])} with single_word true, which is not supported. Set single_word to false if the token may also be part of a word.`,
+      { code: 'TOKENIZER_UNSUPPORTED' },
+    );
 }
 
 /**
@@ -152,13 +179,6 @@ function grown(bytes: Uint8Array, least: number): Uint8Array<ArrayBuffer> {
   const larger = new Uint8Array(Math.max(2 * bytes.length, least));
   larger.set(bytes);
   return larger;
-}
-
-/** Text of a special token, which is stored as text or as an object with `content`. */
-function tokenText(value: unknown): string | undefined {
-  if (typeof value === 'string') return value;
-  const content = (value as { content?: unknown } | null | undefined)?.content;
-  return typeof content === 'string' ? content : undefined;
 }
 
 function namedTokens(config: JsonObject): Record<string, string> {

@@ -1,6 +1,7 @@
 /** The JSON of a call's arguments: its limit, and how calls whose syntax is not JSON get it. */
 import { dumps } from '../jinja/spelling.js';
 import type { Dict, Value } from '../jinja/values.js';
+import { stringEnd } from './json-span.js';
 import type { Attempt } from './scan-calls.js';
 
 /**
@@ -10,12 +11,20 @@ import type { Attempt } from './scan-calls.js';
  */
 export const maxNesting = 120;
 
-/** True if the arrays and objects of a JSON text are nested deeper than arguments may be. */
+/**
+ * True if the arrays and objects of a JSON text are nested deeper than arguments may be. The text
+ * may be cut off; the time is proportional to its length.
+ */
 export function isTooDeep(json: string): boolean {
   let depth = 0;
-  for (const [token] of json.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[[{]|[\]}]/gs)) {
-    if (token === ']' || token === '}') depth--;
-    else if (token.length === 1 && ++depth > maxNesting) return true;
+  for (let i = 0; i < json.length; i++) {
+    const character = json[i];
+    if (character === '"') {
+      const end = stringEnd(json, i);
+      if (end < 0) return false;
+      i = end - 1;
+    } else if (character === ']' || character === '}') depth--;
+    else if ((character === '[' || character === '{') && ++depth > maxNesting) return true;
   }
   return false;
 }

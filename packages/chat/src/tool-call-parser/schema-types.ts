@@ -1,6 +1,6 @@
 /** The types that a JSON Schema allows for a value, as far as its keywords show. */
-
-export type Schema = Readonly<Record<string, unknown>>;
+import { isObject, type JsonObject } from '../json/object.js';
+import { lookUp } from '../json/pointer.js';
 
 /** Types by keyword, for keywords that only apply to values of one type. */
 const typeOfKeyword: Readonly<Record<string, string>> = {
@@ -31,15 +31,15 @@ const typeOfKeyword: Readonly<Record<string, string>> = {
  */
 export function propertiesOf(
   schema: unknown,
-  root: Schema,
+  root: JsonObject,
 ): ReadonlyMap<string, readonly unknown[]> {
   const found = new Map<string, unknown[]>();
   const seen = new Set<unknown>();
   const visit = (each: unknown): void => {
-    if (!isSchema(each) || seen.has(each)) return;
+    if (!isObject(each) || seen.has(each)) return;
     seen.add(each);
     const { properties } = each;
-    for (const [name, own] of isSchema(properties) ? Object.entries(properties) : [])
+    for (const [name, own] of isObject(properties) ? Object.entries(properties) : [])
       found.set(name, [...(found.get(name) ?? []), own]);
     for (const part of [...required(each, root), ...(alternativesOf(each) ?? [])]) visit(part);
   };
@@ -48,11 +48,11 @@ export function propertiesOf(
 }
 
 /** Types that any of the schemas allows; empty if the schemas do not restrict types. */
-export function typesOf(schemas: readonly unknown[], root: Schema): readonly string[] {
+export function typesOf(schemas: readonly unknown[], root: JsonObject): readonly string[] {
   /** Types by schema; empty while a schema is being read, because a schema may refer to itself. */
   const known = new Map<unknown, readonly string[]>();
   const typesOfOne = (schema: unknown): readonly string[] => {
-    if (!isSchema(schema)) return [];
+    if (!isObject(schema)) return [];
     const types = known.get(schema);
     if (types) return types;
     known.set(schema, []);
@@ -75,16 +75,16 @@ function inAll(lists: readonly (readonly string[])[]): readonly string[] {
 }
 
 /** Schemas that a value must satisfy in addition to the given schema. */
-function required({ $ref: reference, allOf }: Schema, root: Schema): readonly unknown[] {
+function required({ $ref: reference, allOf }: JsonObject, root: JsonObject): readonly unknown[] {
   const parts: readonly unknown[] = Array.isArray(allOf) ? allOf : [];
-  return typeof reference === 'string' ? [pointed(root, reference), ...parts] : parts;
+  return typeof reference === 'string' ? [lookUp(root, reference), ...parts] : parts;
 }
 
-const alternativesOf = ({ anyOf, oneOf }: Schema): readonly unknown[] | undefined =>
+const alternativesOf = ({ anyOf, oneOf }: JsonObject): readonly unknown[] | undefined =>
   [anyOf, oneOf].find((each) => Array.isArray(each));
 
 function ownTypes(
-  schema: Schema,
+  schema: JsonObject,
   typesOfOne: (schema: unknown) => readonly string[],
 ): readonly string[] {
   const named = [schema['type']].flat().filter((each) => typeof each === 'string');
@@ -102,31 +102,3 @@ function typeOfValue(value: unknown): string {
   if (Array.isArray(value)) return 'array';
   return Number.isInteger(value) ? 'integer' : typeof value;
 }
-
-/** Resolves `#`, and `#` followed by a JSON pointer. */
-function pointed(root: Schema, reference: string): unknown {
-  if (!reference.startsWith('#')) return undefined;
-  return reference
-    .slice(1)
-    .split('/')
-    .slice(1)
-    .map((step) => decoded(step).replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce<unknown>(
-      (at, step) =>
-        typeof at === 'object' && at !== null && Object.hasOwn(at, step)
-          ? (at as Schema)[step]
-          : undefined,
-      root,
-    );
-}
-
-function decoded(step: string): string {
-  try {
-    return decodeURIComponent(step);
-  } catch {
-    return step;
-  }
-}
-
-const isSchema = (value: unknown): value is Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -166,6 +166,32 @@ describe('a GGUF file', () => {
     });
   });
 
+  it('of Phi-3 has the context before scaling at the top, where transformers reads it', () => {
+    const phi3 = Object.fromEntries(
+      Object.entries(metadata).map(([key, value]) => [key.replace(/^llama\./, 'phi3.'), value]),
+    );
+    const file = write(
+      {
+        ...phi3,
+        'general.architecture': 'phi3',
+        'phi3.context_length': 1024,
+        'phi3.rope.scaling.original_context_length': 512,
+      },
+      {
+        tensors: {
+          ...tensors,
+          'rope_factors_short.weight': [4],
+          'rope_factors_long.weight': [4],
+        },
+      },
+    );
+    expect(json(file, 'config.json')).toMatchObject({
+      max_position_embeddings: 1024,
+      original_max_position_embeddings: 512,
+      rope_scaling: { rope_type: 'longrope', original_max_position_embeddings: 512 },
+    });
+  });
+
   it('of OLMo 3 is refused, because its architecture is that of OLMo 2', () => {
     const olmo3 = Object.fromEntries(
       Object.entries(metadata).map(([key, value]) => [key.replace(/^llama\./, 'olmo2.'), value]),
@@ -211,6 +237,14 @@ describe('a GGUF file', () => {
       'tokenizer.ggml.add_bos_token',
       { type: 'bool', value: added },
     ]);
+  });
+
+  it('has an unknown token for a vocabulary without a token for each byte', () => {
+    const model = (file: string): unknown => json(file, 'tokenizer.json')['model'];
+    expect(model(write({ 'tokenizer.ggml.unknown_token_id': 1 }))).toMatchObject({
+      unk_token: 'a',
+    });
+    expect(model(write())).toMatchObject({ unk_token: null });
   });
 
   it('gives several templates by their names', () => {
@@ -263,6 +297,19 @@ describe('a GGUF file that cannot be used is refused by name:', () => {
       'a part of a file',
       () => write({ 'split.count': 3 }),
       /one of 3 files.*llama-gguf-split --merge/,
+    ],
+    [
+      'a part of a file that is not the first',
+      () =>
+        writeGguf(path.join(folder, 'model-00002-of-00003.gguf'), {
+          metadata: { 'split.no': 1, 'split.count': 3 },
+        }),
+      /one of 3 files.*llama-gguf-split --merge/,
+    ],
+    [
+      'numbers of heads by layer',
+      () => write({ 'llama.attention.head_count': [4, 8] }),
+      /: llama\.attention\.head_count is not a number\. Use the Hugging Face folder/,
     ],
     [
       'a missing key',
@@ -351,6 +398,12 @@ describe('a GGUF file that cannot be used is refused by name:', () => {
     expect(() => openGguf(file)).toThrow(/is not a complete GGUF file/);
     writeFileSync(file, 'PK');
     expect(isGguf(file)).toBe(false);
-    expect(() => openGguf(path.join(folder, 'none.gguf'))).toThrow(/cannot be opened/);
+    for (const each of [path.join(folder, 'none.gguf'), folder])
+      expect(() => openGguf(each)).toThrow(
+        expect.objectContaining({
+          code: 'GGUF_UNREADABLE',
+          message: `${each} cannot be opened; expected a readable GGUF file.`,
+        }),
+      );
   });
 });

@@ -76,6 +76,29 @@ describe('a model that is written', () => {
     model.close();
   });
 
+  it.each([
+    ['every factor', 500_000, 8, 8],
+    ['a slowest frequency that is divided by less than the factor', 20, 3, 3],
+    ['no frequency that is divided', 2, 8, 1],
+  ] as const)(
+    'has the rotary frequencies of Llama 3, with %s',
+    async (_what, rope_theta, factor, found) => {
+      const scaled = {
+        rope_type: 'llama3',
+        factor,
+        low_freq_factor: 1,
+        high_freq_factor: 4,
+        original_max_position_embeddings: 96,
+      };
+      await saveTiny({ rope_theta, rope_scaling: scaled });
+      const model = openGgufModel(target);
+      const { rope_scaling: read } = JSON.parse(model.text('config.json')!) as Json;
+      model.close();
+      // The divisors are float32.
+      expect(read).toEqual({ ...scaled, factor: expect.closeTo(found, 4) as number });
+    },
+  );
+
   it('says what it is', async () => {
     await saveGgufModel({
       config,
@@ -390,6 +413,12 @@ describe('a tokenizer is refused by name when llama.cpp has no counterpart:', ()
       pieces,
       { pre_tokenizer: { type: 'Metaspace', split: true } },
       'pre_tokenizer.split is true',
+    ],
+    [
+      'pieces that are split by default',
+      pieces,
+      { pre_tokenizer: { type: 'Metaspace' } },
+      'pre_tokenizer.split is missing; expected false',
     ],
     [
       'words between spaces',

@@ -129,13 +129,21 @@ describe('what cannot be written leaves the file before it:', () => {
       { shape: [2, 40], type: 'Q8_0' },
       'has rows of 40 numbers; expected a multiple of 32, the block of Q8_0',
     ],
-    ['too few numbers', { shape: [5] }, 'has 4 numbers; expected 5, by its shape [5]'],
-    ['NaN', { read: () => [Float32Array.of(1, NaN, 2, 3)] }, 'holds NaN, which F32 cannot store'],
+    [
+      'too few numbers',
+      { shape: [5] },
+      'has 4 numbers; expected 5, by its shape [5]. Copy or save the weights again.',
+    ],
+    [
+      'NaN',
+      { read: () => [Float32Array.of(1, NaN, 2, 3)] },
+      'holds NaN, which F32 cannot store. The weights have diverged: use an earlier checkpoint.',
+    ],
     ['infinity', { read: () => [Float32Array.of(1, -Infinity, 2, 3)] }, 'holds -Infinity'],
     [
       'what float16 has no number for',
       { type: 'F16', read: () => [Float32Array.of(1, 2, 3, 1e5)] },
-      'holds 100000, which F16 cannot store',
+      'holds 100000, which F16 cannot store. Write it as F32.',
     ],
     ...(['Q8_0', 'Q4_K', 'Q6_K'] as const).map(
       (type) =>
@@ -154,6 +162,16 @@ describe('what cannot be written leaves the file before it:', () => {
     await expect(written).rejects.toThrow(`${target}: tensor x ${message}`);
     expect(readFileSync(target, 'utf8')).toBe('before');
     expect(readdirSync(folder)).toEqual(['model.gguf']);
+  });
+
+  it.each<readonly [TypedValue, string]>([
+    [{ type: 'u32', value: -1 }, 'a.b is -1, which u32 cannot store. Correct it'],
+    [{ list: 'i32', value: [1, 2 ** 31] }, 'a.b is 1,2147483648, which a list of i32 cannot store'],
+  ])('a key out of range: %j', async (value, message) => {
+    await expect(writeGguf(target, { keys: [['a.b', value]], tensors: [] })).rejects.toThrow(
+      `${target}: ${message}`,
+    );
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   it('a reader that fails', async () => {

@@ -1,11 +1,12 @@
 /** The keywords of JSON Schema that are supported, and the keywords that are refused. */
+import { isObject } from '../../json/object.js';
 import { invalidRequest, quote } from '../../messages/invalid-request.js';
-import { isSchema, type JsonSchema, type SchemaNode } from './types.js';
+import { type JsonSchema, type SchemaNode } from './types.js';
 
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 const isNumber = (value: unknown): boolean => typeof value === 'number';
 const isString = (value: unknown): boolean => typeof value === 'string';
-const isAny = (value: unknown): boolean => isSchema(value) || typeof value === 'boolean';
+const isAny = (value: unknown): boolean => isObject(value) || typeof value === 'boolean';
 const isList = (value: unknown): boolean => Array.isArray(value);
 const isNameList = (value: unknown): boolean => Array.isArray(value) && value.every(isString);
 
@@ -15,7 +16,7 @@ const count: Shape = [isCount, 'an integer from 0'];
 const bound: Shape = [isNumber, 'a number'];
 const text: Shape = [isString, 'a string'];
 const schema: Shape = [isAny, 'a schema'];
-const schemas: Shape = [isSchema, 'an object of schemas'];
+const schemas: Shape = [isObject, 'an object of schemas'];
 const options: Shape = [
   (value) => Array.isArray(value) && value.length > 0 && value.every(isAny),
   'a list of schemas',
@@ -30,8 +31,8 @@ const shapes: Readonly<Record<string, Shape>> = {
   oneOf: options,
   ...Object.fromEntries(['not', 'if', 'then', 'else'].map((keyword) => [keyword, schema])),
   dependentSchemas: schemas,
-  dependentRequired: [isSchema, 'an object of lists'],
-  dependencies: [isSchema, 'an object of schemas or lists'],
+  dependentRequired: [isObject, 'an object of lists'],
+  dependencies: [isObject, 'an object of schemas or lists'],
   properties: schemas,
   patternProperties: schemas,
   additionalProperties: schema,

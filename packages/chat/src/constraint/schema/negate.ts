@@ -1,10 +1,10 @@
 /** Negates a schema; the result is a list of alternative schemas. */
+import { isObject } from '../../json/object.js';
 import { unsupportedKeyword } from './keywords.js';
 import {
   excludedIntegers,
   excludedPattern,
   excludedValues,
-  isSchema,
   types,
   type JsonSchema,
   type SchemaNode,
@@ -82,7 +82,7 @@ const below = (type: string, keyword: string, count: number): Alternatives =>
   count === 0 ? [] : [{ type, [keyword]: count - 1 }];
 
 const isTrivial = (schema: unknown): boolean =>
-  schema === true || (isSchema(schema) && Object.keys(schema).length === 0);
+  schema === true || (isObject(schema) && Object.keys(schema).length === 0);
 
 /**
  * Returns alternative schemas for the values that violate a schema.

@@ -3,11 +3,13 @@
  * schemas. References, combinations and conditions are resolved together with the keywords next to
  * them, so that no keyword is ignored.
  */
+import { isObject } from '../../json/object.js';
+import { lookUp } from '../../json/pointer.js';
 import { invalidRequest, quote } from '../../messages/invalid-request.js';
 import { checkKeywords } from './keywords.js';
 import { negate } from './negate.js';
 import { allowedTypes } from './allowed-types.js';
-import { isSchema, type Conjunction, type JsonSchema, type SchemaNode } from './types.js';
+import { type Conjunction, type JsonSchema, type SchemaNode } from './types.js';
 
 type Alternatives = readonly Conjunction[];
 
@@ -125,7 +127,7 @@ export class NormalForm {
       checkKeywords(node, false);
       const found = negate(node, (reference) => this.#resolve(reference, node.path));
       opposites = found.flatMap((each) =>
-        isSchema(each)
+        isObject(each)
           ? [{ schema: each, path: node.path }]
           : each === true
             ? [{ schema: {}, path: node.path }]
@@ -195,7 +197,7 @@ const ofBoolean = (allowed: boolean): Alternatives => (allowed ? always : never)
 
 export function nodeOf(schema: unknown, path: string): SchemaNode | boolean {
   if (typeof schema === 'boolean') return schema;
-  if (isSchema(schema)) return { schema, path };
+  if (isObject(schema)) return { schema, path };
   throw invalidRequest(path, `is ${quote(schema)}`, 'a schema');
 }
 
@@ -204,42 +206,6 @@ function dependencies(schema: JsonSchema): readonly (readonly [string, unknown])
   return ['dependentRequired', 'dependentSchemas', 'dependencies'].flatMap((keyword) =>
     Object.entries((schema[keyword] as JsonSchema | undefined) ?? {}),
   );
-}
-
-/**
- * Resolves `#`, `#/path` and `#anchor`; returns undefined for other references, and if nothing is
- * found.
- */
-function lookUp(root: JsonSchema, reference: string): unknown {
-  if (!reference.startsWith('#')) return undefined;
-  let pointer;
-  try {
-    pointer = decodeURIComponent(reference.slice(1));
-  } catch {
-    return undefined;
-  }
-  if (pointer !== '' && !pointer.startsWith('/')) return anchored(root, pointer);
-  const names = pointer
-    .split('/')
-    .slice(1)
-    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
-  return names.reduce<unknown>(
-    (at, name) =>
-      typeof at === 'object' && at !== null && Object.hasOwn(at, name)
-        ? (at as JsonSchema)[name]
-        : undefined,
-    root,
-  );
-}
-
-function anchored(root: JsonSchema, name: string): unknown {
-  const open: unknown[] = [root];
-  for (const each of open) {
-    if (typeof each !== 'object' || each === null) continue;
-    if ((each as JsonSchema)['$anchor'] === name) return each;
-    open.push(...Object.values(each));
-  }
-  return undefined;
 }
 
 /**

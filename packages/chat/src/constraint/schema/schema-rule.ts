@@ -2,6 +2,7 @@
  * Converts JSON Schemas to grammar rules: one rule per set of schemas that a value must satisfy
  * together.
  */
+import { canonical } from '../../json/object.js';
 import { invalidRequest, quote } from '../../messages/invalid-request.js';
 import {
   counted,
@@ -24,7 +25,6 @@ import { hasKeywordsOf } from './keywords.js';
 import { NormalForm } from './normal-form.js';
 import { objectAlternatives } from './object-rule.js';
 import {
-  canonical,
   highest,
   lowest,
   excludedIntegers,
@@ -66,10 +66,11 @@ const tooLarge = (path: string): Error =>
   );
 
 /**
- * Adds the rule of a schema. Properties come in the order of the schema. If the schema has
+ * Adds the rule of the values that satisfy a schema. Properties come in the order of the schema. If the schema has
  * `properties`, other properties are allowed only if it also has `additionalProperties`,
  * `patternProperties` or `propertyNames`.
  * @param path path of the schema, for error messages
+ * @param type the only type that the values may have; undefined for all types
  * @throws ModelError 400 if the schema is too large, or has a wrong or unsupported keyword, which
  * the message names
  */
@@ -78,6 +79,7 @@ export function schemaRule(
   schema: JsonSchema,
   path: string,
   spend: (steps?: number) => void,
+  type?: SchemaType,
 ): number {
   const languages = new Languages(spend);
   const loose = new NormalForm({ root: schema, spend, areDisjoint: () => false, isLoose: true });
@@ -87,7 +89,10 @@ export function schemaRule(
     return productive(scratch.rules)[rule]!.length === 0;
   };
   const form = new NormalForm({ root: schema, spend, areDisjoint, isLoose: false });
-  return new SchemaCompiler(grammar, languages, form).whole([{ schema, path }]);
+  return new SchemaCompiler(grammar, languages, form).whole([
+    { schema, path },
+    ...(type === undefined ? [] : [{ schema: { type }, path }]),
+  ]);
 }
 
 class SchemaCompiler implements Compiler {
@@ -183,8 +188,9 @@ class SchemaCompiler implements Compiler {
     return [...intendedTypes(nodes)].flatMap((type) => this.#ofType(type, nodes));
   }
 
-  #ofType(type: SchemaType, nodes: Conjunction): readonly Sequence[] {
+  #ofType(type: SchemaType, given: Conjunction): readonly Sequence[] {
     const { grammar } = this;
+    const nodes = this.#withoutExcluded(type, given);
     if (type === 'object') {
       const isAny = !nodes.some(({ schema }) => hasKeywordsOf(schema, 'object'));
       return isAny ? [[anyObject(grammar)]] : objectAlternatives(this, nodes);
@@ -197,6 +203,29 @@ class SchemaCompiler implements Compiler {
         .map(literal);
     if (type === 'string') return [[this.#string(nodes)]];
     return [[numberRule(grammar, this.#range(nodes, type === 'integer'))]];
+  }
+
+  /**
+   * Replaces an excluded empty array or object by a minimum count.
+   * @throws ModelError 400 for other excluded arrays and objects
+   */
+  #withoutExcluded(type: SchemaType, nodes: Conjunction): Conjunction {
+    if (type !== 'array' && type !== 'object') return nodes;
+    const [empty, keyword] = type === 'array' ? ['[]', 'minItems'] : ['{}', 'minProperties'];
+    const demands = nodes.flatMap((node) =>
+      [...excludedOf([node])]
+        .filter((text) => text[0] === empty[0])
+        .flatMap((text): SchemaNode[] => {
+          if (text === empty) return [{ schema: { [keyword]: 1 }, path: node.path }];
+          if (this.#isLoose) return [];
+          throw invalidRequest(
+            node.path,
+            `excludes the ${type} ${text.slice(0, 80)}, which a grammar cannot do`,
+            'only strings, booleans, null, [] and {}',
+          );
+        }),
+    );
+    return [...nodes, ...demands];
   }
 
   #string(nodes: Conjunction): number {

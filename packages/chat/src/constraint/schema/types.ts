@@ -44,18 +44,6 @@ export const excludedIntegers = Symbol('excluded integers');
 /** Schema key for the pattern that a negation excludes. */
 export const excludedPattern = Symbol('excluded pattern');
 
-export const isSchema = (value: unknown): value is JsonSchema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Serialises a value to JSON with sorted keys. Equal values give the same text. */
-export function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, each: unknown) =>
-    isSchema(each)
-      ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : each,
-  );
-}
-
 export const types = ['null', 'boolean', 'number', 'string', 'array', 'object'] as const;
 /** `integer` means whole numbers, a subset of `number`. */
 export type SchemaType = (typeof types)[number] | 'integer';

@@ -40,8 +40,8 @@ export class Languages {
   readonly #transitions = new Map<number, readonly Transition[]>();
   /** Derivatives by character, and then by the id of the language. */
   readonly #derivatives = new Map<number, Map<number, Language>>();
-  /** Called for each new language; throws when there are too many. */
-  readonly #spend: () => void;
+  /** Called for each new language, with its cost in steps; throws when there are too many. */
+  readonly #spend: (steps: number) => void;
   /** The empty language, which contains no text, not even the empty text. */
   readonly none: Language;
   /** The language that contains only the empty text. */
@@ -49,7 +49,7 @@ export class Languages {
   /** The language of all strings. */
   readonly all: Language;
 
-  constructor(spend: () => void) {
+  constructor(spend: (steps: number) => void) {
     this.#spend = spend;
     this.none = this.#make('or', false, {});
     this.empty = this.#make('empty', true, {});
@@ -172,7 +172,8 @@ export class Languages {
     const key = `${kind} ${parts.map((part) => part.id).join(' ')};${set.join(' ')};${min} ${max}`;
     const known = this.#known.get(key);
     if (known) return known;
-    this.#spend();
+    // The cost grows with the parts: intersections of many patterns have hundreds of parts.
+    this.#spend(Math.max(1, parts.length - 1));
     const language = { id: this.#known.size, kind, parts, set, min, max, isNullable };
     this.#known.set(key, language);
     return language;

@@ -79,6 +79,9 @@ class PatternReader {
       case 'CharacterClass':
         return languages.concat(languages.chars(charsOf(element)), after);
       case 'Group':
+        if (element.modifiers)
+          throw new PatternError(`${element.modifiers.raw} changes flags in a part of the pattern`);
+        return this.either(element.alternatives, after, isFirst, mayBeFirst);
       case 'CapturingGroup':
         return this.either(element.alternatives, after, isFirst, mayBeFirst);
       case 'Quantifier':

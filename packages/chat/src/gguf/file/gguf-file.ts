@@ -53,7 +53,9 @@ const chunkBytes = 4 << 20;
 export function openGguf(path: string): GgufFile {
   const file = open(path);
   try {
-    const { size } = fstatSync(file);
+    const stats = fstatSync(file);
+    if (!stats.isFile()) throw unreadable(path);
+    const { size } = stats;
     const { metadata, tensors, dataStart } = readHeader(new Cursor(path, file, size));
     const placed = new Map(
       tensors.map((entry) => [entry.name, place(path, entry, dataStart, size)] as const),
@@ -88,12 +90,15 @@ function open(path: string): number {
   try {
     return openSync(path, 'r');
   } catch (cause) {
-    throw new CheckpointError(`${path} cannot be opened; expected a readable GGUF file.`, {
-      code: 'GGUF_UNREADABLE',
-      cause,
-    });
+    throw unreadable(path, cause);
   }
 }
+
+const unreadable = (path: string, cause?: unknown): CheckpointError =>
+  new CheckpointError(`${path} cannot be opened; expected a readable GGUF file.`, {
+    code: 'GGUF_UNREADABLE',
+    cause,
+  });
 
 function place(path: string, entry: TensorEntry, dataStart: number, size: number): PlacedTensor {
   const { name, shape, offset } = entry;

@@ -35,15 +35,16 @@ const chunkNumbers = 1 << 18;
  * Writes a little-endian file of GGUF version 3. Writes to a temporary file next to `path`, and
  * renames the file once it is on disk.
  * @returns the size of the file in bytes
- * @throws CheckpointError when a tensor's numbers do not match its shape, a number is too large for
- * its type, rows do not consist of whole blocks, or the file cannot be written
+ * @throws CheckpointError when a tensor's numbers do not match its shape, a number or a key is out of
+ * the range of its type, rows do not consist of whole blocks, or the file cannot be written
  * @see https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
  */
 export async function writeGguf(path: string, content: GgufContent): Promise<number> {
   const placed = place(path, content.tensors);
+  const start = header(path, content.keys, placed);
   const write = async (draft: string): Promise<number> => {
     await using handle = await open(draft, 'w');
-    const size = await writeAll(handle, path, content, placed);
+    const size = await writeAll(handle, path, start, placed);
     await handle.sync();
     return size;
   };
@@ -78,6 +79,7 @@ function place(path: string, tensors: readonly TensorToWrite[]): readonly Placed
         path,
         name,
         `has rows of ${shape.at(-1)} numbers; expected a multiple of ${encoder.blockLength}, the block of ${type}`,
+        asF32,
       );
     const count = shape.reduce((product, n) => product * n, 1);
     const offset = aligned(end);
@@ -89,8 +91,11 @@ function place(path: string, tensors: readonly TensorToWrite[]): readonly Placed
 
 const aligned = (position: number): number => Math.ceil(position / alignment) * alignment;
 
-const invalid = (path: string, name: string, what: string): CheckpointError =>
-  new CheckpointError(`${path}: tensor ${name} ${what}. Write it as F32.`, {
+const asF32 = 'Write it as F32.';
+
+/** @param fix advice for the user, as a full sentence */
+const invalid = (path: string, name: string, what: string, fix: string): CheckpointError =>
+  new CheckpointError(`${path}: tensor ${name} ${what}. ${fix}`, {
     code: 'GGUF_TENSOR_INVALID',
     details: { tensor: name },
   });
@@ -98,10 +103,9 @@ const invalid = (path: string, name: string, what: string): CheckpointError =>
 async function writeAll(
   handle: FileHandle,
   path: string,
-  { keys }: GgufContent,
+  start: Buffer,
   placed: readonly Placed[],
 ): Promise<number> {
-  const start = header(keys, placed);
   let position = await append(handle, start);
   for (const each of placed) {
     position += await append(handle, Buffer.alloc(aligned(position) - position));
@@ -110,13 +114,13 @@ async function writeAll(
   return position;
 }
 
-function header(keys: GgufContent['keys'], placed: readonly Placed[]): Buffer {
+function header(path: string, keys: GgufContent['keys'], placed: readonly Placed[]): Buffer {
   const head = Buffer.concat([
     Buffer.from('GGUF'),
     u32Bytes(version),
     u64Bytes(placed.length),
     u64Bytes(keys.length),
-    ...keys.flatMap(([key, value]) => [stringBytes(key), valueBytes(value)]),
+    ...keys.flatMap(([key, value]) => [stringBytes(key), keyBytes(path, key, value)]),
     ...placed.flatMap(({ tensor: { name, shape }, encoder, offset }) => [
       stringBytes(name),
       u32Bytes(shape.length),
@@ -126,6 +130,18 @@ function header(keys: GgufContent['keys'], placed: readonly Placed[]): Buffer {
     ]),
   ]);
   return Buffer.concat([head, Buffer.alloc(aligned(head.length) - head.length)]);
+}
+
+function keyBytes(path: string, key: string, typed: TypedValue): Buffer {
+  try {
+    return valueBytes(typed);
+  } catch (cause) {
+    const type = 'type' in typed ? typed.type : `a list of ${typed.list}`;
+    throw new CheckpointError(
+      `${path}: ${key} is ${String(typed.value).slice(0, 80)}, which ${type} cannot store. Correct it in the files of the model.`,
+      { code: 'GGUF_KEY_INVALID', details: { key }, cause },
+    );
+  }
 }
 
 async function writeTensor(handle: FileHandle, path: string, placed: Placed): Promise<number> {
@@ -142,6 +158,7 @@ async function writeTensor(handle: FileHandle, path: string, placed: Placed): Pr
       path,
       tensor.name,
       `has ${done} numbers; expected ${count}, by its shape [${tensor.shape.join(', ')}]`,
+      'Copy or save the weights again.',
     );
   return bytes;
 }
@@ -157,7 +174,12 @@ function encode(encoder: Encoder, values: Float32Array): Buffer {
 function assertStorable(path: string, { name, type }: TensorToWrite, part: Float32Array): void {
   for (const value of part)
     if (!(Math.abs(value) <= largestOf[type]))
-      throw invalid(path, name, `holds ${value}, which ${type} cannot store`);
+      throw invalid(
+        path,
+        name,
+        `holds ${value}, which ${type} cannot store`,
+        Number.isFinite(value) ? asF32 : 'The weights have diverged: use an earlier checkpoint.',
+      );
 }
 
 async function append(handle: FileHandle, bytes: Buffer): Promise<number> {

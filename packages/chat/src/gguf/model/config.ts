@@ -17,7 +17,7 @@ export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
   const { modelType, className } = ggufArchitectures[architecture];
   const model = describe(file);
   const { keys, heads, headDim, hiddenSize, rotated } = model;
-  refuseParts(file, keys);
+  refuseExperts(file, keys);
   if (rotated !== headDim && !rotatedInPart.has(architecture))
     throw unsupported(
       file.path,
@@ -40,6 +40,7 @@ export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
     max_position_embeddings: keys.need(keys.own('context_length')),
     tie_word_embeddings: !file.tensors.has('output.weight'),
     attention_bias: file.tensors.has('blk.0.attn_q.bias'),
+    mlp_bias: file.tensors.has('blk.0.ffn_gate.bias'),
     bos_token_id: keys.number('tokenizer.ggml.bos_token_id'),
     eos_token_id: keys.number('tokenizer.ggml.eos_token_id'),
     pad_token_id: keys.number('tokenizer.ggml.padding_token_id'),
@@ -60,14 +61,7 @@ function vocabularySize(file: GgufFile): number {
   return rows;
 }
 
-function refuseParts({ path }: GgufFile, keys: Keys): void {
-  const shards = keys.number('split.count') ?? 1;
-  if (shards > 1)
-    throw unsupported(
-      path,
-      'split.count',
-      `it is one of ${shards} files of a model. Join them with \`llama-gguf-split --merge\`, and give the result.`,
-    );
+function refuseExperts({ path }: GgufFile, keys: Keys): void {
   const experts = keys.number(keys.own('expert_count')) ?? 0;
   if (experts > 0)
     throw unsupported(

@@ -1,5 +1,5 @@
 /** Typed access to the metadata of a file, and the sizes that all architectures have. */
-import { broken, unsupported } from '../file/failure.js';
+import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
 import type { GgufValue } from '../file/header.js';
 import type { DeltaSizes, LayoutSizes } from './layout.js';
@@ -77,7 +77,11 @@ export function keysOf({ path, metadata }: GgufFile): Keys {
   ): T | undefined => {
     const value = metadata.get(key);
     if (value === undefined || is(value)) return value;
-    throw broken(path, `${key} is not ${what}`);
+    throw unsupported(
+      path,
+      key,
+      `${key} is not ${what}. Use the Hugging Face folder of this model.`,
+    );
   };
   const number = (key: string) => read(key, 'a number', isNumber);
   return {

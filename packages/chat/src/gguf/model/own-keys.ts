@@ -27,9 +27,13 @@ function attentionKeys({ keys, kvHeads }: Described): HfKeys {
   return { num_key_value_heads: kvHeads, rms_norm_eps: epsilonOf(keys) };
 }
 
-/** Keys for partial rotary embeddings, and for an attention window that all layers share. */
+/**
+ * Keys for partial rotary embeddings, the context before scaling, and an attention window that all
+ * layers share.
+ */
 const partKeys = ({ keys, headDim, rotated }: Described): HfKeys => ({
   partial_rotary_factor: rotated / headDim,
+  original_max_position_embeddings: keys.number(keys.own('rope.scaling.original_context_length')),
   sliding_window: keys.number(keys.own('attention.sliding_window')) || null,
 });
 

@@ -82,7 +82,8 @@ function longRope(
 }
 
 /**
- * Settings that Llama 3.1 and 3.2 share. The models differ only in `factor`: the largest divisor.
+ * Settings that Llama 3.1 and 3.2 share. The models differ only in `factor`, the largest divisor
+ * unless the heads are small.
  */
 const llama3 = { rope_type: 'llama3', low_freq_factor: 1, high_freq_factor: 4 } as const;
 const llama3Context = 8192;
@@ -95,10 +96,17 @@ function llama3Scaling(
   const divisors = new Float32Array(rotary.headDim / 2);
   if (file.tensors.get(ropeFactorsName)?.shape.join() === String(divisors.length))
     file.read(ropeFactorsName, divisors);
-  const factor = Math.max(...divisors);
   const { low_freq_factor: low, high_freq_factor: high } = llama3;
+  const slowest = divisors.length - 1;
+  const smooth = smoothing(slowest, { ...rotary, low, high, context });
+  const largest = divisors[slowest]!;
+  // If no frequency of the heads is scaled, every factor gives the same divisors.
+  const factor = smooth === 1 ? 1 : ((1 - smooth) * largest) / (1 - smooth * largest);
   const expected = llama3Divisors({ ...rotary, factor, low, high, context });
-  if (divisors.every((divisor, i) => Math.abs(divisor - expected[i]!) <= 1e-4 * divisor))
+  if (
+    largest > 0 &&
+    divisors.every((divisor, i) => Math.abs(divisor - expected[i]!) <= 1e-4 * divisor)
+  )
     return { ...llama3, factor, original_max_position_embeddings: context };
   throw unsupported(
     file.path,
@@ -122,19 +130,17 @@ export interface Llama3Rope extends Rotary {
  * Returns the divisors of the headDim / 2 rotary frequencies.
  * @see transformers, `_compute_llama3_parameters`
  */
-export function llama3Divisors({
-  factor,
-  low,
-  high,
-  context,
-  theta,
-  headDim,
-}: Llama3Rope): readonly number[] {
-  return Array.from({ length: headDim / 2 }, (_, i) => {
-    const wavelength = 2 * Math.PI * theta ** ((2 * i) / headDim);
-    if (wavelength < context / high) return 1;
-    if (wavelength > context / low) return factor;
-    const smooth = (context / wavelength - low) / (high - low);
-    return 1 / ((1 - smooth) / factor + smooth);
+export const llama3Divisors = ({ factor, ...rope }: Llama3Rope): readonly number[] =>
+  Array.from({ length: rope.headDim / 2 }, (_, i) => {
+    const smooth = smoothing(i, rope);
+    return factor / (1 - smooth + smooth * factor);
   });
+
+/** Share of frequency `i` that is not scaled: 0 to 1. */
+function smoothing(
+  i: number,
+  { low, high, context, theta, headDim }: Omit<Llama3Rope, 'factor'>,
+): number {
+  const rotations = context / (2 * Math.PI * theta ** ((2 * i) / headDim));
+  return Math.min(1, Math.max(0, (rotations - low) / (high - low)));
 }

@@ -38,15 +38,21 @@ export function savedRope(config: SavedConfig): SavedRope {
   if (type === 'longrope') return longRope(config, common, full, rotated);
   if (type !== 'llama3') return { keys: [...common, ...scaling(type, full, config)] };
   const number = (name: string): number => need(full, name);
+  const context = originalContext(full, config);
   const divisors = llama3Divisors({
     factor: number('factor'),
     low: number('low_freq_factor'),
     high: number('high_freq_factor'),
-    context: originalContext(full, config),
+    context,
     theta,
     headDim,
   });
-  return { keys: common, divisors: { [ropeFactorsName]: Float32Array.from(divisors) } };
+  // llama.cpp reads only the divisors.
+  const original = ['rope.scaling.original_context_length', u32(context)] as const;
+  return {
+    keys: [...common, original],
+    divisors: { [ropeFactorsName]: Float32Array.from(divisors) },
+  };
 }
 
 /**

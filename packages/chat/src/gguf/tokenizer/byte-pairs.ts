@@ -40,7 +40,8 @@ export function bytePairTokenizer(file: GgufFile): Readonly<Record<string, unkno
     model: {
       type: 'BPE',
       dropout: null,
-      unk_token: null,
+      // For vocabularies without a token for each byte.
+      unk_token: texts[keys.number('tokenizer.ggml.unknown_token_id') ?? -1] ?? null,
       continuing_subword_prefix: null,
       end_of_word_suffix: null,
       fuse_unk: false,

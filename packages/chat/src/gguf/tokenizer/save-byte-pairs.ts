@@ -1,9 +1,9 @@
 /** Makes keys of GGUF's tokenizer model `gpt2` from a tokenizer.json that merges pairs of bytes. */
+import { isObject, type JsonObject } from '../../json/object.js';
 import { text, type TypedValue } from '../file/typed-value.js';
 import { preTokenizers, type PreTokenizer } from './pre-tokenizers.js';
 import {
   addedEntries,
-  isObject,
   noCounterpart,
   section,
   vocabularyEntries,
@@ -102,10 +102,8 @@ function normalization(normalizer: unknown): 'none' | 'NFC' {
   throw noCounterpart('normalizer', normalizer, 'null or NFC');
 }
 
-type Step = Readonly<Record<string, unknown>>;
-
 /** Flattens nested sequences to one list. */
-function flat(step: unknown, list: 'normalizers' | 'pretokenizers'): readonly Step[] {
+export function flat(step: unknown, list: 'normalizers' | 'pretokenizers'): readonly JsonObject[] {
   if (!isObject(step)) return [];
   const inner = step[list];
   return step['type'] === 'Sequence' && Array.isArray(inner)

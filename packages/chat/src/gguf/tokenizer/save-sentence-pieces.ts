@@ -1,9 +1,9 @@
+import type { JsonObject } from '../../json/object.js';
 import { flag, text } from '../file/typed-value.js';
-import { mergesOf } from './save-byte-pairs.js';
+import { flat, mergesOf } from './save-byte-pairs.js';
 import { mergesByScore } from './sentence-pieces.js';
 import {
   addedEntries,
-  isObject,
   noCounterpart,
   section,
   vocabularyEntries,
@@ -123,10 +123,10 @@ interface SpacePrefix {
  */
 function spacePrefix(tokenizer: TokenizerSource['tokenizer']): SpacePrefix {
   const { normalizer, pre_tokenizer: preTokenizer } = tokenizer;
-  const steps = stepsOf(normalizer, 'normalizers');
-  const splits = stepsOf(preTokenizer, 'pretokenizers');
-  const isReplace = (step: unknown): boolean =>
-    section(step, 'pattern')['String'] === ' ' && isObject(step) && step['content'] === space;
+  const steps = flat(normalizer, 'normalizers');
+  const splits = flat(preTokenizer, 'pretokenizers');
+  const isReplace = (step: JsonObject): boolean =>
+    section(step, 'pattern')['String'] === ' ' && step['content'] === space;
   const known = steps.every(
     (step) => step['type'] === 'Prepend' || (step['type'] === 'Replace' && isReplace(step)),
   );
@@ -138,10 +138,10 @@ function spacePrefix(tokenizer: TokenizerSource['tokenizer']): SpacePrefix {
   );
   if (other) throw noCounterpart('pre_tokenizer', preTokenizer, 'null, or Metaspace without split');
   if (!metaspace) return { added: steps.some(({ type }) => type === 'Prepend'), notes: [] };
-  if (metaspace['split'] === true)
+  if (metaspace['split'] !== false)
     throw noCounterpart(
       'pre_tokenizer.split',
-      true,
+      metaspace['split'],
       'false, because llama.cpp joins across spaces',
     );
   const { prepend_scheme: scheme = 'always' } = metaspace;
@@ -159,9 +159,3 @@ const metaspaceNotes = {
   first:
     'llama.cpp puts no space before a text; tokenizer.json does if no special token is before it (Metaspace, prepend_scheme "first"): ids of such texts differ, those of chat prompts do not.',
 } as const;
-
-function stepsOf(step: unknown, list: string): readonly Readonly<Record<string, unknown>>[] {
-  if (!isObject(step)) return [];
-  const inner = step[list];
-  return step['type'] === 'Sequence' && Array.isArray(inner) ? inner.filter(isObject) : [step];
-}

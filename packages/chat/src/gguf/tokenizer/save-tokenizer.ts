@@ -1,12 +1,13 @@
+import { isObject } from '../../json/object.js';
 import { flag, text, u32, type TypedValue } from '../file/typed-value.js';
 import { bytePairKeys } from './save-byte-pairs.js';
 import { sentencePieceKeys } from './save-sentence-pieces.js';
 import { wordKeys } from './save-words.js';
 import {
   addedEntries,
-  isObject,
   noCounterpart,
   section,
+  tokenText,
   vocabularyEntries,
   type TokenizerKeys,
   type TokenizerSource,
@@ -55,20 +56,13 @@ function idsOf(files: TokenizerSource): ReadonlyMap<string, number> {
   return new Map([...vocabularyEntries(files), ...added]);
 }
 
-/** Text of a special token, which is stored as text or as an object with `content`. */
-function named(config: TokenizerSource['tokenizerConfig'], name: string): string | undefined {
-  const value = config[name];
-  const content = isObject(value) ? value['content'] : value;
-  return typeof content === 'string' ? content : undefined;
-}
-
 /** GGUF names of special tokens by their names in the tokenizer. */
 const roles = { bos: 'bos', eos: 'eos', unk: 'unknown', pad: 'padding' } as const;
 
 function specialIds({ files, config, rows }: TokenizerOptions): TokenizerKeys {
   const ids = idsOf(files);
   const idOf = (role: string): number | undefined => {
-    const token = named(files.tokenizerConfig, `${role}_token`);
+    const token = tokenText(files.tokenizerConfig[`${role}_token`]);
     const found =
       (token === undefined ? undefined : ids.get(token)) ?? listOf(config[`${role}_token_id`])[0];
     return found !== undefined && found < rows ? found : undefined;
@@ -110,7 +104,7 @@ function additions(files: TokenizerSource): readonly Key[] {
   const adds = (role: 'bos' | 'eos'): boolean => {
     const configured = config[`add_${role}_token`];
     if (typeof configured === 'boolean') return configured;
-    const token = named(config, `${role}_token`);
+    const token = tokenText(config[`${role}_token`]);
     const around = templateTokens(files.tokenizer['post_processor']);
     return token !== undefined && (role === 'bos' ? around.first : around.last) === token;
   };

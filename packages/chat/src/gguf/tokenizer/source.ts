@@ -1,17 +1,16 @@
 /** Tokenizer files that are written to a GGUF file, and access to their contents. */
 import { refused } from '../file/failure.js';
 import type { TypedValue } from '../file/typed-value.js';
-
-type Json = Readonly<Record<string, unknown>>;
+import { isObject, type JsonObject } from '../../json/object.js';
 
 /** Contents of the tokenizer files of a model folder, as `readTokenizerFiles` returns them. */
 export interface TokenizerSource {
   /** Content of `tokenizer.json`. */
-  readonly tokenizer: Json;
+  readonly tokenizer: JsonObject;
   /** Content of `tokenizer_config.json`. */
-  readonly tokenizerConfig: Json;
+  readonly tokenizerConfig: JsonObject;
   /** Content of `generation_config.json`. */
-  readonly generationConfig?: Json;
+  readonly generationConfig?: JsonObject;
   /**
    * Content of `chat_template.jinja`, which takes precedence over `chat_template` in
    * `tokenizer_config.json`.
@@ -34,10 +33,7 @@ export interface AddedEntry {
   readonly hasRules: boolean;
 }
 
-export const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-export const section = (from: unknown, key: string): Json => {
+export const section = (from: unknown, key: string): JsonObject => {
   const found = isObject(from) ? from[key] : undefined;
   return isObject(found) ? found : {};
 };
@@ -56,6 +52,12 @@ export function addedEntries({ tokenizer }: TokenizerSource): readonly AddedEntr
 export function vocabularyEntries({ tokenizer }: TokenizerSource): ReadonlyMap<string, number> {
   const vocabulary = section(tokenizer['model'], 'vocab');
   return new Map(Object.entries(vocabulary).map(([token, id]) => [token, Number(id)]));
+}
+
+/** Text of a special token, which is stored as text or as an object with `content`. */
+export function tokenText(value: unknown): string | undefined {
+  const content = isObject(value) ? value['content'] : value;
+  return typeof content === 'string' ? content : undefined;
 }
 
 /** Error for a part of tokenizer.json that llama.cpp does not support. */

@@ -1,0 +1,38 @@
+/** References between the schemas of a document. */
+import type { JsonObject } from './object.js';
+
+/**
+ * Resolves `#`, `#/path` and `#anchor`; returns undefined for other references, and if nothing is
+ * found.
+ */
+export function lookUp(root: JsonObject, reference: string): unknown {
+  if (!reference.startsWith('#')) return undefined;
+  let pointer;
+  try {
+    pointer = decodeURIComponent(reference.slice(1));
+  } catch {
+    return undefined;
+  }
+  if (pointer !== '' && !pointer.startsWith('/')) return anchored(root, pointer);
+  const names = pointer
+    .split('/')
+    .slice(1)
+    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return names.reduce<unknown>(
+    (at, name) =>
+      typeof at === 'object' && at !== null && Object.hasOwn(at, name)
+        ? (at as JsonObject)[name]
+        : undefined,
+    root,
+  );
+}
+
+function anchored(root: JsonObject, name: string): unknown {
+  const open: unknown[] = [root];
+  for (const each of open) {
+    if (typeof each !== 'object' || each === null) continue;
+    if ((each as JsonObject)['$anchor'] === name) return each;
+    open.push(...Object.values(each));
+  }
+  return undefined;
+}

@@ -1,0 +1,104 @@
+/**
+ * Expresses the pre-tokenizers of tokenizer.json with those that `@huggingface/tokenizers` applies
+ * as the Python library does.
+ * @see https://github.com/huggingface/tokenizers/tree/main/tokenizers/src/pre_tokenizers
+ */
+import { CheckpointError } from '@trinity-rft/core';
+import { isObject, type JsonObject } from '../json/object.js';
+
+/** Pattern with which GPT-2 splits text into words. */
+const words = String.raw`'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
+const letters = String.raw`\p{Alphabetic}\p{M}\p{Nd}\p{Pc}`;
+const punctuation = String.raw`[\p{P}\x21-\x2F\x3A-\x40\x5B-\x60\x7B-\x7E]`;
+
+const isolated = (regex: string): JsonObject => ({
+  type: 'Split',
+  pattern: { Regex: regex },
+  behavior: 'Isolated',
+  invert: false,
+});
+
+const sequence = (...pretokenizers: readonly unknown[]): JsonObject => ({
+  type: 'Sequence',
+  pretokenizers,
+});
+
+/** Puts a space before a text that begins with another character. */
+const prefix: JsonObject = { type: 'Metaspace', replacement: ' ', prepend_scheme: 'always' };
+
+/**
+ * Functions by type for the pre-tokenizers that the library applies differently: without some of
+ * their settings, or with other classes of characters.
+ */
+const rewrites: Readonly<Record<string, (step: JsonObject) => unknown>> = {
+  Sequence: ({ pretokenizers: steps }) =>
+    sequence(...(Array.isArray(steps) ? steps.map(supportedPreTokenizer) : [])),
+  // ² and ½ are digits too: https://doc.rust-lang.org/std/primitive.char.html#method.is_numeric
+  Digits: ({ individual_digits: isSingle }) =>
+    isolated(isSingle === true ? String.raw`\p{N}` : String.raw`\p{N}+`),
+  ByteLevel: (step) =>
+    step['use_regex'] === false
+      ? step
+      : sequence(...(step['add_prefix_space'] === true ? [prefix] : []), isolated(words), {
+          ...step,
+          add_prefix_space: false,
+          use_regex: false,
+        }),
+  Metaspace: (step) =>
+    step['split'] === false
+      ? step
+      : sequence(step, before(typeof step['replacement'] === 'string' ? step['replacement'] : '▁')),
+  Punctuation: ({ behavior = 'Isolated' }) =>
+    split({ type: 'Split', pattern: { Regex: punctuation }, behavior, invert: false }),
+  // The library's `\w` includes ½.
+  Whitespace: () => ({
+    type: 'Split',
+    pattern: { Regex: `[${letters}]+|[^${letters}\\s]+` },
+    behavior: 'Removed',
+    invert: true,
+  }),
+  Split: split,
+};
+
+/**
+ * Returns a pre-tokenizer that splits text as `step` does in Python.
+ * @throws CheckpointError that names a way of splitting that is not supported
+ */
+export function supportedPreTokenizer(step: unknown): unknown {
+  if (!isObject(step)) return step;
+  const { type } = step;
+  const rewrite =
+    typeof type === 'string' && Object.hasOwn(rewrites, type) ? rewrites[type] : undefined;
+  return rewrite ? rewrite(step) : step;
+}
+
+const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
+
+/** Splits before each occurrence of a character. */
+const before = (character: string): JsonObject => isolated(`(?=${escaped(character)})`);
+
+/** The library knows `Isolated`, `Removed` with an expression, and the matches of `Removed`. */
+function split(step: JsonObject): unknown {
+  const { pattern, behavior, invert = false } = step;
+  const { Regex: regex, String: text } = isObject(pattern) ? pattern : {};
+  const source = typeof text === 'string' ? escaped(text) : String(regex);
+  switch (String(behavior).toLowerCase()) {
+    case 'isolated':
+      return invert === true ? { ...step, invert: false } : step;
+    case 'contiguous':
+      return isolated(`(?:${source})+`);
+    case 'removed':
+      return { ...step, pattern: { Regex: source } };
+    case 'mergedwithprevious':
+    case 'mergedwithnext':
+      // Occurrences of one character do not overlap.
+      if (typeof text === 'string' && Array.from(text).length === 1 && invert === false)
+        return isolated(
+          String(behavior).toLowerCase() === 'mergedwithnext' ? `(?=${source})` : `(?<=${source})`,
+        );
+  }
+  throw new CheckpointError(
+    `tokenizer.json: pre_tokenizer ${JSON.stringify(step)} is not supported. Expected the behavior Isolated, Contiguous or Removed, or MergedWithPrevious or MergedWithNext with one character.`,
+    { code: 'TOKENIZER_UNSUPPORTED' },
+  );
+}
