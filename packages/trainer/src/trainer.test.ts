@@ -200,6 +200,25 @@ describe('createTrainer', () => {
     expect(await listCheckpoints(root)).toEqual([]);
   });
 
+  it('saves nothing when a step that was applied cannot be acknowledged before the stop', async () => {
+    const abort = new AbortController();
+    const given = source([1], []);
+    const stopped: ExperienceSource = {
+      ...given,
+      take: async (...args) => {
+        const lease = await given.take(...args);
+        const acknowledge = async (): Promise<void> => {
+          abort.abort();
+          throw new CancelledError('The store stayed locked.', { reason: 'shutdown' });
+        };
+        return lease && { ...lease, acknowledge };
+      },
+    };
+    const { trainer } = setUp({ source: stopped, signal: abort.signal });
+    await expect(trainer.run(0)).rejects.toMatchObject({ code: 'UPDATE_CUT_OFF' });
+    expect(await listCheckpoints(root)).toEqual([]);
+  });
+
   it('says what it waits for when experiences do not come', async () => {
     let deliver: (lease: undefined) => void = () => undefined;
     const asked = Promise.withResolvers<void>();

@@ -23,12 +23,15 @@ export async function connectEngine(
   signal?: AbortSignal,
 ): Promise<{ readonly engine: Engine; readonly facts: EngineFacts }> {
   const link = start(options);
+  const opening = link.call('open');
   let facts: EngineFacts;
   try {
-    const opening = link.call('open');
     facts = await (signal ? untilAborted(opening, signal) : opening);
   } catch (error) {
-    await link.close(error as Error);
+    const close = (): Promise<void> => link.close(error as Error);
+    // After the call, because a thread that ends while it loads a model leaves temporary files.
+    const closed = opening.then(close, close);
+    if (signal?.aborted !== true) await closed;
     throw error;
   }
   const pool = createPool(link, start, options, facts);

@@ -19,7 +19,7 @@ async function writeAdapter(name: string, below: string): Promise<string> {
 }
 
 describe('the model below an adapter', () => {
-  it.each(['{', 'null'])('is not known from a broken config: %s', async (text) => {
+  it.each(['{', 'null', '[]'])('is not known from a broken config: %s', async (text) => {
     const folder = await writeAdapter('broken', 'model');
     const file = join(folder, 'lora_adapter', 'adapter_config.json');
     await writeFile(file, text);

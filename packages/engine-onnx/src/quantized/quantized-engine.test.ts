@@ -1,7 +1,7 @@
 /** Tests the engine with adapters on quantised weights, behind its protocol. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { cp, mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 
@@ -424,10 +424,14 @@ test('removes the weights of processes that were killed while they loaded a mode
   for (const folder of [old, fresh]) await mkdir(folder);
   const hourAgo = new Date(Date.now() - 3_600_000);
   await utimes(old, hourAgo, hourAgo);
+  // Cannot be read as a folder; a load must not fail for it.
+  const file = join(tmpdir(), `trinity-weights-${pid}-file`);
+  await symlink(join(root, 'nowhere'), file);
   try {
     await (await open()).sampler.sample(prompt, { maxTokens: 1, seed: 1 });
     expect([old, fresh].map((folder) => existsSync(folder))).toEqual([false, true]);
   } finally {
     await rm(fresh, { recursive: true });
+    await rm(file);
   }
 });

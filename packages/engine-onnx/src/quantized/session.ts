@@ -52,14 +52,19 @@ export async function loadGraph(
  * the model, and in memory where the folder of temporary files is.
  */
 async function removeOrphans(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
-    const pid = name.startsWith(prefix) ? Number.parseInt(name.slice(prefix.length), 10) : 0;
-    if (!(pid > 0) || isProcessAlive(pid)) continue;
-    const folder = join(tmpdir(), name);
-    // A process of another container may be alive, but loads no graph for so long.
-    const { mtimeMs } = await stat(folder);
-    if (Date.now() - mtimeMs > orphanMs) await rm(folder, { recursive: true, force: true });
-  }
+  const names = await readdir(tmpdir()).catch(() => []);
+  for (const name of names.filter((each) => each.startsWith(prefix)))
+    // Another process may remove the folder at the same time, or another user may own it.
+    await removeOrphan(name).catch(() => undefined);
+}
+
+async function removeOrphan(name: string): Promise<void> {
+  const pid = Number.parseInt(name.slice(prefix.length), 10);
+  if (!(pid > 0) || isProcessAlive(pid)) return;
+  const folder = join(tmpdir(), name);
+  // A process of another container may be alive, but loads no graph for so long.
+  const { mtimeMs } = await stat(folder);
+  if (Date.now() - mtimeMs > orphanMs) await rm(folder, { recursive: true, force: true });
 }
 
 const orphanMs = 600_000;

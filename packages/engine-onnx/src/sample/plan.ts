@@ -102,7 +102,7 @@ type CompleteOptions = ReturnType<typeof withDefaults>;
 const maxChoices = 2 ** 16;
 
 /** Lowest temperature above 0, in which logits divided by it are still float32 numbers. */
-const leastTemperature = 1e-6;
+const leastTemperature = 1e-30;
 
 function checkLengths({ n, maxTokens, minTokens }: CompleteOptions): void {
   demand(isWhole(n) && n >= 1 && n <= maxChoices, 'n', n, `a whole number from 1 to ${maxChoices}`);

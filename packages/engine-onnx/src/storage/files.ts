@@ -56,7 +56,8 @@ export function readObject(
 ): Readonly<Record<string, unknown>> {
   try {
     const found = JSON.parse(String(bytes)) as unknown;
-    if (typeof found === 'object' && found !== null) return found as Record<string, unknown>;
+    if (typeof found === 'object' && found !== null && !Array.isArray(found))
+      return found as Record<string, unknown>;
   } catch (cause) {
     throw notAnObject(path, cause);
   }

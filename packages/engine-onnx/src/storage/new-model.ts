@@ -21,6 +21,7 @@ export const newModelFamilies = [
 
 /** Traits that only models of other families have. */
 type OtherTraits =
+  | 'head'
   | 'norms'
   | 'normOffset'
   | 'qkNormScope'

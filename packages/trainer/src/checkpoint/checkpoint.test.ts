@@ -154,7 +154,9 @@ describe('checkpoints', () => {
   it('are there again if the writer was killed between the last two renames', async () => {
     const { directory } = await write(7, true);
     await rename(directory, `${directory}.tmp`);
+    await mkdir(path.join(root, 'global_step_7'));
     await mkdir(path.join(root, 'global_step_8.tmp'));
+    await mkdir(path.join(root, 'global_step_6.removed.tmp'));
     expect(await listCheckpoints(root)).toEqual([]);
     const [found, ...others] = await checkpointsToResume(root);
     expect([found?.manifest.final, others]).toEqual([true, []]);

@@ -3,7 +3,7 @@
  * A checkpoint with a manifest is complete.
  * A checkpoint is renamed before it is deleted or replaced.
  */
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError, CheckpointError } from '@trinity-rft/core';
 import {
@@ -72,7 +72,7 @@ async function fillWhole(
     await fill(draft);
     return await writeManifest(draft, { step, final });
   } catch (error) {
-    await rm(draft, { recursive: true, force: true });
+    await rm(draft, { recursive: true, force: true }).catch(() => undefined);
     throw error;
   }
 }
@@ -96,18 +96,18 @@ export async function listCheckpoints(root: string): Promise<readonly Checkpoint
 /**
  * Lists the complete checkpoints of `root` as {@link listCheckpoints} does, for the process that
  * continues the training run. Completes a checkpoint whose writer was killed between the last two
- * renames, so that its folder only has a temporary name. Deletes other unfinished checkpoints.
+ * renames, so that its folder only has a temporary name. Deletes the other folders with temporary names.
  */
 export async function checkpointsToResume(root: string): Promise<readonly Checkpoint[]> {
-  const names = await readdirOrEmpty(root);
-  for (const draft of names.filter((name) => name.endsWith(draftEnding))) {
+  for (const draft of await readdirOrEmpty(root)) {
+    if (!draft.endsWith(draftEnding)) continue;
     const name = draft.slice(0, -draftEnding.length);
-    if (!isCheckpointName(name)) continue;
     const folder = path.join(root, draft);
-    const manifest = names.includes(name)
-      ? undefined
-      : await readManifest(folder).catch(() => undefined);
-    if (manifest) await rename(folder, path.join(root, name));
+    const isNeeded =
+      isCheckpointName(name) &&
+      !(await isComplete(path.join(root, name))) &&
+      (await isComplete(folder));
+    if (isNeeded) await replaceFolder(folder, path.join(root, name));
     else await rm(folder, { recursive: true, force: true });
   }
   return listCheckpoints(root);
@@ -145,6 +145,10 @@ export async function pruneCheckpoints(root: string, keep: number | undefined): 
   for (const { directory } of checkpoints.slice(0, Math.max(0, checkpoints.length - keep)))
     await removeFolder(directory);
 }
+
+/** Returns true for a folder with a manifest that can be read. */
+const isComplete = async (directory: string): Promise<boolean> =>
+  (await readManifest(directory).catch(() => undefined)) !== undefined;
 
 async function readdirOrEmpty(directory: string): Promise<readonly string[]> {
   try {

@@ -103,13 +103,14 @@ async function learn(lease: Lease, options: TrainStepOptions): Promise<TrainStep
   const actorUpdate = trainsActor
     ? await updateActor(engine, { ...done, loss: policy, optimizer })
     : {};
+  const rest = <T>(work: Promise<T>): Promise<T> => (trainsActor ? whole(work) : work);
   const criticUpdate =
     critic && value
-      ? await whole(
+      ? await rest(
           updateCritic(critic.engine, { ...done, loss: value, optimizer: critic.optimizer }),
         )
       : {};
-  await lease.acknowledge(step, trainsActor ? usedAdvantages(batch, targets) : undefined);
+  await whole(lease.acknowledge(step, trainsActor ? usedAdvantages(batch, targets) : undefined));
 
   const metrics = {
     ...counts,

@@ -41,17 +41,17 @@ export async function updateCritic(
   if (!outputs.critic) return {};
   const gradients = batch.toEngine(loss.gradValues);
   await time('critic_backward', engine.backward(outputs.critic.pass, gradients));
-  const stats = await time('critic_optimizer', engine.step(optimizer));
+  const stats = await time('critic_optimizer', whole(engine.step(optimizer)));
   return prefixMetrics('critic', updateMetrics(stats, optimizer));
 }
 
 /**
- * Awaits an update. A cancelled update may have been applied, so the weights must not be saved as
- * those of the step before: the error is not a CancelledError.
+ * Awaits an update, or work that follows one. If it is cancelled, the weights may have changed and
+ * must not be saved as those of the step before: the error is then not a CancelledError.
  */
-export async function whole<T>(update: Promise<T>): Promise<T> {
+export async function whole<T>(work: Promise<T>): Promise<T> {
   try {
-    return await update;
+    return await work;
   } catch (error) {
     if (!(error instanceof CancelledError)) throw error;
     throw new EngineError(
