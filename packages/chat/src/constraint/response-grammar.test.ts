@@ -292,6 +292,21 @@ describe('responseGrammar', () => {
     expect(make).toThrow(message);
   });
 
+  it('enforces many patterns of names that have little in common', () => {
+    const named = (patterns: readonly string[]): object => ({
+      type: 'object',
+      additionalProperties: false,
+      patternProperties: Object.fromEntries(patterns.map((each) => [each, { type: 'integer' }])),
+    });
+    const suffixes = named(Array.from('abcdefghijkl', (each) => `_${each}x$`));
+    expect(['{"n_ax":1}', '{"n_zx":1}'].map((text) => acceptsFor(suffixes, text))).toEqual([
+      true,
+      false,
+    ]);
+    const prefixes = named(Array.from('abcdefghijklmnopqrst', (each) => `^field_${each}`));
+    expect(acceptsFor(prefixes, '{"field_t":1}')).toBe(true);
+  });
+
   const tool = (name: string): ToolDefinition => ({
     type: 'function',
     function: {

@@ -57,19 +57,34 @@ const rewrites: Readonly<Record<string, (step: JsonObject) => unknown>> = {
     behavior: 'Removed',
     invert: true,
   }),
+  // White space is that of Unicode, with U+0085 and without U+FEFF.
+  WhitespaceSplit: () => whiteSpace,
+  BertPreTokenizer: () => sequence(whiteSpace, isolated(punctuation)),
+  // Whole characters, where the library cuts surrogate pairs.
+  FixedLength: ({ length = 5 }) => isolated(String.raw`[\s\S]{1,${String(length)}}`),
   Split: split,
+};
+
+const whiteSpace: JsonObject = {
+  type: 'Split',
+  pattern: { Regex: String.raw`\p{White_Space}+` },
+  behavior: 'Removed',
+  invert: false,
 };
 
 /**
  * Returns a pre-tokenizer that splits text as `step` does in Python.
- * @throws CheckpointError that names a way of splitting that is not supported
+ * @throws CheckpointError that names a type or a way of splitting that is not supported
  */
 export function supportedPreTokenizer(step: unknown): unknown {
   if (!isObject(step)) return step;
-  const { type } = step;
-  const rewrite =
-    typeof type === 'string' && Object.hasOwn(rewrites, type) ? rewrites[type] : undefined;
-  return rewrite ? rewrite(step) : step;
+  const type = String(step['type']);
+  const rewrite = Object.hasOwn(rewrites, type) ? rewrites[type] : undefined;
+  if (rewrite) return rewrite(step);
+  throw new CheckpointError(
+    `tokenizer.json: the pre_tokenizer ${JSON.stringify(step['type'])} is not supported. Expected one of ${Object.keys(rewrites).join(', ')}.`,
+    { code: 'TOKENIZER_UNSUPPORTED' },
+  );
 }
 
 const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);

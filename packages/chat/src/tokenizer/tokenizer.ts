@@ -72,14 +72,16 @@ function tokenizerJson(tokenizer: JsonObject): JsonObject {
 
 /**
  * Text that is no token. The library leaves out a character without a token if a BPE model has no
- * unknown token; with this text as unknown token, the character has no id instead.
+ * unknown token; with this text as unknown token, the character has no id instead. Models of bytes
+ * leave out the bytes that they lack, as in Python.
  */
 const noToken = '\u0000no token\u0000';
 
 function open(json: JsonObject, config: JsonObject): HuggingFaceTokenizer {
   try {
     const inner = new HuggingFaceTokenizer(json, flatTokens(config));
-    if (inner.model) inner.model.unk_token ??= noToken;
+    if (inner.model && !JSON.stringify(json['pre_tokenizer']).includes('"ByteLevel"'))
+      inner.model.unk_token ??= noToken;
     return inner;
   } catch (cause) {
     throw new CheckpointError(
@@ -145,13 +147,19 @@ function encode(inner: HuggingFaceTokenizer, text: string, isSlow: boolean): Int
       { status: 400, code: 'text_not_encodable' },
     );
   const { ids } = encoded.value;
-  if ((ids as readonly (number | undefined)[]).includes(undefined)) {
-    throw new ModelError(
-      'The text contains characters without a token, and the tokenizer has no unknown token.',
-      { status: 400, code: 'text_not_encodable' },
-    );
-  }
+  if (ids.includes(undefined)) throw noTokenFor(text, inner);
   return Int32Array.from(ids as readonly number[]);
+}
+
+function noTokenFor(text: string, inner: HuggingFaceTokenizer): ModelError {
+  const idsOf = (part: string): readonly unknown[] =>
+    inner.encode(part, { add_special_tokens: false }).ids;
+  const character = Array.from(new Set(text)).find((each) => idsOf(each).includes(undefined));
+  const what = character === undefined ? 'Some characters' : JSON.stringify(character);
+  return new ModelError(
+    `${what} in the text has no token, and the tokenizer has no unknown token. Leave it out, or add it to the vocabulary of tokenizer.json.`,
+    { status: 400, code: 'text_not_encodable' },
+  );
 }
 
 // Keeps byte order marks, which are ordinary text here.

@@ -66,8 +66,8 @@ export function itemSpans(text: string, at: number): readonly Span[] {
 }
 
 /**
- * Returns the end of the string that begins at `at`, or -1 if it does not end. Searches for quotes instead of reading every
- * character, because a request may have megabytes in one string.
+ * Returns the end of the string that begins at `at`, or -1 if it does not end. Searches for quotes
+ * instead of reading every character, because a request may have megabytes in one string.
  */
 export function stringEnd(text: string, at: number): number {
   for (let i = text.indexOf('"', at + 1); i >= 0; i = text.indexOf('"', i + 1)) {

@@ -239,12 +239,12 @@ describe('a GGUF file', () => {
     ]);
   });
 
-  it('has an unknown token for a vocabulary without a token for each byte', () => {
+  it('has an unknown token if its type says so', () => {
     const model = (file: string): unknown => json(file, 'tokenizer.json')['model'];
-    expect(model(write({ 'tokenizer.ggml.unknown_token_id': 1 }))).toMatchObject({
-      unk_token: 'a',
-    });
-    expect(model(write())).toMatchObject({ unk_token: null });
+    const unknown = { 'tokenizer.ggml.unknown_token_id': 1 };
+    const types = { 'tokenizer.ggml.token_type': [3, 2, 1, 1, 4] };
+    expect(model(write({ ...unknown, ...types }))).toMatchObject({ unk_token: 'a' });
+    expect(model(write(unknown))).toMatchObject({ unk_token: null });
   });
 
   it('gives several templates by their names', () => {

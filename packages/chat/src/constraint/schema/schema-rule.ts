@@ -66,9 +66,9 @@ const tooLarge = (path: string): Error =>
   );
 
 /**
- * Adds the rule of the values that satisfy a schema. Properties come in the order of the schema. If the schema has
- * `properties`, other properties are allowed only if it also has `additionalProperties`,
- * `patternProperties` or `propertyNames`.
+ * Adds the rule of the values that satisfy a schema. Properties come in the order of the schema. If
+ * the schema has `properties`, other properties are allowed only if it also has
+ * `additionalProperties`, `patternProperties` or `propertyNames`.
  * @param path path of the schema, for error messages
  * @param type the only type that the values may have; undefined for all types
  * @throws ModelError 400 if the schema is too large, or has a wrong or unsupported keyword, which

@@ -172,8 +172,7 @@ export class Languages {
     const key = `${kind} ${parts.map((part) => part.id).join(' ')};${set.join(' ')};${min} ${max}`;
     const known = this.#known.get(key);
     if (known) return known;
-    // The cost grows with the parts: intersections of many patterns have hundreds of parts.
-    this.#spend(Math.max(1, parts.length - 1));
+    this.#spend(1);
     const language = { id: this.#known.size, kind, parts, set, min, max, isNullable };
     this.#known.set(key, language);
     return language;
@@ -187,16 +186,18 @@ export class Languages {
     if (language.kind !== 'and') return [...this.#segments(language)];
     return language.parts
       .map((part) => this.transitions(part))
-      .reduce((all, others) =>
-        all.flatMap((one) =>
+      .reduce((all, others) => {
+        // Most of the work on intersections of many patterns, whose transitions multiply.
+        this.#spend(Math.ceil((all.length * others.length) / 4));
+        return all.flatMap((one) =>
           others
             .map((other) => ({
               set: intersect(one.set, other.set),
               next: this.and([one.next, other.next]),
             }))
             .filter(({ set }) => set.length > 0),
-        ),
-      );
+        );
+      });
   }
 
   /** Splits the characters into ranges with one derivative each. */

@@ -2,7 +2,7 @@ import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
 import { keysOf } from '../model/keys.js';
 import { preTokenizers } from './pre-tokenizers.js';
-import { tokensOf } from './tokens.js';
+import { tokenKinds, tokensOf } from './tokens.js';
 
 /**
  * Makes the content of `tokenizer.json` for GGUF's tokenizer model `gpt2`, which merges pairs of
@@ -23,6 +23,10 @@ export function bytePairTokenizer(file: GgufFile): Readonly<Record<string, unkno
         : `tokenizer.ggml.pre is ${name}; expected one of ${[...preTokenizers.keys()].join(', ')}. Use the Hugging Face folder of this model.`,
     );
   const { texts, added } = tokensOf(file);
+  // The unknown token of most files is that of tokenizer_config.json, which has no effect here.
+  const id = keys.number('tokenizer.ggml.unknown_token_id') ?? -1;
+  const isUnknown = keys.numbers('tokenizer.ggml.token_type')?.[id] === tokenKinds.unknown;
+  const unknown = isUnknown ? texts[id] : null;
   return {
     version: '1.0',
     truncation: null,
@@ -40,8 +44,7 @@ export function bytePairTokenizer(file: GgufFile): Readonly<Record<string, unkno
     model: {
       type: 'BPE',
       dropout: null,
-      // For vocabularies without a token for each byte.
-      unk_token: texts[keys.number('tokenizer.ggml.unknown_token_id') ?? -1] ?? null,
+      unk_token: unknown,
       continuing_subword_prefix: null,
       end_of_word_suffix: null,
       fuse_unk: false,
