@@ -39,7 +39,7 @@ export function killGroup(child: ChildProcess, signal: NodeJS.Signals | 0): bool
 export async function readToEnd(child: ChildProcess): Promise<void> {
   // Without free file descriptors, a child that was not started has no `stdio`.
   const stdio = (child.stdio as ChildProcess['stdio'] | undefined) ?? [];
-  const pipes = stdio.filter((pipe) => pipe !== null && pipe !== undefined);
+  const pipes = [...stdio].filter((pipe) => pipe !== null && pipe !== undefined);
   const closed = pipes
     .filter((pipe) => !pipe.closed)
     .map((pipe) => new Promise((resolve) => pipe.once('close', resolve)));

@@ -1,3 +1,4 @@
+import { trace, type Span, type SpanStatus } from '@opentelemetry/api';
 import {
   createExperience,
   ModelError,
@@ -20,14 +21,11 @@ import {
   type WorkflowDefinition,
 } from '@trinity-rft/workflow';
 import { PartialGroupError } from '@trinity-rft/workflow/internal';
-import { noteFailure } from '@trinity-rft/monitor/internal';
 import { describe, expect, it, vi } from 'vitest';
 import { rolloutMetrics } from '../metrics/rollout-metrics.js';
 import type { TaskOutcome } from './outcome.js';
 import { createInstancePool, type AttemptKey, type RunSettings } from './run-attempt.js';
 import { runTask, type RunTaskOptions } from './run-task.js';
-
-vi.mock('@trinity-rft/monitor/internal', { spy: true });
 
 const baseTask: Task = testTask({
   taskId: 4,
@@ -490,9 +488,16 @@ describe('runTask', () => {
 
     it('keeps the others, and repeats each failed one alone', async () => {
       asked.length = 0;
-      vi.mocked(noteFailure).mockClear();
+      const noted: (string | undefined)[] = [];
+      const span = {
+        isRecording: () => true,
+        setAttribute: () => undefined,
+        setStatus: ({ message }: SpanStatus) => noted.push(message),
+      };
+      const active = vi.spyOn(trace, 'getActiveSpan').mockReturnValue(span as unknown as Span);
       const { outcome, keys, runtime } = start(definition);
       const { runs, retries } = await outcome;
+      active.mockRestore();
       expect(runs.map((run) => (run.status === 'ok' ? run.reward : run.error.message))).toEqual([
         0,
         'The judge is busy.',
@@ -506,9 +511,7 @@ describe('runTask', () => {
         [1, 1, 2],
       ]);
       expect(retries).toBe(3);
-      expect(vi.mocked(noteFailure).mock.calls.map(([error]) => error.message)).toEqual(
-        Array.from({ length: 4 }, () => 'The judge is busy.'),
-      );
+      expect(noted).toEqual(Array.from({ length: 4 }, () => 'The judge is busy.'));
       expect(runtime.logger.lines.map(({ message }) => message)).toEqual([
         'Run 9/4/1 of workflow "w" failed and will be retried: The judge is busy.',
         'Run 9/4/2 of workflow "w" failed and will be retried: The judge is busy.',
