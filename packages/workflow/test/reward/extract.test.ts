@@ -40,6 +40,8 @@ describe('extractAnswer', () => {
     ['#### 3 (from Monday) + 4 (from Tuesday) = 7', '7'],
     ['#### 12 (dozen) x 3 = 36', '36'],
     ['#### 36 (that is (a) 30 and (b) 6)', '36'],
+    ['The answer is 36 (30 + 6) (see above).', '36'],
+    ['The answer is 2 (x+1)(x+2), as shown.', '2 (x+1)(x+2)'],
     ['#### 72\nchecked 3 times', '72'],
     ['sin 2x', 'sin 2x'],
     ['nothing', 'nothing'],

@@ -100,7 +100,7 @@ function lastFormula(text: string): string | undefined {
  * it.
  */
 const formulaOrReason = /\$[^$]*\$|\\\((?:[^\\]|\\[^()])*\\\)|\s(?:because|since|as|so)\s|\s\(/gi;
-const operator = /^\s*(?:[-+−*/^=<>×·÷(]|x\s|\\(?:times|cdot|div)\b)/;
+const operator = /^\(|^\s*(?:[-+−*/^=<>×·÷]|x\s|\\(?:times|cdot|div)\b)/;
 
 /**
  * Returns what stands before the reason in the first `maxAnswerLength` characters of a text, or an
