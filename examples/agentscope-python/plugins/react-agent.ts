@@ -15,6 +15,8 @@ export const workflow = processWorkflow({
   score: ({ text }) => {
     const reward = text === '' ? Number.NaN : Number(text);
     if (Number.isFinite(reward)) return reward;
-    throw new WorkflowError(`${program} printed "${text}" instead of its reward.`);
+    throw new WorkflowError(
+      `${program} printed "${text}"; expected its reward, a number. Print all else to standard error.`,
+    );
   },
 });

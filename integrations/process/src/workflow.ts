@@ -35,14 +35,19 @@ export interface ProcessWorkflowOptions<Args = AnyArgs> {
   /** Returns the command for a task. */
   readonly command: (context: ProcessContext, args: Args) => Command;
   /**
-   * Scores the result of the program, whatever its exit code.
-   * @default the task's reward function scores the standard output. An exit code other than 0 fails
-   * the rollout
+   * Scores the result of the program.
+   * @default the task's reward function scores the standard output
    */
   readonly score?: (
     result: CommandResult,
     context: ProcessContext,
   ) => Promise<WorkflowResult> | WorkflowResult;
+  /**
+   * `score`: the function `score` also gets the results of programs that a signal ended or whose exit
+   * code is not 0. It must check the exit code, otherwise a crash gets the reward of a wrong answer.
+   * @default such a program fails the rollout
+   */
+  readonly failures?: 'score';
 }
 
 /**
@@ -55,6 +60,7 @@ export function processWorkflow<Args = AnyArgs>({
   args: schema,
   command,
   score,
+  failures,
 }: ProcessWorkflowOptions<Args>): WorkflowDefinition {
   return defineWorkflow<Args>({
     name,
@@ -64,7 +70,7 @@ export function processWorkflow<Args = AnyArgs>({
       const context = { ...given, question: requirePrompt(given.task) };
       const made = checked(name, command(context, args));
       const result = await executeCommand(given.model.endpoint(), made, given.signal);
-      if (!score) assertSucceeded(made, result);
+      if (!score || failures !== 'score') assertSucceeded(made, result);
       const scored = score ? score(result, context) : scoreAnswer(context, result.text);
       return withSeconds(await scored, result.seconds);
     },

@@ -28,11 +28,15 @@ it.each([0.5, true, { reward: 1, metrics: { a: 2 } }])('adds its seconds to %j',
   });
 });
 
-it('lets score decide what an exit code means; without it, the run fails', async () => {
-  const command = () => ({ command: process.execPath, args: ['-e', 'process.exit(3)'] });
+it('fails a rollout whose program failed, unless score is asked for failures', async () => {
+  const program = 'console.error("Traceback: no tool"); process.exit(3)';
+  const command = () => ({ command: process.execPath, args: ['-e', program] });
   const score = ({ exitCode }: CommandResult) => -exitCode;
-  expect(await attempt({ command, score })).toMatchObject({ reward: -3 });
-  await expect(attempt({ command })).rejects.toThrow('exited with code 3');
+  expect(await attempt({ command, score, failures: 'score' })).toMatchObject({ reward: -3 });
+  for (const given of [{ command }, { command, score }])
+    await expect(attempt(given)).rejects.toThrow(
+      /exited with code 3\. Its last output:\n {2}Traceback: no tool/,
+    );
 });
 
 it.each([undefined, 'node', { command: 7 }])(

@@ -37,7 +37,9 @@ export function killGroup(child: ChildProcess, signal: NodeJS.Signals | 0): bool
  * process that has left its group may keep a pipe open. Then closes the pipes.
  */
 export async function readToEnd(child: ChildProcess): Promise<void> {
-  const pipes = child.stdio.filter((pipe) => pipe !== null && pipe !== undefined);
+  // Without free file descriptors, a child that was not started has no `stdio`.
+  const stdio = (child.stdio as ChildProcess['stdio'] | undefined) ?? [];
+  const pipes = [...stdio].filter((pipe) => pipe !== null && pipe !== undefined);
   const closed = pipes
     .filter((pipe) => !pipe.closed)
     .map((pipe) => new Promise((resolve) => pipe.once('close', resolve)));

@@ -1,4 +1,10 @@
-import { createRuntime, type Task, defaultFormatArgs } from '@trinity-rft/core';
+import {
+  createRuntime,
+  type Experience,
+  type Task,
+  defaultFormatArgs,
+  withFields,
+} from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { createRewardRegistry, createWorkflowRegistry } from './registries.js';
 import { defineReward } from './reward/index.js';
@@ -6,6 +12,9 @@ import { defineWorkflow, isWorkflowDefinition } from './definition/define.js';
 import { createRegistry } from './definition/registry.js';
 import { scoreResponse } from './scoring/score-response.js';
 import { callTool } from './built-in/react/tool.js';
+import { SimpleWorkflow } from './built-in/single-turn/simple-workflow.js';
+import { scriptedModel } from './scripted/scripted-model.js';
+import { tryWorkflow } from './scripted/try-workflow.js';
 import type { AgentModel, WorkflowContext } from './definition/types.js';
 import { Workflow } from './definition/workflow-class.js';
 
@@ -126,6 +135,31 @@ describe('registries', () => {
     expect(() => registry.get('shufle')).toThrow(
       'There is no thing named "shufle". Did you mean "shuffle"? Known: shuffle.',
     );
+  });
+});
+
+describe('SimpleWorkflow', () => {
+  it('lets a subclass process the result of a group of which a rollout failed', async () => {
+    class Rescaled extends SimpleWorkflow {
+      override async run(): Promise<readonly Experience[]> {
+        const experiences = await super.run();
+        return experiences.map((one) => withFields(one, { reward: (one.reward ?? 0) * 10 }));
+      }
+    }
+    const definition = defineWorkflow({ name: 'rescaled', workflow: Rescaled });
+    const attempt = tryWorkflow(definition, {
+      rawTask: { prompt: 'a' },
+      model: scriptedModel({ answers: ['bad', 'good'] }),
+      rewardFn: ({ response }) => {
+        if (response === 'bad') throw new Error('no verdict');
+        return 1;
+      },
+      task: { repeatTimes: 2 },
+    });
+    await expect(attempt).rejects.toMatchObject({
+      message: expect.stringMatching(/^Rollouts 0 of a group failed: .*no verdict/) as unknown,
+      result: [{ reward: 10, eid: { run: 1 } }],
+    });
   });
 });
 

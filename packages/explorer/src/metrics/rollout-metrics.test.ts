@@ -1,4 +1,4 @@
-import { defaultFormatArgs, type Metrics, type Task } from '@trinity-rft/core';
+import { defaultFormatArgs, RewardError, type Metrics, type Task } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
 import type { TaskOutcome } from '../runs/outcome.js';
 import { rolloutMetrics } from './rollout-metrics.js';
@@ -24,5 +24,17 @@ it('counts 0 for a rollout that omits a counter of model calls, as it does for n
     'rollout/model/fork/text_edited/mean': 1,
     'rollout/model/fork/text_edited/max': 2,
     'rollout/accuracy/mean': 1,
+  });
+});
+
+it('counts rollouts that failed because a judge gave no verdict', () => {
+  const failed = (code: string) => ({
+    ...{ status: 'failed', run: 0, kind: 'failed', seconds: 1 },
+    error: new RewardError('no', { code }),
+  });
+  const runs = [failed('JUDGE_FAILED'), failed('SCORER_FORM')] as TaskOutcome['runs'];
+  expect(rolloutMetrics([{ ...outcome([]), runs }], 0)).toMatchObject({
+    'rollout/runs/failed': 2,
+    'rollout/runs/judge_failed': 1,
   });
 });

@@ -1,7 +1,7 @@
 /**
  * Metrics of one explore step. They are computed per rollout, then per task, then over the step.
  */
-import { type Metrics, gatherMetrics, meanMetrics } from '@trinity-rft/core';
+import { type Metrics, gatherMetrics, meanMetrics, TrinityError } from '@trinity-rft/core';
 import { isOk, reportedKeys, type TaskOutcome } from '../runs/outcome.js';
 import type { UsableOutcome } from '../runs/wait-for-enough.js';
 import { identicalGroupShare } from './identical-groups.js';
@@ -40,6 +40,10 @@ export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: 
     ).length,
     'rollout/runs/ok': runs.filter(isOk).length,
     ...counts,
+    'rollout/runs/judge_failed': runs.filter(
+      (run) =>
+        run.status === 'failed' && TrinityError.is(run.error) && run.error.code === 'JUDGE_FAILED',
+    ).length,
     'rollout/runs/failure_rewarded': runs.filter((run) => isOk(run) && run.failure).length,
     'rollout/runs/retried': outcomes.reduce((sum, outcome) => sum + outcome.retries, 0),
     'rollout/attempts/timed_out': outcomes.reduce((sum, outcome) => sum + outcome.timeouts, 0),

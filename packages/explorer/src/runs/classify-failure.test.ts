@@ -1,6 +1,7 @@
 import {
   ConfigError,
   ModelError,
+  RewardError,
   WorkflowError,
   CancelledError,
   EngineError,
@@ -45,6 +46,7 @@ describe('classifyFailure', () => {
       'an argument that is wrong',
       new ConfigError('workflow_args.max_turns is 0', { code: 'ARGUMENT_INVALID' }),
     ],
+    ['an assertion without a value', new RewardError('no value', { code: 'SCORER_FORM' })],
     ['a workflow that sets no reward', new WorkflowError('no reward', { code: 'REWARD_MISSING' })],
   ])('does not repeat %s', (_, error) => {
     expect(isWorthRetrying(of(error).error)).toBe(false);

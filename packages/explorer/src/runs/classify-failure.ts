@@ -107,12 +107,12 @@ const waitedInVain = (late: CancelledError, { longestPauseMs }: SpentTime): Canc
 
 /**
  * Returns false if the next attempt would fail in the same way. This holds for a wrong
- * configuration, a missing reward, an agent that bypasses its model, and a request that the model
+ * configuration, a missing reward, an invalid scorer, an agent that bypasses its model, and a request that the model
  * rejects, such as a prompt that is too long.
  */
 export function isWorthRetrying(error: Error): boolean {
   if (error instanceof ConfigError) return false;
-  if (TrinityError.is(error) && /^(?:REWARD_MISSING|MODEL_BYPASSED)$/.test(error.code))
+  if (TrinityError.is(error) && /^(?:REWARD_MISSING|SCORER_FORM|MODEL_BYPASSED)$/.test(error.code))
     return false;
   return !(
     error instanceof ModelError &&

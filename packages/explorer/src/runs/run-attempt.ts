@@ -189,15 +189,8 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
     const { instance, result, failed } = await beforeDeadline(work, started, over, options);
     const runs = finish({ ...started, failed }, result, options);
     if (definition.canReset) pool.put(definition, instance);
-    return {
-      status: 'ok',
-      runs,
-      failed: [...failed].map(([one, error]) => ({
-        status: 'failed',
-        run: one,
-        ...failureOf(error, started, options),
-      })),
-    };
+    const lost = [...failed].filter(([one]) => runs.every((finished) => finished.run !== one));
+    return { status: 'ok', runs, failed: lost.map((each) => lostRun(each, started, options)) };
   } catch (error) {
     assertNotStopped(options.signal);
     const failure = failureOf(error, started, options);
@@ -219,6 +212,17 @@ function failureOf(
   const spent = { elapsedMs, longestPauseMs: started.model.longestPauseMs() };
   const { kind, error } = classifyFailure(readableThrown(thrown), started.task.workflow, spent);
   return { kind, error: explainBypass(error, started), seconds: elapsedMs / 1000 };
+}
+
+/** Returns the failure of a rollout of a group that failed alone, and notes it in the trace. */
+function lostRun(
+  [run, thrown]: readonly [run: number, thrown: unknown],
+  started: StartedAttempt,
+  options: AttemptOptions,
+): FailedRun {
+  const failure = failureOf(thrown, started, options);
+  noteFailure(failure.error);
+  return { status: 'failed', run, ...failure };
 }
 
 interface StartedAttempt extends Attempt {
@@ -259,7 +263,7 @@ async function resultOf(instance: WorkflowInstance): Promise<GroupResult> {
   } catch (error) {
     const thrown = readableThrown(error);
     if (!(thrown instanceof PartialGroupError)) throw error;
-    return { result: thrown.experiences, failed: thrown.failed };
+    return { result: thrown.result, failed: thrown.failed };
   }
 }
 
@@ -342,13 +346,14 @@ function explainBypass(error: TrinityError, started: StartedAttempt): TrinityErr
 function applyFailureReward(
   attempt: StartedAttempt,
   failure: Failure & Pick<FailedAttempt, 'seconds'>,
-  { settings, runtime }: AttemptOptions,
+  { definition, settings, runtime }: AttemptOptions,
 ): AttemptResult {
   const failed = { status: 'failed', ...failure } as const;
   const { failureReward: reward } = settings;
-  // Evaluations, groups of rollouts, and failures that are not the agent's get no failure reward.
-  const isTrained = !attempt.task.isEval && attempt.range.count === 1;
-  if (reward === undefined || !isTrained || !isOwnFailure(failure)) return failed;
+  // Evaluations, rollouts of groups, and failures that are not the agent's get no failure reward.
+  const { isEval, repeatTimes } = attempt.task;
+  const isOfGroup = definition.canRepeat && repeatTimes > 1;
+  if (reward === undefined || isEval || isOfGroup || !isOwnFailure(failure)) return failed;
   const { error } = failure;
   try {
     const runs = finish(attempt, { reward }, { runtime }, error);

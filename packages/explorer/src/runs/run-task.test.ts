@@ -1,3 +1,4 @@
+import { trace, type Span, type SpanStatus } from '@opentelemetry/api';
 import {
   createExperience,
   ModelError,
@@ -20,7 +21,7 @@ import {
   type WorkflowDefinition,
 } from '@trinity-rft/workflow';
 import { PartialGroupError } from '@trinity-rft/workflow/internal';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { rolloutMetrics } from '../metrics/rollout-metrics.js';
 import type { TaskOutcome } from './outcome.js';
 import { createInstancePool, type AttemptKey, type RunSettings } from './run-attempt.js';
@@ -487,8 +488,16 @@ describe('runTask', () => {
 
     it('keeps the others, and repeats each failed one alone', async () => {
       asked.length = 0;
+      const noted: (string | undefined)[] = [];
+      const span = {
+        isRecording: () => true,
+        setAttribute: () => undefined,
+        setStatus: ({ message }: SpanStatus) => noted.push(message),
+      };
+      const active = vi.spyOn(trace, 'getActiveSpan').mockReturnValue(span as unknown as Span);
       const { outcome, keys, runtime } = start(definition);
       const { runs, retries } = await outcome;
+      active.mockRestore();
       expect(runs.map((run) => (run.status === 'ok' ? run.reward : run.error.message))).toEqual([
         0,
         'The judge is busy.',
@@ -502,12 +511,68 @@ describe('runTask', () => {
         [1, 1, 2],
       ]);
       expect(retries).toBe(3);
+      expect(noted).toEqual(Array.from({ length: 4 }, () => 'The judge is busy.'));
       expect(runtime.logger.lines.map(({ message }) => message)).toEqual([
         'Run 9/4/1 of workflow "w" failed and will be retried: The judge is busy.',
         'Run 9/4/2 of workflow "w" failed and will be retried: The judge is busy.',
         'Run 9/4/1 of workflow "w" failed and will be retried: The judge is busy.',
         'Run 9/4/1 of workflow "w" failed: The judge is busy.',
       ]);
+    });
+
+    /** A workflow whose run 1 fails within its group, and `times` times alone. */
+    const losing = (error: Error, times: number): WorkflowDefinition => {
+      let left = times;
+      class Losing extends Workflow {
+        static override readonly canRepeat = true;
+        run(): readonly Experience[] {
+          const runs = Array.from({ length: this.repeatTimes }, (_, i) => this.runIdBase + i);
+          if (runs.length === 1 && left-- > 0) throw error;
+          const kept = runs
+            .filter((run) => runs.length === 1 || run !== 1)
+            .map((run) => experience({ eid: { run } }));
+          if (runs.length === 1) return kept;
+          throw new PartialGroupError(kept, new Map([[1, error]]));
+        }
+      }
+      return defineWorkflow({ name: 'w', workflow: Losing });
+    };
+
+    it('gives a single repeat no failure reward, like the group', async () => {
+      const { outcome } = start(losing(new TypeError('unknown tool'), 9), {
+        records: [unscored({ eid: { step: 0 } })],
+        settings: { failureReward: -1 },
+      });
+      expect(failures(await outcome)).toEqual(['ok', 'failed', 'ok']);
+    });
+
+    it('counts a failure of the environment apart from those of the agent', async () => {
+      const { outcome, keys } = start(losing(new EnvironmentError('It is down.'), 1), {
+        settings: {
+          maxRetryTimes: 0,
+          environmentFailures: { maxRetryTimes: 2, maxInRow: 8, maxWaitMs: 0 },
+        },
+      });
+      const { runs, environmentFailures, retries } = await outcome;
+      expect(runs.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok']);
+      expect([environmentFailures, retries]).toEqual([2, 2]);
+      expect(keys.map(({ run, attempt }) => [run, attempt])).toEqual([
+        [0, 0],
+        [1, 0],
+        [1, 0],
+      ]);
+    });
+
+    it('keeps what a workflow returned for a rollout that failed', async () => {
+      class Filling extends Workflow {
+        static override readonly canRepeat = true;
+        run(): readonly Experience[] {
+          const all = Array.from({ length: 3 }, (_, run) => experience({ eid: { run } }));
+          throw new PartialGroupError(all, new Map([[1, new RewardError('busy')]]));
+        }
+      }
+      const definition = defineWorkflow({ name: 'w', workflow: Filling });
+      expect(failures(await start(definition).outcome)).toEqual(['ok', 'ok', 'ok']);
     });
 
     it('leaves the failed ones where nothing is retried', async () => {

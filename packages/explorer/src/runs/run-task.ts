@@ -106,19 +106,26 @@ const together = (parts: readonly RunsOfRange[]): RunsOfRange => ({
   attempts: parts.flatMap(({ attempts }) => attempts),
 });
 
+/** Numbers of failed attempts. */
+interface FailureCounts {
+  /** Failures that the environment did not cause. */
+  readonly own: number;
+  readonly environment: number;
+}
+
 /** Number of consecutive failures at the same action before the action is blamed. */
 const leastBreakages = 3;
 
 /**
  * Repeats attempts until one succeeds or retrying ends. Repeats rollouts of a group that failed
  * alone without the others.
- * @param failed number of attempts of the rollouts that have failed before
+ * @param before failures of the rollouts in earlier attempts
  */
 async function runWithRetries(
   task: Task,
   range: RunRange,
   options: RunOptions,
-  failed = 0,
+  before: FailureCounts = { own: 0, environment: 0 },
 ): Promise<RunsOfRange> {
   const { settings, runtime, end } = options;
   const { maxRetryTimes } = settings.environmentFailures ?? defaultEnvironmentFailures;
@@ -126,8 +133,8 @@ async function runWithRetries(
   const breakages = createBreakages();
   const attempts: AttemptTime[] = [];
   /** Number of failures that the environment did not cause. */
-  let failures = failed;
-  let environmentFailures = 0;
+  let failures = before.own;
+  let environmentFailures = before.environment;
   let retries = 0;
   const isPaused = (): boolean => circuit?.isPaused() ?? false;
   const isRepeated = (error: EnvironmentError): boolean => breakages.isRepeated(error);
@@ -142,9 +149,10 @@ async function runWithRetries(
   const ended = (runs: readonly RunOutcome[]): RunsOfRange => ({
     runs,
     retries,
-    environmentFailures,
+    environmentFailures: environmentFailures - before.environment,
     attempts,
   });
+  const tries = (): number => before.own + before.environment + retries + 1;
   for (;;) {
     const attempt = { task, range, attempt: failures };
     const result = await attemptUntilEnd(attempt, { ...options, isRepeated });
@@ -155,15 +163,22 @@ async function runWithRetries(
       for (const { run, retry } of lost) {
         const own = { ...attempt, range: { firstRun: run.run, count: 1 } };
         const consequence = retry ? 'will be retried' : undefined;
-        const tries = failed + retries + 1;
-        reportFailure(own, { error: run.error, consequence, tries, logger: runtime.logger });
+        const report = { error: run.error, consequence, tries: tries() };
+        reportFailure(own, { ...report, logger: runtime.logger });
       }
-      const again = lost.filter(({ retry }) => retry).map(({ run }) => run.run);
+      const again = lost.filter(({ retry }) => retry).map(({ run }) => run);
       retries += again.length;
       const runs = lost.filter(({ retry }) => !retry).map(({ run }) => run);
-      const alone = again.map((run) =>
-        runWithRetries(task, { firstRun: run, count: 1 }, options, failures + 1),
-      );
+      const counts = { own: failures, environment: environmentFailures };
+      const alone = again.map(async ({ run, kind }) => {
+        const ofEnvironment = kind === 'environment_failed';
+        const known = ofEnvironment
+          ? { ...counts, environment: counts.environment + 1 }
+          : { ...counts, own: counts.own + 1 };
+        if (ofEnvironment && !isPaused()) await backOff(task, known.environment, options);
+        return runWithRetries(task, { firstRun: run, count: 1 }, options, known);
+      });
+      environmentFailures += lost.filter(({ run }) => run.kind === 'environment_failed').length;
       return together([ended([...result.runs, ...runs]), ...(await Promise.all(alone))]);
     }
     const { error, seconds } = result;
@@ -172,9 +187,13 @@ async function runWithRetries(
     const retry = mayRetry(result);
     const kind = !retry && ofEnvironment && isCrash() ? 'environment_crashed' : result.kind;
     const consequence = retry ? 'will be retried' : consequenceOf(kind, breakages.inRow());
-    const tries = failed + retries + 1;
     if (kind !== 'cancelled')
-      reportFailure(attempt, { error, consequence, tries, logger: runtime.logger });
+      reportFailure(attempt, {
+        error,
+        consequence,
+        tries: tries(),
+        logger: runtime.logger,
+      });
     if (ofEnvironment) environmentFailures++;
     else failures++;
     if (!retry)

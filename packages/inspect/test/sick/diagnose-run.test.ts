@@ -92,6 +92,17 @@ describe('diagnoseRun', () => {
     ]);
   });
 
+  it('names a trained judge whose verdicts cannot be parsed', async () => {
+    const explorer = () => ({ 'rollout/judge_success/mean': 0.4, 'rollout/runs/judge_failed': 0 });
+    const { stages } = await diagnosed('trained-judge', { explorer });
+    expect(stages[0]?.findings).toMatchObject([
+      {
+        name: 'judge-fails',
+        text: 'The judge scored 40 % of the answers of explore steps 8 to 12.',
+      },
+    ]);
+  });
+
   it('names the steps of the role that has the rewards', async () => {
     const zero = { 'critic/score/mean': 0, 'critic/score/min': 0, 'critic/score/max': 0 };
     const { stages } = await diagnosed('scored', {

@@ -44,7 +44,14 @@ export const sickRuns: Readonly<Record<string, WrittenRun>> = {
   },
   'out-of-turns': { explorer: () => ({ 'rollout/out_of_turns/mean': 0.7 }) },
   'slow-tasks': { explorer: () => ({ 'rollout/time/task_execution/max': 90 }) },
-  'judge-fails': { explorer: () => ({ 'rollout/judge_success/mean': 0.4 }) },
+  'judge-fails': {
+    explorer: () => ({
+      'rollout/judge_success/mean': 1,
+      'rollout/runs/ok': 48,
+      'rollout/runs/failed': 16,
+      'rollout/runs/judge_failed': 16,
+    }),
+  },
   'late-rewards-expire': {
     explorer: () => ({ 'rollout/late_rewards/expired': 5, 'rollout/late_rewards/scored': 5 }),
   },

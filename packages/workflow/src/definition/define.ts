@@ -8,6 +8,7 @@ import type {
   WorkflowNeeds,
   WorkflowResult,
 } from './types.js';
+import { runGroup } from './partial-group-error.js';
 import { readWorkflowArgs, workflowArgProblems } from './workflow-args.js';
 import type { WorkflowClass } from './workflow-class.js';
 
@@ -88,7 +89,7 @@ function ofClass(
     create: (context) => {
       const instance = new Class(context);
       return {
-        run: () => instance.run(),
+        run: () => runGroup(instance),
         reset: (next) => instance.attach(next),
         setRepeatTimes: (times, base) => instance.setRepeatTimes(times, base),
       };

@@ -275,6 +275,9 @@ describe('what a model writes', () => {
     ['what makes expressions backtrack', `${'a'.repeat(500_000)}!`],
     ['many answers', 'the answer is '.repeat(100_000)],
     ['many tags', '<answer></answer>'.repeat(50_000)],
+    ['many blanks', `The answer is a${' '.repeat(500_000)}b`],
+    ['many parentheses', `The answer is a${' ('.repeat(200_000)}b`],
+    ['many dollars', `The answer is a${' $'.repeat(200_001)}b`],
   ])('costs little: %s', (_what, text) => {
     for (const response of [text, `\\boxed{${text}}`, `<answer>${text}</answer>`]) {
       expect(checkMathAnswer(response, '(1, 2)')).toBe(false);

@@ -5,7 +5,7 @@ import { recently, recentShare, recentSteps } from '../evidence/series.js';
 import { shareRule } from './counts.js';
 
 const [failedShare, toolShare, malformedShare, turnsShare] = [0.05, 0.5, 0.2, 0.5];
-const [judgeShare, expiredShare, slowFactor, slowSeconds] = [0.8, 0.2, 10, 10];
+const [judgeShare, expiredShare, slowFactor, slowSeconds] = [0.2, 0.2, 10, 10];
 const [forkShare, leastForks] = [0.5, 0.2];
 
 const endings = [
@@ -110,12 +110,19 @@ const outOfTurns = shareRule({
 const judgeFails: Rule = {
   name: 'judge-fails',
   title: 'The judge gives no score',
-  when: `the judge scored less than ${percent(judgeShare)} of the answers of recent steps (rollout/judge_success)`,
+  when: `at least ${percent(judgeShare)} of the runs of recent steps failed because the judge gave no verdict (rollout/runs/judge_failed), or less than ${percent(1 - judgeShare)} of the answers were scored (rollout/judge_success)`,
   advice:
-    'Read what the judge answered: its prompt must ask for the form that is parsed, and its limit of tokens must leave room for it.',
+    'Read what the judge answered (a failed run has it in its error): the judge must be reachable, its prompt must ask for the form that is parsed, and its limit of tokens must leave room for it.',
+  explains: ['failing-runs'],
   look: (run) => {
+    const failed = recentShare(run, 'explorer', ['rollout/runs/judge_failed'], allRuns);
+    if (failed && failed.value >= judgeShare)
+      return {
+        text: `The judge gave no verdict in ${percent(failed.value)} of the runs of ${stepsOf(failed)}.`,
+        numbers: [failed],
+      };
     const seen = recently(run, 'explorer', 'rollout/judge_success/mean');
-    if (!seen || seen.value >= judgeShare) return undefined;
+    if (!seen || seen.value >= 1 - judgeShare) return undefined;
     return {
       text: `The judge scored ${percent(seen.value)} of the answers of ${stepsOf(seen)}.`,
       numbers: [seen],

@@ -228,8 +228,11 @@ describe('rubric_judge_workflow', () => {
     const error = await judged(['x', 'y'], ['fine', 'rating: 4']).catch(
       (thrown: unknown) => thrown,
     );
-    expect(error).toMatchObject({ experiences: [{ reward: 0.4, eid: { run: 1 } }] });
+    expect(error).toMatchObject({ result: [{ reward: 0.4, eid: { run: 1 } }] });
     expect([...(error as PartialGroupError).failed.keys()]).toEqual([0]);
+    expect((error as Error).message).toBe(
+      'Rollouts 0 of a group failed: The judge "judge" gave no verdict: the judge answered "fine".',
+    );
   });
 
   it('rejects rows without a rubric, and runs without a judge', async () => {

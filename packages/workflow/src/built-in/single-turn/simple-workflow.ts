@@ -13,7 +13,7 @@ import {
 import { chatOptions } from '../task-args.js';
 import { missingPrompt } from '../../definition/require-prompt.js';
 import { scoreChoice } from '../../scoring/score-response.js';
-import { PartialGroupError } from '../../definition/partial-group-error.js';
+import { noteFailedRollouts } from '../../definition/partial-group-error.js';
 import { Workflow } from '../../definition/workflow-class.js';
 
 /**
@@ -34,8 +34,9 @@ export class SimpleWorkflow extends Workflow {
   }
 
   /**
-   * Creates the experience of each answer of the group.
-   * @throws PartialGroupError if `create` rejects for some answers; its error, if for all
+   * Creates the experience of each answer of the group. If `create` rejects for some answers, they
+   * are left out, and their rollouts are repeated.
+   * @throws the first error of `create`, if it rejects for all answers
    */
   protected async eachOf(
     responses: readonly ChatResponse[],
@@ -50,9 +51,9 @@ export class SimpleWorkflow extends Workflow {
         one.status === 'rejected' ? [[this.runIdBase + index, one.reason as unknown]] : [],
       ),
     );
-    if (failed.size === 0) return experiences;
-    if (experiences.length === 0) throw failed.get(this.runIdBase);
-    throw new PartialGroupError(experiences, failed);
+    if (failed.size > 0 && experiences.length === 0) throw failed.get(this.runIdBase);
+    if (failed.size > 0) noteFailedRollouts(this, failed);
+    return experiences;
   }
 
   /** Samples one answer for each rollout of the group. */

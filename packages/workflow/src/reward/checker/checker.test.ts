@@ -183,6 +183,8 @@ describe('an answer that takes too long', () => {
     const reported: GivenUp[] = [];
     const stop = checker.onGivenUp((givenUp) => reported.push(givenUp));
     await checker.check(slow);
+    const pattern: MathPair = { rule: 'pattern', response: `${'a'.repeat(60)}!`, truth: '(a+)+$' };
+    expect(await checker.check(pattern)).toEqual({ equal: false, reason: 'deadline' });
     stop();
     await checker.check(slow);
     expect(reported).toEqual([

@@ -135,6 +135,8 @@ export class ThreadedChecker implements MathChecker {
 
   #giveUp(comparison: Comparison, reason: GiveUpReason): void {
     this.#settle(comparison, { equal: false, reason });
+    // The caller of a search for a pattern throws an error that names the pattern.
+    if (comparison.pair.rule === 'pattern') return;
     const { deadlineMs } = this.#options;
     const responseLength = comparison.pair.response.length;
     for (const listener of this.#listeners) listener({ reason, deadlineMs, responseLength });

@@ -48,7 +48,8 @@ export interface MathChecker {
    */
   check(pair: MathPair, signal?: AbortSignal): Promise<MathVerdict>;
   /**
-   * Calls `listener` for every comparison that is given up.
+   * Calls `listener` for every comparison of answers that is given up, but not for searches for
+   * patterns.
    * @returns function that removes the listener
    */
   onGivenUp(listener: (givenUp: GivenUp) => void): () => void;

@@ -95,8 +95,39 @@ function lastFormula(text: string): string | undefined {
   return /\d/.test(word) && readsAsMath(word) ? word : undefined;
 }
 
-/** Start of a clause that explains the answer before it. */
-const reason = /,?\s+(?:because|since|as|so)\s|\s\(/i;
+/**
+ * Matches a formula with its delimiters, or the start of a clause that explains the answer before
+ * it.
+ */
+const formulaOrReason = /\$[^$]*\$|\\\((?:[^\\]|\\[^()])*\\\)|\s(?:because|since|as|so)\s|\s\(/gi;
+const operator = /^\(|^\s*(?:[-+−*/^=<>×·÷]|x\s|\\(?:times|cdot|div)\b)/;
+
+/**
+ * Returns what stands before the reason in the first `maxAnswerLength` characters of a text, or an
+ * empty text without a reason. A parenthesis is a reason if it is outside formulas and no operator
+ * follows it.
+ */
+function claimIn(text: string): string {
+  const head = text.slice(0, maxAnswerLength);
+  for (const { 0: match, index } of head.matchAll(formulaOrReason)) {
+    const isFormula = !/^\s/.test(match);
+    if (isFormula || (match.endsWith('(') && operator.test(afterParenthesis(head, index + 1))))
+      continue;
+    const claim = head.slice(0, index).trimEnd();
+    return claim.endsWith(',') ? claim.slice(0, -1) : claim;
+  }
+  return '';
+}
+
+/** Returns the text after the parenthesis that closes the one at `open`. */
+function afterParenthesis(text: string, open: number): string {
+  let depth = 0;
+  for (let at = open; at < text.length; at++) {
+    if (text[at] === '(') depth++;
+    else if (text[at] === ')' && --depth === 0) return text.slice(at + 1);
+  }
+  return '';
+}
 
 /**
  * Returns the answer within a marked text. This is the whole text, or, if the text is prose, the
@@ -107,7 +138,7 @@ function settle(text: string | undefined, place: 0 | -1): string | undefined {
   if (!text || readsAsMath(text)) return text;
   const option = /^(?:(?:[Oo]ption|[Cc]hoice) [*(]{0,3}([A-J])\b|\(?([A-Z])(?:\)|[,:]))/.exec(text);
   if (option !== null) return option[1] ?? option[2];
-  const claim = place === 0 ? text.slice(0, Math.max(0, text.search(reason))) : '';
+  const claim = place === 0 ? claimIn(text) : '';
   if (/^\W*[A-J]\W*$|\d|\\pi/.test(claim) && readsAsMath(claim)) return claim;
   const value = text.slice(text.lastIndexOf('=') + 1).trim();
   if (value.length < text.length && value !== '' && readsAsMath(value)) return value;

@@ -15,23 +15,27 @@ interface Box {
 
 /**
  * Returns the trimmed content of the last `\boxed{..}`, `\fbox{..}` or `\boxed 7`. Boxes that are
- * separated only by "and", commas, or a name and an equals sign form one list, unless they all
- * repeat one answer. Returns undefined if no box is closed.
+ * separated only by "and", commas, or a name and an equals sign form one list. A box that repeats
+ * the box before it, with nothing but delimiters, white space and periods between, adds nothing to
+ * the list. Returns undefined if no box is closed.
  */
 export function boxedAnswer(text: string): string | undefined {
   const [last, ...earlier] = findBoxes(text).toReversed();
   if (!last) return undefined;
-  const answer = last.content.trim();
-  const contents = [answer];
-  let { start } = last;
+  const contents = [last.content.trim()];
+  let next = last;
   for (const box of earlier) {
-    if (!isConnector(text.slice(box.end, start))) break;
-    contents.push(box.content.trim());
-    ({ start } = box);
+    const between = text.slice(box.end, next.start);
+    if (!isConnector(between)) break;
+    const isRepeated =
+      separators.test(between) && normalizeAnswer(box.content) === normalizeAnswer(next.content);
+    if (!isRepeated) contents.push(box.content.trim());
+    next = box;
   }
-  const distinct = new Set(contents.map(normalizeAnswer));
-  return distinct.size === 1 ? answer : contents.toReversed().join(', ');
+  return contents.toReversed().join(', ');
 }
+
+const separators = /^(?:[\s$.]|\\[()[\]])*$/;
 
 /**
  * Normalizes the spelling, but not the value, of an answer. The result consists of the tokens,

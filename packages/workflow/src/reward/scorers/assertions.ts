@@ -24,6 +24,9 @@ export interface Assertion {
 
 type Holds = (output: string, value: unknown, assertion: Assertion) => boolean | Promise<boolean>;
 
+/** Columns of a task, and for promptfoo its variables. */
+type Row = Readonly<Record<string, unknown>>;
+
 const lower = (text: string): string => text.toLowerCase();
 const textsOf = (value: unknown): readonly string[] =>
   (Array.isArray(value) ? value : String(value).split(','))
@@ -70,7 +73,11 @@ async function matches(response: string, pattern: string): Promise<boolean> {
   });
   if (reason === undefined) return equal;
   const what = reason === 'deadline' ? 'took too long' : 'could not be searched for';
-  throw formError(`The pattern ${JSON.stringify(pattern)} of an assertion ${what}. Correct it.`);
+  // The code differs from that of other problems, because the next answer may be searched in time.
+  throw new RewardError(
+    `The pattern ${JSON.stringify(pattern)} of an assertion ${what}. Correct it.`,
+    { code: 'SCORER_PATTERN' },
+  );
 }
 
 const formError = (message: string): RewardError =>
@@ -95,7 +102,7 @@ function listOf(given: Assertion | readonly Assertion[]): readonly Assertion[] {
 
 interface AssertionArguments {
   readonly output: string;
-  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly metadata?: Row;
 }
 
 const kindOf = ({ type }: Assertion): string => type.replace(/^not-/, '');
@@ -168,21 +175,28 @@ export function assertionScorer(given: Assertion | readonly Assertion[]) {
 /**
  * Scores an answer by the assertions in the column `assert` of the task, which `trinity import
  * --from promptfoo` writes. Skips assertions that ask a model, execute code, measure time or cost,
- * have a JSON schema, or whose value is missing or invalid, and names them in the reason.
- * @throws RewardError for a task without an assertion that can be checked, or with an entry that is
- * none
+ * have a JSON schema, or whose value is missing, invalid, or refers to a column without a value, and
+ * names them in the reason.
+ * @throws RewardError for a task without an assertion that can be checked, for an entry without a
+ * type, for weights that add up to 0 or less, and for a pattern that takes too long
  */
 export async function taskAssertions({ output, metadata = {} }: AssertionArguments) {
   const { assert: given, vars } = metadata;
   const all = isAssertions(given) ? listOf(given) : [];
-  const canCheck = (assertion: Assertion): boolean =>
-    Object.hasOwn(kinds, kindOf(assertion)) && problemOf(assertion) === undefined;
-  const checked = all.filter(canCheck);
-  if (checked.length === 0)
-    throw formError(
-      `A task has no assertion that can be checked in its column "assert". Leave it out, or give it one of ${Object.keys(kinds).join(', ')}.`,
-    );
   const row = { ...metadata, ...(typeof vars === 'object' ? vars : {}) };
+  const usable = all.filter(
+    (assertion) => Object.hasOwn(kinds, kindOf(assertion)) && problemOf(assertion) === undefined,
+  );
+  const canCheck = (assertion: Assertion): boolean =>
+    usable.includes(assertion) && fillIn(assertion, row).problem === undefined;
+  const checked = usable.filter(canCheck);
+  if (checked.length === 0) {
+    const [problem] = usable.map((assertion) => fillIn(assertion, row).problem);
+    const why = problem === undefined ? '' : ` ${problem}`;
+    throw formError(
+      `A task has no assertion that can be checked in its column "assert".${why} Leave the task out, or give it one of ${Object.keys(kinds).join(', ')}.`,
+    );
+  }
   const { score, reason } = await assertionScorer(checked)({ output, metadata: row });
   const others = all.filter((assertion) => !canCheck(assertion)).map(({ type }) => type);
   const rest = others.length === 0 ? '' : ` Not checked: ${others.join(', ')}.`;
@@ -191,22 +205,44 @@ export async function taskAssertions({ output, metadata = {} }: AssertionArgumen
 
 /**
  * Fills the columns of the task into the value of an assertion.
- * @throws RewardError if a column has no value, or if the value is then empty
+ * @throws RewardError if a column has no value, or if the value is then empty or no pattern
  */
-function filled(assertion: Assertion, row: Readonly<Record<string, unknown>>): unknown {
+function filled(assertion: Assertion, row: Row): unknown {
+  const { value, problem } = fillIn(assertion, row);
+  if (problem === undefined) return value;
+  throw formError(problem);
+}
+
+/**
+ * Fills the columns of the task into the value of an assertion. A name that begins with no letter, as
+ * in the pattern `a{{1}}`, is text unless there is such a column.
+ */
+function fillIn(
+  assertion: Assertion,
+  row: Row,
+): { readonly value: unknown; readonly problem?: string } {
   const { type } = assertion;
+  const missing: string[] = [];
   const value: unknown = fillTemplate(assertion.value, row, ({ whole, name, value: own, text }) => {
     if (own !== undefined && own !== null) return text;
-    const columns = Object.keys(row).join(', ') || 'none';
-    throw formError(
-      `The assertion "${type}" has ${whole}, but the task has no value under "${name}"; its columns are ${columns}. Correct the name, or give the task a value.`,
-    );
+    if (own === undefined && !/^[\p{L}_$]/u.test(name)) return whole;
+    missing.push(`has ${whole}, but the task has no value under "${name}"`);
+    return '';
   });
+  if (missing[0] !== undefined) {
+    const columns = Object.keys(row).join(', ') || 'none';
+    return {
+      value,
+      problem: `The assertion "${type}" ${missing[0]}; its columns are ${columns}. Correct the name, or give the task a value.`,
+    };
+  }
   const problem = problemOf({ ...assertion, value });
-  if (problem === undefined) return value;
-  throw formError(
-    `Filled in for the task, the assertion "${type}" of ${JSON.stringify(assertion.value)} ${problem}`,
-  );
+  if (problem === undefined) return { value };
+  const of = JSON.stringify(assertion.value);
+  return {
+    value,
+    problem: `Filled in for the task, the assertion "${type}" of ${of} ${problem}`,
+  };
 }
 
 const reasonOf = (failing: readonly Assertion[]): string =>

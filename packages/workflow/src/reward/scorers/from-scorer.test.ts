@@ -261,6 +261,26 @@ describe('assertions of promptfoo', () => {
     });
   });
 
+  it('are not checked in the column of a task that cannot fill them', async () => {
+    const empty = { type: 'contains', value: '{{city}}' };
+    const assert = [empty, { type: 'contains', value: '4' }];
+    const reward = fromScorer(taskAssertions);
+    expect(await reward(input('42', '', { assert, city: null }))).toEqual({
+      parts: { assertions: 1 },
+      reasons: { assertions: 'All assertions hold. Not checked: contains.' },
+    });
+    await expect(reward(input('42', '', { assert: [empty], city: null }))).rejects.toThrow(
+      'in its column "assert". The assertion "contains" has {{city}}, but the task has no value under "city"',
+    );
+  });
+
+  it('have names that cannot be columns as text', async () => {
+    const held = { parts: { assertions: 1 } };
+    expect(await scored({ type: 'contains', value: 'x_{{1}}' }, 'x_{{1}}')).toMatchObject(held);
+    expect(await scored({ type: 'contains', value: '{{}}' }, '{{}}')).toMatchObject(held);
+    expect(await scored({ type: 'contains', value: '{{1}}' }, 'b', { 1: 'b' })).toMatchObject(held);
+  });
+
   it.each([
     ['', 1],
     ['c', 1],

@@ -3,14 +3,16 @@
  * other topics are missing.
  */
 import { createRandom } from '@trinity-rft/core';
-import { saysAnswer } from '../shared/answers.js';
 import { pick } from '../shared/pick.js';
 
 interface Topic {
   readonly name: string;
   readonly ask: string;
   readonly answers: readonly string[];
-  /** Words that identify a question about the topic. */
+  /**
+   * Beginnings of words and phrases that identify a question about the topic. A final space requires
+   * the whole word.
+   */
   readonly words: readonly string[];
 }
 
@@ -20,7 +22,7 @@ const topics: readonly Topic[] = [
     name: 'duration',
     ask: 'How long have you had this?',
     answers: list('For two days, About a week, Since yesterday'),
-    words: list('how long, since when, when did, started, start'),
+    words: list('how long, since when, when did, start'),
   },
   {
     name: 'fever',
@@ -32,25 +34,25 @@ const topics: readonly Topic[] = [
     name: 'medication',
     ask: 'Which medication do you take?',
     answers: list('None, Only ibuprofen, Something for my blood pressure'),
-    words: list('medication, medications, medicine, medicines, drug, drugs, pills, taking'),
+    words: list('medication, medicine, drug, pills, taking'),
   },
   {
     name: 'allergies',
     ask: 'Do you have any allergies?',
     answers: list('Not that I know, Penicillin, Pollen'),
-    words: list('allergy, allergies, allergic'),
+    words: list('allerg'),
   },
   {
     name: 'age',
     ask: 'How old are you?',
     answers: list('I am 34, 61, Nearly 50'),
-    words: list('how old, age'),
+    words: ['how old', 'age '],
   },
   {
     name: 'severity',
     ask: 'How strong is it, from 1 to 10?',
     answers: list('A 4, Perhaps 7, It was 9 last night'),
-    words: list('how strong, how bad, severe, severity, scale, from 1 to 10'),
+    words: list('how strong, how bad, severe, severity, scale, from 1 to 10 '),
   },
   {
     name: 'history',
@@ -62,7 +64,7 @@ const topics: readonly Topic[] = [
     name: 'smoking',
     ask: 'Do you smoke?',
     answers: list('No, Ten a day, I stopped last year'),
-    words: list('smoke, smoker, smoking, tobacco'),
+    words: list('smok, tobacco'),
   },
 ];
 const complaints = list(
@@ -108,5 +110,9 @@ export const questionAbout = (name: string | undefined): string =>
 /** Returns the topics that a question asks about. */
 export const topicsOf = (question: string): readonly string[] =>
   topics
-    .filter(({ words }) => words.some((word) => saysAnswer(question, word)))
+    .filter(({ words }) => words.some((word) => spaced(question).includes(` ${word}`)))
     .map(({ name }) => name);
+
+/** Returns the words of a text in lower case, each between spaces. */
+const spaced = (text: string): string =>
+  ` ${(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(' ')} `;
