@@ -338,6 +338,8 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
     await page.evaluate(`location.hash = ${JSON.stringify(shown('loss').slice(1))}`);
     await look.says('main', 'third: not finite since step 31');
     await look.says('caption ~ tbody', 'not finite');
+    await page.evaluate(`location.hash = ${JSON.stringify(`page=compare&run=${one}&run=third`)}`);
+    await look.says('section > .scroll:last-of-type', 'loss–not finite');
     await page.setRequestInterception(true);
     page.on('request', (request) => {
       if (!request.url().includes('/curve?')) return void request.continue();

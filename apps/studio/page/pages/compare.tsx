@@ -178,13 +178,14 @@ const isShown = (name: string, search: string): boolean =>
 
 /**
  * Interval of a metric. Evaluations record their interval; for other metrics, the server computes
- * an interval from the latest values.
+ * an interval from the latest values. Empty if the latest value is not finite.
  */
 function intervalOf(metric: MetricInfo, { metrics }: RunMetrics): Interval | undefined {
   const named = (name: string) =>
     metrics.find((each) => each.role === metric.role && each.name === name);
   const found = named(metric.name);
   if (!found) return undefined;
+  if (found.last === null) return { mean: null, low: null, high: null };
   const [low, high] = [named(`${metric.name}/ci95_low`), named(`${metric.name}/ci95_high`)];
   return low && high ? { mean: found.last, low: low.last, high: high.last } : found.recent;
 }

@@ -36,9 +36,10 @@ export function MetricCard(props: MetricCardProps) {
   const isSeen = useSeen(card);
   const query = { role, name, axis, smooth, points: 400 };
   const { curves, problem } = useCurves(isSeen ? ids : noRuns, query, version);
-  // The curve is newer than `metric.last`: the list of metrics is loaded less often.
-  const values = curves[0]?.curve.values ?? [];
-  const last = values.length > 0 ? values.at(-1) : metric.last;
+  // The curve is newer than `metric.last`: the list of metrics is loaded less often. On other axes, a
+  // point can be the mean of several steps.
+  const values = axis === 'step' ? curves[0]?.curve.values : undefined;
+  const last = values?.length ? values.at(-1) : metric.last;
   return (
     <article ref={card} class="card metric-card" aria-label={name}>
       <header>
