@@ -96,7 +96,11 @@ describe('configurations', () => {
     await save('a.yaml');
     writeFileSync(path.join(root, 'secret.yaml'), text, { mode: 0 });
     const { body } = await ask('builder/files');
-    expect(body).toEqual({ folder: root, files: ['a.yaml'], unreadable: ['secret.yaml'] });
+    const found = { folder: root, files: ['a.yaml'] };
+    expect(body).toEqual({ ...found, unreadable: ['secret.yaml'], moreUnreadable: 0 });
+    for (let i = 0; i < 25; i++) writeFileSync(path.join(root, `z${i}.yaml`), text, { mode: 0 });
+    const { body: many } = await ask('builder/files');
+    expect(many).toMatchObject({ ...found, unreadable: { length: 20 }, moreUnreadable: 6 });
   });
 
   it('have commands that a shell understands', async () => {
