@@ -242,12 +242,13 @@ it('changes nothing without the key, by GET, or for another origin', async () =>
 });
 
 describe('templates', () => {
-  const practice = path.join(import.meta.dirname, '../../../../apps/create/templates/practice');
+  const parts = path.join(import.meta.dirname, '../../../../apps/create/templates');
 
   it.each(templates.map(({ name, text: yaml }) => [name, yaml]))(
     '%s is valid',
     async (name, yaml) => {
-      cpSync(practice, root, { recursive: true });
+      for (const part of ['practice', 'practice-tasks'])
+        cpSync(path.join(parts, part), root, { recursive: true });
       cpSync(path.join(root, 'tasks.jsonl'), path.join(root, 'rows.jsonl'));
       const read = { configPath: `${name}.yaml`, text: yaml, cwd: root };
       const { loaded } = await readConfiguration(read);
