@@ -16,6 +16,10 @@ export class Refusal extends Error {
   }
 }
 
+/** False if the server has refused the request itself: it would refuse it again. */
+export const isWorthAgain = (error: unknown): boolean =>
+  !(error instanceof Refusal && error.status === 400);
+
 const storageName = 'trinity-studio-key';
 
 /** Moves the server's key from the address to session storage, where the key survives reloads. */

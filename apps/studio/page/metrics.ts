@@ -1,7 +1,7 @@
 /** Loads metrics of the shown runs. Loads them again whenever a run changes. */
 import type { Curve, Marks, MetricInfo, MetricList } from '@trinity-rft/inspect/studio/interface';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ask, messageOf, Refusal, runPath } from './api.js';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { ask, isWorthAgain, messageOf, Refusal, runPath } from './api.js';
 import type { PageProps } from './place.js';
 import { words as frame } from './words/frame.js';
 
@@ -52,8 +52,13 @@ interface OfRuns<T> {
   readonly problem?: string | undefined;
 }
 
+/** Minimum interval in ms between updates of the list of all metrics, which is slow to draw. */
+const listMs = 3000;
+/** Time in ms after which failed requests are repeated. */
+const afterErrorMs = 3000;
+
 /**
- * Loads a response of the server for each run.
+ * Loads a response of the server for each run. Failed requests are repeated.
  * @param isOptional true if it is no problem that a run has no such response
  */
 function useOfRuns<T>(
@@ -63,16 +68,20 @@ function useOfRuns<T>(
   isOptional = false,
 ): OfRuns<T> {
   const [found, setFound] = useState<OfRuns<T>>({ answers: [] });
+  const [times, setTimes] = useState(0);
   const paths = ids.map(path);
   useEffect(() => {
     const left = new AbortController();
     const problems: string[] = [];
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const asked = ids.map(async (run, index) => {
       try {
         return [{ run, index, answer: await ask<T>(path(run), left.signal) }];
       } catch (error) {
         if (isOptional && error instanceof Refusal && error.status === 404) return [];
         problems.push(`${run}: ${messageOf(error)}`);
+        if (isWorthAgain(error) && !left.signal.aborted)
+          timer ??= setTimeout(() => setTimes(times + 1), afterErrorMs);
         return [];
       }
     });
@@ -80,8 +89,11 @@ function useOfRuns<T>(
       const problem = problems.length === 0 ? undefined : problems.join('\n');
       showTogether(() => left.signal.aborted || setFound({ answers: all.flat(), problem }));
     });
-    return () => left.abort();
-  }, [paths.join('\n'), version]);
+    return () => {
+      left.abort();
+      clearTimeout(timer);
+    };
+  }, [paths.join('\n'), version, times]);
   return found;
 }
 
@@ -91,9 +103,6 @@ export interface RunMetrics {
 }
 
 const againMs = 500;
-/** Minimum interval in ms between updates of the list of all metrics, which is slow to draw. */
-const listMs = 3000;
-
 /** Throttles a value: the returned value changes at most once in `ms` milliseconds. */
 function useAtMostEvery<T>(ms: number, value: T): T {
   const [shown, setShown] = useState(value);
@@ -112,7 +121,7 @@ function useAtMostEvery<T>(ms: number, value: T): T {
 
 /**
  * All metrics of each run. The metrics of a large file arrive in parts; `share` is the part that
- * has been read, from 0 to 1. Failed requests are repeated.
+ * has been read, from 0 to 1.
  */
 export function useMetrics(
   ids: readonly string[],
@@ -131,8 +140,8 @@ export function useMetrics(
   isKnown.current = lists.some(({ answer: { metrics } }) => metrics.length > 0);
   const share = Math.min(1, ...lists.map(({ answer }) => answer.share));
   useEffect(() => {
-    if (share === 1 && problem === undefined) return undefined;
-    const timer = setTimeout(() => setTimes(times + 1), share < 1 ? againMs : listMs);
+    if (share === 1) return undefined;
+    const timer = setTimeout(() => setTimes(times + 1), againMs);
     return () => clearTimeout(timer);
   }, [found]);
   const runs = useMemo(
@@ -180,6 +189,30 @@ export function useCurves(
     [answers],
   );
   return { curves, problem };
+}
+
+/** Called with the problem of a part of a page; undefined if the part has none, or no longer. */
+export type OnProblem = (part: object, problem: string | undefined) => void;
+
+/**
+ * Collects the problems of a page and of its parts.
+ * @returns the problems, each once and on a line of its own; undefined if there are none
+ */
+export function useProblems(
+  own: string | undefined,
+): readonly [problems: string | undefined, onProblem: OnProblem] {
+  const [found, setFound] = useState<ReadonlyMap<object, string>>(new Map());
+  const onProblem = useCallback<OnProblem>((part, problem) => {
+    setFound((before) => {
+      if (before.get(part) === problem) return before;
+      const next = new Map(before);
+      if (problem === undefined) next.delete(part);
+      else next.set(part, problem);
+      return next;
+    });
+  }, []);
+  const lines = new Set([own, ...found.values()].flatMap((text) => text?.split('\n') ?? []));
+  return [lines.size === 0 ? undefined : [...lines].join('\n'), onProblem];
 }
 
 export interface RunMarks {

@@ -201,6 +201,11 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
           hidden,
         );
         await says(page, 'main', 'Loading');
+        // Requests are seen in their order: after this one, each that the page has made before it.
+        await page.evaluate(
+          "new Promise((resolve) => setTimeout(resolve, 200)).then(() => fetch('?seen'))",
+        );
+        await expect.poll(() => asked.some((url) => url.endsWith('?seen'))).toBe(true);
         expect(asked.filter((url) => url.includes('/api/runs/'))).toEqual([]);
         await page.evaluate(
           "isShown = true; document.dispatchEvent(new Event('visibilitychange'))",
@@ -217,7 +222,9 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
       globalThis.setTimeout = (work, ms, ...more) => wait(work, ms === 25_000 ? 50 : ms, ...more);`;
     const { page, problems, asked } = await open(bench.studio.url, impatient);
     await says(page, 'output', 'The server is silent.');
-    await expect.poll(() => asked.filter((url) => url.endsWith('/events')).length).toBe(2);
+    await expect
+      .poll(() => asked.filter((url) => url.endsWith('/events')).length)
+      .toBeGreaterThan(1);
     expect(problems).toEqual([]);
     await page.close();
   });

@@ -60,7 +60,8 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     const metrics = `${JSON.stringify({ role: 'explorer', step: 1, metrics: { 'rollout/reward/mean': 0.5 }, timing: {} })}\n`;
     bench = await openWorkbench(page, 'run', [saying('a', 'b')], metrics);
     writeFileSync(path.join(bench.root, 'run', 'stage_meta.json'), '{"latest_stage":0}');
-    cpSync(practice, bench.root, { recursive: true });
+    for (const part of [practice, `${practice}-tasks`])
+      cpSync(part, bench.root, { recursive: true });
     writeFileSync(path.join(bench.root, 'job.yaml'), job);
     const parts = [openControl({ command: trinity, cwd: bench.root })];
     studio = await openStudio({ runs: bench.root, page, parts });

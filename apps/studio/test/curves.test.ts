@@ -338,14 +338,24 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
     await page.evaluate(`location.hash = ${JSON.stringify(shown('loss').slice(1))}`);
     await look.says('main', 'third: not finite since step 31');
     await look.says('caption ~ tbody', 'not finite');
+    await page.evaluate(`location.hash = ${JSON.stringify(`page=compare&run=${one}&run=third`)}`);
+    await look.says('section > .scroll:last-of-type', 'loss–not finite');
     await page.setRequestInterception(true);
+    let isBroken = true;
     page.on('request', (request) => {
-      if (!request.url().includes('/curve?')) return void request.continue();
+      if (!isBroken || !request.url().includes('/curve?')) return void request.continue();
       const body = JSON.stringify({ error: 'The disk is gone.' });
       return void request.respond({ status: 500, contentType: 'application/json', body });
     });
     await page.evaluate(`location.hash = ${JSON.stringify(shown('actor/final_loss').slice(1))}`);
     await look.says('main [role=alert]', 'third: The disk is gone.');
+    await page.evaluate(`location.hash = ${JSON.stringify(`page=metrics&run=${one}`)}`);
+    await look.says('section > [role=alert]', `${one}: The disk is gone.`);
+    expect((await page.$$('[open] .metric-card')).length).toBeGreaterThan(1);
+    expect(await page.$$('main [role=alert]')).toHaveLength(1);
+    isBroken = false;
+    await page.waitForFunction(`document.querySelector('main [role=alert]') === null`);
+    await page.waitForSelector('.metric-card canvas');
     expect(look.problems).toEqual([]);
     await page.close();
     rmSync(third, { recursive: true });

@@ -231,6 +231,22 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
     await page.close();
   });
 
+  it('asks once for what the server refuses', { timeout }, async () => {
+    const look = await open();
+    const { page } = look;
+    await look.says('.body .row', attack);
+    await page.evaluate(`const wait = globalThis.setTimeout;
+      globalThis.setTimeout = (work, ms, ...more) => wait(work, ms === 3000 ? 20 : ms, ...more);`);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await page.evaluate("location.hash += '&sort=nothing'");
+    await look.says('main [role=alert]', 'sort');
+    await page.evaluate('new Promise((resolve) => setTimeout(resolve, 500))');
+    expect(asked.filter((url) => url.includes('sort=nothing'))).toHaveLength(1);
+    expect(look.problems).toEqual([]);
+    await page.close();
+  });
+
   it(
     'continues to load when the list is refreshed while the server reads',
     { timeout },

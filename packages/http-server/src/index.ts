@@ -1,6 +1,6 @@
 export { parseJson, readBytes, readJson, type BodyLimits, type JsonText } from './body.js';
 export { decodeSegment } from './decode-segment.js';
-export { bearerKey, hasKey } from './key.js';
+export { bearerKey, keyCheck } from './key.js';
 export {
   addProcess,
   createRegistry,

@@ -7,7 +7,16 @@ import { Help } from '../design/help.js';
 import { Search } from '../design/search.js';
 import { Empty, Problem, Skeleton } from '../design/states.js';
 import { helpOf } from '../metric-help.js';
-import { allMetrics, axisOf, keyOf, shownRuns, useMetrics, type RunMetrics } from '../metrics.js';
+import {
+  allMetrics,
+  axisOf,
+  keyOf,
+  shownRuns,
+  useMetrics,
+  useProblems,
+  type OnProblem,
+  type RunMetrics,
+} from '../metrics.js';
 import { intervalText, type Interval } from '../numbers.js';
 import { AxisChoice } from '../parts/axis-choice.js';
 import { ChosenRuns } from '../parts/chosen-runs.js';
@@ -22,7 +31,8 @@ import { words as frame } from '../words/frame.js';
 
 export function Compare({ runs, place }: PageProps) {
   const { ids, version } = shownRuns({ runs, place });
-  const { runs: lists, problem } = useMetrics(ids, version);
+  const { runs: lists, problem: ownProblem } = useMetrics(ids, version);
+  const [problem, onProblem] = useProblems(ownProblem);
   if (runs === undefined) return <Skeleton lines={6} />;
   if (runs.length < 2 && ids.length < 2)
     return (
@@ -43,7 +53,7 @@ export function Compare({ runs, place }: PageProps) {
           {lists.length === 0 ? (
             problem === undefined && <Skeleton lines={8} />
           ) : (
-            <CurvesOfAll lists={lists} ids={ids} place={place} version={version} />
+            <CurvesOfAll {...{ lists, ids, place, version, onProblem }} />
           )}
           <Settings ids={ids} />
           <Numbers lists={lists} place={place} />
@@ -58,9 +68,10 @@ interface CurvesOfAllProps {
   readonly ids: readonly string[];
   readonly place: Place;
   readonly version: string;
+  readonly onProblem: OnProblem;
 }
 
-function CurvesOfAll({ lists, ids, place, version }: CurvesOfAllProps) {
+function CurvesOfAll({ lists, ids, place, version, onProblem }: CurvesOfAllProps) {
   const metrics = useMemo(() => allMetrics(lists), [lists]);
   const shown = tellingOf(metrics);
   return (
@@ -81,6 +92,7 @@ function CurvesOfAll({ lists, ids, place, version }: CurvesOfAllProps) {
             axis={axisOf(place.query['axis'])}
             place={place}
             version={version}
+            onProblem={onProblem}
           />
         ))}
       </div>
@@ -178,13 +190,14 @@ const isShown = (name: string, search: string): boolean =>
 
 /**
  * Interval of a metric. Evaluations record their interval; for other metrics, the server computes
- * an interval from the latest values.
+ * an interval from the latest values. Empty if the latest value is not finite.
  */
 function intervalOf(metric: MetricInfo, { metrics }: RunMetrics): Interval | undefined {
   const named = (name: string) =>
     metrics.find((each) => each.role === metric.role && each.name === name);
   const found = named(metric.name);
   if (!found) return undefined;
+  if (found.last === null) return { mean: null, low: null, high: null };
   const [low, high] = [named(`${metric.name}/ci95_low`), named(`${metric.name}/ci95_high`)];
   return low && high ? { mean: found.last, low: low.last, high: high.last } : found.recent;
 }

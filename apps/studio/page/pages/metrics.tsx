@@ -7,7 +7,7 @@ import { Search } from '../design/search.js';
 import { Empty, Problem, Skeleton } from '../design/states.js';
 import { useKept } from '../kept.js';
 import { groupOf, groupRank } from '../metric-help.js';
-import { allMetrics, axisOf, keyOf, shownRuns, useMetrics } from '../metrics.js';
+import { allMetrics, axisOf, keyOf, shownRuns, useMetrics, useProblems } from '../metrics.js';
 import { AxisChoice } from '../parts/axis-choice.js';
 import { ChosenRuns } from '../parts/chosen-runs.js';
 import { LineStyle } from '../parts/line-style.js';
@@ -21,7 +21,8 @@ import { MetricView } from './metrics/view.js';
 
 export function Metrics({ runs, place }: PageProps) {
   const { ids, version } = shownRuns({ runs, place });
-  const { runs: lists, share, problem } = useMetrics(ids, version);
+  const { runs: lists, share, problem: ownProblem } = useMetrics(ids, version);
+  const [problem, onProblem] = useProblems(ownProblem);
   const metrics = useMemo(() => allMetrics(lists), [lists]);
   const [search, setSearch] = useState('');
   const [smooth, setSmooth] = useKept('grid smooth', 0);
@@ -46,6 +47,7 @@ export function Metrics({ runs, place }: PageProps) {
       isLog={isLog}
       isPinned={pinned.includes(keyOf(each))}
       onPin={pin}
+      onProblem={onProblem}
     />
   );
   const found = metrics.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()));

@@ -1,7 +1,7 @@
 /** Virtualized table of rollouts. */
 import type { Rollout, RolloutPage } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { ask, messageOf, runPath } from '../api.js';
+import { ask, isWorthAgain, messageOf, runPath } from '../api.js';
 import { Empty, Problem } from '../design/states.js';
 import { useVirtualRows } from '../parts/virtual-rows.js';
 import type { Place } from '../place.js';
@@ -186,7 +186,7 @@ function usePages(run: string, filter: Place['query']) {
       .catch((error: unknown) => {
         if (round !== state.round) return;
         setProblem(messageOf(error));
-        again(afterErrorMs);
+        if (isWorthAgain(error)) again(afterErrorMs);
       });
   };
   /** Reloads the pages in view. Other pages are reloaded when they come into view. */

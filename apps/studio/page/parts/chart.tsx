@@ -4,7 +4,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { mostRuns, type Range, type RunCurve } from '../metrics.js';
 import { numberText } from '../numbers.js';
-import { words as curves } from '../words/metrics.js';
+import { dataOf, linesOf } from './chart-data.js';
 
 export interface ChartMark {
   readonly x: number;
@@ -81,34 +81,6 @@ export function Chart({ curves, marks = noMarks, isLog = false, label, ...rest }
 }
 
 const noMarks: readonly ChartMark[] = [];
-
-type Values = readonly (number | null)[];
-
-/**
- * Lines to draw for a curve, by name. If values are smoothed, the recorded values are drawn behind
- * the smoothed line in a pale colour.
- */
-function linesOf({ values, smoothed, low, high }: RunCurve['curve']) {
-  const lines: Readonly<Record<string, Values | undefined>> = {
-    '': smoothed ?? values,
-    ' ·': smoothed && values,
-    [` ${curves.low}`]: low,
-    [` ${curves.high}`]: high,
-  };
-  return Object.fromEntries(
-    Object.entries(lines).flatMap(([name, of]) => (of === undefined ? [] : [[name, of]])),
-  );
-}
-
-function dataOf(curves: readonly RunCurve[], isLog: boolean): uPlot.AlignedData {
-  const tables = curves.flatMap(({ curve }) =>
-    Object.values(linesOf(curve)).map((each): uPlot.AlignedData => [
-      [...curve.x],
-      isLog ? each.map((value) => ((value ?? 0) <= 0 ? null : value)) : [...each],
-    ]),
-  );
-  return tables.length === 0 ? [[]] : uPlot.join(tables);
-}
 
 function seriesOf(curves: readonly RunCurve[], element: HTMLElement): uPlot.Series[] {
   return curves.flatMap(({ run, index, curve }) =>

@@ -3,9 +3,8 @@ import type { MetricInfo } from '@trinity-rft/inspect/studio/interface';
 import { Pin } from 'lucide';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../design/icon.js';
-import { Problem } from '../design/states.js';
 import { helpOf } from '../metric-help.js';
-import { keyOf, useCurves, type Axis, type RunCurve } from '../metrics.js';
+import { keyOf, useCurves, type Axis, type OnProblem, type RunCurve } from '../metrics.js';
 import { numberText } from '../numbers.js';
 import { addressOf, type Place } from '../place.js';
 import { words as frame } from '../words/frame.js';
@@ -23,22 +22,29 @@ interface MetricCardProps {
   readonly isLog?: boolean;
   readonly isPinned?: boolean;
   readonly onPin?: (key: string) => void;
+  /** Shows the problem: many cards can have the same. */
+  readonly onProblem: OnProblem;
 }
 
 const noRuns: readonly string[] = [];
 
 export function MetricCard(props: MetricCardProps) {
   const { metric, ids, place, version, axis, smooth = 0, isLog = false } = props;
-  const { isPinned = false, onPin } = props;
+  const { isPinned = false, onPin, onProblem } = props;
   const { role, name } = metric;
   const key = keyOf(metric);
   const card = useRef<HTMLElement>(null);
   const isSeen = useSeen(card);
   const query = { role, name, axis, smooth, points: 400 };
   const { curves, problem } = useCurves(isSeen ? ids : noRuns, query, version);
-  // The curve is newer than `metric.last`: the list of metrics is loaded less often.
-  const values = curves[0]?.curve.values ?? [];
-  const last = values.length > 0 ? values.at(-1) : metric.last;
+  useEffect(() => {
+    onProblem(card, problem);
+    return () => onProblem(card, undefined);
+  }, [problem, onProblem]);
+  // The curve is newer than `metric.last`: the list of metrics is loaded less often. On other axes, a
+  // point can be the mean of several steps.
+  const values = axis === 'step' ? curves[0]?.curve.values : undefined;
+  const last = values?.length ? values.at(-1) : metric.last;
   return (
     <article ref={card} class="card metric-card" aria-label={name}>
       <header>
@@ -58,7 +64,6 @@ export function MetricCard(props: MetricCardProps) {
           </button>
         )}
       </header>
-      {problem !== undefined && <Problem text={problem} />}
       <NotFinite curves={curves} />
       <Chart
         curves={curves}

@@ -7,7 +7,8 @@ export const words = {
   files: 'Continue with a configuration',
   noFiles:
     'There is none below the folder where the studio was started. A template becomes the first one.',
-  unreadable: (files: string) => `Cannot be read: ${files}`,
+  unreadable: (files: string, more: number) =>
+    `Cannot be read: ${files}${more === 0 ? '' : ` and ${more} more`}`,
   searchFiles: 'Find a configuration',
   first: (shown: number, all: number) => `The first ${shown} of ${all}`,
   back: 'Templates and configurations',

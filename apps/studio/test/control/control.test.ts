@@ -96,7 +96,11 @@ describe('configurations', () => {
     await save('a.yaml');
     writeFileSync(path.join(root, 'secret.yaml'), text, { mode: 0 });
     const { body } = await ask('builder/files');
-    expect(body).toEqual({ folder: root, files: ['a.yaml'], unreadable: ['secret.yaml'] });
+    const found = { folder: root, files: ['a.yaml'] };
+    expect(body).toEqual({ ...found, unreadable: ['secret.yaml'], moreUnreadable: 0 });
+    for (let i = 0; i < 25; i++) writeFileSync(path.join(root, `z${i}.yaml`), text, { mode: 0 });
+    const { body: many } = await ask('builder/files');
+    expect(many).toMatchObject({ ...found, unreadable: { length: 20 }, moreUnreadable: 6 });
   });
 
   it('have commands that a shell understands', async () => {
@@ -238,12 +242,13 @@ it('changes nothing without the key, by GET, or for another origin', async () =>
 });
 
 describe('templates', () => {
-  const practice = path.join(import.meta.dirname, '../../../../apps/create/templates/practice');
+  const parts = path.join(import.meta.dirname, '../../../../apps/create/templates');
 
   it.each(templates.map(({ name, text: yaml }) => [name, yaml]))(
     '%s is valid',
     async (name, yaml) => {
-      cpSync(practice, root, { recursive: true });
+      for (const part of ['practice', 'practice-tasks'])
+        cpSync(path.join(parts, part), root, { recursive: true });
       cpSync(path.join(root, 'tasks.jsonl'), path.join(root, 'rows.jsonl'));
       const read = { configPath: `${name}.yaml`, text: yaml, cwd: root };
       const { loaded } = await readConfiguration(read);

@@ -29,3 +29,12 @@ it('shows that a metric is not finite any more', () => {
     /1\t0\.5\n2\t0\.25\n3\tNaN\n$/,
   );
 });
+
+it('has no best reward where none is finite', () => {
+  const metrics = [1, 2].map((step) => ({
+    ...({ role: 'explorer', step, timing: {} } as const),
+    metrics: { 'rollout/reward/mean': null },
+  }));
+  const stages = [{ directory: '/x', metrics, log: [] }];
+  expect(renderReport({ jobDirectory: '/x', stages })).toContain('NaN -> NaN in 2 explore steps\n');
+});

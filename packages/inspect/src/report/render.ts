@@ -64,7 +64,8 @@ function rewardText(metrics: readonly MetricLine[]): string | undefined {
   const [first, last] = [values.at(0), values.at(-1)];
   if (first === undefined || last === undefined) return undefined;
   const best = Math.max(...values.filter(Number.isFinite));
-  return `${first.toFixed(3)} -> ${last.toFixed(3)} in ${values.length} explore steps, best ${best.toFixed(3)}`;
+  const bestText = best === -Infinity ? '' : `, best ${best.toFixed(3)}`;
+  return `${first.toFixed(3)} -> ${last.toFixed(3)} in ${values.length} explore steps${bestText}`;
 }
 
 /** Mean reward of each evaluation at its first and its last step. */

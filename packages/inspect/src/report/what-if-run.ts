@@ -28,7 +28,7 @@ import {
   type ConfigurationOptions,
 } from '@trinity-rft/launcher';
 import { findRecords } from '../debug/find-records.js';
-import { stageSettings } from '../verify/stages.js';
+import { stageOrLatest } from '../verify/stages.js';
 
 /** Parts to change, with names as in YAML; absent parts are unchanged. */
 interface RunChange extends Change {
@@ -71,8 +71,7 @@ export async function whatIfRun(
   for (const { database } of await findRecords(place, options)) {
     const experiences = withReader(database, (reader) => newestSteps(reader, steps));
     if (experiences.length === 0) continue;
-    const recorded = await stageSettings(path.dirname(path.dirname(database)));
-    const before = variantOf(recorded?.stage ?? {});
+    const before = variantOf(await stageOrLatest(path.dirname(path.dirname(database))));
     const after = { ...changed(before, change), reward: scoring?.reward };
     const taskOf = scoring?.taskOf;
     const report = await whatIf(experiences, { before, after, taskOf, drift, tables: algorithms });

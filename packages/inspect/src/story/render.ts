@@ -30,8 +30,9 @@ export function renderStory(story: Story): string {
 }
 
 function curveLines({ reward }: Story): readonly string[] {
-  const values = (reward?.values ?? []).filter((value) => value !== null);
-  if (!reward || new Set(values).size < 2) return [];
+  const values = (reward?.values ?? []).map((value) => value ?? Number.NaN);
+  const known = values.filter((value) => Number.isFinite(value));
+  if (!reward || new Set(known).size < 2) return [];
   const steps = [reward.x.at(0) ?? 1, reward.x.at(-1) ?? values.length] as const;
   return [plotCurve(values, { ...plot, steps, title: reward.title })];
 }

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { reportRun } from '../report/run-report.js';
 import { findRuns } from '../studio/runs/place.js';
 import { stateOf } from '../studio/runs/state.js';
+import { stageOrLatest } from './stages.js';
 import { findTargets } from './targets.js';
 
 let job: string;
@@ -59,4 +60,12 @@ it('shows the first store by name, as the other commands do', async () => {
   const { places } = await findRuns(job);
   const stores = places.flatMap(({ database }) => database ?? []);
   expect(names(stores).toSorted()).toEqual(['grpo/buffer/a.db', 'sft/buffer/a.db']);
+});
+
+it.each([
+  ['a stage', 'sft', 'sft'],
+  ['evaluations, which are those of the latest stage', 'evaluations', 'grpo'],
+  ['the whole run', '', 'grpo'],
+])('knows the settings of %s', async (_, folder, name) => {
+  expect(await stageOrLatest(path.join(job, folder))).toEqual({ stage_name: name });
 });

@@ -27,13 +27,25 @@ export async function readSettings(jobDirectory: string): Promise<RecordedSettin
 export async function stageSettings(
   folder: string,
 ): Promise<{ readonly jobDirectory: string; readonly stage: StageSettings } | undefined> {
-  const recorded = (await readSettings(folder)) ?? (await readSettings(path.dirname(folder)));
+  const recorded = await settingsOfRun(folder);
   if (!recorded) return undefined;
   const { jobDirectory, stages } = recorded;
   const named = stages.find(({ stage_name: name }) => name === path.basename(folder));
   const stage = stages.length === 1 ? stages[0] : named;
   return stage && { jobDirectory, stage };
 }
+
+/**
+ * Settings of the stage in a folder; of a folder that is not one of the recorded stages, such as that
+ * of evaluations, the settings of the stage that began last. Empty if none are recorded.
+ */
+export async function stageOrLatest(folder: string): Promise<StageSettings> {
+  const own = await stageSettings(folder);
+  return own?.stage ?? (await settingsOfRun(folder))?.stages.at(-1) ?? {};
+}
+
+const settingsOfRun = async (folder: string): Promise<RecordedSettings | undefined> =>
+  (await readSettings(folder)) ?? (await readSettings(path.dirname(folder)));
 
 /**
  * Subfolders of a run: first the recorded stages in the order in which they ran, then all others.

@@ -182,6 +182,13 @@ describe('the story of a run', () => {
     expect(renderStoryPage(story)).toContain(headline);
   });
 
+  it('ends its curve where the reward is not finite any more', async () => {
+    const { story } = await storyOfRun('diverged', {
+      explorer: (step) => ({ 'rollout/reward/mean': step < 10 ? step / 10 : Number.NaN }),
+    });
+    expect(renderStory(story)).toMatch(/^ *1: 0\.1 +12: NaN$/m);
+  });
+
   it('says how far a running run is, and how to watch it', async () => {
     let unlock: (() => Promise<void>) | undefined;
     const { story } = await storyOfRun('still running', {}, async (place) => {

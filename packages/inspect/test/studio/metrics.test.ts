@@ -80,7 +80,7 @@ describe('curves', () => {
     expect(metrics.find(({ name }) => name === 'loss')).toMatchObject({
       points: 200,
       last: null,
-      recent: { mean: null, low: null, high: null, count: 20 },
+      recent: { mean: null, low: null, high: null, count: 0 },
     });
     expect(await curve('explorer', 'reward')).not.toHaveProperty('notFiniteSince');
     appendFileSync(file, line('trainer', 201, { never: null }));
@@ -96,6 +96,22 @@ describe('curves', () => {
       points: 3,
     });
     expect(await curve('explorer', 'reward')).toMatchObject({ values: [1, 2, 3, 5] });
+    appendFileSync(file, line('explorer', 5, { reward: null, 'rollout/model_version': 2 }));
+    expect(await curve('explorer', 'reward', 'tokens')).toMatchObject({
+      values: [1, 2, 4],
+      notFiniteSince: 5,
+    });
+  });
+
+  it('keep the extremes of each bucket beside its gap, and the last point', async () => {
+    const values = [9, 5, null, 1, 5, 5, 8, 5, 2, 5, 7];
+    for (const [i, wave] of values.entries())
+      appendFileSync(file, line('explorer', i + 4, { wave }));
+    const query = { role: 'explorer', name: 'wave' };
+    const few = await ask<Curve>('runs/job%2Fgrpo/curve', { ...query, points: '7' });
+    expect(few).toMatchObject({ values: [9, null, 1, 8, 2, 7], points: 11 });
+    const least = await ask<Curve>('runs/job%2Fgrpo/curve', { ...query, points: '1' });
+    expect(least.values).toEqual([9, null, 1, 7]);
   });
 
   it('of evaluations come with the intervals of their values', async () => {
@@ -164,6 +180,7 @@ describe('curves', () => {
     };
     expect(await recentOf()).toEqual({ mean: 2, low: null, high: null, count: 3 });
     for (const step of [4, 5]) appendFileSync(file, line('explorer', step, { reward: step }));
+    appendFileSync(file, line('explorer', 6, { reward: null }));
     const recent = await recentOf();
     expect(recent).toMatchObject({ mean: 3, count: 5 });
     // 3 -+ t(0.975, 4) sqrt(2.5 / 5)

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { describeError, ModelError } from '@trinity-rft/core';
 import {
   decodeSegment,
-  hasKey,
+  keyCheck,
   openHttpServer,
   parseJson,
   prometheusType,
@@ -80,11 +80,12 @@ const defaultDrainMs = 30_000;
 
 /**
  * Opens the server. Loads the models first, unless `keep` is set.
- * @throws ConfigError if the port is taken, and the errors of `loadModel`
+ * @throws ConfigError if the port is taken or the key is empty, and the errors of `loadModel`
  */
 export async function openModelServer(options: ModelServerOptions): Promise<ModelServer> {
   const { apiKey = randomBytes(24).toString('base64url'), reloadMs = defaultReloadMs } = options;
   const { requestTimeoutMs } = options;
+  const hasKey = keyCheck(apiKey);
   const models = await openServedModels(options);
   const metrics = createMetrics(models);
   let isClosing = false;
@@ -94,7 +95,7 @@ export async function openModelServer(options: ModelServerOptions): Promise<Mode
     if (pathname === '/health') return Response.json({ status: 'ok' });
     if (pathname === '/ready') return readiness(isClosing, models);
     try {
-      if (!hasKey(request, apiKey))
+      if (!hasKey(request))
         throw new ModelError(
           'The request has no valid key. Expected the key of this server in Authorization: Bearer or in x-api-key.',
           { status: 401, code: 'invalid_api_key' },

@@ -21,13 +21,13 @@ export interface TinkerServer {
 
 /**
  * Serves the Tinker protocol until the server is closed.
- * @throws ConfigError if the port is not available
+ * @throws ConfigError if the port is not available or the key is empty
  */
 export async function openTinkerServer(options: TinkerServerOptions): Promise<TinkerServer> {
   const { apiKey, host, port, limits, runtime } = options;
   const service = createService(options);
-  const app = createApp({ service, apiKey, logger: runtime.logger });
   try {
+    const app = createApp({ service, apiKey, logger: runtime.logger });
     const server = await openHttpServer({
       fetch: (request) => app.fetch(request),
       refuse,

@@ -10,12 +10,13 @@ import { words } from '../../words/builder.js';
 interface BeginProps {
   readonly files: readonly string[];
   readonly unreadable: readonly string[];
+  readonly moreUnreadable: number;
   readonly templates: readonly ConfigTemplate[];
   readonly onOpen: (file: string) => void;
   readonly onTemplate: (template: ConfigTemplate) => void;
 }
 
-export const Begin = ({ files, unreadable, templates, onOpen, onTemplate }: BeginProps) => (
+export const Begin = ({ templates, onTemplate, ...found }: BeginProps) => (
   <>
     <section aria-label={words.templates}>
       <h2>
@@ -36,21 +37,25 @@ export const Begin = ({ files, unreadable, templates, onOpen, onTemplate }: Begi
         ))}
       </div>
     </section>
-    <Files {...{ files, unreadable, onOpen }} />
+    <Files {...found} />
   </>
 );
 
 /** Maximum number of listed files. */
 const most = 30;
 
-function Files({ files, unreadable, onOpen }: Pick<BeginProps, 'files' | 'unreadable' | 'onOpen'>) {
+type FilesProps = Omit<BeginProps, 'templates' | 'onTemplate'>;
+
+function Files({ files, unreadable, moreUnreadable, onOpen }: FilesProps) {
   const [search, setSearch] = useState('');
   const found = files.filter((file) => file.toLowerCase().includes(search.toLowerCase()));
   return (
     <section aria-label={words.files}>
       <h2>{words.files}</h2>
       {files.length === 0 && <p class="faint">{words.noFiles}</p>}
-      {unreadable.length > 0 && <p class="problem">{words.unreadable(unreadable.join(', '))}</p>}
+      {unreadable.length > 0 && (
+        <p class="problem">{words.unreadable(unreadable.join(', '), moreUnreadable)}</p>
+      )}
       {files.length > 8 && (
         <div class="controls">
           <Search label={words.searchFiles} value={search} onInput={setSearch} />

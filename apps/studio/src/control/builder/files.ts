@@ -17,6 +17,7 @@ import { ConfigError } from '@trinity-rft/core';
 
 const deepest = 4;
 const most = 300;
+const mostUnreadable = 20;
 const largest = 500_000;
 const skipped = /^(?:node_modules|dist|\..*|global_step_.*|buffer|monitor|checkpoints)$/;
 const yamlName = /\.ya?ml$/;
@@ -28,8 +29,10 @@ const ourKeys =
 
 interface FoundConfigurations {
   readonly files: readonly string[];
-  /** YAML files that cannot be read. */
+  /** YAML files that cannot be read, at most 20. */
   readonly unreadable: readonly string[];
+  /** Number of further files that cannot be read. */
+  readonly moreUnreadable: number;
 }
 
 /** Finds at most 300 configurations. Paths are relative to `root`, and sorted. */
@@ -48,7 +51,11 @@ export async function findConfigurations(root: string): Promise<FoundConfigurati
   };
   await look(root, 0);
   const { configuration, unreadable } = found;
-  return { files: configuration.toSorted(), unreadable: unreadable.toSorted() };
+  return {
+    files: configuration.toSorted(),
+    unreadable: unreadable.toSorted().slice(0, mostUnreadable),
+    moreUnreadable: Math.max(0, unreadable.length - mostUnreadable),
+  };
 }
 
 type Kind = 'configuration' | 'unreadable' | 'other';

@@ -1,5 +1,5 @@
 /** Schemas and routes of configurations and of the processes that run them. */
-import type { Actions, Routes } from '@trinity-rft/inspect/studio';
+import { count, type Actions, type Routes } from '@trinity-rft/inspect/studio';
 import { z } from 'zod';
 
 const fileName = z
@@ -10,7 +10,8 @@ const fileName = z
 export const foundFiles = z.object({
   folder: z.string().describe('Working directory of the studio.'),
   files: z.array(fileName),
-  unreadable: z.array(fileName).describe('YAML files that cannot be read.'),
+  unreadable: z.array(fileName).describe('YAML files that cannot be read, at most 20.'),
+  moreUnreadable: count.describe('Number of further files that cannot be read.'),
 });
 
 export const openedFile = z.object({

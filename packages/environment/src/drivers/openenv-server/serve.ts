@@ -10,7 +10,7 @@ import {
 } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import {
-  hasKey,
+  keyCheck,
   openHttpServer,
   type HttpServer,
   readJson,
@@ -84,7 +84,7 @@ const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 
 /**
  * Serves an environment over the OpenEnv protocol until the server is closed.
- * @throws ConfigError if the arguments are wrong, the port is in use, or a key is missing, and
+ * @throws ConfigError if the arguments are wrong, the port is in use, or a key is missing or empty, and
  * EnvironmentError if the environment does not open
  */
 export async function serveEnvironment(
@@ -93,6 +93,7 @@ export async function serveEnvironment(
   const { definition, args = {}, host = '127.0.0.1', port, apiKey, limits } = options;
   const { logger = silentLogger, tasks: count = 1000, seed = 0, timeoutMs = 60_000 } = options;
   if (!loopback.has(host) && apiKey === undefined) throw needsKey(host);
+  const isAllowed = apiKey === undefined ? () => true : keyCheck(apiKey);
   const stop = new AbortController();
   const { signal } = stop;
   const environment = await definition.open(args, { logger, signal });
@@ -109,8 +110,6 @@ export async function serveEnvironment(
   try {
     const mayHaveTools = await episodesMayHaveTools(environment, tasks, patience);
     const routes: Routes = { definition, tasks, mayHaveTools };
-    const isAllowed = (request: Request): boolean =>
-      apiKey === undefined || hasKey(request, apiKey);
     const server = await openHttpServer({
       fetch: (request) => answer(routes, request, isAllowed(request)),
       refuse,

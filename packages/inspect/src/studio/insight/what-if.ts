@@ -10,11 +10,11 @@ import {
   type RecordedReward,
   type WhatIf,
 } from '../../what-if/index.js';
+import { stageOrLatest } from '../../verify/stages.js';
 import type { insightRoutes } from '../interface/insight.js';
 import type { QueryOf } from '../interface/route.js';
 import type { WhatIfAnswer, WhatIfChoices } from '../interface/types.js';
 import type { Run } from '../runs/run.js';
-import { settingsOf } from '../runs/settings.js';
 
 const [defaultSteps, mostSteps, mostGroups] = [3, 20, 20];
 
@@ -32,7 +32,7 @@ export async function whatIfOf(
   const steps = clamped(query.steps ?? defaultSteps, [1, mostSteps]);
   const experiences = newestOf(place.database, Math.trunc(steps));
   if (experiences.length === 0) return undefined;
-  const before = variantOf(await settingsOf(place.folder));
+  const before = variantOf(await stageOrLatest(place.folder));
   const { algorithm, advantage, loss } = query;
   const after = changed(before, { algorithm, advantageFn: advantage, policyLossFn: loss });
   const found = await whatIf(experiences, {

@@ -10,7 +10,7 @@ export const metricInfo = z.object({
   recent: z
     .object({ mean: numberOrNull, low: numberOrNull, high: numberOrNull, count })
     .describe(
-      'Mean of the latest values, at most 20, and its 95 % interval. Null if one is not finite.',
+      'Mean and number of the finite values among the latest 20, and the 95 % interval of the mean. Null if none is finite.',
     ),
 });
 
@@ -34,12 +34,14 @@ export const curve = z.object({
   steps: z.array(z.number()),
   values: z
     .array(numberOrNull)
-    .describe('Null if not finite. The mean where several steps have the same place on the axis.'),
+    .describe(
+      'Null if not finite. The mean of the finite values where several steps have the same place on the axis.',
+    ),
   low: z.array(numberOrNull).optional().describe('Lower ends of 95 % intervals, if recorded.'),
   high: z.array(numberOrNull).optional(),
   smoothed: z.array(numberOrNull).optional(),
   points: count.describe(
-    'Number of points in the range. More than requested are downsampled to min/max per bucket.',
+    'Number of points in the range. More than requested are downsampled to min/max per bucket and the last point.',
   ),
   notFiniteSince: z
     .number()
@@ -75,7 +77,7 @@ export const metricRoutes = {
       from: number('Start of the range on the axis.'),
       to: number('End of the range on the axis.'),
       smooth: number('Weight of the previous value in the moving average, 0 to 0.999.'),
-      points: number('Maximum number of points, 2 to 10,000; 1,000 if absent.'),
+      points: number('Maximum number of points, 4 to 10,000; 1,000 if absent.'),
     },
     answer: curve,
   },

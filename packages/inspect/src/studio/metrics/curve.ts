@@ -1,4 +1,5 @@
 /** Curves of metrics, downsampled if they are long. */
+import { mean } from '@trinity-rft/core';
 import { newestOfSteps } from '../../diagnosis/index.js';
 import type { Curve } from '../interface/types.js';
 import type { Axis, Position } from './axis.js';
@@ -27,7 +28,7 @@ export interface CurveOf {
 
 /**
  * Points of a metric, downsampled to min/max per bucket if there are too many. Lines at the same
- * position are one point, with their mean.
+ * position are one point, with the mean of their finite values.
  */
 export function curveOf(
   { lines: { role, steps }, name, values, low, high, axis, position }: CurveOf,
@@ -38,8 +39,9 @@ export function curveOf(
     lines.filter((line) => position(line) >= from && position(line) <= to),
     position,
   );
-  const shown = all.length <= points ? all : extremes(all, values.at, Math.floor(points / 2));
-  const numbers = (at: (line: number) => number) => shown.map((of) => finite(meanOf(of.map(at))));
+  const shown = all.length <= points ? all : extremes(all, values.at, points);
+  const numbers = (at: (line: number) => number) =>
+    shown.map((of) => finite(finiteMean(of.map(at))));
   const smoothed = smooth === 0 ? undefined : smoothedOf(lines, values, smooth);
   const firstOf = ([line = 0]: readonly number[]): number => line;
   const lastFinite = lines.findLastIndex((line) => !Number.isNaN(values.at(line)));
@@ -59,8 +61,9 @@ export function curveOf(
   };
 }
 
-const meanOf = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
+/** Mean of the finite values; NaN if there are none. */
+const finiteMean = (values: readonly number[]): number =>
+  mean(values.filter((value) => Number.isFinite(value)));
 
 /**
  * Groups consecutive lines at the same position: explore steps with the same weights are at the same
@@ -111,28 +114,37 @@ function smoothedOf(lines: readonly number[], values: Column, share: number): Fl
 }
 
 /**
- * Returns the groups with the smallest and the largest mean of each bucket. A mean that is not finite
- * counts as the largest.
+ * Returns the groups with the smallest and the largest mean of each bucket, the last group of each
+ * bucket without a finite mean, and the last group of all: at most `points` groups.
  */
 function extremes(
   groups: readonly (readonly number[])[],
   at: (line: number) => number,
-  buckets: number,
+  points: number,
 ): readonly (readonly number[])[] {
-  const means = groups.map((lines) => finite(meanOf(lines.map(at))) ?? Infinity);
-  const kept: number[] = [];
+  const means = groups.map((lines) => finiteMean(lines.map(at)));
+  const ofBucket = means.some(Number.isNaN) ? 3 : 2;
+  const [buckets, last] = [Math.floor((points - 1) / ofBucket), groups.length - 1];
+  const kept = new Set<number>();
   for (let bucket = 0; bucket < buckets; bucket++) {
-    const begin = Math.floor((bucket * groups.length) / buckets);
-    const end = Math.floor(((bucket + 1) * groups.length) / buckets);
-    let [low, high] = [begin, begin];
-    for (let i = begin + 1; i < end; i++) {
-      if ((means[i] ?? 0) < (means[low] ?? 0)) low = i;
-      if ((means[i] ?? 0) > (means[high] ?? 0)) high = i;
+    const begin = Math.floor((bucket * last) / buckets);
+    const end = Math.floor(((bucket + 1) * last) / buckets);
+    let low: number | undefined;
+    let high: number | undefined;
+    let gap: number | undefined;
+    for (let i = begin; i < end; i++) {
+      const value = means[i] ?? Number.NaN;
+      if (Number.isNaN(value)) gap = i;
+      else {
+        if (low === undefined || value < (means[low] ?? 0)) low = i;
+        if (high === undefined || value > (means[high] ?? 0)) high = i;
+      }
     }
-    if (low !== high) kept.push(Math.min(low, high));
-    kept.push(Math.max(low, high));
+    const found = [low, high, gap].filter((i) => i !== undefined);
+    for (const i of found.toSorted((a, b) => a - b)) kept.add(i);
   }
-  return kept.flatMap((i) => [groups[i] ?? []]);
+  kept.add(last);
+  return [...kept].flatMap((i) => [groups[i] ?? []]);
 }
 
 /** Points of a small chart: the means of at most `shares` equal parts of a metric's values. */
@@ -148,7 +160,7 @@ export function sparklineOf(values: Column, shares: number): readonly (number | 
       Math.floor((share * all.length) / count),
       Math.floor(((share + 1) * all.length) / count),
     );
-    return finite(meanOf(part));
+    return finite(mean(part));
   });
 }
 

@@ -1,4 +1,5 @@
 /** Names of a file's metrics, and their latest values. */
+import { mean as meanOf } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 
 /** Number of latest values that are kept for the mean. */
@@ -51,6 +52,9 @@ function addOne(seen: SeenMetrics, role: string, name: string, value: number): v
 }
 
 interface RecentMean {
+  /** Number of the finite values among the latest ones. */
+  readonly count: number;
+  /** Mean of the finite values; NaN if there are none. */
   readonly mean: number;
   /**
    * Lower end of the 95 % interval of the mean, as if the values were independent; NaN for fewer
@@ -61,12 +65,13 @@ interface RecentMean {
 }
 
 export function recentMean({ recent }: SeenMetric): RecentMean {
-  const count = recent.length;
-  const mean = recent.reduce((sum, value) => sum + value, 0) / count;
-  if (count < leastForInterval) return { mean, low: Number.NaN, high: Number.NaN };
-  const squares = recent.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  const values = recent.filter((value) => Number.isFinite(value));
+  const count = values.length;
+  const mean = meanOf(values);
+  if (count < leastForInterval) return { count, mean, low: Number.NaN, high: Number.NaN };
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
   const half = quantile(count - 1) * Math.sqrt(squares / (count - 1) / count);
-  return { mean, low: mean - half, high: mean + half };
+  return { count, mean, low: mean - half, high: mean + half };
 }
 
 /**

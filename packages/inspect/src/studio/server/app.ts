@@ -1,7 +1,7 @@
 /** Serves the studio's page, which contains no data, and its HTTP API, which requires the key. */
 import { ConfigError, describeError, ModelError } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
-import { hasKey } from '@trinity-rft/http-server';
+import { keyCheck } from '@trinity-rft/http-server';
 import { Hono } from 'hono';
 import { openApi } from '../interface/openapi.js';
 import { actions, routes } from '../interface/routes.js';
@@ -43,12 +43,13 @@ export function createApp(
   more: readonly StudioPart[],
 ): Hono {
   const app = new Hono();
+  const hasKey = keyCheck(key);
   app.use(async (context, next) => {
     await next();
     for (const [name, value] of Object.entries(headers)) context.header(name, value);
   });
   app.use('/api/*', async (context, next) =>
-    hasKey(context.req.raw, key) ? next() : context.json(noKey, 401),
+    hasKey(context.req.raw) ? next() : context.json(noKey, 401),
   );
   const document = openApi(
     Object.assign({}, routes, ...more.map((part) => part.routes)),

@@ -48,14 +48,14 @@ async function listOf(file: Run['metrics']): Promise<MetricList> {
   return {
     share,
     metrics: [...metrics.values()].map((metric) => {
-      const { role, name, points, last, recent } = metric;
-      const { mean, low, high } = recentMean(metric);
+      const { role, name, points, last } = metric;
+      const { mean, low, high, count } = recentMean(metric);
       return {
         role,
         name,
         points,
         last: finite(last),
-        recent: { mean: finite(mean), low: finite(low), high: finite(high), count: recent.length },
+        recent: { mean: finite(mean), low: finite(low), high: finite(high), count },
       };
     }),
   };
@@ -79,6 +79,6 @@ const noMetric = ({ place }: Run, { role, name }: MetricQuery): Response =>
 const rangeOf = ({ from, to, points = 1000, smooth = 0 }: CurveQuery): CurveRange => ({
   from,
   to,
-  points: Math.min(10_000, Math.max(2, Math.trunc(points))),
+  points: Math.min(10_000, Math.max(4, Math.trunc(points))),
   smooth: Math.min(0.999, Math.max(0, smooth)),
 });

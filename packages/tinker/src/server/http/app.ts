@@ -1,6 +1,6 @@
 /** HTTP app with the routes of the protocol. Requests need the API key or a signed URL. */
 import { describeError, ModelError, type Logger } from '@trinity-rft/core';
-import { hasKey } from '@trinity-rft/http-server';
+import { keyCheck } from '@trinity-rft/http-server';
 import { Hono } from 'hono';
 import { Refusal } from '../refusals/refusal.js';
 import type { Service } from '../service/service.js';
@@ -19,12 +19,13 @@ export interface AppOptions {
 
 export function createApp({ service, apiKey, logger }: AppOptions): Hono {
   const app = new Hono();
+  const hasKey = keyCheck(apiKey);
   const signed = signedPaths();
   const isOpen = ({ path, url }: { readonly path: string; readonly url: string }): boolean =>
     path === '/api/v1/healthz' ||
     (isDownload(path) && signed.isValid(new URL(url), service.runtime.clock.now()));
   app.use(async ({ req }, next) => {
-    if (!isOpen(req) && !hasKey(req.raw, apiKey))
+    if (!isOpen(req) && !hasKey(req.raw))
       throw new Refusal(
         401,
         'The key is missing or wrong. Send the key of the server as x-api-key.',
