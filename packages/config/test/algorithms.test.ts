@@ -119,7 +119,9 @@ it('does not warn of settings without effect that a stage inherits', () => {
   const off = 'kl_loss_fn: none, entropy_loss_fn: none, loss_agg_mode: token-mean';
   expect(warned(`${off}, policy_loss_fn_args: {regularizer_coef: 0}`)).toEqual([]);
   expect(
-    warned(`${off}, policy_loss_fn_args: {regularizer: k3, regularizer_coef: 0}, loss_agg_norm: 9`),
+    warned(
+      `${off}, policy_loss_fn_args: {regularizer: forward-kl, regularizer_coef: 0}, loss_agg_norm: 9`,
+    ),
   ).toEqual([
     expect.stringContaining('regularizer: ignored'),
     expect.stringContaining('loss_agg_norm: ignored'),
