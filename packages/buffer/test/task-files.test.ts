@@ -84,13 +84,13 @@ describe('JSON', () => {
   it('names the place of what parsing would lose', async () => {
     const path = write(
       'tasks.jsonl',
-      '{"q": 1, "q": 2}\n{"a": {"n": -1e400}}\n{"q": "1e400", "a": [{"q": 1}, {"q": 2}]}\n',
+      '{"q": 1, "q": 2}\n{"-1e400": "-1e400", "n": -1e400}\n{"q": "1e400", "a": [{"q": 1}, {"q": 2}]}\n',
     );
     await expect(read(path)).rejects.toThrow(
       [
         `${path}: 2 rows are malformed (1 are good).`,
         `  ${path}:1:10: expected each key once, found "q" again`,
-        `  ${path}:2:13: expected a number up to 1e308, found -1e400`,
+        `  ${path}:2:27: expected a number up to 1.797e308, found -1e400`,
       ].join('\n'),
     );
     const array = write('tasks.json', '[\n  {"n": 1},\n  {"n": 1, "n": 2}\n]\n');
