@@ -88,7 +88,7 @@ function assertTrained({ step }: TrainerResult): void {
 }
 
 /**
- * Warns if the stage has discarded most of its experiences as too old. Does not warn of a replay
+ * Warns if the stage has discarded more experiences as too old than it has trained on. Does not warn of a replay
  * buffer, which leaves out experiences for other reasons too.
  */
 export async function warnOfStale(
@@ -102,9 +102,9 @@ export async function warnOfStale(
   if (experienceBuffer.storageType !== 'file' && experienceBuffer.replay) return;
   const { total, waiting, leased, trained } = await store.counts();
   const discarded = total - waiting - leased - trained;
-  if (discarded <= total / 2) return;
+  if (discarded <= trained) return;
   logger.warn(
-    `${discarded} of ${total} experiences were not trained on, because staleness_control discards what is older than max_staleness (sample/stale_dropped). Raise it, shorten the intervals of synchronizer, or make fewer train steps per explore step (buffer.train_batch_size).`,
+    `${discarded} of ${trained + discarded} experiences were not trained on, because staleness_control discards what is older than max_staleness (sample/stale_dropped). Raise it, shorten the intervals of synchronizer, or make fewer train steps per explore step (buffer.train_batch_size).`,
   );
 }
 

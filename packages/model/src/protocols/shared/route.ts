@@ -1,6 +1,5 @@
 /** The context of routes, and the code for answers that the routes of all protocols share. */
-import type { Tokenizer } from '@trinity-rft/chat';
-import type { InstructionRole } from '@trinity-rft/chat/internal';
+import type { InstructionRole, Tokenizer } from '@trinity-rft/chat';
 import type { Runtime } from '@trinity-rft/core';
 import { decodeSegment } from '@trinity-rft/http-server';
 import type { Counters } from '../../rollout/counters.js';
