@@ -142,7 +142,7 @@ function fromNames(
   const skipped = named.filter((path) => !chosen.includes(path));
   if (skipped.length > 0)
     request.report(
-      `Task set ${request.where}: split "${request.split}" is read from ${chosen.join(', ')}, and not from ${skipped.join(', ')}. To read other files, name them in ${request.card.length > 0 ? '\`data_files\` of its README.md' : '\`configs\` of a README.md'}, or give one as the path.`,
+      `Task set ${request.where}: split "${request.split}" is read from ${chosen.join(', ')}, and not from ${skipped.join(', ')}. To read other files, name them in ${request.card.length > 0 ? '`data_files` of its README.md' : '`configs` of a README.md'}, or give one as the path.`,
     );
   if (chosen.length > 0) return chosen;
   const splits = new Set(data.map(splitFrom).filter((split) => split !== undefined));
