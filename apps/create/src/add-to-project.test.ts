@@ -45,8 +45,9 @@ it('adds to a project without replacing anything', async () => {
   );
   expect(added.files).not.toContain('.npmrc');
   expect(added.files).toContain('trinity/SKILL.md');
-  for (const folder of ['runs/', 'exported/', 'out/', 'eval/'])
-    expect(await read('trinity/.gitignore')).toContain(`${folder}\n`);
+  expect((await read('trinity/.gitignore')).split('\n')).toEqual(
+    expect.arrayContaining(['runs/', '/exported/', '/out/', '/eval/']),
+  );
   expect(added.files).not.toContain('trinity/.npmrc');
   expect(added.files.filter((file) => file.includes('.github'))).toEqual([]);
   const manifest = await json('package.json');
@@ -115,6 +116,12 @@ it.each<[string[], string, boolean]>([
   [['{apps,packages}/a?'], 'packages/ab', true],
   [['**', '!**/test/**'], 'apps/test/one', false],
   [['a.b'], 'aXb', false],
+  [['@(apps|libs)/*'], 'libs/one', true],
+  [['[ab]*'], 'apps', true],
+  [['!(x)'], 'apps', true],
+  [['packages/{a'], 'packages/a', true],
+  [['packages/a}'], 'packages/a', true],
+  [['*', '![b]*', '!{b'], 'apps', true],
   [[], 'apps', false],
   [[], '', true],
 ])('with the patterns %j, %j belongs to a workspace: %s', (patterns, folder, expected) => {

@@ -357,7 +357,7 @@ describe('staleness_control', () => {
       buffer: { train_batch_size: 4, total_steps: 2 },
     });
     expect(error).toBeUndefined();
-    expect(output).toContain('24 of 32 experiences were not trained on');
+    expect(output).toContain('12 of 20 experiences were not trained on');
   });
 
   it(

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -84,13 +84,13 @@ describe('JSON', () => {
   it('names the place of what parsing would lose', async () => {
     const path = write(
       'tasks.jsonl',
-      '{"q": 1, "q": 2}\n{"a": {"n": -1e400}}\n{"q": "1e400", "a": [{"q": 1}, {"q": 2}]}\n',
+      '{"q": 1, "q": 2}\n{"-1e400": "-1e400", "n": -1e400}\n{"q": "1e400", "a": [{"q": 1}, {"q": 2}]}\n',
     );
     await expect(read(path)).rejects.toThrow(
       [
         `${path}: 2 rows are malformed (1 are good).`,
         `  ${path}:1:10: expected each key once, found "q" again`,
-        `  ${path}:2:13: expected a number up to 1e308, found -1e400`,
+        `  ${path}:2:27: expected a number up to 1.797e308, found -1e400`,
       ].join('\n'),
     );
     const array = write('tasks.json', '[\n  {"n": 1},\n  {"n": 1, "n": 2}\n]\n');
@@ -216,6 +216,24 @@ describe('Parquet', () => {
     },
   );
 
+  it('names row and column of JSON that parsing would lose', async () => {
+    const bytes = readFileSync(fixture('decimals.parquet'));
+    const place = bytes.indexOf('{"id": 9007199254740993}');
+    bytes.write('{"id": 1, "id": 2      }', place);
+    const path = write('tasks.parquet', bytes);
+    await expect(read(path)).rejects.toThrow(
+      `${path}, row 1, column "facts": expected each key once, found "id" again`,
+    );
+    bytes.write('{"id": 1e400           }', place);
+    await expect(read(write('tasks.parquet', bytes))).rejects.toThrow(
+      'column "facts": expected a number up to 1.797e308, found 1e400',
+    );
+    bytes.write('{"id": 1 2             }', place);
+    await expect(read(write('tasks.parquet', bytes))).rejects.toThrow(
+      'column "facts": expected a comma',
+    );
+  });
+
   it('rejects a file that is not Parquet', async () => {
     await expect(
       read(write('tasks.parquet', 'version https://git-lfs.github.com/spec/v1\n')),
@@ -286,4 +304,19 @@ describe('what is not there', () => {
       code: 'TASKSET_CANCELLED',
     });
   });
+});
+
+it('reports files that it leaves out once, however many parts of the split use it', async () => {
+  write('set/train.jsonl', '{"n": 1}\n{"n": 2}\n');
+  write('set/train_2.jsonl', '{"n": 3}\n');
+  const lines: string[] = [];
+  const rows = await readTaskRows({
+    name: 'sums',
+    path: join(folder, 'set'),
+    environment: {},
+    split: 'train[:1]+train[1:]',
+    report: (line) => lines.push(line),
+  });
+  expect(rows).toEqual([{ n: 1 }, { n: 2 }]);
+  expect(lines).toEqual([expect.stringContaining('and not from train_2.jsonl')]);
 });

@@ -22,6 +22,7 @@ export {
   type LedgerPrompt,
 } from './ledger/ledger.js';
 export type { PromptRecord, RecordedTurn } from './ledger/turn.js';
+export type { InstructionRole } from './messages/instructions.js';
 export { normalizeMessages, type NormalMessage } from './messages/messages.js';
 export { reasoningParsers } from './reasoning-parser/table.js';
 export type { ReasoningParse, ReasoningParser } from './reasoning-parser/types.js';

@@ -1,5 +1,6 @@
 /** Exports for our own packages, without a promise of stability. */
 export { invalidRequest, quote } from './messages/invalid-request.js';
+export { withInstructions } from './messages/instructions.js';
 export { isPrefill } from './format/prompt.js';
 export { textBeforeStop } from './format/text-before-stop.js';
 export { itemSpans, memberSpans, skipSpace } from './tool-call-parser/json-span.js';

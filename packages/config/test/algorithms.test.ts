@@ -99,9 +99,33 @@ describe('settings without effect', () => {
     'policy_loss_fn: rec\npolicy_loss_fn_args: {temp: 1, epsilon_low: 0.2, regularizer: none, regularizer_coef: 0}',
     'policy_loss_fn: rec\npolicy_loss_fn_args: {clip_mode: ring, epsilon_low_prime: 0.4, weight: advantage, temp: 2, regularizer: k2, regularizer_coef: 0.1}',
     'kl_loss_fn: none\nkl_loss_fn_args: {kl_coef: 0}',
+    'kl_penalty_fn_args: {}',
   ])('are not those that have one, or say what holds anyway: %s', (lines) => {
     expect(warnings(lines)).toEqual([]);
   });
+});
+
+it('does not warn of settings without effect that a stage inherits', () => {
+  const shared =
+    'algorithm:\n  loss_agg_norm: 100\n  loss_agg_mode: seq-mean-token-sum\n  policy_loss_fn: rec\n  policy_loss_fn_args: {regularizer: k2, regularizer_coef: 0.1}\n  kl_loss_fn_args: {kl_coef: 0.1}\n  entropy_loss_fn_args: {entropy_coef: 0.1}';
+  const warned = (stage: string) =>
+    parse(
+      cwd,
+      yaml({
+        algorithm: shared,
+        rest: `stages:\n  - stage_name: a\n    algorithm: {algorithm_type: grpo}\n  - stage_name: b\n    algorithm: {${stage}}`,
+      }),
+    ).warnings.filter((line) => line.includes(': ignored'));
+  const off = 'kl_loss_fn: none, entropy_loss_fn: none, loss_agg_mode: token-mean';
+  expect(warned(`${off}, policy_loss_fn_args: {regularizer_coef: 0}`)).toEqual([]);
+  expect(
+    warned(
+      `${off}, policy_loss_fn_args: {regularizer: forward-kl, regularizer_coef: 0}, loss_agg_norm: 9`,
+    ),
+  ).toEqual([
+    expect.stringContaining('regularizer: ignored'),
+    expect.stringContaining('loss_agg_norm: ignored'),
+  ]);
 });
 
 describe('an algorithm', () => {

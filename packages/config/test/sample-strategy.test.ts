@@ -7,10 +7,6 @@ const experts =
 const withExperts = `${parts.buffer}\n  batch_size: 2\n${experts}`;
 const mix = (args: string): string =>
   `algorithm:\n  algorithm_type: mix\n  repeat_times: 4\n  sample_strategy_args: { ${args} }`;
-const staleness = (limit: number, interval: number) => ({
-  algorithm: `algorithm:\n  algorithm_type: grpo\n  sample_strategy: staleness_control\n  sample_strategy_args: { max_staleness: ${limit} }`,
-  rest: `synchronizer:\n  sync_interval: ${interval}`,
-});
 const found = (file: Partial<typeof parts>) =>
   problems(cwd, yaml(file)).map(({ key, message }) => [key, message]);
 
@@ -64,55 +60,66 @@ describe('the sample strategy mix', () => {
 });
 
 describe('the sample strategy staleness_control', () => {
-  it('has to allow what the interval between two publications brings', () => {
-    expect(found(staleness(1, 2))).toEqual([
-      [
-        'algorithm.sample_strategy_args.max_staleness',
-        expect.stringContaining('(synchronizer.sync_interval 2 + sync_offset 0)'),
-      ],
-    ]);
-    expect(found(staleness(2, 2))).toEqual([]);
-    const rest = 'synchronizer: { sync_interval: 2, sync_style: explorer_driven }';
-    expect(found({ ...staleness(1, 2), rest })).toEqual([]);
+  const key = 'algorithm.sample_strategy_args.max_staleness';
+  /** An explore step makes 4 x 4 runs. */
+  const file = (limit: number, synchronizer: string, trainBatchSize = 16) => ({
+    algorithm: `algorithm:\n  algorithm_type: grpo\n  repeat_times: 4\n  sample_strategy: staleness_control\n  sample_strategy_args: { max_staleness: ${limit} }`,
+    buffer: `${parts.buffer}\n  batch_size: 4\n  train_batch_size: ${trainBatchSize}`,
+    rest: `synchronizer: { ${synchronizer} }`,
   });
+  const warned = (...args: Parameters<typeof file>): readonly string[] =>
+    parse(cwd, yaml(file(...args))).warnings.filter((line) => line.includes(key));
 
   it('has to allow at least what is on policy', () => {
-    const rest = 'synchronizer: { sync_style: explorer_driven }';
-    expect(found({ ...staleness(0, 1), rest })).toEqual([
-      ['algorithm.sample_strategy_args.max_staleness', expect.stringContaining('at least 1')],
+    expect(found(file(0, 'sync_style: explorer_driven'))).toEqual([
+      [key, expect.stringContaining('at least 1')],
     ]);
-  });
-
-  it('has to allow the offset of fixed', () => {
-    const rest = 'synchronizer: { sync_offset: 1 }';
-    expect(found({ ...staleness(1, 1), rest })).toEqual([
-      ['algorithm.sample_strategy_args.max_staleness', expect.stringContaining('at least 2.')],
-    ]);
-    expect(found({ ...staleness(2, 1), rest })).toEqual([]);
   });
 
   it.each(['trainer_driven', 'fully_async'])('has to allow the interval of %s', (style) => {
-    const every = (more: string): string =>
-      `synchronizer: { sync_style: ${style}, sync_interval: 4${more} }`;
-    expect(found({ ...staleness(3, 1), rest: every('') })).toEqual([
-      [
-        'algorithm.sample_strategy_args.max_staleness',
-        expect.stringContaining('published every 4 train steps (synchronizer.sync_interval)'),
-      ],
+    const every = (more = ''): string => `sync_style: ${style}, sync_interval: 4${more}`;
+    expect(found(file(3, every()))).toEqual([
+      [key, expect.stringContaining('published every 4 train steps (synchronizer.sync_interval)')],
     ]);
-    expect(found({ ...staleness(4, 1), rest: every('') })).toEqual([]);
-    expect(found({ ...staleness(2, 1), rest: every(', trainer_sync_interval: 2') })).toEqual([]);
+    expect(found(file(4, every()))).toEqual([]);
+    expect(found(file(2, every(', trainer_sync_interval: 2')))).toEqual([]);
     // The trainer publishes as soon as the explorer would wait for it.
-    expect(found({ ...staleness(1, 1), rest: every(', max_staleness: 0') })).toEqual([]);
+    expect(found(file(1, every(', max_staleness: 0')))).toEqual([]);
   });
 
-  it('names the interval that counts', () => {
-    const rest = 'synchronizer:\n  sync_interval: 1\n  explorer_sync_interval: 3';
-    expect(found({ ...staleness(1, 3), rest })).toEqual([
-      [
-        'algorithm.sample_strategy_args.max_staleness',
-        expect.stringContaining('(synchronizer.explorer_sync_interval 3 + sync_offset 0)'),
-      ],
+  it.each([
+    ['an interval of explore steps', 2, 'sync_interval: 2', 16, 1],
+    ['the interval of the explorer', 3, 'sync_interval: 1, explorer_sync_interval: 3', 16, 2],
+    ['an offset', 5, 'sync_interval: 4, sync_offset: 1', 16, 4],
+    ['small train steps', 4, 'sync_interval: 1', 4, 1],
+    ['several explore steps per train step', 2, 'sync_interval: 8', 64, 1],
+    ['small train steps of fully_async', 4, 'sync_style: fully_async', 4, 3],
+    [
+      'the interval up to the bound',
+      2,
+      'sync_style: trainer_driven, sync_interval: 4, max_staleness: 1',
+      16,
+      1,
+    ],
+  ])('warns of discards by %s', (_, needed, synchronizer, size, limit) => {
+    expect(warned(limit, synchronizer, size)).toEqual([
+      expect.stringContaining(`up to ${needed} train steps after they were sampled`),
+    ]);
+    expect(warned(needed, synchronizer, size)).toEqual([]);
+  });
+
+  it.each(['', 'sync_style: trainer_driven, max_staleness: 3, '])(
+    'counts train steps that take several explore steps (%s)',
+    (style) => {
+      expect(warned(1, `${style}sync_interval: 4`, 64)).toEqual([]);
+    },
+  );
+
+  it('names the settings that count', () => {
+    expect(warned(1, 'explorer_sync_interval: 3, sync_offset: 1', 8)).toEqual([
+      expect.stringContaining(
+        '(sync_style fixed, synchronizer.explorer_sync_interval 3 + sync_offset 1; 16 runs per explore step, 8 per train step)',
+      ),
     ]);
   });
 });

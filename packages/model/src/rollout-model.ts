@@ -45,6 +45,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     },
     counters,
     tokenizer: options.format.tokenizer,
+    instructionRole: options.format.instructionRole,
     clientSampling: options.clientSampling ?? 'override',
     constrainedDecoding: options.constrainedDecoding ?? false,
     notices: options.notices ?? new Set(),

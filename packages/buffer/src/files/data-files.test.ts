@@ -104,6 +104,18 @@ it('reports files that it leaves out for one that is called by the split', () =>
   expect(reports).toHaveLength(1);
 });
 
+it('reports files that it leaves out with the folder that the README gives', () => {
+  reports.length = 0;
+  const readme = '---\nconfigs:\n- config_name: hard\n  data_dir: hard\n---\n';
+  const paths = ['hard/train.jsonl', 'hard/train_2.jsonl', 'easy/train.jsonl'];
+  expect(choose(paths, 'train', 'hard', readme)).toEqual(['hard/train.jsonl']);
+  expect(reports).toEqual([
+    expect.stringMatching(
+      /from hard\/train\.jsonl, and not from hard\/train_2\.jsonl\..*`data_files` of its README/,
+    ),
+  ]);
+});
+
 const card = `---
 configs:
 - config_name: main

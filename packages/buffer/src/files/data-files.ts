@@ -98,8 +98,7 @@ function inFolder(
       request,
       `its README gives the folder ${folder} for subset "${name}", which has no data files`,
     );
-  const names = inside.map((path) => path.slice(folder.length));
-  return fromNames(names, request).map((path) => folder + path);
+  return fromNames(inside, request, folder);
 }
 
 /**
@@ -126,20 +125,27 @@ function inSubset(data: readonly string[], request: DataFilesRequest): readonly 
  * Returns the files whose names are the split, else those whose names or folders contain it. Reports
  * files that only contain it beside files whose names are it. Files without a split in their names
  * belong to the train split, unless other files name a split.
+ * @param folder folder that does not count as part of the names, with a trailing `/`
+ * @default no folder
  */
-function fromNames(data: readonly string[], request: DataFilesRequest): readonly string[] {
+function fromNames(
+  data: readonly string[],
+  request: DataFilesRequest,
+  folder = '',
+): readonly string[] {
+  const splitFrom = (path: string): string | undefined => splitOf(path.slice(folder.length));
   const exact = data.filter(
     (path) => canonicalSplit(fileName(path).replace(/\..*$/, '')) === request.split,
   );
-  const named = data.filter((path) => splitOf(path) === request.split);
+  const named = data.filter((path) => splitFrom(path) === request.split);
   const chosen = exact.length > 0 ? exact : named;
   const skipped = named.filter((path) => !chosen.includes(path));
   if (skipped.length > 0)
     request.report(
-      `Task set ${request.where}: split "${request.split}" is read from ${chosen.join(', ')}, and not from ${skipped.join(', ')}. To read other files, name them in \`configs\` of a README.md, or give one as the path.`,
+      `Task set ${request.where}: split "${request.split}" is read from ${chosen.join(', ')}, and not from ${skipped.join(', ')}. To read other files, name them in ${request.card.length > 0 ? '`data_files` of its README.md' : '`configs` of a README.md'}, or give one as the path.`,
     );
   if (chosen.length > 0) return chosen;
-  const splits = new Set(data.map(splitOf).filter((split) => split !== undefined));
+  const splits = new Set(data.map(splitFrom).filter((split) => split !== undefined));
   if (splits.size === 0 && request.split === 'train') return data;
   throw noSplitError(splits.size === 0 ? ['train'] : [...splits], request);
 }

@@ -6,8 +6,8 @@ import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { type RawTask, TaskError } from '@trinity-rft/core';
-import { parseJsonExactly, repeatedKey } from '@trinity-rft/core/support';
-import { findJsonMistake, type JsonMistake } from './json-mistake.js';
+import { parseJsonExactly } from '@trinity-rft/core/support';
+import { findJsonLoss, findJsonMistake, type JsonMistake } from './json-mistake.js';
 import { notAnObject, assertNoBadRows, type BadRow } from './malformed.js';
 
 /**
@@ -60,7 +60,7 @@ function parseLine({ number, text, valid }: Line): { row: RawTask } | BadRow {
     const row = parseJsonExactly(text);
     const problem = notAnObject(row);
     if (problem) return { place: `:${number}:1`, problem };
-    const loss = lossIn(text);
+    const loss = findJsonLoss(text);
     return loss ? placed(loss) : { row: row as RawTask };
   } catch {
     return placed(mistakeIn(text));
@@ -96,42 +96,13 @@ function parseWhole(path: string, lines: readonly Line[]): readonly unknown[] {
   } catch (cause) {
     throw malformed(mistakeIn(text), cause);
   }
-  const loss = lossIn(text);
+  const loss = findJsonLoss(text);
   if (loss) throw malformed(loss);
   return items;
 }
 
 const mistakeIn = (text: string) =>
   findJsonMistake(text) ?? { offset: 0, problem: 'expected JSON' };
-
-/** Returns the first place at which parsing a JSON text loses a value. */
-function lossIn(text: string): JsonMistake | undefined {
-  const repeated = repeatedKey(text);
-  if (repeated)
-    return {
-      offset: repeated.offset,
-      problem: `expected each key once, found ${JSON.stringify(repeated.key)} again`,
-    };
-  const infinite = infiniteNumber(text);
-  return infinite === undefined
-    ? undefined
-    : {
-        offset: text.indexOf(infinite),
-        problem: `expected a number up to 1e308, found ${infinite}`,
-      };
-}
-
-/** Returns a number with a fraction or an exponent that is too large for a double, or undefined. */
-function infiniteNumber(text: string): string | undefined {
-  if (!/\d{309}|\d[eE]\+?\d{3}/.test(text)) return undefined;
-  let found: string | undefined;
-  JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) => {
-    const { source = '' } = context ?? {};
-    if ((value === Infinity || value === -Infinity) && /[.eE]/.test(source)) found ??= source;
-    return value;
-  });
-  return found;
-}
 
 /**
  * Splits at line feeds only, because JSON strings may contain the other characters that Unicode

@@ -1,5 +1,6 @@
-/** Finds the first position at which a text is not valid JSON, and the reason. */
-import { parse, printParseErrorCode, type ParseError } from 'jsonc-parser';
+/** Finds the first position at which a text is not valid JSON or loses a value, and the reason. */
+import { repeatedKey } from '@trinity-rft/core/support';
+import { createScanner, parse, printParseErrorCode, type ParseError } from 'jsonc-parser';
 
 export interface JsonMistake {
   /**
@@ -53,4 +54,28 @@ function describeToken(token: string): string {
   if (token === '') return 'the end of the text';
   const isPlainString = token.startsWith('"') && !/[\p{Cc}\\]/u.test(token);
   return isPlainString ? token : JSON.stringify(token);
+}
+
+/** Returns the first place at which parsing a valid JSON text loses a value. */
+export function findJsonLoss(text: string): JsonMistake | undefined {
+  const repeated = repeatedKey(text);
+  return repeated
+    ? {
+        offset: repeated.offset,
+        problem: `expected each key once, found ${JSON.stringify(repeated.key)} again`,
+      }
+    : infiniteNumber(text);
+}
+
+/** Finds a number with a fraction or an exponent that is too large for a double. */
+function infiniteNumber(text: string): JsonMistake | undefined {
+  if (!/\d{309}|\d[eE]\+?\d{3}/.test(text)) return undefined;
+  const scanner = createScanner(text, true);
+  for (scanner.scan(); scanner.getTokenOffset() < text.length; scanner.scan()) {
+    const offset = scanner.getTokenOffset();
+    const token = text.slice(offset, offset + scanner.getTokenLength());
+    if (/^-?\d+[.eE]/.test(token) && !Number.isFinite(Number(token)))
+      return { offset, problem: `expected a number up to 1.797e308, found ${token}` };
+  }
+  return undefined;
 }

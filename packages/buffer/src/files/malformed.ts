@@ -5,7 +5,7 @@ import { TaskError } from '@trinity-rft/core';
 export interface BadRow {
   /**
    * Place of the row, which messages append to the file's path: `:12:5`, which editors recognise,
-   * or `, item 3`.
+   * `, item 3`, or `, row 3, column "x"`.
    */
   readonly place: string;
   readonly problem: string;
@@ -16,10 +16,16 @@ const maxListed = 3;
 
 /**
  * Reports all malformed rows of a file in one error.
+ * @param fix last line of the message
  * @throws TaskError if there are malformed rows; the message names the file, counts the rows and
  * describes the first few
  */
-export function assertNoBadRows(path: string, bad: readonly BadRow[], rowCount: number): void {
+export function assertNoBadRows(
+  path: string,
+  bad: readonly BadRow[],
+  rowCount: number,
+  fix = 'Expected one JSON object per line, or one JSON array of objects. Fix or remove the rows.',
+): void {
   if (bad.length === 0) return;
   const first = bad
     .slice(0, maxListed)
@@ -27,12 +33,7 @@ export function assertNoBadRows(path: string, bad: readonly BadRow[], rowCount: 
   const more = bad.length > maxListed ? [`  ... and ${bad.length - maxListed} more`] : [];
   const rows = bad.length === 1 ? '1 row is' : `${bad.length} rows are`;
   throw new TaskError(
-    [
-      `${path}: ${rows} malformed (${rowCount} are good).`,
-      ...first,
-      ...more,
-      'Expected one JSON object per line, or one JSON array of objects. Fix or remove the rows.',
-    ].join('\n'),
+    [`${path}: ${rows} malformed (${rowCount} are good).`, ...first, ...more, fix].join('\n'),
     { code: 'TASKSET_MALFORMED', details: { path, bad: bad.length, good: rowCount } },
   );
 }

@@ -1,13 +1,25 @@
 import { type RawTask, TaskError } from '@trinity-rft/core';
 import { parseJsonExactly } from '@trinity-rft/core/support';
 import type { SchemaTree } from 'hyparquet';
+import { findJsonLoss, findJsonMistake } from './json-mistake.js';
+import { assertNoBadRows, type BadRow } from './malformed.js';
 import { plainValue } from './plain-value.js';
 
 /**
  * Reads the rows of a Parquet file with any compression, in file order, as plain JSON.
- * @throws TaskError when the file is not Parquet or is damaged
+ * @throws TaskError when the file is not Parquet or is damaged, or if a value of a JSON column is not
+ * JSON or loses something when it is parsed
  */
 export async function readParquetFile(path: string): Promise<readonly RawTask[]> {
+  const { rows, scales } = await readColumns(path);
+  const bad = rows.flatMap(badColumns);
+  assertNoBadRows(path, bad, rows.length - bad.length, 'Fix the JSON of the column.');
+  return rows.map((row) => plainValue(withDecimals(row, scales)) as RawTask);
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+async function readColumns(path: string): Promise<{ rows: readonly Row[]; scales: Scales }> {
   // Loaded on first use, because most training runs read JSON.
   const [{ asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, parquetSchema }, codecs] =
     await Promise.all([import('hyparquet'), import('hyparquet-compressors')]);
@@ -24,7 +36,7 @@ export async function readParquetFile(path: string): Promise<readonly RawTask[]>
       utf8: false,
       parsers: { jsonFromBytes },
     });
-    return rows.map((row) => plainValue(withDecimals(row, scales)) as RawTask);
+    return { rows, scales };
   } catch (cause) {
     throw new TaskError(
       `${path} cannot be read as Parquet: ${(cause as Error).message}. Expected a complete Parquet file; fetch or write it again.`,
@@ -33,8 +45,48 @@ export async function readParquetFile(path: string): Promise<readonly RawTask[]>
   }
 }
 
-const jsonFromBytes = (bytes: Uint8Array | undefined): unknown =>
-  bytes && parseJsonExactly(new TextDecoder().decode(bytes));
+/** Stands for a text in a JSON column that is not JSON, or loses something when it is parsed. */
+class BadJson {
+  readonly problem: string;
+
+  constructor(problem: string) {
+    this.problem = problem;
+  }
+}
+
+function jsonFromBytes(bytes: Uint8Array | undefined): unknown {
+  if (!bytes) return bytes;
+  const text = new TextDecoder().decode(bytes);
+  try {
+    const value = parseJsonExactly(text);
+    const loss = findJsonLoss(text);
+    return loss ? new BadJson(loss.problem) : value;
+  } catch {
+    return new BadJson(findJsonMistake(text)?.problem ?? 'expected JSON');
+  }
+}
+
+/** Returns the first column of a row with bad JSON, as a list of at most one. */
+function badColumns(row: Row, index: number): readonly BadRow[] {
+  for (const [column, value] of Object.entries(row)) {
+    const bad = badJsonIn(value);
+    if (bad)
+      return [
+        { place: `, row ${index + 1}, column ${JSON.stringify(column)}`, problem: bad.problem },
+      ];
+  }
+  return [];
+}
+
+function badJsonIn(value: unknown): BadJson | undefined {
+  if (value instanceof BadJson) return value;
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return undefined;
+  for (const inner of Object.values(value)) {
+    const bad = badJsonIn(inner);
+    if (bad) return bad;
+  }
+  return undefined;
+}
 
 /**
  * Places after the decimal point of the decimals in a value: of the value itself or the items of a

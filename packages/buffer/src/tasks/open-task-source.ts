@@ -117,9 +117,15 @@ export async function readTaskRows(options: TaskRowsOptions): Promise<readonly R
 async function readSplits(options: TaskRowsOptions): Promise<readonly RawTask[]> {
   const files = new Map<string, readonly RawTask[]>();
   const rows: RawTask[] = [];
+  const { report = (line) => void process.stderr.write(`${line}\n`) } = options;
+  const reported = new Set<string>();
+  const reportOnce = (line: string): void => {
+    if (!reported.has(line)) report(line);
+    reported.add(line);
+  };
   for (const part of parseSplit(options.split ?? 'train')) {
     const ofSplit: RawTask[] = [];
-    for (const file of await locateFiles(options, part.split)) {
+    for (const file of await locateFiles({ ...options, report: reportOnce }, part.split)) {
       // A file that several parts of the split use is read only once.
       const read = files.get(file) ?? (await readFileRows(file, options.signal));
       files.set(file, read);
@@ -130,8 +136,10 @@ async function readSplits(options: TaskRowsOptions): Promise<readonly RawTask[]>
   return rows;
 }
 
-async function locateFiles(options: TaskRowsOptions, split: string): Promise<readonly string[]> {
-  const { report = (line) => void process.stderr.write(`${line}\n`) } = options;
+async function locateFiles(
+  options: TaskRowsOptions & Pick<DataFilesRequest, 'report'>,
+  split: string,
+): Promise<readonly string[]> {
   const local = resolve(options.path);
   const found = await stat(local).catch(() => undefined);
   if (found?.isFile()) return [local];
@@ -141,7 +149,7 @@ async function locateFiles(options: TaskRowsOptions, split: string): Promise<rea
       split,
       subsetName: options.subsetName,
       card: readDatasetCard(readme),
-      report,
+      report: options.report,
     } satisfies DataFilesRequest);
   if (found?.isDirectory()) {
     const readme = (await readText(join(local, 'README.md'))) ?? '';
@@ -160,7 +168,7 @@ async function locateFiles(options: TaskRowsOptions, split: string): Promise<rea
     clock: options.clock ?? systemClock,
     stallMs: options.stallMs ?? 60_000,
     signal: options.signal,
-    report,
+    report: options.report,
     choose: (paths, readme) => choose(paths, readme, options.path),
   });
 }

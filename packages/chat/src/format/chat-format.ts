@@ -11,7 +11,12 @@ import { reasoningParsers } from '../reasoning-parser/table.js';
 import { promptEnd } from '../reasoning-parser/think-block.js';
 import type { PromptEnd, ReasoningParser } from '../reasoning-parser/types.js';
 import { createChatTemplate, type ChatTemplate } from '../template/template.js';
-import { printsTools, withToolsInMessages } from '../template/tools-in-messages.js';
+import type { InstructionRole } from '../messages/instructions.js';
+import {
+  instructionRole,
+  printsTools,
+  withToolsInMessages,
+} from '../template/tools-in-messages.js';
 import type { Tokenizer } from '../tokenizer/types.js';
 import { tokenByteTable } from '../tokenizer/token-bytes.js';
 import { toolCallId, type CallPlace } from '../tool-call-parser/call-id.js';
@@ -95,6 +100,8 @@ export interface ChatFormat {
   readonly stopTokenIds: readonly number[];
   /** False if the chat template ignores tools; requests with tools are then refused. */
   readonly printsTools: boolean;
+  /** Role of the message that instructions are added to: `user` if system messages are not printed. */
+  readonly instructionRole: InstructionRole;
   /**
    * The prompt as text, up to the place where the model begins to write. If a conversation ends
    * with an assistant message without tool calls, the model continues that message.
@@ -205,6 +212,7 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
     tokenizer,
     stopTokenIds: stopIds(tokenizer, templates.plain, parsers.toolCalls?.stops),
     printsTools: hasTools,
+    instructionRole: instructionRole(templates.plain),
     render: (input) =>
       isLong(input)
         ? renderPrompt(templateFor(input), input)

@@ -1,5 +1,6 @@
 /** Writes tools into the texts of messages, for chat templates that do not support them. */
 import type { ToolDefinition } from '@trinity-rft/core';
+import { withInstructions, type InstructionRole } from '../messages/instructions.js';
 import type { NormalMessage } from '../messages/messages.js';
 import type { ChatTemplate, RenderInput } from './template.js';
 
@@ -9,33 +10,16 @@ import type { ChatTemplate, RenderInput } from './template.js';
  * message, as Gemma 2's, tools are in the first user message.
  */
 export function withToolsInMessages(template: ChatTemplate): ChatTemplate {
-  const messages = [{ role: 'system', content: probe }, user] as const;
-  const isPrinted = prints(template, { messages, addGenerationPrompt: true }, false);
-  const place = isPrinted ? 'system' : 'user';
+  const role = instructionRole(template);
+  const described = (messages: readonly NormalMessage[], tools: readonly ToolDefinition[]) =>
+    tools.length === 0
+      ? messages
+      : (withInstructions(messages, [description(tools)], role) as readonly NormalMessage[]);
   return {
     source: template.source,
     render: ({ messages, tools = [], ...rest }) =>
-      template.render({ ...rest, messages: inTexts(described(messages, tools, place)) }),
+      template.render({ ...rest, messages: inTexts(described(messages, tools)) }),
   };
-}
-
-function described(
-  messages: readonly NormalMessage[],
-  tools: readonly ToolDefinition[],
-  place: 'system' | 'user',
-): readonly NormalMessage[] {
-  if (tools.length === 0) return messages;
-  const first = messages.findIndex(({ role }) => role === 'user');
-  if (place === 'user' && first >= 0)
-    return messages.map((message, i) =>
-      i === first
-        ? { ...message, content: `${description(tools)}\n\n${message.content}` }
-        : message,
-    );
-  const [system] = messages;
-  const hasSystem = system?.role === 'system';
-  const content = `${hasSystem ? `${system.content}\n\n` : ''}${description(tools)}`;
-  return [{ role: 'system', content }, ...messages.slice(Number(hasSystem))];
 }
 
 const description = (tools: readonly ToolDefinition[]): string =>
@@ -80,6 +64,12 @@ const withCalls = ({ content, tool_calls: calls = [] }: NormalMessage): string =
 
 const probe = 'probe_of_tools';
 const user = { role: 'user', content: 'x' } as const;
+
+/** Returns the role of the message in which the template prints instructions for the model. */
+export function instructionRole(template: ChatTemplate): InstructionRole {
+  const messages = [{ role: 'system', content: probe }, user] as const;
+  return prints(template, { messages, addGenerationPrompt: true }, false) ? 'system' : 'user';
+}
 
 /** Returns true if the template prints {@link probe}; `otherwise` if it rejects the input. */
 function prints(template: ChatTemplate, input: RenderInput, otherwise: boolean): boolean {

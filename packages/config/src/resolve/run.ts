@@ -166,7 +166,7 @@ function deriveStage(
   const external = deriveExternal(context, algorithm);
   const sampler = external ? undefined : deriveSampler(context);
   checkEngine(context, { engine, algorithm, model, sampler });
-  checkSampling(context, algorithm);
+  checkSampling(context, algorithm, { synchronizer, trainBatch: buffer.trainBatch });
   checkDistribution(context, algorithm, { buffer, rolloutModel });
   checkSamplingLimits(context, { engine, buffer, rolloutModel, sampler });
   const operators = deriveOperators(context, model);

@@ -53,7 +53,7 @@ const parserShape = {
   ),
   tool_prompt: maybe(
     text(),
-    'Extension. generic: tools are described in the system message and called in the syntax of hermes, for models whose chat template has no tools. Default: the chat template describes them.',
+    'Extension. generic: tools are described in the system message (in the first user message if the chat template prints no system message) and called in the syntax of hermes, for models whose chat template has no tools. Default: the chat template describes them.',
     ...supportedOnly(['generic']),
   ),
   reasoning_parser: maybe(

@@ -87,16 +87,24 @@ function assertTrained({ step }: TrainerResult): void {
   );
 }
 
-/** Warns if the stage has discarded most of its experiences as too old. */
-async function warnOfStale(
-  { algorithm: { sampleStrategy } }: StageConfig,
-  store: ExperienceStore,
-  logger: Logger,
+/**
+ * Warns if the stage has discarded more experiences as too old than it has trained on. Does not warn of a replay
+ * buffer, which leaves out experiences for other reasons too.
+ */
+export async function warnOfStale(
+  { algorithm: { sampleStrategy }, buffer: { trainerInput } }: StageConfig,
+  store: Pick<ExperienceStore, 'counts'>,
+  logger: Pick<Logger, 'warn'>,
 ): Promise<void> {
-  const { total, trained } = await store.counts();
-  if (sampleStrategy.name !== 'staleness_control' || trained >= total / 2) return;
+  const { name, args } = sampleStrategy;
+  if (name !== 'staleness_control' || typeof args['maxStaleness'] !== 'number') return;
+  const { experienceBuffer } = trainerInput;
+  if (experienceBuffer.storageType !== 'file' && experienceBuffer.replay) return;
+  const { total, waiting, leased, trained } = await store.counts();
+  const discarded = total - waiting - leased - trained;
+  if (discarded <= trained) return;
   logger.warn(
-    `${total - trained} of ${total} experiences were not trained on, because staleness_control discards what is older than max_staleness (sample/stale_dropped). Raise it, or shorten the intervals of synchronizer.`,
+    `${discarded} of ${trained + discarded} experiences were not trained on, because staleness_control discards what is older than max_staleness (sample/stale_dropped). Raise it, shorten the intervals of synchronizer, or make fewer train steps per explore step (buffer.train_batch_size).`,
   );
 }
 

@@ -4,8 +4,8 @@ import { ConfigError } from '@trinity-rft/core';
 import type { AlgorithmConfig, ModelConfig, PartConfig } from '../base/resolved.js';
 import type { PartKey } from '../../schema/algorithm.js';
 import { resolveSection } from '../../schema/resolve-section.js';
-import type { KeyPath } from '../../source/node.js';
-import type { StageContext } from '../base/context.js';
+import { nodeAt, type KeyPath } from '../../source/node.js';
+import { isMeant, type StageContext } from '../base/context.js';
 import { deriveOptimizer } from './optimizer.js';
 import { needsOf } from './part-needs.js';
 import { derivePart, placeOf } from './parts.js';
@@ -100,8 +100,14 @@ function warnOfNone(context: StageContext, parts: Parts): void {
     ['entropy_loss_fn', parts.entropyLossFn, 'entropyCoef'],
   ] as const;
   for (const [key, { name, args }, coefficient] of kinds)
-    if (name === 'none' && args[coefficient] !== 0 && context.isSet(...placeOf(key).args))
+    if (name === 'none' && args[coefficient] !== 0 && givesEntries(context, placeOf(key).args))
       context.warn(placeOf(key).args, `ignored, because ${key} is none. Choose another ${key}.`);
+}
+
+/** Returns true if a map with at least one entry is set for this stage. */
+function givesEntries(context: StageContext, path: KeyPath): boolean {
+  const node = nodeAt(context.tree, path);
+  return isMeant(context, ...path) && node?.kind === 'map' && node.entries.size > 0;
 }
 
 /**
@@ -112,7 +118,7 @@ function withoutEntropyMetric(context: StageContext, engine: string, parts: Part
   const { name, args } = parts.entropyLossFn;
   const computed = context.engines[engine]?.capabilities.entropy ?? true;
   if (computed || name === 'none' || args['entropyCoef'] !== 0) return parts;
-  if (context.isSet('algorithm', 'entropy_loss_fn'))
+  if (isMeant(context, 'algorithm', 'entropy_loss_fn'))
     context.warn(
       ['algorithm', 'entropy_loss_fn'],
       `ignored. The engine "${engine}" computes no entropy, so none is reported.`,
@@ -126,7 +132,7 @@ function deriveAdvantage(
 ): PartConfig | undefined {
   const { algorithm } = context.input;
   if (schema !== 'experience') {
-    if (context.isSet('algorithm', 'advantage_fn'))
+    if (isMeant(context, 'algorithm', 'advantage_fn'))
       context.warn(
         ['algorithm', 'advantage_fn'],
         `ignored. ${algorithm.algorithm_type} has no rewards.`,
@@ -201,9 +207,10 @@ function deriveAggregation(
   }
   const divisor = norm ?? preset.lossAggNorm;
   const lossAggMode = own ?? preset.lossAggMode;
-  if (norm !== null && ![lossAggMode, ...Object.values(args)].some(isNormed))
+  const normKey: KeyPath = ['algorithm', 'loss_agg_norm'];
+  if (isMeant(context, ...normKey) && ![lossAggMode, ...Object.values(args)].some(isNormed))
     context.warn(
-      ['algorithm', 'loss_agg_norm'],
+      normKey,
       `ignored. It divides only the sums of ${normedModes.join(' and ')}, and loss_agg_mode is ${typeof ofLoss === 'string' ? ofLoss : lossAggMode}.`,
     );
   return {

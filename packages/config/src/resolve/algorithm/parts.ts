@@ -10,7 +10,7 @@ import type { PartKey } from '../../schema/algorithm.js';
 import { argsSchema, fromYaml, yamlName } from '../../schema/args.js';
 import { showValue } from '../../source/secrets.js';
 import { nodeAt, placeOf as placeInTree, toPlain, type KeyPath } from '../../source/node.js';
-import type { StageContext } from '../base/context.js';
+import { sayIgnored, type StageContext } from '../base/context.js';
 
 /** The place where the file chooses a part. */
 export interface PartPlace {
@@ -79,9 +79,11 @@ function warnOfIdle(
 ): void {
   for (const [name, { condition }] of Object.entries(spec))
     if (condition && args[name] !== defaults[name] && !condition.holds(args))
-      context.warn(
-        [...place.args, yamlName(name)],
-        `ignored. It has an effect only with ${condition.text}.`,
+      sayIgnored(
+        context,
+        place.args,
+        [yamlName(name)],
+        `It has an effect only with ${condition.text}.`,
       );
 }
 

@@ -92,18 +92,21 @@ export function stageContext(
 }
 
 /**
- * Warns of keys that are set and have no effect. Does not warn of keys that a stage only inherits
- * from the top level, because another stage may read them.
+ * Returns true if a key is set for this stage, and not only inherited from the top level, where it
+ * may be meant for another stage.
  */
+export const isMeant = ({ stageName, isSet, stageSets }: StageContext, ...path: KeyPath): boolean =>
+  (stageName === undefined ? isSet : stageSets)(...path);
+
+/** Warns of keys that are set and have no effect, unless a stage only inherits them. */
 export function sayIgnored(
   context: StageContext,
   section: KeyPath,
   names: readonly string[],
   reason: string,
 ): void {
-  const isMeant = context.stageName === undefined ? context.isSet : context.stageSets;
   for (const name of names)
-    if (isMeant(...section, name)) context.warn([...section, name], `ignored. ${reason}`);
+    if (isMeant(context, ...section, name)) context.warn([...section, name], `ignored. ${reason}`);
 }
 
 /**

@@ -3,29 +3,40 @@
  * sufficient frequency of weight updates.
  */
 import { expertCount } from '@trinity-rft/algorithm/internal';
-import type { AlgorithmConfig, ExperienceBufferConfig, ExpertsConfig } from '../base/resolved.js';
+import type {
+  AlgorithmConfig,
+  ExperienceBufferConfig,
+  ExpertsConfig,
+  SynchronizerConfig,
+  TrainBatchConfig,
+} from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
-import type { StageContext } from '../base/context.js';
+import { isMeant, type StageContext } from '../base/context.js';
+import { trainStepsOf } from './train-batch-size.js';
 
 const strategyKey: KeyPath = ['algorithm', 'sample_strategy'];
 const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 const argKey = (name: string): KeyPath => ['algorithm', 'sample_strategy_args', name];
+const limitKey = argKey('max_staleness');
 
 /** Warns of a strategy that has no effect, and checks the staleness limit. */
 export function checkSampling(
   context: StageContext,
   { algorithmType, needsRollouts, sampleStrategy: { name, args } }: AlgorithmConfig,
+  pace: Pace,
 ): void {
   if (context.input.mode === 'bench') return;
   if (!needsRollouts) {
-    if (name !== 'default')
+    if (name !== 'default' && isMeant(context, ...strategyKey))
       context.warn(
         strategyKey,
         `ignored. ${algorithmType} reads the rows of its data set in the order of data_selector.`,
       );
     return;
   }
-  if (name === 'staleness_control') checkStaleness(context, args['maxStaleness']);
+  const { maxStaleness: limit } = args;
+  if (name === 'staleness_control' && context.mode === 'both' && typeof limit === 'number')
+    checkStaleness(context, limit, pace);
 }
 
 interface ExpertNeeds {
@@ -81,33 +92,67 @@ function findExperts(
 const isReadable = (buffer: ExperienceBufferConfig): buffer is ExpertsConfig['buffer'] =>
   buffer.storageType === 'file' || buffer.path !== undefined;
 
-/** Styles in which only the trainer's interval decides when weights are published. */
-const trainerStyles: readonly string[] = ['trainer_driven', 'fully_async'];
+interface Pace {
+  readonly synchronizer: SynchronizerConfig;
+  readonly trainBatch: TrainBatchConfig;
+}
 
 /**
- * Reports a limit that is too low for the train steps between two weight updates. In each of these
- * steps, the experiences are staler than in the previous step. Where the trainer decides, it makes
- * no further step without newer weights, unless `synchronizer.max_staleness` makes it publish.
+ * Checks the limit on train steps between sampling and training. In each train step between two
+ * weight updates, the experiences are staler than in the previous step. Reports a limit that ends
+ * training: below the publishing interval of a trainer that no bound makes publish earlier, so that
+ * all experiences in between are discarded. Warns of a limit that discards only some experiences.
  */
-function checkStaleness(context: StageContext, limit: unknown): void {
-  const { synchronizer } = context.input;
-  const { sync_style: style, sync_offset: offset, max_staleness: bound } = synchronizer;
-  const isFixed = style === 'fixed';
-  if (context.mode !== 'both' || typeof limit !== 'number') return;
-  if (!isFixed && !trainerStyles.includes(style)) return;
-  const own = isFixed ? 'explorer_sync_interval' : 'trainer_sync_interval';
-  const key = synchronizer[own] === null ? 'sync_interval' : own;
-  const interval = synchronizer[own] ?? synchronizer.sync_interval;
-  const needed = isFixed ? interval + offset : Math.min(interval, (bound ?? Infinity) + 1);
-  if (limit >= needed) return;
-  const reason = isFixed
-    ? `experiences are trained on up to ${needed} train steps after they were sampled (synchronizer.${key} ${interval} + sync_offset ${offset}), so some of each interval would be discarded`
-    : `weights are published every ${interval} train steps (synchronizer.${key}), so all experiences would be discarded in between`;
-  context.report(
-    argKey('max_staleness'),
-    `got ${limit}, but with sync_style ${style} ${reason}. Use at least ${needed}.`,
-    [['synchronizer', key], strategyKey],
+function checkStaleness(
+  context: StageContext,
+  limit: number,
+  { synchronizer, trainBatch }: Pace,
+): void {
+  const { syncStyle, trainerSyncInterval: interval, maxStaleness } = synchronizer;
+  if (isTrainerDriven(syncStyle) && maxStaleness === undefined && limit < interval) {
+    const key = intervalKey(context, 'trainer_sync_interval');
+    context.report(
+      limitKey,
+      `got ${limit}, but with sync_style ${syncStyle} weights are published every ${interval} train steps (synchronizer.${key}), so all experiences would be discarded in between. Use at least ${interval}.`,
+      [['synchronizer', key], strategyKey],
+    );
+    return;
+  }
+  const needed = stalenessOf(synchronizer, trainBatch);
+  if (needed === undefined || limit >= needed) return;
+  const { own, unit, perExploreStep } = trainBatch;
+  const offset = syncStyle === 'fixed' ? ` + sync_offset ${synchronizer.syncOffset}` : '';
+  const key = intervalKey(context, 'explorer_sync_interval');
+  context.warn(
+    limitKey,
+    `got ${limit}, but experiences are trained on up to ${needed} train steps after they were sampled (sync_style ${syncStyle}, synchronizer.${key} ${synchronizer.explorerSyncInterval}${offset}; ${perExploreStep} ${unit} per explore step, ${own} per train step), so some of them are discarded (sample/stale_dropped). Use at least ${needed}.`,
   );
+}
+
+const isTrainerDriven = (style: SynchronizerConfig['syncStyle']): boolean =>
+  style === 'trainer_driven' || style === 'fully_async';
+
+/** Returns the key that gives the interval of one side. */
+const intervalKey = (
+  { input }: StageContext,
+  own: 'explorer_sync_interval' | 'trainer_sync_interval',
+): string => (input.synchronizer[own] === null ? 'sync_interval' : own);
+
+/**
+ * Returns the staleness, in train steps, that experiences reach because the weights are not updated
+ * more often. Returns undefined if the number of model calls decides. Explorers of other styles than
+ * `fixed` may be further ahead.
+ */
+function stalenessOf(
+  { syncStyle, explorerSyncInterval, trainerSyncInterval, syncOffset, ...rest }: SynchronizerConfig,
+  trainBatch: TrainBatchConfig,
+): number | undefined {
+  if (syncStyle === 'fixed') return trainStepsOf(trainBatch, explorerSyncInterval + syncOffset);
+  const bound = (rest.maxStaleness ?? Infinity) + 1;
+  const interval = syncStyle === 'fully_async' ? 1 : explorerSyncInterval;
+  const taken = trainStepsOf(trainBatch, Math.min(interval, bound));
+  if (taken === undefined || !isTrainerDriven(syncStyle)) return taken;
+  return Math.max(taken, Math.min(trainerSyncInterval, trainStepsOf(trainBatch, bound) ?? 0));
 }
 
 function setOne(context: StageContext, arg: KeyPath): KeyPath {

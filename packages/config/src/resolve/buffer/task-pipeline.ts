@@ -8,7 +8,7 @@ import { unsupportedTaskOperators } from '../../schema/known-names.js';
 import { showValue } from '../../source/secrets.js';
 import type { KeyPath } from '../../source/node.js';
 import { derivePart } from '../algorithm/parts.js';
-import type { StageContext } from '../base/context.js';
+import { isMeant, type StageContext } from '../base/context.js';
 import type { NameTable, TaskOperatorFacts } from '../base/names.js';
 import { locate } from '../base/paths.js';
 import type { AuxiliaryModelConfig, PartConfig, TaskPipelineConfig } from '../base/resolved.js';
@@ -41,13 +41,10 @@ export function deriveTaskPipeline(
  * pipeline.
  */
 function warnOfNoTasks(context: StageContext): void {
-  const { stageName, mode } = context;
-  const isMeant =
-    stageName === undefined ? context.isSet(...section) : context.stageSets(...section);
-  if (isMeant)
+  if (isMeant(context, ...section))
     context.warn(
       section,
-      `ignored. It works on the task sets that a run learns from, and mode ${mode} has none.`,
+      `ignored. It works on the task sets that a run learns from, and mode ${context.mode} has none.`,
     );
 }
 

@@ -3,8 +3,8 @@
  * rejected.
  */
 import { normalizeMessages } from '@trinity-rft/chat';
-import { invalidRequest, isPrefill, quote } from '@trinity-rft/chat/internal';
-import type { EndpointPolicy } from '../shared/endpoint-policy.js';
+import { invalidRequest, isPrefill, quote, withInstructions } from '@trinity-rft/chat/internal';
+import type { RouteContext } from '../shared/route.js';
 import {
   flag,
   integer,
@@ -18,7 +18,6 @@ import {
   type JsonObject,
   type UnsupportedField,
 } from '../shared/request/fields.js';
-import { withInstructions } from '../shared/request/prompt-instructions.js';
 import {
   formatInstruction,
   readConstraint,
@@ -92,21 +91,25 @@ const usedFields: ReadonlySet<string> = new Set([
  * Reads a chat completion request.
  * @throws ModelError 400 naming the field that is invalid or not supported
  */
-export function readRequest(body: unknown, policy: EndpointPolicy): ChatCompletionRequest {
+export function readRequest(body: unknown, context: RouteContext): ChatCompletionRequest {
   if (!isObject(body))
     throw invalidRequest('body', `is ${quote(body)}`, 'a chat completion request');
   rejectUnsupported(body, unsupported);
-  checkFields(body, usedFields, policy);
+  checkFields(body, usedFields, context);
   const messages = list(body, 'messages') ?? [];
   const tools = list(body, 'tools') ?? [];
   const choice = readToolChoice(body['tool_choice'], toolNames(tools), 'tool_choice');
   const format = readResponseFormat(body['response_format'], 'response_format');
   const parseTools = choice !== 'none';
   checkToolResults(messages);
-  const instructed = withInstructions(messages, [
-    format && formatInstruction(format, tools.length > 0 && parseTools),
-    toolChoiceInstruction(choice, wantsOneCall(body, tools)),
-  ]);
+  const instructed = withInstructions(
+    messages,
+    [
+      format && formatInstruction(format, tools.length > 0 && parseTools),
+      toolChoiceInstruction(choice, wantsOneCall(body, tools)),
+    ],
+    context.instructionRole,
+  );
   checkEnding(body, instructed);
   return {
     messages: instructed,

@@ -2,8 +2,8 @@
  * Reads requests of Anthropic's Messages API, and decides which fields of a client's JSON are used
  * or rejected.
  */
-import { invalidRequest, quote } from '@trinity-rft/chat/internal';
-import type { EndpointPolicy } from '../shared/endpoint-policy.js';
+import { invalidRequest, quote, withInstructions } from '@trinity-rft/chat/internal';
+import type { RouteContext } from '../shared/route.js';
 import {
   flag,
   integer,
@@ -16,7 +16,6 @@ import {
   type JsonObject,
   type UnsupportedField,
 } from '../shared/request/fields.js';
-import { withInstructions } from '../shared/request/prompt-instructions.js';
 import {
   formatInstruction,
   readConstraint,
@@ -54,21 +53,25 @@ export interface MessagesRequest extends RequestedSampling, ConstraintRequest {
  * Reads a Messages request.
  * @throws ModelError 400 naming the field that is invalid or not supported
  */
-export function readRequest(body: unknown, policy: EndpointPolicy): MessagesRequest {
+export function readRequest(body: unknown, context: RouteContext): MessagesRequest {
   if (!isObject(body)) throw invalidRequest('body', `is ${quote(body)}`, 'a Messages request');
   list(body, 'stop_sequences');
   rejectUnsupported(body, unsupported);
-  checkFields(body, usedFields, policy);
+  checkFields(body, usedFields, context);
   const tools = (list(body, 'tools') ?? []).map(readTool);
   const { choice, oneCall } = readChoice(body, tools);
   const output = object(body, 'output_config');
   const format = readResponseFormat(output['format'], 'output_config.format');
   const parseTools = choice !== 'none';
   return {
-    messages: withInstructions(toChatMessages(body), [
-      format && formatInstruction(format, tools.length > 0 && parseTools),
-      toolChoiceInstruction(choice, oneCall),
-    ]),
+    messages: withInstructions(
+      toChatMessages(body),
+      [
+        format && formatInstruction(format, tools.length > 0 && parseTools),
+        toolChoiceInstruction(choice, oneCall),
+      ],
+      context.instructionRole,
+    ),
     tools,
     parseTools,
     templateArgs: templateArgs(body, output),

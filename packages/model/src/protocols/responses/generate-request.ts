@@ -1,5 +1,5 @@
+import { withInstructions } from '@trinity-rft/chat/internal';
 import type { GenerateRequest } from '../../rollout/generate.js';
-import { withInstructions } from '../shared/request/prompt-instructions.js';
 import { formatInstruction } from '../shared/request/response-format.js';
 import { toolChoiceInstruction } from '../shared/request/tool-choice.js';
 import type { RouteContext } from '../shared/route.js';
@@ -13,7 +13,7 @@ import type { ResponsesRequest } from './request.js';
 export function generateRequest(
   parsed: ResponsesRequest,
   items: readonly Item[],
-  { clientSampling }: Pick<RouteContext, 'clientSampling'>,
+  { clientSampling, instructionRole }: Pick<RouteContext, 'clientSampling' | 'instructionRole'>,
 ): GenerateRequest {
   const {
     instructions,
@@ -34,6 +34,7 @@ export function generateRequest(
       format && formatInstruction(format, parseTools && tools.length > 0),
       toolChoiceInstruction(toolChoice, oneCall),
     ],
+    instructionRole,
   );
   return {
     messages,

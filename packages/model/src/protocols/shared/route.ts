@@ -1,5 +1,5 @@
 /** The context of routes, and the code for answers that the routes of all protocols share. */
-import type { Tokenizer } from '@trinity-rft/chat';
+import type { InstructionRole, Tokenizer } from '@trinity-rft/chat';
 import type { Runtime } from '@trinity-rft/core';
 import { decodeSegment } from '@trinity-rft/http-server';
 import type { Counters } from '../../rollout/counters.js';
@@ -24,6 +24,8 @@ export interface RouteContext extends EndpointPolicy {
   /** Additional fields of the model's entry in the list of models. */
   readonly modelEntry?: (() => Readonly<Record<string, string | number>>) | undefined;
   readonly tokenizer: Tokenizer;
+  /** Role of the message that the endpoint's instructions for the model are added to. */
+  readonly instructionRole: InstructionRole;
   readonly clientSampling: 'override' | 'respect';
   readonly constrainedDecoding: boolean;
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;

@@ -1,7 +1,7 @@
+import { createChatFormat } from '@trinity-rft/chat';
 import { describe, expect, it } from 'vitest';
-import { decode, scripted, tools } from '../../../../test/helpers.js';
+import { decode, format as chatml, scripted, tools } from '../../../../test/helpers.js';
 import { formatInstruction, readResponseFormat } from './response-format.js';
-import { withInstructions } from './prompt-instructions.js';
 import { readToolChoice, toolChoiceInstruction } from './tool-choice.js';
 
 const schema = { type: 'object', properties: { b: { type: 'number' }, a: { type: 'string' } } };
@@ -65,46 +65,6 @@ describe('readToolChoice', () => {
   });
 });
 
-describe('withInstructions', () => {
-  it.each([
-    ['puts a system message in front', messages, [{ role: 'system', content: 'x' }, ...messages]],
-    [
-      'appends to text',
-      [{ role: 'system', content: 'a', name: 'n' }],
-      [{ role: 'system', content: 'a\n\nx', name: 'n' }],
-    ],
-    [
-      'fills what is empty',
-      [{ role: 'developer', content: null }],
-      [{ role: 'developer', content: 'x' }],
-    ],
-    [
-      'appends a part to parts',
-      [{ role: 'system', content: [{ type: 'text', text: 'a' }] }],
-      [
-        {
-          role: 'system',
-          content: [
-            { type: 'text', text: 'a' },
-            { type: 'text', text: '\nx' },
-          ],
-        },
-      ],
-    ],
-    [
-      'leaves it to others to refuse what is no message',
-      [7],
-      [{ role: 'system', content: 'x' }, 7],
-    ],
-  ])('%s', (_, given, expected) => {
-    expect(withInstructions(given, ['x', undefined])).toEqual(expected);
-  });
-
-  it('does nothing without a text', () => {
-    expect(withInstructions(messages, [undefined])).toBe(messages);
-  });
-});
-
 describe('an agent that asks for a format', () => {
   const format = {
     type: 'json_schema' as const,
@@ -156,6 +116,21 @@ describe('an agent that asks for a format', () => {
     expect(prompts[0]).toContain('You must call one of the functions.');
     expect(prompts[1]!.startsWith(prompts[0]! + turns[0]!)).toBe(true);
     expect(model.metrics()).toMatchObject({ 'model/spliced': 1 });
+  });
+
+  it('has the schema in the first user message where the template refuses system messages', async () => {
+    const template = `{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('System role not supported') }}{% else %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endif %}{% endfor %}`;
+    const chat = createChatFormat({
+      tokenizer: chatml.tokenizer,
+      chatTemplate: template,
+      toolCallParser: undefined,
+      reasoningParser: undefined,
+    });
+    const { model, sampler } = scripted(['{}<|im_end|>'], { format: chat });
+    await model.openaiClient().chat.completions.create({ ...base, response_format: format });
+    expect(decode(sampler.calls[0]!.prompt)).toMatch(
+      /^<\|im_start\|>user\nWrite one JSON value [^]*\n\nhi<\|im_end\|>/,
+    );
   });
 
   it('is logged once per kind of setting, and counted each time', async () => {
