@@ -115,6 +115,10 @@ describe('explorers and a trainer as processes of their own', () => {
       const { exitCode } = await start('together', '--explorers', '2').ended;
       expect(exitCode).toBe(0);
       expect(recordOf('together').digest).toBe(expected.digest);
+      const file = path.join(workspace.root, 'together.yaml');
+      const check = ['config', 'check', file, '--plugin-dir', 'plugins'];
+      const { stdout } = await startTrinity(workspace.root, check).ended;
+      expect(stdout).not.toContain('changed from');
     },
     4 * minutes,
   );
