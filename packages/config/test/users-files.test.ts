@@ -234,6 +234,20 @@ describe('aliases and other spellings', () => {
     ]);
   });
 
+  it.each([
+    ['algorithm.optimizer.warmup_style', '', 'warmup_style: '],
+    ['algorithm.optimizer.warmup_style', 'old', 'lr_scheduler_type: cosine, warmup_style: cosine'],
+    ['algorithm.optimizer.warmup_style', 'old', 'warmup_style: cosine, lr_scheduler_type: cosine'],
+  ])('reads %s without a value, or with that of the new name: %s', (key, isOld, optimizer) => {
+    const algorithm = `algorithm:\n  algorithm_type: grpo\n  optimizer: {${optimizer}}`;
+    const { config, warnings } = parse(cwd, yaml({ algorithm }));
+    const { lrSchedulerType } = config.stages[0].algorithm.optimizer;
+    expect(lrSchedulerType).toBe(isOld === '' ? 'constant' : 'cosine');
+    expect(warnings).toEqual(
+      isOld === '' ? [] : [expect.stringContaining(`${key}: "warmup_style" is an old name`)],
+    );
+  });
+
   it.each(['{ runner_num: , runner_per_model: 3 }', '{ runner_per_model: , runner_num: 3 }'])(
     'takes no notice of a name without a value: %s',
     (explorer) => {
