@@ -92,8 +92,8 @@ export function stageContext(
 }
 
 /**
- * Warns of keys that are set and have no effect. Does not warn of keys that a stage only inherits
- * from the top level, because another stage may read them.
+ * Warns of keys that are set and have no effect. Does not warn of empty texts, or of keys that a
+ * stage only inherits from the top level, because another stage may read them.
  */
 export function sayIgnored(
   context: StageContext,
@@ -102,8 +102,13 @@ export function sayIgnored(
   reason: string,
 ): void {
   const isMeant = context.stageName === undefined ? context.isSet : context.stageSets;
+  const isEmpty = (name: string): boolean => {
+    const node = nodeAt(context.tree, [...section, name]);
+    return node?.kind === 'scalar' && node.value === '';
+  };
   for (const name of names)
-    if (isMeant(...section, name)) context.warn([...section, name], `ignored. ${reason}`);
+    if (isMeant(...section, name) && !isEmpty(name))
+      context.warn([...section, name], `ignored. ${reason}`);
 }
 
 /**
