@@ -72,7 +72,7 @@ export function describeInputs({ config, stage, ...more }: ReadAgain): readonly 
       problemAt(
         stage.stageIndex,
         keyPathOf(settingOf(key)),
-        `${whatChanged(key, settings)} changed since the run in ${stage.jobDirectory} was last started: it would be neither that run nor a new one. Put back what it was, give the new run another name, or continue with --accept-changed-files.`,
+        `${whatChanged(key, settings)} changed since the run in ${stage.jobDirectory} was last started: it would be neither that run nor a new one. Put back what it was, give the new run another name, or continue with trinity run --accept-changed-files.`,
       ),
     );
   if (problems.length > 0) throw configError(problems);
