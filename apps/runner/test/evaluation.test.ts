@@ -160,12 +160,10 @@ it('writes nothing when it is interrupted, and takes no such file as a baseline'
   const workflow = workspace.write(
     'interrupting.ts',
     `import { defineWorkflow } from '@trinity-rft/workflow';
-    let isInterrupted = false;
     export const interrupting = defineWorkflow({
       name: 'interrupting',
       run: async () => {
-        if (!isInterrupted) process.emit('SIGINT', 'SIGINT');
-        isInterrupted = true;
+        if (--globalThis.runsLeft === 0) process.emit('SIGINT', 'SIGINT');
         return 0;
       },
     });`,
@@ -181,8 +179,16 @@ it('writes nothing when it is interrupted, and takes no such file as a baseline'
       .replaceAll('./own.eval.ts', path.join(workspace.root, 'own.eval.ts')),
   );
   const plugins = ['--plugin', workflow, '--plugin-dir', path.join(workspace.root, 'plugins')];
-  const { exitCode } = await mainHere('eval', interrupted, ...plugins, '--json', file);
-  expect([exitCode, readFileSync(file, 'utf8')]).toEqual([130, 'as it was']);
+  const last = ['eval', interrupted, ...plugins, '--checkpoints', 'last'];
+  const counter = Object.assign(globalThis, { runsLeft: 0 });
+  expect((await mainHere(...last)).exitCode).toBe(0);
+  // The baseline is evaluated after the run.
+  for (const runsLeft of [1, 1 - counter.runsLeft]) {
+    counter.runsLeft = runsLeft;
+    const model = path.join(workspace.root, 'model');
+    const { exitCode } = await mainHere(...last, '--baseline', model, '--json', file);
+    expect([exitCode, readFileSync(file, 'utf8')]).toEqual([130, 'as it was']);
+  }
   writeFileSync(file, '{"interrupted": true, "sets": []}');
   const refused = await mainHere('eval', interrupted, ...plugins, '--baseline', file);
   expect([refused.exitCode, refused.stderr]).toEqual([

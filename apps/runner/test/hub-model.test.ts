@@ -16,7 +16,7 @@ import { planConfig } from '@trinity-rft/config';
 import { systemClock } from '@trinity-rft/core';
 import { convertModel } from '@trinity-rft/engine-onnx';
 import { exportModel } from '@trinity-rft/export';
-import { checkFiles, planDownloads, readConfiguration } from '@trinity-rft/launcher';
+import { checkFiles, checkResume, planDownloads, readConfiguration } from '@trinity-rft/launcher';
 import { findModel } from '@trinity-rft/local';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { commit, startModelHub, type AnswerInstead } from './support/model-hub.js';
@@ -159,6 +159,32 @@ describe('a model of the hub', () => {
     expect(unknown.lines.join()).toMatch(
       /size and memory of owner\/tiny are unknown: .*ECONNREFUSED/,
     );
+  });
+
+  it('is no change of a run that has begun, in the cache or not', async () => {
+    const hub = await openHub();
+    const auxiliary: Tree = {
+      name: 'checked',
+      explorer: { auxiliary_models: [{ name: 'judge', model_path: id }] },
+      buffer: { total_steps: 1 },
+    };
+    const configPath = workspace.config('checked.yaml', auxiliary, { model: { model_path: id } });
+    expect((await runWith(hub.url, configPath)).error).toBeUndefined();
+    const env = { HF_HUB_CACHE: cache };
+    const { signal } = new AbortController();
+    const changesOf = async (file: string): Promise<readonly string[]> => {
+      const read = { configPath: file, cwd: workspace.root, pluginDirs: ['plugins'] };
+      const { loaded, ...extensions } = await readConfiguration(read);
+      await extensions.environments.close();
+      const { digests } = await checkFiles(loaded, extensions, { env, signal });
+      const lines = await checkResume(loaded, extensions, { digests, env });
+      return lines.filter((line) => !line.startsWith('plugins'));
+    };
+    expect(await changesOf(configPath)).toEqual([]);
+    rmSync(cache, { recursive: true });
+    expect(await changesOf(configPath)).toEqual([]);
+    const other = workspace.config('other.yaml', auxiliary, { model: { model_path: 'owner/big' } });
+    await expect(changesOf(other)).rejects.toThrow(/model\.model_path: changed from/);
   });
 
   it('is fetched once by two runs that begin at the same time', async () => {

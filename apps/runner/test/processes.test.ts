@@ -90,11 +90,35 @@ describe('explorers and a trainer as processes of their own', () => {
   );
 
   it(
+    'go on when the trainer is killed and begins again from its start',
+    async () => {
+      const config = workspace.config('killed.yaml', ...base, {
+        name: 'killed',
+        synchronizer: { sync_method: 'checkpoint', sync_interval: 1, sync_offset: 0 },
+        trainer: { save_interval: 0 },
+      });
+      const side = (mode: string): Trinity =>
+        startTrinity(workspace.root, [...runArgs(config), '--mode', mode]);
+      const [one, trainer] = [side('explore'), side('train')];
+      await until(() => trainer.output().includes('step 4/6'));
+      trainer.child.kill('SIGKILL');
+      await trainer.ended;
+      const ends = await Promise.all([one, side('train')].map(({ ended }) => ended));
+      expect(ends.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
+    },
+    4 * minutes,
+  );
+
+  it(
     'are started and ended together by one command',
     async () => {
       const { exitCode } = await start('together', '--explorers', '2').ended;
       expect(exitCode).toBe(0);
       expect(recordOf('together').digest).toBe(expected.digest);
+      const file = path.join(workspace.root, 'together.yaml');
+      const check = ['config', 'check', file, '--plugin-dir', 'plugins'];
+      const { stdout } = await startTrinity(workspace.root, check).ended;
+      expect(stdout).not.toContain('changed from');
     },
     4 * minutes,
   );

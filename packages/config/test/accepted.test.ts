@@ -249,3 +249,14 @@ it('refuses a name that is longer than file systems take', () => {
   expect(long(121)).toThrow(/part of more than 240 bytes/);
   expect(long(120)).not.toThrow();
 });
+
+it('says nothing of a critic that keys without effect leave out', () => {
+  const { warnings } = parse(
+    cwd,
+    yaml({
+      model: "model:\n  model_path: ./tiny\n  critic_model_path: ''",
+      rest: 'trainer:\n  critic_warmup: 0',
+    }),
+  );
+  expect(warnings.join()).not.toContain('has no critic');
+});

@@ -57,6 +57,25 @@ const cases: readonly Broken[] = [
     says: ['tag has no meaning here', '${oc.env:NAME}'],
   },
   {
+    name: 'a tag of another form',
+    file: 'algorithm: {optimizer: {lr: «!!float 1}}\n',
+    key: '',
+    says: ['form of its tag', '1.0 for !!float'],
+  },
+  ...[
+    ['checkpoint_root_dir: «postgresql://host/db', 'checkpoint_root_dir', 'Name a file or folder.'],
+    ['checkpoint_root_dir: «file:///runs', 'checkpoint_root_dir', 'Leave file:// out.'],
+  ].map(([top = '', key = '', fix = '']) => ({ name: top, file: { top }, key, says: [fix] })),
+  {
+    name: 'a database in place of a file of tasks',
+    file: {
+      buffer:
+        'buffer:\n  explorer_input:\n    default_workflow_type: w\n    tasksets: [{path: «sqlite:///a.db}]',
+    },
+    key: 'buffer.explorer_input.tasksets[0].path',
+    says: ['Set storage_type: sql'],
+  },
+  {
     name: 'an unknown tag in oc.decode',
     file: { top: 'name: «\'${oc.decode:"!env RUN_NAME"}\'' },
     key: 'name',

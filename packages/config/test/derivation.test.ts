@@ -512,6 +512,8 @@ describe('the folder of the run', () => {
     expect(nameOf({}, yaml({ top }))).toBe('g/n');
     expect(nameOf({ timestamp: '20260704093000' })).toBe('g/n_20260704093000');
     const explore = { mode: 'explore' };
+    for (const overrides of [explore, {}])
+      expect(parse(cwd, text, { overrides }).config.continues).toBe('mode' in overrides);
     expect(nameOf({ timestamp: '20260704093000', overrides: explore })).toBe('g/n_20260702093000');
     for (const overrides of [explore, { mode: 'train' }])
       expect(nameOf({ timestamp: '20260704093000', runName: 'g/n', overrides })).toBe('g/n');

@@ -234,6 +234,18 @@ describe('aliases and other spellings', () => {
     ]);
   });
 
+  it.each([
+    ['', 'constant', 'warmup_style: '],
+    ['"warmup_style" is an old name', 'cosine', 'lr_scheduler_type: cosine, warmup_style: cosine'],
+    ['"warmup_style" is an old name', 'cosine', 'warmup_style: cosine, lr_scheduler_type: cosine'],
+  ])('reads an old name without a value, or with that of the new one: %s', (said, value, given) => {
+    const algorithm = `algorithm:\n  algorithm_type: grpo\n  optimizer: {${given}}`;
+    const { config, warnings } = parse(cwd, yaml({ algorithm }));
+    expect(config.stages[0].algorithm.optimizer.lrSchedulerType).toBe(value);
+    expect(warnings).toHaveLength(said === '' ? 0 : 1);
+    expect(warnings.join()).toContain(said);
+  });
+
   it.each(['{ runner_num: , runner_per_model: 3 }', '{ runner_per_model: , runner_num: 3 }'])(
     'takes no notice of a name without a value: %s',
     (explorer) => {

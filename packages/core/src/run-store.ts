@@ -334,13 +334,13 @@ export interface RunStore {
   /**
    * Publishes weights. A version can be published again if its digest is the same. Folders of later
    * versions are then expected next to its folder, because the folder of a training run can be moved.
-   * @param options `asNewest`: true to forget later versions, such as that of a final evaluation
-   * before the training run was made longer, so that explorers take this one. @default false
+   * @param options `lengthens`: true to forget later versions if the training run had ended, such as
+   * that of its final evaluation, so that explorers take this one. @default false
    */
   publishWeights(
     member: Membership,
     weights: PublishedWeights,
-    options?: { readonly asNewest?: boolean },
+    options?: { readonly lengthens?: boolean },
   ): Promise<void>;
   /** Returns the newest weights, or those of the synchronization point `boundary`. */
   publishedWeights(boundary?: number): Promise<PublishedWeights | undefined>;

@@ -153,7 +153,7 @@ async function load(configPath: string, given: PluginOptions, text?: string): Pr
   const { signal } = new AbortController();
   try {
     const files = await checkFiles(loaded, extensions, { measure: true, signal });
-    const changes = await checkResume(loaded, extensions, files.digests);
+    const changes = await checkResume(loaded, extensions, files);
     const devices = await planDevices(loaded.config, extensions.engines);
     const warnings = [
       ...loaded.warningProblems,

@@ -84,7 +84,6 @@ async function evalCommand(
   );
   write(inspect.renderEvaluation(evaluation));
   if (evaluation.interrupted) return exitCodes.interrupted;
-  if (given.json !== undefined) await writeOutput('--json', given.json, jsonText(evaluation));
   const { evaluated, model } = named ?? {};
   const baseline =
     model === undefined
@@ -95,6 +94,7 @@ async function evalCommand(
           then,
         );
   if (baseline?.interrupted) return exitCodes.interrupted;
+  if (given.json !== undefined) await writeOutput('--json', given.json, jsonText(evaluation));
   if (given.junit !== undefined)
     await writeOutput('--junit', given.junit, inspect.renderJUnit(evaluation));
   const comparisons = inspect.compareEvaluations(evaluation, baseline);

@@ -1,12 +1,11 @@
-import path from 'node:path';
 import type { RunSummary } from '@trinity-rft/launcher';
 import type { PluginOptions } from './options.js';
 
 /** Says how a stopped run continues. */
-export const howToGoOn = ({ continues, jobDirectory }: RunSummary): string =>
+export const howToGoOn = ({ continues, name }: RunSummary): string =>
   continues
     ? 'The same command continues from there.'
-    : `The same command starts a new run, as continue_from_checkpoint is false; to continue this one, set it to true, and name to ${path.basename(jobDirectory)}.`;
+    : `The same command starts a new run, as continue_from_checkpoint is false; to continue this one, set it to true, and name to ${name}.`;
 
 /** Commands that a user may want to run next, with the paths of this run, as text. */
 export async function nextSteps(

@@ -1,4 +1,5 @@
 /** Replaces old names of keys with the current names. */
+import { isDeepStrictEqual } from 'node:util';
 import {
   keyAliases,
   keysInOtherSections,
@@ -10,6 +11,7 @@ import {
   merge,
   nodeAt,
   placeOf,
+  toPlain,
   without,
   type Entry,
   type MapNode,
@@ -92,16 +94,23 @@ function renameBelow(node: Node, names: readonly string[], found: Found): Node {
     const name = alias?.to ?? key;
     const problem = { at: entry.keyAt, key: [...node.path, key] };
     const other = name === key ? entries.get(name) : node.entries.get(name);
-    if (other !== undefined && isNull(entry.node)) continue;
-    if (name !== key && other !== undefined && !isNull(other.node)) {
+    const isEmptyAlias = alias?.deprecated === true && isNull(entry.node);
+    if (isEmptyAlias || (other !== undefined && isNull(entry.node))) continue;
+    const isSet = name !== key && other !== undefined && !isNull(other.node);
+    const isEqual =
+      isSet &&
+      alias?.deprecated === true &&
+      isDeepStrictEqual(toPlain(other.node), toPlain(entry.node));
+    if (isSet && !isEqual) {
       const message = `"${key}" is another name of "${name}", which is set too. Keep one of the two.`;
       found.problems.push({ ...problem, message });
       continue;
     }
-    if (alias?.deprecated === true && !isNull(entry.node)) {
+    if (alias?.deprecated === true) {
       const message = `"${key}" is an old name; it is read as "${name}".`;
       found.warnings.push({ ...problem, message });
     }
+    if (isEqual) continue;
     const child = renameBelow(wrap(entry.node, alias), [...names, name], found);
     entries.set(name, { ...entry, node: child });
   }

@@ -66,8 +66,8 @@ function deriveIdentity(context: StageContext, isGuest: boolean, choice: NameCho
       'ignored. Modes bench and explore use the newest run of this name.',
     );
   const { timestamp, runName } = choice;
-  const beside = context.disk.names(dirname(folderOf(name)));
-  const newest = continues ? undefined : newestRun(name, beside, isUsed);
+  const beside = (): readonly string[] => context.disk.names(dirname(folderOf(name)));
+  const newest = continues ? undefined : newestRun(name, beside(), isUsed);
   const isNew = newest !== undefined && !isGuest && timestamp !== undefined;
   const ownName = runName ?? (isNew ? `${name}_${timestamp}` : (newest ?? name));
   return {
@@ -77,7 +77,7 @@ function deriveIdentity(context: StageContext, isGuest: boolean, choice: NameCho
     checkpointRootDir,
     jobDirectory: folderOf(ownName),
     resume: isUsed(ownName),
-    continues,
+    continues: continues || isGuest,
     seed,
   };
 }

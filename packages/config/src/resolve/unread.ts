@@ -56,7 +56,8 @@ function sayUnreadParts(
   const trainer: KeyPath = ['trainer'];
   const hasNone = `${algorithmType} has no critic.`;
   if (!needs.valueHead) {
-    sayIgnored(context, trainer, ['critic_warmup'], hasNone);
+    if (context.input.trainer.critic_warmup !== 0)
+      sayIgnored(context, trainer, ['critic_warmup'], hasNone);
     sayIgnored(context, [...trainer, 'trainer_config'], ['critic'], hasNone);
     sayIgnored(context, ['model'], ['critic_model_path'], hasNone);
   }

@@ -134,8 +134,13 @@ function positionIn(counter: LineCounter): Locate {
   };
 }
 
+/** Message of a standard tag whose value has another form. */
+const standardTag = /^Unresolved tag: tag:yaml\.org,2002:(?:float|int|bool|null)\b/;
+const wrongForm =
+  'The value does not have the form of its tag. Remove the tag, or write the value in that form: 1.0 for !!float, 1 for !!int, true for !!bool.';
+
 function syntaxProblem(error: YAMLError, position: Locate): LocatedProblem {
-  const fix = fixes[error.code];
+  const fix = standardTag.test(error.message) ? wrongForm : fixes[error.code];
   const reason = error.message.replaceAll(/\s+/g, ' ').replace(/[.:]?$/, '.');
   return {
     at: position(error.pos[0]),

@@ -16,7 +16,7 @@ export type Settings = Readonly<Record<string, unknown>>;
  * training run's folder.
  */
 const derived: readonly RegExp[] = [
-  /^(?:stage_index|project|group|name|job_directory)$/,
+  /^(?:stage_index|project|group|name|job_directory|part|run_store)$/,
   /^(?:monitor|log)\.directory$/,
   /^algorithm\.(?:needs|needs_rollouts|schema)\b/,
   /^buffer\.train_batch\./,
@@ -54,9 +54,12 @@ export function settingsOf(stage: StageConfig): Settings {
   return Object.fromEntries(
     flatten('', redact({ ...stage, model }))
       .map(([key, value]) => inUnitOfFile(nameOf(key), value))
-      .filter(([key]) => !derived.some((pattern) => pattern.test(key))),
+      .filter(([key]) => !isDerived(key)),
   );
 }
+
+/** Returns true for the key of a setting that follows from other settings. */
+export const isDerived = (key: string): boolean => derived.some((pattern) => pattern.test(key));
 
 const previousStage = 'the checkpoint of the stage before';
 

@@ -149,15 +149,16 @@ export async function checkFiles(
 /**
  * Returns one line for each setting and file that has changed since the training run was last
  * started. Returns none for a benchmark or an explorer, which start nothing anew.
- * @param digests result of `checkFiles`
+ * @param options `digests`: result of `checkFiles`; `env`: environment variables, which may name the
+ * cache of models. @default the environment of the process
  * @throws ConfigError with the changes that prevent the training run from continuing
  */
 export async function checkResume(
   { config: given, problemAt = inNoFile }: Checkable,
   { pluginFiles: plugins }: Pick<Extensions, 'pluginFiles'>,
-  digests: CheckedFiles['digests'],
+  { digests, env = process.env }: Pick<CheckedFiles, 'digests'> & Pick<CheckOptions, 'env'>,
 ): Promise<readonly string[]> {
-  const config = withRecordedDevices(given);
+  const config = withRecordedDevices(withCachedModels(given, env));
   const { jobDirectory, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
   const from = Math.min(latestStage, stages.length - 1);

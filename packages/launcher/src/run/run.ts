@@ -103,6 +103,8 @@ export interface RunSummary {
    */
   readonly doneBefore: boolean;
   readonly jobDirectory: string;
+  /** Name of the training run, as `name` in the configuration, with its timestamp. */
+  readonly name: string;
   /** True if the same configuration continues this training run; false if it starts a new one. */
   readonly continues: boolean;
   /** Last train step of the last executed stage. */
@@ -322,7 +324,7 @@ async function runStages(
   { from, digests, cwd, isAccepted }: Reads,
 ): Promise<RunSummary> {
   const config = withRecordedDevices(given);
-  const { jobDirectory, continues, stages } = config;
+  const { jobDirectory, name, continues, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
   const remaining = stages.slice(from);
   for (const { stageIndex, model } of remaining)
@@ -369,7 +371,7 @@ async function runStages(
     if (!endedBefore) await save(stage.stageIndex + 1);
   }
   const hasEvaluations = (stages.at(-1)?.buffer.explorerInput.evalTasksets.length ?? 0) > 0;
-  return { ...last, jobDirectory, continues, hasEvaluations };
+  return { ...last, jobDirectory, name, continues, hasEvaluations };
 }
 
 /**

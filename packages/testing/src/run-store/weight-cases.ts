@@ -39,12 +39,17 @@ export function weightCases(create: CreateRunStore): void {
       expect((await store.publishedWeights())?.location).toEqual(of(4, '/newer').location);
     });
 
-    it('forgets later versions where one is to be the newest', async () => {
+    it('forgets later versions only when a run that has ended is made longer', async () => {
       const store = await opened(await create());
       const trainer = await joinTrainer(store);
       for (const version of [2, 4]) await store.publishWeights(trainer, weightsOf(version));
+      const lengthens = true;
+      await store.publishWeights(trainer, weightsOf(2), { lengthens });
+      expect(await store.publishedWeights()).toEqual(weightsOf(4));
+      const other = store.publishWeights(trainer, weightsOf(4, 'other'), { lengthens });
+      await expect(other).rejects.toMatchObject({ code: 'STORE_OTHER_WEIGHTS' });
       await store.finishRun(trainer, { trainStep: 4 });
-      await store.publishWeights(trainer, weightsOf(2), { asNewest: true });
+      await store.publishWeights(trainer, weightsOf(2), { lengthens });
       expect(await store.publishedWeights()).toEqual(weightsOf(2));
       expect((await store.view()).end).toBeUndefined();
     });

@@ -31,9 +31,9 @@ type Weights = Pick<
 export function weights(context: RunContext): Weights {
   const { database, run } = context;
   return {
-    publishWeights: (member, published, { asNewest = false } = {}) =>
+    publishWeights: (member, published, { lengthens = false } = {}) =>
       writeAs(context, member, 'publish weights', async (db) => {
-        if (asNewest) await forgetLater(context, db, published);
+        if (lengthens) await forgetLater(context, db, published);
         await publish(context, db, published);
       }),
     publishedWeights: (boundary) =>
@@ -104,11 +104,18 @@ async function publish(
     await db.updateTable('run').set({ end_step: null }).where('id', '=', run).execute();
 }
 
+/** Deletes the later versions of a training run that has ended. */
 async function forgetLater(
   { run }: RunContext,
   db: Connection,
   { version }: PublishedWeights,
 ): Promise<void> {
+  const { end_step: end } = await db
+    .selectFrom('run')
+    .select('end_step')
+    .where('id', '=', run)
+    .executeTakeFirstOrThrow();
+  if (end === null) return;
   await db.deleteFrom('weights').where('run', '=', run).where('version', '>', version).execute();
 }
 

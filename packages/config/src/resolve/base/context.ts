@@ -98,7 +98,7 @@ export function stageContext(
 export const isMeant = ({ stageName, isSet, stageSets }: StageContext, ...path: KeyPath): boolean =>
   (stageName === undefined ? isSet : stageSets)(...path);
 
-/** Warns of keys that are set and have no effect, unless a stage only inherits them. */
+/** Warns of keys that are set and have no effect, except empty texts and what a stage inherits. */
 export function sayIgnored(
   context: StageContext,
   section: KeyPath,
@@ -106,7 +106,8 @@ export function sayIgnored(
   reason: string,
 ): void {
   for (const name of names)
-    if (isMeant(context, ...section, name)) context.warn([...section, name], `ignored. ${reason}`);
+    if (isMeant(context, ...section, name) && !isEmpty(context.tree, [...section, name]))
+      context.warn([...section, name], `ignored. ${reason}`);
 }
 
 /**
@@ -121,6 +122,11 @@ function inStage(path: KeyPath): KeyPath {
 
 function startsWith(path: KeyPath, start: KeyPath): boolean {
   return start.length <= path.length && start.every((part, index) => part === path[index]);
+}
+
+function isEmpty(tree: MapNode, path: KeyPath): boolean {
+  const node = nodeAt(tree, path);
+  return node?.kind === 'scalar' && node.value === '';
 }
 
 function isGiven(tree: MapNode, path: KeyPath): boolean {

@@ -40,12 +40,16 @@ export function locate(context: StageContext, path: KeyPath, value: string): Loc
 export function reportAddress(context: StageContext, path: KeyPath, value: string): boolean {
   const scheme = schemeOf(value);
   if (scheme === undefined) return false;
-  const fix =
-    isPostgres(value) || scheme === 'sqlite'
-      ? 'Set storage_type: sql for a database'
-      : 'Copy it to this machine';
+  const fix = instead(scheme, path);
   context.report(path, `got an address (${scheme}://), expected a path on this machine. ${fix}.`);
   return true;
+}
+
+function instead(scheme: string, [section]: KeyPath): string {
+  if (scheme === 'file') return 'Leave file:// out';
+  const isDatabase = /^(?:postgres(?:ql)?|sqlite)$/.test(scheme);
+  if (!isDatabase) return 'Copy it to this machine';
+  return section === 'buffer' ? 'Set storage_type: sql for a database' : 'Name a file or folder';
 }
 
 /**

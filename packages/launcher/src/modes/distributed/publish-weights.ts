@@ -76,18 +76,21 @@ async function publish(
     digest,
     probe,
   };
-  // The next explore step uses exactly these weights, also if a final evaluation used later ones
-  // before the training run was made longer.
+  // In a training run that was made longer, explorers take exactly these weights, also if the final
+  // evaluation used later ones.
   await store.publishWeights(member, published, {
-    asNewest: stage.synchronizer.syncStyle === 'fixed',
+    lengthens: stage.synchronizer.syncStyle === 'fixed',
   });
-  await removeOld(options);
+  await removeOld(options, version);
 }
 
 /** Number of versions to keep. An explorer may still read the version before the newest. */
 const keptVersions = 2;
 
-async function removeOld({ stage, store, member }: PublishOptions): Promise<void> {
+async function removeOld(
+  { stage, store, member }: PublishOptions,
+  published: number,
+): Promise<void> {
   const newest = (await store.publishedWeights())?.version ?? 0;
   if (stage.synchronizer.syncMethod === 'memory') {
     await store.deleteWeightFilesBefore(member, newest);
@@ -102,5 +105,6 @@ async function removeOld({ stage, store, member }: PublishOptions): Promise<void
     .flatMap((name) => /^version_(\d+)$/.exec(name)?.[1] ?? [])
     .map(Number)
     .toSorted((a, b) => b - a);
-  for (const version of versions.slice(keptVersions)) await removeFolder(folderOf(stage, version));
+  for (const version of versions.slice(keptVersions))
+    if (version !== published) await removeFolder(folderOf(stage, version));
 }

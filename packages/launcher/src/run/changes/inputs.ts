@@ -47,7 +47,7 @@ export interface InputSources {
 export const isBinding = (key: string): boolean => !/^plugins\/|[_.]args\./.test(key);
 
 /** Matches keys of model folders, of which only files at the top level are read. */
-const ofModels =
+export const ofModels =
   /^(?:model\.(?:model_path|critic_model_path|lora_configs\[\d+\]\.path)|explorer\.auxiliary_models\[\d+\]\.model_path)$/;
 /** Matches keys of arguments for the user's code that may name a file. */
 const ofUsers = /^(?!monitor\.).*[_.]args\.(?!.*(?:cache|out|log|tmp|save|work|result))/;

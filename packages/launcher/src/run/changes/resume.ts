@@ -4,11 +4,12 @@
  */
 import type { ConfigProblem, ProblemAt, ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { configError, showValue } from '@trinity-rft/config/internal';
+import { parseModelId } from '@trinity-rft/core/support';
 import { changesBetween, type Change } from './compare.js';
 import { effectOf } from './effects.js';
-import { changedInputs, isBinding, type Inputs } from './inputs.js';
+import { changedInputs, isBinding, ofModels, type Inputs } from './inputs.js';
 import { readRecord, writeRecord, type SettingsRecord } from './record.js';
-import { settingsOf, type Settings } from '../../assembly/settings.js';
+import { isDerived, settingsOf, type Settings } from '../../assembly/settings.js';
 
 interface Resumed {
   readonly config: ResolvedConfig;
@@ -62,14 +63,16 @@ export function describeInputs({ config, stage, ...more }: ReadAgain): readonly 
   if (!record || !before) return [];
   const settings = settingsOf(stage);
   const chosenAnew = changesOf(stage, config.jobDirectory, record).map(({ key }) => key);
-  const changed = changedInputs(before, inputs).filter((key) => !isChosenAnew(key, chosenAnew));
+  const changed = changedInputs(before, inputs).filter(
+    (key) => !isChosenAnew(key, chosenAnew) && !isUnfetched(settingOf(key), settings),
+  );
   const problems = changed
     .filter((key) => isBinding(key) && !isAccepted)
     .map((key) =>
       problemAt(
         stage.stageIndex,
         keyPathOf(settingOf(key)),
-        `${whatChanged(key, settings)} changed since the run in ${stage.jobDirectory} was last started: it would be neither that run nor a new one. Put back what it was, give the new run another name, or continue with --accept-changed-files.`,
+        `${whatChanged(key, settings)} changed since the run in ${stage.jobDirectory} was last started: it would be neither that run nor a new one. Put back what it was, give the new run another name, or continue with trinity run --accept-changed-files.`,
       ),
     );
   if (problems.length > 0) throw configError(problems);
@@ -140,10 +143,31 @@ function changesOf(
 ): readonly Change[] {
   const settings = record.stages[stage.stageIndex];
   if (settings === undefined) return [];
-  return changesBetween(
-    { jobDirectory: record.jobDirectory, settings },
-    { jobDirectory, settings: settingsOf(stage) },
+  const now = settingsOf(stage);
+  return (
+    changesBetween({ jobDirectory: record.jobDirectory, settings }, { jobDirectory, settings: now })
+      .filter((change) => !isOnlyUnfetched(change, now))
+      // Earlier versions also recorded settings that are derived.
+      .filter(({ key }) => !isDerived(key))
   );
+}
+
+/** Returns true if the setting names a model that is not in the cache. */
+const isUnfetched = (key: string, { [key]: value }: Settings): boolean =>
+  ofModels.test(key) && typeof value === 'string' && parseModelId(value) !== undefined;
+
+/**
+ * Returns true if the only change is that the model, which a training run fetches again, is no
+ * longer in the cache. The record has the path of the model in the cache, and the id as the name
+ * of the model.
+ */
+function isOnlyUnfetched({ key, before, now }: Change, settings: Settings): boolean {
+  const id = settings['model.model_path'];
+  if (key === 'explorer.rollout_model.name')
+    return now === undefined && before === id && isUnfetched('model.model_path', settings);
+  if (!isUnfetched(key, settings) || typeof before !== 'string') return false;
+  const { repository = '' } = parseModelId(String(now)) ?? {};
+  return before.includes(`models--${repository.replace('/', '--')}`);
 }
 
 interface Refusal {
