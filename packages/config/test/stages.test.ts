@@ -41,6 +41,21 @@ describe('stages', () => {
     });
   });
 
+  it('are not warned of keys that only another stage reads, unless they set them', () => {
+    const ignored = (own: string) =>
+      parse(
+        cwd,
+        yaml({
+          ...base,
+          rest: `synchronizer: {sync_offset: 1}\nstages:\n  - stage_name: a\n    synchronizer: {sync_style: fixed}\n  - stage_name: b\n    synchronizer: {sync_style: fully_async${own}}`,
+        }),
+      ).warnings.filter((line) => line.includes('sync_offset: ignored'));
+    expect(ignored('')).toEqual([]);
+    expect(ignored(', sync_offset: 2')).toEqual([
+      expect.stringContaining('stages[1].synchronizer.sync_offset: ignored'),
+    ]);
+  });
+
   it('leave behind what belongs to another algorithm', () => {
     const [warm] = parse(cwd, yaml({ ...base, rest: warmUp })).config.stages;
     expect(warm.algorithm).toMatchObject({

@@ -3,7 +3,7 @@
  * that have no effect.
  */
 import { resolveSection } from '../schema/resolve-section.js';
-import type { StageContext } from './base/context.js';
+import { sayIgnored, type StageContext } from './base/context.js';
 import type { SynchronizerConfig } from './base/resolved.js';
 
 type Style = SynchronizerConfig['syncStyle'];
@@ -37,8 +37,8 @@ function sayUnused(context: StageContext, { syncStyle }: SynchronizerConfig): vo
   const { synchronizer } = context.input;
   for (const [name, reason] of Object.entries(unused[syncStyle])) {
     const value = synchronizer[name as keyof typeof synchronizer];
-    if (context.isSet('synchronizer', name) && value !== null && value !== 0)
-      context.warn(['synchronizer', name], `ignored. With sync_style ${syncStyle} ${reason}.`);
+    if (value !== null && value !== 0)
+      sayIgnored(context, ['synchronizer'], [name], `With sync_style ${syncStyle} ${reason}.`);
   }
 }
 

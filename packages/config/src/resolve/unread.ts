@@ -81,8 +81,6 @@ export function sayUnread(context: StageContext, algorithm: AlgorithmConfig): vo
     mode === 'serve' && !input.buffer.trainer_input.experience_buffer.replay_buffer.enable;
   const all = [...(unread[mode] ?? []), ...(isUnbounded ? [unboundedStore] : [])];
   for (const { section, names, reason } of all)
-    for (const name of names)
-      if (context.isSet(...section, name))
-        context.warn([...section, name], `ignored. In mode ${mode} ${reason}.`);
+    sayIgnored(context, section, names, `In mode ${mode} ${reason}.`);
   sayUnreadParts(context, algorithm);
 }

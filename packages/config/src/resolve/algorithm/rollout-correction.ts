@@ -6,9 +6,10 @@ import {
 } from '@trinity-rft/algorithm/internal';
 import { readThreshold, type ThresholdRange } from '../../schema/threshold-range.js';
 import type { KeyPath } from '../../source/node.js';
-import type { StageContext } from '../base/context.js';
+import { sayIgnored, type StageContext } from '../base/context.js';
 
-const at = (key: string): KeyPath => ['algorithm', 'rollout_correction', key];
+const section: KeyPath = ['algorithm', 'rollout_correction'];
+const at = (key: string): KeyPath => [...section, key];
 
 /** Returns the settings of the correction, or undefined if there is none. */
 export function deriveRolloutCorrection(
@@ -45,8 +46,7 @@ const others = [
 ];
 
 function warnOfUnused(context: StageContext): void {
-  for (const key of others)
-    if (context.isSet(...at(key))) context.warn(at(key), 'ignored. It needs bypass_mode: false.');
+  sayIgnored(context, section, others, 'It needs bypass_mode: false.');
 }
 
 function rejectionsOf(context: StageContext): readonly RejectionOption[] {

@@ -3,7 +3,7 @@ import { rowsKeys } from '../../schema/buffer.js';
 import { inherit, resolveSection } from '../../schema/resolve-section.js';
 import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
-import type { StageContext } from '../base/context.js';
+import { sayIgnored, type StageContext } from '../base/context.js';
 import { isPostgres, locate, sqlitePath } from '../base/paths.js';
 import type { DatasetConfig, ModelConfig } from '../base/resolved.js';
 
@@ -44,9 +44,8 @@ export function deriveDatabase(
   section: KeyPath,
   { path, table, query }: DatabaseInput,
 ): Pick<DatasetConfig, 'path' | 'isLocal'> {
-  for (const key of ['subset_name', 'split'])
-    if (context.isSet(...section, key))
-      context.warn([...section, key], 'ignored. A database has no parts; use table or query.');
+  const reason = 'A database has no parts; use table or query.';
+  sayIgnored(context, section, ['subset_name', 'split'], reason);
   if (table !== null && query !== null)
     context.report([...section, 'table'], 'is given beside query. Remove one of the two.');
   if (path === null) return { path: '', isLocal: false };

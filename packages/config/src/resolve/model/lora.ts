@@ -6,7 +6,7 @@ import type { Disk } from '../base/disk.js';
 import type { AdapterShape, LoraConfig, StoredAdapter } from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
 import { reportAddress } from '../base/paths.js';
-import type { StageContext } from '../base/context.js';
+import { sayIgnored, type StageContext } from '../base/context.js';
 import { linearModulesOf, type ModelShape } from './model-folder.js';
 
 const section: KeyPath = ['model', 'lora_configs'];
@@ -129,8 +129,7 @@ function deriveStored(context: StageContext, input: Input, given: string): Store
           [first('path')],
         );
   }
-  for (const key of ['target_modules', 'exclude_modules'])
-    if (context.isSet(...first(key)))
-      context.warn(first(key), 'ignored. The folder of the adapter names its layers.');
+  const names = ['target_modules', 'exclude_modules'];
+  sayIgnored(context, [...section, 0], names, 'The folder of the adapter names its layers.');
   return { name: input.name ?? undefined, path };
 }
