@@ -7,6 +7,7 @@ import { renameKeys } from './check/rename.js';
 import { checkStatus } from './check/status.js';
 import { checkStructure } from './check/structure.js';
 import {
+  ignoredByAll,
   stageContext,
   type Findings,
   type StageContext,
@@ -201,7 +202,8 @@ export function parseConfig(text: string, options: ParseConfigOptions): LoadedCo
   const locate = (problem: LocatedProblem): ConfigProblem =>
     locateProblem(isInFile(problem) ? file : (options.overridesName ?? 'arguments'), problem);
   if (findings.problems.length > 0) throw configError(findings.problems.map(locate));
-  const warningProblems = sortProblems(findings.warnings.map(locate));
+  const warnings = [...findings.warnings, ...ignoredByAll(findings, stages.length)];
+  const warningProblems = sortProblems(warnings.map(locate));
   const problemAt: ProblemAt = (stageIndex, path, message) => {
     const { at, keyAt, path: key, node } = placeOf((stages[stageIndex] ?? stages[0]).tree, path);
     return locate({ at: node === undefined ? keyAt : at, key, message });
@@ -237,6 +239,7 @@ function checkTree(
     findings: {
       problems: [...interpolated.problems, ...renamed.problems, ...checked.problems],
       warnings: [...renamed.warnings],
+      inherited: [],
       failed: [...interpolated.failed, ...checked.failed],
     },
   };

@@ -81,7 +81,7 @@ describe('settings without effect', () => {
     ['entropy_loss_fn: none\nentropy_loss_fn_args: {entropy_coef: 0.1}', 'entropy_loss_fn'],
   ])('are named where the part is none: %s', (lines, key) => {
     expect(warnings(lines)).toEqual([
-      expect.stringContaining(`${key}_args: ignored, because ${key} is none`),
+      expect.stringContaining(`${key}_args: ignored. ${key} is none`),
     ]);
   });
 

@@ -51,9 +51,34 @@ describe('stages', () => {
         }),
       ).warnings.filter((line) => line.includes('sync_offset: ignored'));
     expect(ignored('')).toEqual([]);
+    expect(ignored('}\n  - stage_name: c\n    synchronizer: {sync_style: fixed')).toEqual([]);
     expect(ignored(', sync_offset: 2')).toEqual([
       expect.stringContaining('stages[1].synchronizer.sync_offset: ignored'),
     ]);
+  });
+
+  it('are warned once of a key of the top level that none of them reads', () => {
+    const rest =
+      'synchronizer: {sync_style: fully_async, sync_offset: 1}\nstages:\n  - stage_name: a\n  - stage_name: b';
+    const { warnings } = parse(cwd, yaml({ ...base, rest }));
+    expect(warnings.filter((line) => line.includes('sync_offset: ignored'))).toHaveLength(1);
+  });
+
+  it('are warned of a map of which they set a part, and not of a value that they drop', () => {
+    const warned = (own: string) =>
+      parse(
+        cwd,
+        yaml({
+          ...base,
+          algorithm:
+            'algorithm:\n  algorithm_type: grpo\n  repeat_times: 8\n  kl_loss_fn_args: {kl_coef: 0.2}\n  loss_agg_norm: 100\n  loss_agg_mode: seq-mean-token-sum-norm',
+          rest: `stages:\n  - stage_name: a\n  - stage_name: b\n    algorithm: {kl_loss_fn: none, ${own}}`,
+        }),
+      ).warnings.filter((line) => line.includes(': ignored. kl') || line.includes('norm: ignored'));
+    expect(warned('kl_loss_fn_args: {kl_coef: 0.3}')).toEqual([
+      expect.stringContaining('kl_loss_fn_args: ignored. kl_loss_fn is none'),
+    ]);
+    expect(warned('loss_agg_mode: token-mean, loss_agg_norm: null')).toEqual([]);
   });
 
   it('leave behind what belongs to another algorithm', () => {

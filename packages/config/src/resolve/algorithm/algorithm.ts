@@ -5,7 +5,7 @@ import type { AlgorithmConfig, ModelConfig, PartConfig } from '../base/resolved.
 import type { PartKey } from '../../schema/algorithm.js';
 import { resolveSection } from '../../schema/resolve-section.js';
 import { nodeAt, type KeyPath } from '../../source/node.js';
-import { isMeant, type StageContext } from '../base/context.js';
+import type { StageContext } from '../base/context.js';
 import { deriveOptimizer } from './optimizer.js';
 import { needsOf } from './part-needs.js';
 import { derivePart, placeOf } from './parts.js';
@@ -101,13 +101,13 @@ function warnOfNone(context: StageContext, parts: Parts): void {
   ] as const;
   for (const [key, { name, args }, coefficient] of kinds)
     if (name === 'none' && args[coefficient] !== 0 && givesEntries(context, placeOf(key).args))
-      context.warn(placeOf(key).args, `ignored, because ${key} is none. Choose another ${key}.`);
+      context.ignore(placeOf(key).args, `${key} is none. Choose another ${key}.`);
 }
 
 /** Returns true if a map with at least one entry is set for this stage. */
 function givesEntries(context: StageContext, path: KeyPath): boolean {
   const node = nodeAt(context.tree, path);
-  return isMeant(context, ...path) && node?.kind === 'map' && node.entries.size > 0;
+  return node?.kind === 'map' && node.entries.size > 0;
 }
 
 /**
@@ -118,10 +118,10 @@ function withoutEntropyMetric(context: StageContext, engine: string, parts: Part
   const { name, args } = parts.entropyLossFn;
   const computed = context.engines[engine]?.capabilities.entropy ?? true;
   if (computed || name === 'none' || args['entropyCoef'] !== 0) return parts;
-  if (isMeant(context, 'algorithm', 'entropy_loss_fn'))
-    context.warn(
+  if (context.isSet('algorithm', 'entropy_loss_fn'))
+    context.ignore(
       ['algorithm', 'entropy_loss_fn'],
-      `ignored. The engine "${engine}" computes no entropy, so none is reported.`,
+      `The engine "${engine}" computes no entropy, so none is reported.`,
     );
   return { ...parts, entropyLossFn: { name: 'none', args } };
 }
@@ -132,11 +132,8 @@ function deriveAdvantage(
 ): PartConfig | undefined {
   const { algorithm } = context.input;
   if (schema !== 'experience') {
-    if (isMeant(context, 'algorithm', 'advantage_fn'))
-      context.warn(
-        ['algorithm', 'advantage_fn'],
-        `ignored. ${algorithm.algorithm_type} has no rewards.`,
-      );
+    if (context.isSet('algorithm', 'advantage_fn'))
+      context.ignore(['algorithm', 'advantage_fn'], `${algorithm.algorithm_type} has no rewards.`);
     return undefined;
   }
   if (own === undefined && algorithm.advantage_fn === null) return undefined;
@@ -208,10 +205,10 @@ function deriveAggregation(
   const divisor = norm ?? preset.lossAggNorm;
   const lossAggMode = own ?? preset.lossAggMode;
   const normKey: KeyPath = ['algorithm', 'loss_agg_norm'];
-  if (isMeant(context, ...normKey) && ![lossAggMode, ...Object.values(args)].some(isNormed))
-    context.warn(
+  if (context.isSet(...normKey) && ![lossAggMode, ...Object.values(args)].some(isNormed))
+    context.ignore(
       normKey,
-      `ignored. It divides only the sums of ${normedModes.join(' and ')}, and loss_agg_mode is ${typeof ofLoss === 'string' ? ofLoss : lossAggMode}.`,
+      `It divides only the sums of ${normedModes.join(' and ')}, and loss_agg_mode is ${typeof ofLoss === 'string' ? ofLoss : lossAggMode}.`,
     );
   return {
     lossAggMode,

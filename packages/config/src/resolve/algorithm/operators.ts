@@ -7,7 +7,7 @@ import type { ModelConfig, PartConfig } from '../base/resolved.js';
 import { missingNames } from '../../schema/known-names.js';
 import type { KeyPath } from '../../source/node.js';
 import { presetOf } from './algorithm.js';
-import { isMeant, type StageContext } from '../base/context.js';
+import type { StageContext } from '../base/context.js';
 import { derivePart, tryBuild } from './parts.js';
 
 const section: KeyPath = ['data_processor', 'experience_pipeline', 'operators'];
@@ -18,15 +18,13 @@ export function deriveOperators(
 ): readonly PartConfig[] {
   const chosen = chosenOperators(context).map((part) => withLength(part, maxResponseTokens));
   if (context.mode !== 'train') return chosen;
-  // No warning if only the top level sets operators, because they may be for the stages that
-  // explore.
   if (
-    isMeant(context, ...section) &&
+    context.isSet(...section) &&
     context.input.data_processor.experience_pipeline.operators.length > 0
   ) {
-    context.warn(
+    context.ignore(
       section,
-      'ignored. Mode train reads experiences that are stored already, and operators work on them before they are stored. Set them in the run or stage that makes the experiences (mode both or serve), or remove the key.',
+      'Mode train reads experiences that are stored already, and operators work on them before they are stored. Set them in the run or stage that makes the experiences (mode both or serve), or remove the key.',
     );
   }
   return [];

@@ -5,7 +5,7 @@
 import type { EngineFactsTable } from '../../schema/engines.js';
 import type { RunInput, RunSchema } from '../../schema/root.js';
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
-import { nodeAt, placeOf, type KeyPath, type MapNode } from '../../source/node.js';
+import { nodeAt, placeOf, type KeyPath, type MapNode, type Node } from '../../source/node.js';
 import type { LocatedProblem } from '../../source/problem.js';
 import type { Disk } from './disk.js';
 import type { NameTables } from './names.js';
@@ -33,6 +33,11 @@ export interface StageContext extends StageTree, NameTables {
    */
   readonly report: (path: KeyPath, message: string, uses?: readonly KeyPath[]) => void;
   readonly warn: (path: KeyPath, message: string) => void;
+  /**
+   * Warns that a key has no effect in this stage. Of a key that is set only at the top level, warns
+   * once, and only if it has no effect in any stage.
+   */
+  readonly ignore: (path: KeyPath, reason: string) => void;
   /** Adds problems that already have a position. */
   readonly add: (problems: readonly LocatedProblem[]) => void;
 }
@@ -40,6 +45,8 @@ export interface StageContext extends StageTree, NameTables {
 export interface Findings {
   readonly problems: LocatedProblem[];
   readonly warnings: LocatedProblem[];
+  /** Keys that stages inherit and that have no effect in them, with the index of the stage. */
+  readonly inherited: (readonly [stage: number, warning: LocatedProblem])[];
   /** Paths that have no value because of an earlier problem. */
   readonly failed: readonly KeyPath[];
 }
@@ -87,18 +94,33 @@ export function stageContext(
       const place = placeOf(stage.tree, path);
       findings.warnings.push({ at: place.keyAt, key: place.path, message });
     },
+    ignore: (path, reason) => {
+      const { keyAt: at, path: key } = placeOf(stage.tree, path);
+      const warning = { at, key, message: `ignored. ${reason}` };
+      if (stage.stageName === undefined || isOfStage(nodeAt(stage.tree, path)))
+        findings.warnings.push(warning);
+      else findings.inherited.push([stage.stageIndex, warning]);
+    },
     add: (problems) => findings.problems.push(...problems),
   };
 }
 
-/**
- * Returns true if a key is set for this stage, and not only inherited from the top level, where it
- * may be meant for another stage.
- */
-export const isMeant = ({ stageName, isSet, stageSets }: StageContext, ...path: KeyPath): boolean =>
-  (stageName === undefined ? isSet : stageSets)(...path);
+/** Returns true if a stage sets the value, or a part of it. */
+function isOfStage(node: Node | undefined): boolean {
+  if (node?.path[0] === 'stages') return true;
+  if (node?.kind === 'list') return node.items.some(isOfStage);
+  return node?.kind === 'map' && node.entries.values().some((entry) => isOfStage(entry.node));
+}
 
-/** Warns of keys that are set and have no effect, except empty texts and what a stage inherits. */
+/** Returns the warnings of keys that have no effect in any of `stages` stages. */
+export function ignoredByAll({ inherited }: Findings, stages: number): readonly LocatedProblem[] {
+  const byPlace = Map.groupBy(inherited, ([, { at }]) => `${at.line}:${at.column}`);
+  return [...byPlace.values()]
+    .filter((group) => new Set(group.map(([stage]) => stage)).size === stages)
+    .flatMap((group) => group.slice(0, 1).map(([, warning]) => warning));
+}
+
+/** Warns of keys that are set and have no effect, except empty texts. */
 export function sayIgnored(
   context: StageContext,
   section: KeyPath,
@@ -106,8 +128,8 @@ export function sayIgnored(
   reason: string,
 ): void {
   for (const name of names)
-    if (isMeant(context, ...section, name) && !isEmpty(context.tree, [...section, name]))
-      context.warn([...section, name], `ignored. ${reason}`);
+    if (context.isSet(...section, name) && !isEmpty(context.tree, [...section, name]))
+      context.ignore([...section, name], reason);
 }
 
 /**

@@ -11,7 +11,7 @@ import type {
   TrainBatchConfig,
 } from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
-import { isMeant, type StageContext } from '../base/context.js';
+import type { StageContext } from '../base/context.js';
 import { trainStepsOf } from './train-batch-size.js';
 
 const strategyKey: KeyPath = ['algorithm', 'sample_strategy'];
@@ -27,10 +27,10 @@ export function checkSampling(
 ): void {
   if (context.input.mode === 'bench') return;
   if (!needsRollouts) {
-    if (name !== 'default' && isMeant(context, ...strategyKey))
-      context.warn(
+    if (name !== 'default' && context.isSet(...strategyKey))
+      context.ignore(
         strategyKey,
-        `ignored. ${algorithmType} reads the rows of its data set in the order of data_selector.`,
+        `${algorithmType} reads the rows of its data set in the order of data_selector.`,
       );
     return;
   }

@@ -8,7 +8,7 @@ import { unsupportedTaskOperators } from '../../schema/known-names.js';
 import { showValue } from '../../source/secrets.js';
 import type { KeyPath } from '../../source/node.js';
 import { derivePart } from '../algorithm/parts.js';
-import { isMeant, type StageContext } from '../base/context.js';
+import type { StageContext } from '../base/context.js';
 import type { NameTable, TaskOperatorFacts } from '../base/names.js';
 import { locate } from '../base/paths.js';
 import type { AuxiliaryModelConfig, PartConfig, TaskPipelineConfig } from '../base/resolved.js';
@@ -36,15 +36,12 @@ export function deriveTaskPipeline(
   return { ...resolveSection(taskPipelineKeys, input), operators, inputs };
 }
 
-/**
- * Warns of a pipeline in a stage that explores nothing, unless only the top level sets the
- * pipeline.
- */
+/** Warns of a pipeline in a stage that explores nothing. */
 function warnOfNoTasks(context: StageContext): void {
-  if (isMeant(context, ...section))
-    context.warn(
+  if (context.isSet(...section))
+    context.ignore(
       section,
-      `ignored. It works on the task sets that a run learns from, and mode ${context.mode} has none.`,
+      `It works on the task sets that a run learns from, and mode ${context.mode} has none.`,
     );
 }
 
