@@ -50,6 +50,28 @@ describe('extractAnswer', () => {
     expect(extractAnswer(response)).toBe(answer);
   });
 
+  it.each([
+    ['The answer is **2\\sqrt{3} (about 3.46)**', '2\\sqrt{3}'],
+    ['#### **2\\pi (about 6.28)**', '2\\pi'],
+    ['The answer is **(2, 5) (in interval notation)**', '(2, 5)'],
+    ['The answer is **x^2 (a parabola, degree 2)**.', 'x^2'],
+    ['The answer is **B (Paris, population 2.1 million)**.', 'B'],
+    ['**The answer is B (Paris)** because it has 2 million people.', 'B'],
+    ['The answer is B (mitochondria) - it makes energy.', 'B'],
+    ['The answer is $\\frac{1}{2}$ (half) - see $x = 3$', '\\frac{1}{2}'],
+    ['**Answer:** 2\\sqrt{3} (about 3.46) - exact', '2\\sqrt{3}'],
+    ['The answer is $5 because each of the 3 pens costs $2 and 3*2 = 6.', '5'],
+    ['The answer is $20 because she had $25 and spent $5 = 25/5.', '20'],
+    ['The answer is \\$5 because \\$10 = 2 * 5.', '5'],
+    ['The answer is $20 because $25 - $5 = $20, and 5 = 5 * 1', '20'],
+    ['\\boxed{11} \\quad \\boxed{11}', '11'],
+    ['\\boxed{2}\\ \\boxed{2}', '2'],
+    ['$\\boxed{A}$;\n$\\boxed{A}$', 'A'],
+    ['\\boxed{A} , \\boxed{A}', 'A'],
+  ])('reads %j as %j', (response, truth) => {
+    expect(checkMathAnswer(response, truth)).toBe(true);
+  });
+
   it('takes no part of a formula for the answer', () => {
     expect(checkMathAnswer('So we get (x+1)^2', '2')).toBe(false);
     expect(checkMathAnswer('So we get (1,2)', '2')).toBe(false);

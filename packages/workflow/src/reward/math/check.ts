@@ -97,10 +97,12 @@ function lastFormula(text: string): string | undefined {
 
 /**
  * Matches a formula with its delimiters, or the start of a clause that explains the answer before
- * it.
+ * it. Two amounts of dollars with such a clause between are no formula.
  */
-const formulaOrReason = /\$[^$]*\$|\\\((?:[^\\]|\\[^()])*\\\)|\s(?:because|since|as|so)\s|\s\(/gi;
-const operator = /^\(|^\s*(?:[-+−*/^=<>×·÷]|x\s|\\(?:times|cdot|div)\b)/;
+const formulaOrReason =
+  /(?<!\\)\$(?:(?!\s(?:because|since|as|so)\s)[^$])*\$|\\\((?:[^\\]|\\[^()])*\\\)|\s(?:because|since|as|so)\s|\s\(/gi;
+/** An operator and the start of its operand: no dash before a word, no end of bold text. */
+const operator = /^\(|^\s*(?:[-+−/^=<>×·÷]|\*(?!\*)|x\b|\\(?:times|cdot|div)\b)\s*(?=[\d(\\$.])/;
 
 /**
  * Returns what stands before the reason in the first `maxAnswerLength` characters of a text, or an

@@ -16,8 +16,8 @@ interface Box {
 /**
  * Returns the trimmed content of the last `\boxed{..}`, `\fbox{..}` or `\boxed 7`. Boxes that are
  * separated only by "and", commas, or a name and an equals sign form one list. A box that repeats
- * the box before it, with nothing but delimiters, white space and periods between, adds nothing to
- * the list. Returns undefined if no box is closed.
+ * the box before it, with nothing but delimiters, white space, periods and semicolons between, or
+ * that repeats the letter of a choice, adds nothing to the list. Returns undefined if no box is closed.
  */
 export function boxedAnswer(text: string): string | undefined {
   const [last, ...earlier] = findBoxes(text).toReversed();
@@ -27,15 +27,18 @@ export function boxedAnswer(text: string): string | undefined {
   for (const box of earlier) {
     const between = text.slice(box.end, next.start);
     if (!isConnector(between)) break;
+    const content = normalizeAnswer(box.content);
     const isRepeated =
-      separators.test(between) && normalizeAnswer(box.content) === normalizeAnswer(next.content);
+      content === normalizeAnswer(next.content) &&
+      (separators.test(between) || choice.test(content));
     if (!isRepeated) contents.push(box.content.trim());
     next = box;
   }
   return contents.toReversed().join(', ');
 }
 
-const separators = /^(?:[\s$.]|\\[()[\]])*$/;
+const separators = /^(?:[\s$.;]|\\(?:[()[\],; ]|q?quad\b))*$/;
+const choice = /^[A-J]$/;
 
 /**
  * Normalizes the spelling, but not the value, of an answer. The result consists of the tokens,
