@@ -16,9 +16,9 @@ export class Refusal extends Error {
   }
 }
 
-/** False if the server has refused the request itself: it would refuse it again. */
+/** False if the server has refused the request itself, or its key: it would refuse it again. */
 export const isWorthAgain = (error: unknown): boolean =>
-  !(error instanceof Refusal && error.status === 400);
+  !(error instanceof Refusal && [400, 401, 404].includes(error.status));
 
 const storageName = 'trinity-studio-key';
 

@@ -230,6 +230,7 @@ export function useMarks(
     ids,
     (run) => runPath(run, 'marks', { role, axis }),
     version,
+    true,
   );
   return useMemo(() => answers.map(({ run, answer }) => ({ run, marks: answer })), [answers]);
 }

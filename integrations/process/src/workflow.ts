@@ -1,5 +1,5 @@
 /** A program as a workflow. */
-import { WorkflowError } from '@trinity-rft/core';
+import { ConfigError, WorkflowError } from '@trinity-rft/core';
 import { returnedBy } from '@trinity-rft/core/support';
 import {
   defineWorkflow,
@@ -53,7 +53,7 @@ export interface ProcessWorkflowOptions<Args = AnyArgs> {
 /**
  * Declares a workflow that starts the program once per rollout and records the program's model
  * calls. The metric `process_seconds` is the duration of the program.
- * @throws ConfigError for an invalid name
+ * @throws ConfigError for an invalid name, or `failures` without `score`
  */
 export function processWorkflow<Args = AnyArgs>({
   name,
@@ -62,6 +62,11 @@ export function processWorkflow<Args = AnyArgs>({
   score,
   failures,
 }: ProcessWorkflowOptions<Args>): WorkflowDefinition {
+  if (failures !== undefined && (failures !== 'score' || score === undefined))
+    throw new ConfigError(
+      `Workflow "${name}": failures is ${JSON.stringify(failures)}${score ? '' : ' without score'}; expected "score", beside a function score, or nothing.`,
+      { code: 'PROCESS_FAILURES' },
+    );
   return defineWorkflow<Args>({
     name,
     args: schema,

@@ -39,6 +39,15 @@ it('fails a rollout whose program failed, unless score is asked for failures', a
     );
 });
 
+it.each([[{ failures: 'score' }], [{ failures: true, score: () => 0 }]])(
+  'refuses %j, which would have no effect',
+  async (options) => {
+    await expect(attempt(options as never)).rejects.toThrow(
+      /failures is .*; expected "score", beside a function score/,
+    );
+  },
+);
+
 it.each([undefined, 'node', { command: 7 }])(
   'names a command function that returns %j',
   async (made) => {

@@ -55,7 +55,7 @@ export async function whole<T>(work: Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof CancelledError)) throw error;
     throw new EngineError(
-      'An update of the weights was cut off, so nothing is saved; a new start of the run repeats the train step from the last checkpoint.',
+      'The train step was cut off after its update of the weights had begun, so nothing is saved; a new start of the run repeats the step from the last checkpoint.',
       { code: 'UPDATE_CUT_OFF', cause: error },
     );
   }

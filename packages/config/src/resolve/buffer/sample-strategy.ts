@@ -122,10 +122,13 @@ function checkStaleness(
   if (needed === undefined || limit >= needed) return;
   const { own, unit, perExploreStep } = trainBatch;
   const offset = syncStyle === 'fixed' ? ` + sync_offset ${synchronizer.syncOffset}` : '';
-  const key = intervalKey(context, 'explorer_sync_interval');
+  const [key, count] = isTrainerDriven(syncStyle)
+    ? [intervalKey(context, 'trainer_sync_interval'), interval]
+    : [intervalKey(context, 'explorer_sync_interval'), synchronizer.explorerSyncInterval];
+  const bound = maxStaleness === undefined ? '' : `, max_staleness ${maxStaleness}`;
   context.warn(
     limitKey,
-    `got ${limit}, but experiences are trained on up to ${needed} train steps after they were sampled (sync_style ${syncStyle}, synchronizer.${key} ${synchronizer.explorerSyncInterval}${offset}; ${perExploreStep} ${unit} per explore step, ${own} per train step), so some of them are discarded (sample/stale_dropped). Use at least ${needed}.`,
+    `got ${limit}, but experiences are trained on up to ${needed} train steps after they were sampled (sync_style ${syncStyle}, synchronizer.${key} ${count}${offset}${bound}; ${perExploreStep} ${unit} per explore step, ${own} per train step), so some of them are discarded (sample/stale_dropped). Use at least ${needed}.`,
   );
 }
 

@@ -105,6 +105,9 @@ async function removeOld(
     .flatMap((name) => /^version_(\d+)$/.exec(name)?.[1] ?? [])
     .map(Number)
     .toSorted((a, b) => b - a);
-  for (const version of versions.slice(keptVersions))
-    if (version !== published) await removeFolder(folderOf(stage, version));
+  // The store no longer knows versions above the newest.
+  const kept = versions.filter((version) => version <= newest).slice(0, keptVersions);
+  for (const version of versions)
+    if (version !== published && !kept.includes(version))
+      await removeFolder(folderOf(stage, version));
 }

@@ -146,7 +146,7 @@ function changesOf(
   const now = settingsOf(stage);
   return (
     changesBetween({ jobDirectory: record.jobDirectory, settings }, { jobDirectory, settings: now })
-      .filter((change) => !isOnlyUnfetched(change, now))
+      .filter((change) => !isOnlyUnfetched(change, now, settings))
       // Earlier versions also recorded settings that are derived.
       .filter(({ key }) => !isDerived(key))
   );
@@ -161,13 +161,18 @@ const isUnfetched = (key: string, { [key]: value }: Settings): boolean =>
  * longer in the cache. The record has the path of the model in the cache, and the id as the name
  * of the model.
  */
-function isOnlyUnfetched({ key, before, now }: Change, settings: Settings): boolean {
-  const id = settings['model.model_path'];
+function isOnlyUnfetched(
+  { key, before, now }: Change,
+  settings: Settings,
+  recorded: Settings,
+): boolean {
+  const id = settings['model.hub_id'];
   if (key === 'explorer.rollout_model.name')
-    return now === undefined && before === id && isUnfetched('model.model_path', settings);
+    return now === undefined && id !== undefined && before === id;
   if (!isUnfetched(key, settings) || typeof before !== 'string') return false;
+  if (key === 'model.model_path') return recorded['model.hub_id'] === id;
   const { repository = '' } = parseModelId(String(now)) ?? {};
-  return before.includes(`models--${repository.replace('/', '--')}`);
+  return before.split(/[/\\]/).includes(`models--${repository.replace('/', '--')}`);
 }
 
 interface Refusal {

@@ -198,9 +198,13 @@ export async function taskAssertions({ output, metadata = {} }: AssertionArgumen
     );
   }
   const { score, reason } = await assertionScorer(checked)({ output, metadata: row });
-  const others = all.filter((assertion) => !canCheck(assertion)).map(({ type }) => type);
-  const rest = others.length === 0 ? '' : ` Not checked: ${others.join(', ')}.`;
-  return { name: 'assertions', score, reason: `${reason}${rest}` };
+  const others = all.filter((assertion) => !canCheck(assertion));
+  const problems = others
+    .filter((each) => usable.includes(each))
+    .map((each) => fillIn(each, row).problem);
+  const rest =
+    others.length === 0 ? [] : [`Not checked: ${others.map(({ type }) => type).join(', ')}.`];
+  return { name: 'assertions', score, reason: [reason, ...rest, ...problems].join(' ') };
 }
 
 /**

@@ -267,7 +267,10 @@ describe('assertions of promptfoo', () => {
     const reward = fromScorer(taskAssertions);
     expect(await reward(input('42', '', { assert, city: null }))).toEqual({
       parts: { assertions: 1 },
-      reasons: { assertions: 'All assertions hold. Not checked: contains.' },
+      reasons: {
+        assertions:
+          'All assertions hold. Not checked: contains. The assertion "contains" has {{city}}, but the task has no value under "city"; its columns are assert, city. Correct the name, or give the task a value.',
+      },
     });
     await expect(reward(input('42', '', { assert: [empty], city: null }))).rejects.toThrow(
       'in its column "assert". The assertion "contains" has {{city}}, but the task has no value under "city"',
