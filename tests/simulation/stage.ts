@@ -18,7 +18,11 @@ function stageOf(scenario: Scenario, explorer: string): StageConfig {
     seed: scenario.seed,
     engine: 'simulated',
     jobDirectory: jobFolder,
-    algorithm: { repeatTimes, optimizer: { lr: 0.1, lrSchedulerType: 'constant' } },
+    algorithm: {
+      repeatTimes,
+      optimizer: { lr: 0.1, lrSchedulerType: 'constant' },
+      sampleStrategy: { name: 'default', args: {} },
+    },
     model: { maxResponseTokens: 4 },
     buffer: {
       batchSize: tasksPerStep,

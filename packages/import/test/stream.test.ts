@@ -76,7 +76,8 @@ it.each(Object.keys(layouts))(
       [
         '--conditions=@trinity-rft/source',
         `--import=${register}`,
-        '--max-old-space-size=64',
+        // A quarter of the file; with less, garbage of a busy machine does not fit.
+        '--max-old-space-size=128',
         '--input-type=module',
         '--eval',
         program,
