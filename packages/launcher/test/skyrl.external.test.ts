@@ -258,7 +258,7 @@ describe('runs on SkyRL 0.4.0', { tags: ['external'], timeout: 1_500_000 }, () =
     await checkpointOf(name, 2);
     await server?.stop();
     server = await start(server?.port);
-    // A request that was cut off ends the run. Otherwise the run goes on by itself.
+    // A request that was cut off ends the run. Otherwise the run continues by itself.
     const { code } = (await interrupted) as { readonly code?: string };
     expect([undefined, 'ENGINE_WORKER_DIED']).toContain(code);
 
