@@ -169,8 +169,9 @@ export class LayerwiseGradients {
   }
 
   /**
-   * Adds the gradients of the parameters that make the inputs of all layers to `sum`, and dL/d(embeddings) to
-   * `gradient`. @param inputGradients gradients of the inputs, in the order of the layers; freed
+   * Adds the gradients of the parameters that make the inputs of all layers to `sum`, and
+   * dL/d(embeddings) to `gradient`.
+   * @param inputGradients gradients of the inputs, in the order of the layers; freed
    */
   async #layerInputsGradient(
     sum: GradientSum,
@@ -188,7 +189,7 @@ export class LayerwiseGradients {
     const feeds = { ...batch.feeds, ...inputs };
     const found = await this.#run('layer inputs gradient', graph, feeds);
     runtime.add(gradient, found['grad_x']!);
-    freeAll({ ...inputs, x: found['grad_x'] });
+    freeAll({ ...inputs, grad_x: found['grad_x'] });
     for (const { name } of layerInputSpecs(config)) sum.put(name, found[`grad.${name}`]);
     sum.putLookups(perLayerNames.table, found['grad_rows'], batch.arrays.ids);
   }
