@@ -125,7 +125,7 @@ async function readSplits(options: TaskRowsOptions): Promise<readonly RawTask[]>
   };
   for (const part of parseSplit(options.split ?? 'train')) {
     const ofSplit: RawTask[] = [];
-    for (const file of await locateFiles({ ...options, report: reportOnce }, part.split)) {
+    for (const file of await locateFiles({ ...options, report }, part.split, reportOnce)) {
       // A file that several parts of the split use is read only once.
       const read = files.get(file) ?? (await readFileRows(file, options.signal));
       files.set(file, read);
@@ -139,6 +139,7 @@ async function readSplits(options: TaskRowsOptions): Promise<readonly RawTask[]>
 async function locateFiles(
   options: TaskRowsOptions & Pick<DataFilesRequest, 'report'>,
   split: string,
+  reportOnce: DataFilesRequest['report'],
 ): Promise<readonly string[]> {
   const local = resolve(options.path);
   const found = await stat(local).catch(() => undefined);
@@ -149,7 +150,7 @@ async function locateFiles(
       split,
       subsetName: options.subsetName,
       card: readDatasetCard(readme),
-      report: options.report,
+      report: reportOnce,
     } satisfies DataFilesRequest);
   if (found?.isDirectory()) {
     const readme = (await readText(join(local, 'README.md'))) ?? '';
