@@ -90,7 +90,7 @@ describe('explorers and a trainer as processes of their own', () => {
   );
 
   it(
-    'go on when the trainer is killed and begins again from its start',
+    'continue after the trainer is killed and starts again from the initial weights',
     async () => {
       const config = workspace.config('killed.yaml', ...base, {
         name: 'killed',

@@ -75,7 +75,7 @@ export function processWorkflow<Args = AnyArgs>({
       const context = { ...given, question: requirePrompt(given.task) };
       const made = checked(name, command(context, args));
       const result = await executeCommand(given.model.endpoint(), made, given.signal);
-      if (!score || failures !== 'score') assertSucceeded(made, result);
+      if (failures === undefined) assertSucceeded(made, result);
       const scored = score ? score(result, context) : scoreAnswer(context, result.text);
       return withSeconds(await scored, result.seconds);
     },

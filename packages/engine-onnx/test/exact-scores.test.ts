@@ -108,6 +108,21 @@ it(
   },
 );
 
+/** Expects the trainer to compute the log-probabilities that the sampler reported, bit for bit. */
+async function expectSameBits(
+  { trainer }: Engine,
+  prompt: Int32Array,
+  sampled: readonly SampledSequence[],
+): Promise<void> {
+  const rows = sampled.map(({ tokens }) => ({
+    tokens: Int32Array.of(...prompt, ...tokens),
+    promptLength: prompt.length,
+    temperature: 1,
+  }));
+  const { logprobs } = await trainer.forward({ rows });
+  expect([...logprobs]).toEqual(sampled.flatMap((each) => [...each.logprobs]));
+}
+
 it.each([256, 512])(
   'agrees to the last bit with heads %d wide, whatever the number of positions',
   async (headDim) => {
@@ -121,13 +136,7 @@ it.each([256, 512])(
     // The sampler's cache and the trainer's rows have different lengths, also around 64 positions.
     for (const maxTokens of [8, 20, 40, 55, 100]) {
       const sampled = await engine.sampler.sample(prompt, { maxTokens, n: 4, seed: maxTokens });
-      const rows = sampled.map(({ tokens }) => ({
-        tokens: Int32Array.of(...prompt, ...tokens),
-        promptLength: prompt.length,
-        temperature: 1,
-      }));
-      const { logprobs } = await engine.trainer.forward({ rows });
-      expect([...logprobs]).toEqual(sampled.flatMap((each) => [...each.logprobs]));
+      await expectSameBits(engine, prompt, sampled);
     }
     await engine.close();
   },
@@ -143,13 +152,7 @@ it.each(['lfm2', 'qwen3_5_text', 'gemma4_text'])(
     const prompt = Int32Array.of(5, 11, 2, 7, 30);
     for (const n of [1, 8]) {
       const sampled = await engine.sampler.sample(prompt, { maxTokens: 90, n, seed: n });
-      const rows = sampled.map(({ tokens }) => ({
-        tokens: Int32Array.of(...prompt, ...tokens),
-        promptLength: prompt.length,
-        temperature: 1,
-      }));
-      const { logprobs } = await engine.trainer.forward({ rows });
-      expect([...logprobs]).toEqual(sampled.flatMap((each) => [...each.logprobs]));
+      await expectSameBits(engine, prompt, sampled);
     }
     await engine.close();
   },

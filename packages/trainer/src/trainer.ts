@@ -174,7 +174,8 @@ async function train(options: TrainerOptions, progress: Progress): Promise<Train
     interrupted = true;
   }
   const { step } = progress;
-  // A checkpoint of this step has these weights, and possibly more: that it is final, merged weights.
+  // A checkpoint of this step has the same weights. It is kept, because it may also be final or hold
+  // merged weights.
   const saved = interrupted ? await checkpointOf(jobDirectory, step) : undefined;
   const checkpoint = saved ?? (await save(options, progress, { final: !interrupted }));
   return { step, interrupted, checkpoint };

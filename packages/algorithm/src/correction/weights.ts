@@ -1,6 +1,6 @@
 /** Importance weights from the sampler's policy to the trainer's. */
 import { mean, type Metrics } from '@trinity-rft/core';
-import { clampLogRatio } from '../parts/numbers.js';
+import { boundedExp } from '../parts/numbers.js';
 import { largest, share, smallest, sum, type Row } from './rows.js';
 
 export interface WeightOptions {
@@ -40,8 +40,8 @@ export function importanceWeights(
 }
 
 function ratiosOf({ logRatios }: Row, level: WeightOptions['level']): readonly number[] {
-  if (level === 'token') return logRatios.map((logRatio) => Math.exp(clampLogRatio(logRatio)));
-  const whole = Math.exp(clampLogRatio(sum(logRatios)));
+  if (level === 'token') return logRatios.map(boundedExp);
+  const whole = boundedExp(sum(logRatios));
   return logRatios.map(() => whole);
 }
 

@@ -8,6 +8,7 @@ import {
 } from '../schema/aliases.js';
 import {
   childOf,
+  isNull,
   merge,
   nodeAt,
   placeOf,
@@ -94,19 +95,16 @@ function renameBelow(node: Node, names: readonly string[], found: Found): Node {
     const name = alias?.to ?? key;
     const problem = { at: entry.keyAt, key: [...node.path, key] };
     const other = name === key ? entries.get(name) : node.entries.get(name);
-    const isEmptyAlias = alias?.deprecated === true && isNull(entry.node);
-    if (isEmptyAlias || (other !== undefined && isNull(entry.node))) continue;
+    const isOld = alias?.deprecated === true;
+    if (isNull(entry.node) && (isOld || other !== undefined)) continue;
     const isSet = name !== key && other !== undefined && !isNull(other.node);
-    const isEqual =
-      isSet &&
-      alias?.deprecated === true &&
-      isDeepStrictEqual(toPlain(other.node), toPlain(entry.node));
+    const isEqual = isSet && isOld && isDeepStrictEqual(toPlain(other.node), toPlain(entry.node));
     if (isSet && !isEqual) {
       const message = `"${key}" is another name of "${name}", which is set too. Keep one of the two.`;
       found.problems.push({ ...problem, message });
       continue;
     }
-    if (alias?.deprecated === true) {
+    if (isOld) {
       const message = `"${key}" is an old name; it is read as "${name}".`;
       found.warnings.push({ ...problem, message });
     }
@@ -122,8 +120,6 @@ function isSection(names: readonly string[], section: readonly string[]): boolea
   const plain = names[0] === 'stages' ? names.slice(1) : names;
   return plain.length === section.length && plain.every((name, index) => name === section[index]);
 }
-
-const isNull = (node: Node): boolean => node.kind === 'scalar' && node.value === null;
 
 function wrap(node: Node, alias: KeyAlias | undefined): Node {
   if (alias?.asList !== true || node.kind === 'list' || isNull(node)) return node;

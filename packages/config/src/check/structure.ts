@@ -17,6 +17,7 @@ import {
 import { movedKeys } from '../schema/aliases.js';
 import { showValue } from '../source/secrets.js';
 import {
+  isNull,
   placeOf,
   showPath,
   toPlain,
@@ -77,7 +78,7 @@ function dropEmpty(node: Node, schema: z.ZodType | undefined): Node {
   const entries = [...node.entries].flatMap(([key, entry]) => {
     const inner = schemaAt(coreOf(schema), [key]);
     const kind = kindOf(inner);
-    const empty = entry.node.kind === 'scalar' && entry.node.value === null && inner !== undefined;
+    const empty = isNull(entry.node) && inner !== undefined;
     if (empty && (kind === 'section' || kind === 'list') && !isNullable(inner)) return [];
     return [[key, { ...entry, node: dropEmpty(entry.node, inner) }] as const];
   });
@@ -132,7 +133,7 @@ function hint(node: Node, schema: z.ZodType | undefined): string {
   if (kind === 'section' && node.kind === 'list') return ' Remove the "- " before its keys.';
   if (kind === 'section') return ' Put its keys on lines below, indented by two spaces.';
   if (kind === 'value' && node.kind !== 'scalar') return ' Is something indented too far?';
-  if (node.kind === 'scalar' && node.value === null) return ' Give it a value, or remove the line.';
+  if (isNull(node)) return ' Give it a value, or remove the line.';
   if (
     node.kind === 'scalar' &&
     typeof node.value === 'boolean' &&

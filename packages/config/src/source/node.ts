@@ -61,6 +61,8 @@ export type TextNode = ScalarNode & { readonly value: string };
 export const isText = (node: Node): node is TextNode =>
   node.kind === 'scalar' && typeof node.value === 'string';
 
+export const isNull = (node: Node): boolean => node.kind === 'scalar' && node.value === null;
+
 /** Returns the text values of `keys`, anywhere in the tree. */
 export function textsUnder(node: Node, keys: ReadonlySet<string>): readonly TextNode[] {
   if (node.kind === 'list') return node.items.flatMap((item) => textsUnder(item, keys));
@@ -109,16 +111,11 @@ export function placeOf(root: Node, path: KeyPath): Place {
   return { at: node.at, keyAt, path: node.path, node };
 }
 
-/** Visits every node, parents first. */
-export function visit(
-  node: Node,
-  see: (node: Node, keyAt: SourcePosition) => void,
-  keyAt = node.at,
-): void {
-  see(node, keyAt);
+/** Calls `see` once for every node. */
+export function visit(node: Node, see: () => void): void {
+  see();
   if (node.kind === 'list') for (const item of node.items) visit(item, see);
-  if (node.kind === 'map')
-    for (const entry of node.entries.values()) visit(entry.node, see, entry.keyAt);
+  if (node.kind === 'map') for (const entry of node.entries.values()) visit(entry.node, see);
 }
 
 /** Returns the tree without the node at `path`. */

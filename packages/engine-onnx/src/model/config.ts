@@ -276,7 +276,7 @@ export function cacheUnit(config: ModelConfig): number {
 
 /**
  * Returns the number of parts of {@link cacheUnit} that all keys and values of one position have.
- * Without different widths of heads, these are the key heads and value heads of all layers.
+ * If all heads have the same width, this is the number of key heads and value heads of all layers.
  */
 export function cacheHeads(config: ModelConfig): number {
   const width = cachedLayers(config).reduce((sum, layer) => sum + headDimOf(config, layer), 0);

@@ -144,13 +144,9 @@ interface PoolOptions extends Pick<KvPool, 'variant' | 'capacity'> {
 
 /** Returns the layout of a cache: keys and values of each attention layer, and states. */
 export const cacheLayout = (config: ModelConfig, capacity: number): CacheLayout => ({
-  inputs: cachedLayers(config).flatMap((layer) => {
-    const width = headDimOf(config, layer);
-    return [
-      { name: `k.${layer}`, width },
-      { name: `v.${layer}`, width },
-    ];
-  }),
+  inputs: cachedLayers(config).flatMap((layer) =>
+    ['k', 'v'].map((part) => ({ name: `${part}.${layer}`, width: headDimOf(config, layer) })),
+  ),
   heads: config.kvHeads,
   capacity,
   states: rowStates(config),

@@ -159,16 +159,16 @@ async function runWithRetries(
     if (result === 'put off') continue;
     attempts.push(...timesOf(result));
     if (result.status === 'ok') {
-      const lost = (result.failed ?? []).map((run) => ({ run, retry: mayRetry(run) }));
-      for (const { run, retry } of lost) {
+      const lost = result.failed ?? [];
+      const again = lost.filter((run) => mayRetry(run));
+      const dropped = lost.filter((run) => !again.includes(run));
+      for (const run of lost) {
         const own = { ...attempt, range: { firstRun: run.run, count: 1 } };
-        const consequence = retry ? 'will be retried' : undefined;
+        const consequence = again.includes(run) ? 'will be retried' : undefined;
         const report = { error: run.error, consequence, tries: tries() };
         reportFailure(own, { ...report, logger: runtime.logger });
       }
-      const again = lost.filter(({ retry }) => retry).map(({ run }) => run);
       retries += again.length;
-      const runs = lost.filter(({ retry }) => !retry).map(({ run }) => run);
       const counts = { own: failures, environment: environmentFailures };
       const alone = again.map(async ({ run, kind }) => {
         const ofEnvironment = kind === 'environment_failed';
@@ -178,8 +178,8 @@ async function runWithRetries(
         if (ofEnvironment && !isPaused()) await backOff(task, known.environment, options);
         return runWithRetries(task, { firstRun: run, count: 1 }, options, known);
       });
-      environmentFailures += lost.filter(({ run }) => run.kind === 'environment_failed').length;
-      return together([ended([...result.runs, ...runs]), ...(await Promise.all(alone))]);
+      environmentFailures += lost.filter(({ kind }) => kind === 'environment_failed').length;
+      return together([ended([...result.runs, ...dropped]), ...(await Promise.all(alone))]);
     }
     const { error, seconds } = result;
     if (error instanceof EnvironmentError) breakages.add(error, circuit?.answers() ?? 0);

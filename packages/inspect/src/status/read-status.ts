@@ -1,12 +1,11 @@
 /** Reads the status of a run from its store, or from the file of its only process. */
-import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
 import type { RunReader } from '@trinity-rft/buffer/run-store';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
 import { readEnd, readStorePlace } from '@trinity-rft/launcher/files';
-import { locateRun } from '../verify/folder.js';
+import { isThere, locateRun } from '../verify/folder.js';
 import { readProcessFile } from './read-process-file.js';
 import { statusOf, type RunStatus } from './run-status.js';
 
@@ -89,8 +88,7 @@ const patienceMs = 5000;
 
 /** Opens the store of the run; undefined if the run has no store. */
 async function storeOf({ url, names }: Place): Promise<RunReader | undefined> {
-  const isThere = url.includes('://') || (await stat(url).catch(() => undefined)) !== undefined;
-  if (!isThere) return undefined;
+  if (!url.includes('://') && !(await isThere(url))) return undefined;
   for (const run of names) {
     const { readRunStore } = await import('@trinity-rft/buffer/run-store');
     const store = await readRunStore({ url, run, patienceMs });

@@ -40,8 +40,9 @@ export async function stageSettings(
  * of evaluations, the settings of the stage that began last. Empty if none are recorded.
  */
 export async function stageOrLatest(folder: string): Promise<StageSettings> {
-  const own = await stageSettings(folder);
-  return own?.stage ?? (await settingsOfRun(folder))?.stages.at(-1) ?? {};
+  const stages = (await settingsOfRun(folder))?.stages ?? [];
+  const named = stages.find(({ stage_name: name }) => name === path.basename(folder));
+  return named ?? stages.at(-1) ?? {};
 }
 
 const settingsOfRun = async (folder: string): Promise<RecordedSettings | undefined> =>

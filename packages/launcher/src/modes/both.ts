@@ -88,8 +88,8 @@ function assertTrained({ step }: TrainerResult): void {
 }
 
 /**
- * Warns if the stage has discarded more experiences as too old than it has trained on. Does not warn of a replay
- * buffer, which leaves out experiences for other reasons too.
+ * Warns if the stage has discarded more experiences as too old than it has trained on. Does not
+ * warn of a replay buffer, which leaves out experiences for other reasons too.
  */
 export async function warnOfStale(
   { algorithm: { sampleStrategy }, buffer: { trainerInput } }: StageConfig,

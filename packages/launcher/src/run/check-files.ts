@@ -52,6 +52,7 @@ import {
 } from '../assembly/task-pipeline/stored-tasks.js';
 import { withRecordedDevices } from './changes/devices.js';
 import { inputsOf } from './changes/inputs.js';
+import { areGuests } from './folders.js';
 import { describeChanges, describeInputs, isRecorded, recordedInputs } from './changes/resume.js';
 import { hasBegun, readStageProgress } from './progress.js';
 import { promptWarning } from './measure-prompts.js';
@@ -163,7 +164,7 @@ export async function checkResume(
   const { latestStage } = await readStageProgress(jobDirectory);
   const from = Math.min(latestStage, stages.length - 1);
   const remaining = stages.slice(from);
-  if (remaining.every(({ mode, part }) => mode === 'bench' || part === 'explore')) return [];
+  if (areGuests(remaining)) return [];
   const begun = await hasBegun(jobDirectory);
   const lines = [...describeChanges({ config, latestStage, hasBegun: begun, problemAt })];
   for (const stage of remaining) {

@@ -13,6 +13,10 @@ const serveName = 'serve';
 /** Folders inside a training run whose failures are not failures of the training run. */
 export const guestFolders: readonly string[] = [evaluationsName, serveName];
 
+/** Returns true if the stages use a training run, but do not write its record. */
+export const areGuests = (stages: readonly StageConfig[]): boolean =>
+  stages.every(({ mode, part }) => mode === 'bench' || part === 'explore');
+
 /**
  * Returns the folder for log and metrics of an explorer, or of a server that does not train.
  * Returns undefined for other stages, which write to the training run's folder.

@@ -34,7 +34,7 @@ import {
 } from './configuration.js';
 import { catchStrayErrors, failureFile, firstCause, isInterrupt } from './failure.js';
 import { forgetEnd, interruptOf, writeEnd, type RunEnd } from './end.js';
-import { failureFolder } from './folders.js';
+import { areGuests, failureFolder } from './folders.js';
 import { guardProcess } from './guard/guard-process.js';
 import { lockRun } from './lock.js';
 import { hasBegun, readStageProgress, writeStageProgress } from './progress.js';
@@ -334,9 +334,7 @@ async function runStages(
       );
   // Benchmarks, explorers, and servers beside a trainer use a training run, but do not write its
   // record.
-  const isGuest =
-    remaining.every(({ mode, part }) => mode === 'bench' || part === 'explore') ||
-    surroundings.serve?.train === false;
+  const isGuest = areGuests(remaining) || surroundings.serve?.train === false;
   const save = async (stage: number): Promise<void> => {
     if (!isGuest) await writeStageProgress(jobDirectory, { latestStage: stage });
   };

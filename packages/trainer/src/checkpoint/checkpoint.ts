@@ -63,7 +63,10 @@ async function fillAndRename(root: string, options: WriteCheckpointOptions): Pro
   return { directory, manifest };
 }
 
-/** Fills a draft and writes its manifest, or removes it: on a full disk it would keep the room. */
+/**
+ * Fills a draft and writes its manifest. If that fails, removes the draft, which would otherwise
+ * take up space on a full disk.
+ */
 async function fillWhole(
   draft: string,
   { step, final, fill }: WriteCheckpointOptions,

@@ -79,7 +79,7 @@ function outputOf(child: ChildProcess, input: string): Promise<unknown> {
       const lines = Buffer.concat(parts).toString().trimEnd().split('\n');
       const answer: unknown = tryJson(lines.at(-1));
       if (typeof answer === 'object' && answer !== null) return resolve(answer);
-      const said = Buffer.concat([...errors, ...(errors.length === 0 ? parts : [])]).toString();
+      const said = Buffer.concat(errors.length === 0 ? parts : errors).toString();
       reject(new Error(`trinity ended without an answer. ${said.trim().slice(-shownCharacters)}`));
     });
   });

@@ -37,17 +37,14 @@ export function rewardOf(experience: Experience): number {
 export function withChangedReward(experience: Experience, reward: number): Experience {
   const { tokenRewards, spans } = experience;
   const difference = reward - rewardOf(experience);
+  const last = spans?.at(-1);
   return withFields(experience, {
     reward,
     ...(tokenRewards && {
       tokenRewards: tokenRewards.with(-1, tokenRewards.at(-1)! + difference),
     }),
-    ...(spans && {
-      spans: spans.map((span, i) =>
-        i === spans.length - 1 && span.reward !== undefined
-          ? { ...span, reward: span.reward + difference }
-          : span,
-      ),
+    ...(last?.reward !== undefined && {
+      spans: spans?.with(-1, { ...last, reward: last.reward + difference }),
     }),
   });
 }

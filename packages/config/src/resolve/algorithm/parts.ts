@@ -55,30 +55,27 @@ export function derivePart(
   const defaults = preset?.name === name ? preset.args : undefined;
   const schema = argsSchema(row.args, `Arguments of the ${place.kind} ${name}.`, defaults);
   const node = nodeAt(context.tree, place.args);
-  if (node?.kind !== 'map') return { name, args: fromYaml(row.args, schema.parse(undefined)) };
+  const unset = fromYaml(row.args, schema.parse(undefined));
+  if (node?.kind !== 'map') return { name, args: unset };
   const checked = checkStructure(node, schema);
   context.add(checked.problems);
   const args = fromYaml(row.args, schema.parse(toPlain(checked.root)));
-  if (checked.problems.length === 0)
-    warnOfIdle(context, place, row.args, { args, defaults: fromYaml(row.args, schema.parse({})) });
+  if (checked.problems.length === 0) warnOfIdle(context, place, row.args, { args, unset });
   return { name, args };
 }
 
-interface GivenArgs {
-  readonly args: PartConfig['args'];
-  /** Arguments of a file that gives none. */
-  readonly defaults: PartConfig['args'];
-}
-
-/** Warns of arguments that the other arguments deprive of their effect. */
+/**
+ * Warns of arguments that the other arguments deprive of their effect. `unset` are the arguments of
+ * a file that gives none.
+ */
 function warnOfIdle(
   context: StageContext,
   place: PartPlace,
   spec: ArgSpec,
-  { args, defaults }: GivenArgs,
+  { args, unset }: Readonly<Record<'args' | 'unset', PartConfig['args']>>,
 ): void {
   for (const [name, { condition }] of Object.entries(spec))
-    if (condition && args[name] !== defaults[name] && !condition.holds(args))
+    if (condition && args[name] !== unset[name] && !condition.holds(args))
       sayIgnored(
         context,
         place.args,

@@ -5,7 +5,14 @@
 import type { EngineFactsTable } from '../../schema/engines.js';
 import type { RunInput, RunSchema } from '../../schema/root.js';
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
-import { nodeAt, placeOf, type KeyPath, type MapNode, type Node } from '../../source/node.js';
+import {
+  isNull,
+  nodeAt,
+  placeOf,
+  type KeyPath,
+  type MapNode,
+  type Node,
+} from '../../source/node.js';
 import type { LocatedProblem } from '../../source/problem.js';
 import type { Disk } from './disk.js';
 import type { NameTables } from './names.js';
@@ -153,5 +160,5 @@ function isEmpty(tree: MapNode, path: KeyPath): boolean {
 
 function isGiven(tree: MapNode, path: KeyPath): boolean {
   const node = nodeAt(tree, path);
-  return node !== undefined && !(node.kind === 'scalar' && node.value === null);
+  return node !== undefined && !isNull(node);
 }

@@ -2,6 +2,7 @@
 import { partKeys } from '../../schema/algorithm.js';
 import {
   childOf,
+  isNull,
   merge,
   nodeAt,
   without,
@@ -59,11 +60,7 @@ function withoutNulls(stage: Node): Node {
   if (stage.kind !== 'map') return stage;
   return {
     ...stage,
-    entries: new Map(
-      [...stage.entries].filter(
-        ([, entry]) => !(entry.node.kind === 'scalar' && entry.node.value === null),
-      ),
-    ),
+    entries: new Map([...stage.entries].filter(([, entry]) => !isNull(entry.node))),
   };
 }
 

@@ -105,9 +105,9 @@ export function readAdapter(disk: Disk, folder: string): AdapterFolder | undefin
  * folder.
  */
 function deriveStored(context: StageContext, input: Input, given: string): StoredAdapter {
+  if (reportAddress(context, first('path'), given)) return { name: undefined, path: given };
   const path = context.disk.resolve(given);
   const adapter = readAdapter(context.disk, path);
-  if (reportAddress(context, first('path'), given)) return { name: undefined, path: given };
   if (adapter === undefined) {
     const what =
       context.disk.readText(join(path, configFile)) === undefined

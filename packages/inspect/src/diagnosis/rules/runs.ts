@@ -174,9 +174,10 @@ const brokenConversations: Rule = {
       .filter((name) => /^rollout\/model\/fork\/.+\/mean$/.test(name));
     const spliced = 'rollout/model/spliced/mean';
     const seen = recentShare(run, 'explorer', forks, [...forks, spliced]);
+    if (!seen || seen.value < forkShare) return undefined;
     const { steps, sumOf } = recentSteps(run, 'explorer', [...forks, spliced]);
     const perRun = sumOf(forks) / steps.length;
-    if (!seen || seen.value < forkShare || perRun < leastForks) return undefined;
+    if (perRun < leastForks) return undefined;
     return {
       text: `${percent(seen.value)} of the later calls of ${stepsOf(seen)} began anew, ${short(perRun)} per run.`,
       numbers: [seen],

@@ -28,7 +28,7 @@ export const addMetrics: AddRoutes = (api) => {
   api.ofRun(metricRoutes, '/api/runs/{run}/marks', async ({ place, metrics }, { role, axis }) => {
     await metrics.catchUp();
     const lines = metrics.roles.get(role);
-    if (!lines) return notFound(`${place.id} has no metrics of the role ${role}.`);
+    if (!lines) return notFound(`${place.id} has no metrics for role ${role}.`);
     return Response.json(await marksOf(place, metrics, lines, axis ?? 'step'));
   });
   api.ofRun(metricRoutes, '/api/runs/{run}/curve.csv', async (run, query) => {

@@ -97,11 +97,15 @@ function lastFormula(text: string): string | undefined {
 
 /**
  * Matches a formula with its delimiters, or the start of a clause that explains the answer before
- * it. Two amounts of dollars with such a clause between are no formula.
+ * it. Two dollar amounts with such a clause between them are not
+ * a formula.
  */
 const formulaOrReason =
   /(?<!\\)\$(?:(?!\s(?:because|since|as|so)\s)[^$])*\$|\\\((?:[^\\]|\\[^()])*\\\)|\s(?:because|since|as|so)\s|\s\(/gi;
-/** An operator and the start of its operand: no dash before a word, no end of bold text. */
+/**
+ * Matches an operator and the start of its operand. A dash before a word and the end of bold text do
+ * not count.
+ */
 const operator = /^\(|^\s*(?:[-+−/^=<>×·÷]|\*(?!\*)|x\b|\\(?:times|cdot|div)\b)\s*(?=[\d(\\$.])/;
 
 /**

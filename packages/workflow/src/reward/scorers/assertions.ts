@@ -187,21 +187,17 @@ export async function taskAssertions({ output, metadata = {} }: AssertionArgumen
   const usable = all.filter(
     (assertion) => Object.hasOwn(kinds, kindOf(assertion)) && problemOf(assertion) === undefined,
   );
-  const canCheck = (assertion: Assertion): boolean =>
-    usable.includes(assertion) && fillIn(assertion, row).problem === undefined;
-  const checked = usable.filter(canCheck);
+  const tried = usable.map((assertion) => ({ assertion, ...fillIn(assertion, row) }));
+  const problems = tried.flatMap(({ problem }) => problem ?? []);
+  const checked = tried.filter(({ problem }) => problem === undefined).map((one) => one.assertion);
   if (checked.length === 0) {
-    const [problem] = usable.map((assertion) => fillIn(assertion, row).problem);
-    const why = problem === undefined ? '' : ` ${problem}`;
+    const why = problems[0] === undefined ? '' : ` ${problems[0]}`;
     throw formError(
       `A task has no assertion that can be checked in its column "assert".${why} Leave the task out, or give it one of ${Object.keys(kinds).join(', ')}.`,
     );
   }
   const { score, reason } = await assertionScorer(checked)({ output, metadata: row });
-  const others = all.filter((assertion) => !canCheck(assertion));
-  const problems = others
-    .filter((each) => usable.includes(each))
-    .map((each) => fillIn(each, row).problem);
+  const others = all.filter((assertion) => !checked.includes(assertion));
   const rest =
     others.length === 0 ? [] : [`Not checked: ${others.map(({ type }) => type).join(', ')}.`];
   return { name: 'assertions', score, reason: [reason, ...rest, ...problems].join(' ') };
