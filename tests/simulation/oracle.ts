@@ -365,11 +365,11 @@ function used({ facts, report, uses }: Parts, { trainStep }: TrainRecord, uid: s
 function published(parts: Parts, member: Membership, weights: PublishedWeights): void {
   const { facts, report } = parts;
   wrote(parts, 'publishWeights', member);
-  const { version, digest, boundary } = weights;
+  const { version, digest, final } = weights;
   if (version > facts.records.size)
     report(`version ${version} was published after train step ${facts.records.size}`);
   const earlier = facts.published.find(
-    (each) => each.version === version && each.boundary === boundary,
+    (each) => each.version === version && each.final === final,
   );
   if (earlier && earlier.digest !== digest)
     report(`version ${version} was published twice, unlike`);

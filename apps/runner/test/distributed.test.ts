@@ -1,4 +1,5 @@
 /** Tests that a trainer with remote explorers trains on the same data as a single process. */
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -316,15 +317,17 @@ const evaluated: Tree = {
   explorer: { eval_interval: 2 },
 };
 
-/** Workflow whose second explore step ends once the file `gate` exists. */
-const gatedBy = (gate: string): string => `
-import { existsSync } from 'node:fs';
+/** Workflow whose explore step `step` ends once the file `gate` exists. */
+const gatedBy = (gate: string, name = 'gated', step = '2'): string => `
+import { existsSync, writeFileSync } from 'node:fs';
 import { defineWorkflow } from '@trinity-rft/workflow';
 export const gated = defineWorkflow({
-  name: 'gated',
+  name: '${name}',
   run: async ({ task, model }) => {
     const [answer] = await model.chat([{ role: 'user', content: String(task.rawTask['question']) }]);
-    while (String(task.batchId) === '2' && !existsSync(${JSON.stringify(gate)}))
+    const waits = String(task.batchId).split('/')[0] === '${step}';
+    if (waits) writeFileSync(${JSON.stringify(`${gate}.reached`)}, String(task.batchId));
+    while (waits && !existsSync(${JSON.stringify(gate)}))
       await new Promise((resolve) => setTimeout(resolve, 20));
     return answer.responseText.length;
   },
@@ -401,6 +404,33 @@ it.each([
     const sides = await distributed(name, longer);
     expect(sides.flatMap(({ error }) => error ?? [])).toEqual([]);
     expect(usesOf(name)).toEqual({ trained: 80 });
+  },
+);
+
+it.each([{ sync_interval: 2 }, { sync_offset: 1 }])(
+  'trains on when it is made longer after a stop in its final evaluation, %o',
+  { timeout: 120_000 },
+  async (synchronizer) => {
+    const name = `stopped_${Object.keys(synchronizer).join()}`;
+    const gate = path.join(workspace.root, name);
+    workspace.write(`plugins/${name}.ts`, gatedBy(gate, name, '4'));
+    const held = { name: 'held', path: 'eval.jsonl', format: { prompt_key: 'question' } };
+    const gated: Tree = {
+      synchronizer,
+      buffer: {
+        explorer_input: { eval_tasksets: [{ ...held, default_workflow_type: name }] },
+      },
+    };
+    const interrupt = new AbortController();
+    const first = distributed(name, [evaluated, gated], interrupt.signal);
+    while (!existsSync(`${gate}.reached`)) await pause(5);
+    interrupt.abort();
+    expect((await first).flatMap(({ error }) => error ?? [])).toEqual([]);
+    workspace.write(name, '');
+    const sides = await distributed(name, [evaluated, gated, { buffer: { total_steps: 5 } }]);
+    expect(sides.flatMap(({ error }) => error ?? [])).toEqual([]);
+    expect(usesOf(name)).toEqual({ trained: 80 });
+    expect(evaluationsOf(name)).toEqual([2, 4, 6]);
   },
 );
 

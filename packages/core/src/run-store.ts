@@ -162,10 +162,10 @@ export interface PublishedWeights {
    */
   readonly exploredUpTo: number;
   /**
-   * Synchronization point of the weights, in explore steps. Undefined for weights between two
-   * synchronization points.
+   * True for the weights of the final evaluation, which may be later than those of the last
+   * synchronization point.
    */
-  readonly boundary: number | undefined;
+  readonly final: boolean;
   /** Location of the files: a folder that trainer and explorers can reach, or the store itself. */
   readonly location:
     | { readonly kind: 'folder'; readonly path: string }
@@ -334,16 +334,16 @@ export interface RunStore {
   /**
    * Publishes weights. A version can be published again if its digest is the same. Folders of later
    * versions are then expected next to its folder, because the folder of a training run can be moved.
-   * @param options `lengthens`: true to forget later versions if the training run had ended, such as
-   * that of its final evaluation, so that explorers take this one. @default false
+   * @param options `resumes`: true to forget later versions if the training run has ended or its
+   * final evaluation has begun, so that explorers take this one. @default false
    */
   publishWeights(
     member: Membership,
     weights: PublishedWeights,
-    options?: { readonly lengthens?: boolean },
+    options?: { readonly resumes?: boolean },
   ): Promise<void>;
-  /** Returns the newest weights, or those of the synchronization point `boundary`. */
-  publishedWeights(boundary?: number): Promise<PublishedWeights | undefined>;
+  /** Returns the newest weights. */
+  publishedWeights(): Promise<PublishedWeights | undefined>;
   putWeightFile(member: Membership, file: WeightFile): Promise<void>;
   getWeightFile(version: number, path: string): Promise<Uint8Array | undefined>;
   /**

@@ -48,7 +48,7 @@ beforeAll(async () => {
   published = {
     version: 4,
     exploredUpTo: 4,
-    boundary: undefined,
+    final: false,
     location: { kind: 'folder', path: at('received') },
     digest,
     probe: { ...probe, logprobs: await scoresOf('new') },

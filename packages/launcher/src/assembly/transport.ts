@@ -7,6 +7,8 @@ import type { WeightTransport } from '@trinity-rft/synchronizer';
 import { takesAdapters } from './models/samplers.js';
 
 export interface StageTransport extends WeightTransport {
+  /** @param final true for the weights of the final evaluation. @default false */
+  publish(version: number, consumedUpTo: number, final?: boolean): Promise<void>;
   /** Removes the files of the weights. */
   close(): Promise<void>;
 }

@@ -129,7 +129,7 @@ async function evaluateAtEnd({
   if (tasks.evalSets.length === 0) return;
   const state = (await store.explorerState()) as ExplorerState | undefined;
   const exploredUpTo = state?.step ?? 0;
-  await transport.publish(trained.step, exploredUpTo);
+  await transport.publish(trained.step, exploredUpTo, true);
   await transport.adopt(trained.step);
   const step = exploredUpTo + 1;
   sink.write({ role: 'explorer', step, metrics: await evaluator.evaluate(step) });

@@ -106,7 +106,7 @@ export const uidsOf = (batch: string, count: number): readonly string[] =>
 export const weightsOf = (version: number, digest = `digest ${version}`): PublishedWeights => ({
   version,
   exploredUpTo: version,
-  boundary: undefined,
+  final: false,
   location: { kind: 'store' },
   digest,
   probe: { tokens: [1, 2, 3], promptLength: 1, logprobs: [-1, -2.5] },

@@ -3,7 +3,7 @@ import { joinExplorer, joinTrainer, opened, weightsOf, type CreateRunStore } fro
 
 export function weightCases(create: CreateRunStore): void {
   describe('weights', () => {
-    it('publishes a version once, of a meeting point or not', async () => {
+    it('publishes a version once, for the final evaluation or not', async () => {
       const test = await create();
       const store = await opened(test);
       const trainer = await joinTrainer(store);
@@ -11,15 +11,14 @@ export function weightCases(create: CreateRunStore): void {
       const folder = { kind: 'folder', path: '/run/sync/version_2' } as const;
       const versions = [
         weightsOf(0),
-        { ...weightsOf(2), boundary: 2, location: folder },
-        { ...weightsOf(2), boundary: 4, location: folder },
+        { ...weightsOf(2), final: true, location: folder },
         weightsOf(0),
       ];
       for (const weights of versions) await store.publishWeights(trainer, weights);
       const other = await opened(test);
-      expect(await other.publishedWeights()).toEqual(versions[2]);
-      expect(await other.publishedWeights(2)).toEqual(versions[1]);
-      expect(await other.publishedWeights(3)).toBeUndefined();
+      expect(await other.publishedWeights()).toEqual(versions[1]);
+      await store.publishWeights(trainer, weightsOf(2));
+      expect(await other.publishedWeights()).toEqual(weightsOf(2));
       await expect(store.publishWeights(trainer, weightsOf(2, 'other'))).rejects.toMatchObject({
         code: 'STORE_OTHER_WEIGHTS',
       });
@@ -39,19 +38,23 @@ export function weightCases(create: CreateRunStore): void {
       expect((await store.publishedWeights())?.location).toEqual(of(4, '/newer').location);
     });
 
-    it('forgets later versions only when a run that has ended is made longer', async () => {
+    it('forgets later versions of a run that has ended or is in its final evaluation', async () => {
       const store = await opened(await create());
       const trainer = await joinTrainer(store);
       for (const version of [2, 4]) await store.publishWeights(trainer, weightsOf(version));
-      const lengthens = true;
-      await store.publishWeights(trainer, weightsOf(2), { lengthens });
+      const resumes = true;
+      await store.publishWeights(trainer, weightsOf(2), { resumes });
       expect(await store.publishedWeights()).toEqual(weightsOf(4));
-      const other = store.publishWeights(trainer, weightsOf(4, 'other'), { lengthens });
+      const other = store.publishWeights(trainer, weightsOf(4, 'other'), { resumes });
       await expect(other).rejects.toMatchObject({ code: 'STORE_OTHER_WEIGHTS' });
       await store.finishRun(trainer, { trainStep: 4 });
-      await store.publishWeights(trainer, weightsOf(2), { lengthens });
+      await store.publishWeights(trainer, weightsOf(2), { resumes });
       expect(await store.publishedWeights()).toEqual(weightsOf(2));
       expect((await store.view()).end).toBeUndefined();
+      await store.publishWeights(trainer, weightsOf(4));
+      await store.publishWeights(trainer, { ...weightsOf(6), final: true });
+      await store.publishWeights(trainer, weightsOf(2), { resumes });
+      expect(await store.publishedWeights()).toEqual(weightsOf(2));
     });
 
     it('keeps files of any size until they are deleted', async () => {

@@ -182,7 +182,7 @@ export interface UseRow {
 export interface WeightsRow {
   run: number;
   version: number;
-  /** Synchronization point for which the weights were published; -1 if there is none. */
+  /** -2 for the weights of the final evaluation, otherwise -1. */
   boundary: number;
   explored_up_to: number;
   location: string;

@@ -16,7 +16,9 @@ import { writeAs, type Connection, type RunContext } from './context.js';
  * Maximum number of bytes per row. Files are split, because databases hold whole rows in memory.
  */
 const chunkBytes = 4 << 20;
-const noBoundary = -1;
+/** Values of the column `boundary`. */
+const ordinary = -1;
+const ofFinalEvaluation = -2;
 
 type Weights = Pick<
   RunStore,
@@ -31,13 +33,13 @@ type Weights = Pick<
 export function weights(context: RunContext): Weights {
   const { database, run } = context;
   return {
-    publishWeights: (member, published, { lengthens = false } = {}) =>
+    publishWeights: (member, published, { resumes = false } = {}) =>
       writeAs(context, member, 'publish weights', async (db) => {
-        if (lengthens) await forgetLater(context, db, published);
+        if (resumes) await forgetLater(context, db, published);
         await publish(context, db, published);
       }),
-    publishedWeights: (boundary) =>
-      database.read('read which weights are published', (db) => newest(context, db, boundary)),
+    publishedWeights: () =>
+      database.read('read which weights are published', (db) => newest(context, db)),
     putWeightFile: (member, file) =>
       writeAs(context, member, 'store a file of weights', (db) => putFile(context, db, file), {
         notifies: () => false,
@@ -78,7 +80,7 @@ async function publish(
   published: PublishedWeights,
 ): Promise<void> {
   const { run } = context;
-  const { version, digest, location, boundary = noBoundary } = published;
+  const { version, digest, location, final } = published;
   const other = await db
     .selectFrom('weights')
     .select('digest')
@@ -94,7 +96,7 @@ async function publish(
   };
   await db
     .insertInto('weights')
-    .values({ run, version, boundary, digest, ...row })
+    .values({ run, version, boundary: final ? ofFinalEvaluation : ordinary, digest, ...row })
     .onConflict((conflict) => conflict.columns(['run', 'version', 'boundary']).doUpdateSet(row))
     .execute();
   if (location.kind === 'folder') await moveLater(context, db, { version, path: location.path });
@@ -104,7 +106,7 @@ async function publish(
     await db.updateTable('run').set({ end_step: null }).where('id', '=', run).execute();
 }
 
-/** Deletes the later versions of a training run that has ended. */
+/** Deletes later versions, if the training run has ended or its final evaluation has begun. */
 async function forgetLater(
   { run }: RunContext,
   db: Connection,
@@ -115,8 +117,15 @@ async function forgetLater(
     .select('end_step')
     .where('id', '=', run)
     .executeTakeFirstOrThrow();
-  if (end === null) return;
-  await db.deleteFrom('weights').where('run', '=', run).where('version', '>', version).execute();
+  const final = await db
+    .selectFrom('weights')
+    .select('version')
+    .where('run', '=', run)
+    .where('boundary', '=', ofFinalEvaluation)
+    .executeTakeFirst();
+  const all = db.deleteFrom('weights').where('run', '=', run);
+  await all.where('boundary', '=', ofFinalEvaluation).execute();
+  if (end !== null || final) await all.where('version', '>', version).execute();
 }
 
 /**
@@ -154,18 +163,15 @@ const otherWeights = ({ version, digest }: PublishedWeights, other: string): Buf
     { code: 'STORE_OTHER_WEIGHTS' },
   );
 
-/**
- * Returns the newest published weights.
- * @param boundary synchronization point of the weights. @default weights of any point
- */
+/** Returns the newest published weights. */
 export async function newest(
   { run }: RunContext,
   db: Connection,
-  boundary?: number,
 ): Promise<PublishedWeights | undefined> {
-  let query = db.selectFrom('weights').selectAll().where('run', '=', run);
-  if (boundary !== undefined) query = query.where('boundary', '=', boundary);
-  const row = await query
+  const row = await db
+    .selectFrom('weights')
+    .selectAll()
+    .where('run', '=', run)
     .orderBy('version', 'desc')
     .orderBy('boundary', 'desc')
     .limit(1)
@@ -176,7 +182,7 @@ export async function newest(
 const toPublished = (row: WeightsRow): PublishedWeights => ({
   version: row.version,
   exploredUpTo: row.explored_up_to,
-  boundary: row.boundary === noBoundary ? undefined : row.boundary,
+  final: row.boundary === ofFinalEvaluation,
   location: JSON.parse(row.location) as PublishedWeights['location'],
   digest: row.digest,
   probe: JSON.parse(row.probe) as DeliveryProbe,

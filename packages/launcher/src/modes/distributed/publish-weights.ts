@@ -33,7 +33,8 @@ export interface PublishOptions {
 export function publishingTransport(options: PublishOptions): StageTransport {
   const { onAdopt } = options;
   return {
-    publish: (version, exploredUpTo) => publish(options, { version, exploredUpTo }),
+    publish: (version, exploredUpTo, final = false) =>
+      publish(options, { version, exploredUpTo, final }),
     adopt: async (version) => onAdopt(version),
     // The files remain until the training run has ended, for explorers that join later.
     close: () => Promise.resolve(),
@@ -48,7 +49,7 @@ const folderOf = (stage: StageConfig, version: number): string =>
 
 async function publish(
   options: PublishOptions,
-  { version, exploredUpTo }: Pick<PublishedWeights, 'version' | 'exploredUpTo'>,
+  { version, exploredUpTo, final }: Pick<PublishedWeights, 'version' | 'exploredUpTo' | 'final'>,
 ): Promise<void> {
   const { stage, store, member, engine, format, maxModelLen } = options;
   const filling = `${folderOf(stage, version)}.tmp`;
@@ -71,15 +72,15 @@ async function publish(
   const published: PublishedWeights = {
     version,
     exploredUpTo,
-    boundary: undefined,
+    final,
     location: inStore ? { kind: 'store' } : { kind: 'folder', path: folderOf(stage, version) },
     digest,
     probe,
   };
-  // In a training run that was made longer, explorers take exactly these weights, also if the final
-  // evaluation used later ones.
+  // Explorers take exactly these weights, also if the final evaluation of a training run that was
+  // made longer used later ones.
   await store.publishWeights(member, published, {
-    lengthens: stage.synchronizer.syncStyle === 'fixed',
+    resumes: !final && stage.synchronizer.syncStyle === 'fixed',
   });
   await removeOld(options, version);
 }
