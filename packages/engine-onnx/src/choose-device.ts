@@ -63,7 +63,7 @@ export interface MeasuredDevices extends DeviceReport {
 
 /** Options of {@link measureDevices}. */
 export interface MeasureOptions {
-  /** @default a small new model */
+  /** Model to measure. @default a small new model */
   readonly model?: DeviceModel;
   /** Called with each line of progress. */
   readonly report: (line: string) => void;

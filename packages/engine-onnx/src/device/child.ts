@@ -25,7 +25,7 @@ export type CheckMessage =
   | { readonly kind: 'failed'; readonly error: ErrorRecord };
 
 export interface ChildOptions {
-  /** Program that answers a {@link CheckRequest} with {@link CheckMessage}s. */
+  /** Program that handles a {@link CheckRequest} and replies with {@link CheckMessage}s. */
   readonly program: URL;
   readonly deadlineMs: number;
   /** Milliseconds within which {@link ChildOptions.begins} must be called. */

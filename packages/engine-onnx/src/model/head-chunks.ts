@@ -59,7 +59,7 @@ export function chunkedHead(
 
 export interface ScoreOptions {
   readonly entropy: boolean;
-  /** @default false */
+  /** True to compute `necs` as well. @default false */
   readonly necs?: boolean;
 }
 
@@ -150,7 +150,7 @@ function logitGradients(logp: Value, ids: Value, a: Value, e: Value | undefined)
   return scatterElements(multiply(p, factor), ids, a, { axis: 1, reduction: 'add' });
 }
 
-/** a + e H, [R, 1] */
+/** Returns the factor a + e H of {@link chunkedHeadGradients}. [R, 1] */
 function entropyFactor(logp: Value, p: Value, a: Value, e: Value): Value {
   return add(a, multiply(e, negate(rowDot(p, logp))));
 }

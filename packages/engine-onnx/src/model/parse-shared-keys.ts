@@ -53,7 +53,7 @@ export function parseSharedKeys(
   });
 }
 
-/** Returns the sizes of the inputs of every layer; undefined if there are none. */
+/** Returns the sizes of the per-layer inputs, or undefined if there are none. */
 export function parsePerLayerInputs(hf: ConfigKeys, file: string): PerLayerInputs | undefined {
   const { hidden_size_per_layer_input: size, vocab_size: tokens } = hf;
   if (!families[hf.model_type].sharedKeys || !size) return undefined;

@@ -110,7 +110,7 @@ function yarn(shape: RopeShape, scaling: Extract<RopeScaling, { kind: 'yarn' }>)
   const width = rotatedWidth(shape);
   /**
    * Returns the index of the dimension whose frequency makes this number of rotations over the
-   * original positions.
+   * original context length.
    */
   const dimension = (rotations: number): number =>
     (width * Math.log(scaling.originalMaxPositions / (rotations * 2 * Math.PI))) /

@@ -100,7 +100,7 @@ export class QuantizedModel {
   }
 
   /**
-   * Scores picked rows. The log-probabilities equal those that the sampler reports, bit for bit.
+   * Scores selected rows. The log-probabilities equal those that the sampler reports, bit for bit.
    * The names of the results are those of `scoresOf`.
    */
   async score<Name extends string>(
@@ -160,7 +160,9 @@ export class QuantizedModel {
   }
 }
 
-/** Returns the picked rows. Repeats the last row if the head would otherwise multiply it alone. */
+/**
+ * Returns the selected rows. Repeats the last row if the head would otherwise multiply it alone.
+ */
 function productPicks(rows: Int32Array, inverseTemperature: Float32Array): PickedRows {
   const last = rows.length - 1;
   const picks = Array.from({ length: productRows(rows.length) }, (_, i) => Math.min(i, last));

@@ -66,8 +66,8 @@ export function drawToken(logprobs: Float32Array, uniform: number, options: Draw
 }
 
 /**
- * Returns the log-probabilities with -Infinity for ids that must not be drawn; the array itself if
- * all ids may be drawn.
+ * Returns the log-probabilities with -Infinity for ids that must not be drawn, or the array itself
+ * if all ids may be drawn.
  */
 function permittedOf(
   logprobs: Float32Array,

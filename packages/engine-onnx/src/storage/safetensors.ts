@@ -45,9 +45,9 @@ export interface NamedTensor {
 }
 
 export interface WriteOptions {
-  /** @default "F32" */
+  /** Number format of the tensors. @default "F32" */
   readonly type?: StoredType;
-  /** @default { format: "pt" }, which transformers requires */
+  /** Metadata of the file. @default { format: "pt" }, which transformers requires */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 

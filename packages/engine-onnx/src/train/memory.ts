@@ -56,7 +56,7 @@ export function trainingMemory(budget: number | undefined): TrainingMemory {
 export const mostOfBudget = ({ budget }: TrainingMemory): number => timesBudget * budget;
 
 const bytes = 4;
-/** Maximum bytes of the head's arrays that exist at the same time. */
+/** Maximum size in bytes of the head's arrays that exist at the same time. */
 const headBudget = 256 * 2 ** 20;
 /**
  * Number of arrays of width V alive at the same time in a part of the head: log-probabilities,
@@ -112,7 +112,7 @@ export const keptPerLayer = (config: ModelConfig, time: number): number =>
 const keptOfLayers = (config: ModelConfig, time: number): number =>
   keptByLayer(config, time).reduce((sum, values) => sum + values, 4 * inputWidth(config));
 
-/** Number of values per position of the inputs of all layers besides their states. */
+/** Number of values per position of the per-layer inputs of all layers. */
 const inputWidth = ({ layers, perLayerInputs }: ModelConfig): number =>
   layers * (perLayerInputs?.size ?? 0);
 
@@ -190,7 +190,8 @@ export function backwardCost(config: ModelConfig): MemoryCost {
 }
 
 /**
- * Returns the bytes of returned gradients. They exist twice: inside the runtime and as its outputs.
+ * Returns the size of the returned gradients in bytes. They exist twice: inside the runtime and as
+ * its outputs.
  */
 export function gradientBytes(specs: readonly ParameterSpec[]): number {
   return 2 * bytes * specs.reduce((sum, { size }) => sum + size, 0);
@@ -225,7 +226,7 @@ export function vocabularyPart(
 }
 
 /**
- * Returns the bytes that a micro-batch needs with `rows` groups of `time` positions, of which
- * `picked` are scored.
+ * Returns the memory in bytes that a micro-batch needs with `rows` groups of `time` positions, of
+ * which `picked` are scored.
  */
 export type MemoryCost = (rows: number, time: number, picked: number) => number;

@@ -68,8 +68,8 @@ export async function transformersGraph(
 }
 
 /**
- * Makes a recurrence over cached states. Mixers read padding, which precedes a text, as zeros, like
- * the positions before the start of a row.
+ * Makes a recurrence over cached states. Mixers read padding, which precedes a sequence, as zeros,
+ * like the positions before the start of a row.
  */
 function cachedRecurrence(graph: Graph, config: ModelConfig, mask: Value): Recurrence {
   const shapes = new Map(rowStates(config).map(({ name, shape }) => [name, shape]));

@@ -22,8 +22,8 @@ export interface SaveTransformersOptions {
   /** Number formats, at least one. Each format gets a model file. */
   readonly dtypes: readonly TransformersDtype[];
   /**
-   * Maximum bytes of weights in the model file. More weights are put into files next to it, each of
-   * at most this size, except that a tensor is never divided.
+   * Maximum size in bytes of the weights in the model file. More weights are put into files next to
+   * it, each of at most this size, except that a tensor is never divided.
    * @default 1.9e9
    */
   readonly mostBytesInFile?: number;
@@ -43,7 +43,9 @@ const formats: Readonly<
   q8: { file: 'model_quantized.onnx', bytes: 1.125 },
 };
 
-/** Maximum bytes of weights in a file, because a protobuf message holds at most 2 GB. */
+/**
+ * Maximum size in bytes of the weights in a file, because a protobuf message holds at most 2 GB.
+ */
 const mostInFile = 1.9e9;
 
 /**
@@ -131,7 +133,7 @@ async function writeModel(
 
 /**
  * Returns the files that transformers.js loads and that some models lack: settings of the
- * tokenizer, and the tokens that end a text.
+ * tokenizer, and the special tokens for generation.
  */
 const madeFiles = ({
   bosTokenId,
