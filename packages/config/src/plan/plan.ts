@@ -46,7 +46,7 @@ export interface PipelinePlan {
   readonly isBound: boolean;
 }
 
-/** The grader of a task set's answers, as text. */
+/** Description of a task set's grader. */
 export interface GraderPlan {
   readonly taskset: string;
   readonly grader: string;
@@ -55,7 +55,7 @@ export interface GraderPlan {
 export interface StagePlan {
   readonly stageName: string | undefined;
   readonly mode: Mode;
-  /** Explorer or trainer, if the operating-system process is only one part of mode `both`. */
+  /** Explorer or trainer, if the process is only one part of mode `both`. */
   readonly part: LoopPart | undefined;
   readonly algorithmType: string;
   readonly parts: readonly PlannedPart[];
@@ -63,11 +63,9 @@ export interface StagePlan {
   /** Word for the rows of a train batch in the printed plan. */
   readonly rowWord: TrainBatchConfig['unit'] | 'answers' | 'texts' | 'pairs';
   readonly model: string;
-  /**
-   * Tinker server that the operating-system process uses; undefined if the process uses no server.
-   */
+  /** Tinker server that the process uses; undefined if the process uses no server. */
   readonly tinker: TinkerServerPlan | undefined;
-  /** Text that names the external model that answers instead of the trained model. */
+  /** Description of the external model that answers instead of the trained model. */
   readonly external: string | undefined;
   /** The servers that sample. */
   readonly servers: readonly PlannedServer[];
@@ -78,8 +76,8 @@ export interface StagePlan {
   /** One plan for each task set whose answers either a judge or a comparison of words can grade. */
   readonly graders: readonly GraderPlan[];
   /**
-   * True if servers execute the trained model. This operating-system process may still load a
-   * critic or other models.
+   * True if servers execute the trained model. This process may still load a critic or other
+   * models.
    */
   readonly runsRemotely: boolean;
   /** Memory of the embedded engine; undefined if the model is not on this disk. */

@@ -136,7 +136,7 @@ function stepsOf(rows: number | undefined, epochs: number, batchSize: number): n
 }
 
 /**
- * Returns the number of explore steps until the tasks are used up or the trainer has made its last
+ * Returns the number of explore steps until the tasks run out or the trainer has made its last
  * step.
  */
 function countExploreSteps(

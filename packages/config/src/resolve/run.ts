@@ -83,8 +83,8 @@ function deriveIdentity(context: StageContext, isGuest: boolean, choice: NameCho
 }
 
 /**
- * Returns the name of the newest training run that is called `name`, with or without a timestamp;
- * undefined if there is none.
+ * Returns the name of the newest training run that is called `name`, with or without a timestamp,
+ * or undefined if there is none.
  */
 function newestRun(
   name: string,

@@ -67,7 +67,7 @@ export const ignored = statusOf('ignored');
  */
 export const notSupported = statusOf('notSupported');
 
-/** Creates the effects of a text key whose value must be one of `values`, or unset. */
+/** Creates the effects of a string key whose value must be one of `values`, or unset. */
 export function supportedOnly<const V extends string>(values: readonly V[]) {
   const note = `Supported: ${values.join(', ')}.`;
   return [

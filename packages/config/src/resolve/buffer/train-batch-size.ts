@@ -1,5 +1,5 @@
 /**
- * Resolves the size of a train step: the value of the file, or else the size of one explore step.
+ * Resolves the size of a train step: the value of the file, otherwise the size of one explore step.
  */
 import { expertCount } from '@trinity-rft/algorithm/internal';
 import type { KeyPath } from '../../source/node.js';
