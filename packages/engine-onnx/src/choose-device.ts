@@ -32,8 +32,8 @@ const defaults = (): CheckSettings => ({
 });
 
 /**
- * Implements `EngineFactory.chooseDevice`.
- * @throws the signal's reason; after any other failure, the CPU is chosen
+ * Implements `EngineFactory.chooseDevice`. Chooses the CPU after any failure except an abort.
+ * @throws the signal's reason if it aborts
  */
 export async function chooseDevice(
   { measure, report, signal, ...model }: DeviceQuestion,

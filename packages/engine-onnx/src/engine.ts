@@ -79,7 +79,10 @@ export interface OnnxEngineOptions {
   readonly maxBatchSize?: number;
   /** Logger of the engine. @default no log */
   readonly logger?: Logger;
-  /** Aborts opening the model, which then rejects with the signal's reason. @default no signal */
+  /**
+   * Signal that aborts opening the model, which then rejects with the signal's reason. @default no
+   * signal
+   */
   readonly signal?: AbortSignal;
 }
 

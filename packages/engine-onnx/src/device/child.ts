@@ -39,7 +39,7 @@ export interface ChildOptions {
 /**
  * Returns the outcome of the check.
  * @throws the error of the check; EngineError if the process ends or the deadline passes; the
- * signal's reason
+ * signal's reason if it aborts
  */
 export async function checkInChild(
   request: Omit<CheckRequest, 'scratch'>,

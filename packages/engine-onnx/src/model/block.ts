@@ -53,7 +53,8 @@ function scaled(trunk: Trunk, layer: number, x: Value): Value {
 }
 
 /**
- * Residual branch: x + residualScale * after(f(before(x))). A norm that is not given is omitted.
+ * Applies a residual branch: x + residualScale * after(f(before(x))). A norm that is not given is
+ * omitted.
  */
 function branch(
   trunk: Trunk,

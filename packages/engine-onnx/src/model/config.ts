@@ -182,8 +182,8 @@ export interface ModelConfig {
   /** True if queries and keys are normalised with RMSNorm. */
   readonly qkNorm: boolean;
   /**
-   * `projection` if a norm of queries or keys covers all heads together. @default each head
-   * separately
+   * `projection` if a norm of queries or keys covers all heads together.
+   * @default a norm of each head
    */
   readonly qkNormScope?: 'projection';
   /** True if each head's values are normalised with RMSNorm without weights. @default false */
@@ -262,7 +262,7 @@ export const keysOf = (config: ModelConfig, layer: number): number =>
 export const isReadLater = (config: ModelConfig, layer: number): boolean =>
   config.layerTraits?.some((traits) => traits.keysOf === layer) ?? false;
 
-/** Returns the indices of the layers that make keys and values, in order. */
+/** Returns the indices of the layers that compute keys and values, in order. */
 export const cachedLayers = (config: ModelConfig): readonly number[] =>
   Array.from({ length: config.layers }, (_, layer) => layer).filter(
     (layer) => !layerTraits(config, layer).mixer && keysOf(config, layer) === layer,

@@ -151,7 +151,7 @@ export const normNames: Readonly<
   },
 };
 
-/** Prefix of the names of an expert's parameters. */
+/** Returns the prefix of the names of an expert's parameters. */
 export const expertName = (expert: number): string => `experts.${expert}.`;
 
 /**

@@ -8,7 +8,7 @@ const assumedGlobalHeadDim = 512;
 
 /**
  * Returns the width of a head in layers without a window. transformers 5 writes the width of each
- * such layer to `per_layer_config`; the releases have `global_head_dim`.
+ * such layer to `per_layer_config`; released models have `global_head_dim`.
  */
 export function parseGlobalHeadDim(hf: ConfigKeys, file: string): number {
   const { layer_types: types, per_layer_config: layers } = hf;

@@ -5,7 +5,7 @@ import type { DeviceArrays, GraphRuntime } from '../runtime/graph-runtime.js';
 export interface RopeTables {
   /** Number of positions in the tables. */
   readonly length: number;
-  /** [length, width of the rotated part / 2] */
+  /** Cosine of each angle. [length, width of the rotated part / 2] */
   readonly cos: Float32Array;
   readonly sin: Float32Array;
 }

@@ -62,7 +62,7 @@ export interface Trunk {
   readonly tables: RopeInputs;
   readonly attention: Attention;
   readonly recurrence: Recurrence;
-  /** Keys and values for later layers, by the layer that makes them. Blocks add entries. */
+  /** Keys and values for later layers, by the layer that computes them. Blocks add entries. */
   readonly keyValues?: Map<number, KeyValues>;
   /**
    * Returns the per-layer input of a layer, see `per-layer-inputs.ts`.

@@ -20,7 +20,10 @@ import { productRows, QuantizedBody, type PickedRows } from './body.js';
 import { drawGraph, headGraph, scoreGraph } from './graphs.js';
 import { loadGraph } from './session.js';
 
-/** Approximate bytes of the head's product that are in memory at once during scoring. */
+/**
+ * Approximate size in bytes of the part of the head's product that is in memory at once during
+ * scoring.
+ */
 const productBytes = 32 * 2 ** 20;
 /** Maximum number of rows in one execution of a graph. More rows do not increase the throughput. */
 const maxRows = 512;

@@ -56,7 +56,7 @@ export interface WriteOptions {
  * the tensors themselves.
  */
 const chunkBytes = 4 << 20;
-/** Maximum bytes of one read, because Node reads less than 2 GiB at once. */
+/** Maximum number of bytes of one read, because Node reads less than 2 GiB at once. */
 const maxReadBytes = 1 << 30;
 /** Maximum size of a header that the format allows, in bytes. */
 const maxHeaderBytes = 100 << 20;

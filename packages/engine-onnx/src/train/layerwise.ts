@@ -409,7 +409,7 @@ class LogitTotals {
     };
   }
 
-  /** log(sum(e^l)) */
+  /** Returns log(sum(e^l)) for a row. */
   #logOf(row: number): number {
     return this.#largest[row]! + Math.log(this.#sum[row]!);
   }

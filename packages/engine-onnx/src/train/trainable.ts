@@ -36,7 +36,7 @@ export interface ScoredRows {
   readonly rows: Int32Array;
   /** The token that follows each selected token. [R] */
   readonly targets: Int32Array;
-  /** [R] */
+  /** 1 / temperature of each selected token. [R] */
   readonly inverseTemperature: Float32Array;
 }
 

@@ -27,13 +27,13 @@ export interface SaveTransformersOptions {
    * @default 1.9e9
    */
   readonly mostBytesInFile?: number;
-  /** Stops the export between two tensors and removes partial output. */
+  /** Signal that stops the export between two tensors. Partial output is then removed. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * File that transformers.js loads for each number format, and the maximum bytes of a weight in that
- * format.
+ * File that transformers.js loads for each number format, and the maximum size of a weight in that
+ * format, in bytes.
  */
 const formats: Readonly<
   Record<TransformersDtype, { readonly file: string; readonly bytes: number }>
