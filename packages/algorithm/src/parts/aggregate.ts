@@ -41,7 +41,7 @@ export interface AggregationOptions {
   readonly norm?: number | undefined;
   /**
    * Mask of the rows to include. Other rows have weight 0 and are not counted. [B]
-   * @default all rows take part
+   * @default all rows
    */
   readonly rows?: Uint8Array | undefined;
 }

@@ -59,7 +59,10 @@ export interface TokenLossDefinition<
    * @throws ConfigError for arguments that contradict each other
    */
   readonly constants?: (args: ArgValues<S>) => Constants;
-  /** Computes the state from the whole batch, before any token. @default returns the constants */
+  /**
+   * Computes the state from the whole batch, before any token. @default a function that returns the
+   * constants
+   */
   readonly prepare?: (input: LossInput, constants: Constants) => State;
   /** Called for every row, before its tokens. */
   readonly row?: (
