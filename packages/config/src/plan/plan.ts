@@ -40,7 +40,7 @@ export interface PipelinePlan {
   /** Number of tasks before the pipeline. */
   readonly read: number;
   readonly kept: number;
-  /** Text that states the number of tasks that each operator removed, and the reasons. */
+  /** Description of how many tasks each operator removed, and why. */
   readonly dropped: string;
   /** True if an operator must still call a model. `kept` is then an upper bound. */
   readonly isBound: boolean;
@@ -73,7 +73,7 @@ export interface StagePlan {
   readonly steps: StepPlan;
   /** One plan for each task set of the training, if there is a task pipeline. */
   readonly pipelines: readonly PipelinePlan[];
-  /** One plan for each task set whose answers either a judge or a comparison of words can grade. */
+  /** One plan for each task set whose workflow describes its grader. */
   readonly graders: readonly GraderPlan[];
   /**
    * True if servers execute the trained model. This process may still load a critic or other

@@ -49,7 +49,7 @@ export function deriveRun(stages: Stages, choice: NameChoice): ResolvedConfig {
   return { ...identity, plugins, stages: derived };
 }
 
-/** Values that all stages of a run share. */
+/** Values that all stages of a training run share. */
 type Identity = Omit<ResolvedConfig, 'stages' | 'plugins'>;
 
 function deriveIdentity(context: StageContext, isGuest: boolean, choice: NameChoice): Identity {

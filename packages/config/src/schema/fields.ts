@@ -112,7 +112,7 @@ export const zeroIsNone = (value: number | null): number | undefined =>
 export const emptyIsNone = (value: string): string | undefined =>
   value === '' ? undefined : value;
 
-/** Mark in the type of an effect. `H` is true if the effect hides the key from `Resolved`. */
+/** Type-level mark of an effect. `H` is true if the effect hides the key from `Resolved`. */
 export interface Hides<H extends boolean> {
   readonly hides: H;
 }

@@ -4,8 +4,8 @@
 import { z } from 'zod';
 
 /**
- * Descriptions of expected values for messages, and additional names of enumerations for the JSON
- * Schema.
+ * Registry of descriptions of expected values for messages, and of additional names of enumerations
+ * for the JSON Schema.
  */
 export const expectations = z.registry<{ text: string; aliases?: readonly string[] }>();
 

@@ -65,8 +65,8 @@ export function derivePart(
 }
 
 /**
- * Warns of arguments that the other arguments deprive of their effect. `unset` are the arguments of
- * a file that gives none.
+ * Warns of arguments that have no effect because of other arguments. `unset` are the arguments of a
+ * file that sets none.
  */
 function warnOfIdle(
   context: StageContext,

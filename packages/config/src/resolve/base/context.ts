@@ -41,7 +41,7 @@ export interface StageContext extends StageTree, NameTables {
   readonly report: (path: KeyPath, message: string, uses?: readonly KeyPath[]) => void;
   readonly warn: (path: KeyPath, message: string) => void;
   /**
-   * Warns that a key has no effect in this stage. Of a key that is set only at the top level, warns
+   * Warns that a key has no effect in this stage. If the key is set only at the top level, warns
    * once, and only if it has no effect in any stage.
    */
   readonly ignore: (path: KeyPath, reason: string) => void;

@@ -284,8 +284,8 @@ export interface TrainBatchConfig {
   readonly own: number;
   readonly unit: BatchUnit;
   /**
-   * Number of units (see `unit`) that an explore step makes if every rollout succeeds. Undefined if
-   * the number of model calls decides, or if nothing is explored.
+   * Number of units (see `unit`) that an explore step yields if every rollout succeeds. Undefined
+   * if it depends on the number of model calls, or if nothing is explored.
    */
   readonly perExploreStep: number | undefined;
 }
@@ -347,7 +347,7 @@ export interface ExperienceStoreConfig extends Resolved<typeof storeKeys> {
   readonly storage: 'memory' | 'sqlite';
   /** Absolute path of the database file; undefined for `memory`. */
   readonly path: string | undefined;
-  /** Rules for using experiences again. @default each experience is trained on once */
+  /** Rules for using experiences again. @default one use of each experience */
   readonly replay?: ReplayConfig;
 }
 
@@ -394,7 +394,7 @@ export interface ServeConfig extends Resolved<typeof serveKeys> {}
 /**
  * Sampling and chat format of the model behind the recording endpoint. Values that the section does
  * not set are those of {@link ModelConfig}. If there is no parser, reasoning or tool calls remain
- * in the text.
+ * in the content.
  */
 export interface RolloutModelConfig extends Inherited<
   Resolved<ReturnType<typeof rolloutModelSection>>,
@@ -458,7 +458,8 @@ export interface DataProcessorConfig {
   /** Operators that are applied in order, before advantages are computed. */
   readonly experiencePipeline: { readonly operators: readonly PartConfig[] };
   /**
-   * Pipeline that makes the tasks before the training run. Undefined if tasks are used unchanged.
+   * Pipeline that prepares the tasks before the training run. Undefined if tasks are used
+   * unchanged.
    */
   readonly taskPipeline: TaskPipelineConfig | undefined;
 }

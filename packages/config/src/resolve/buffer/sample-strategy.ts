@@ -144,8 +144,8 @@ const intervalKey = (
 
 /**
  * Returns the staleness, in train steps, that experiences reach because the weights are not updated
- * more often. Returns undefined if the number of model calls decides. Explorers of other styles than
- * `fixed` may be further ahead.
+ * more often. Returns undefined if it depends on the number of model calls. Explorers of other
+ * styles than `fixed` may be further ahead.
  */
 function stalenessOf(
   { syncStyle, explorerSyncInterval, trainerSyncInterval, syncOffset, ...rest }: SynchronizerConfig,

@@ -56,7 +56,7 @@ interface DeltaSizes {
 export const attentionLayers = ({ layers, convolutions, delta }: ModelShape): number =>
   layers - convolutions - (delta?.layers ?? 0);
 
-/** Returns the number of layers that make keys and values. */
+/** Returns the number of layers that compute keys and values. */
 export const keyValueLayers = (shape: ModelShape): number =>
   attentionLayers(shape) - (shape.keyReaders ?? 0);
 
