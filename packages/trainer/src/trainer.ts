@@ -40,7 +40,7 @@ export interface TrainerSettings {
   readonly totalSteps?: number;
   /** Number of train steps between checkpoints. @default one checkpoint at the end */
   readonly saveInterval?: number;
-  /** Number of newest checkpoints to keep. @default all checkpoints are kept */
+  /** Number of newest checkpoints to keep. @default all checkpoints */
   readonly maxCheckpointsToKeep?: number;
   /**
    * Selects which adapter checkpoints also contain the whole model, with the adapters merged into
