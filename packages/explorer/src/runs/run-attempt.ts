@@ -427,7 +427,7 @@ export function assertNotStopped(signal: AbortSignal): void {
 
 interface FailureReport {
   readonly error: Error;
-  /** Consequence of the failure, for the log. @default the rollout has failed */
+  /** Consequence of the failure, for the log. @default no consequence */
   readonly consequence?: string;
   /** Number of attempts so far. */
   readonly tries: number;

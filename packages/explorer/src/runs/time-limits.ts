@@ -30,7 +30,7 @@ export interface TimeLimits {
 
 export interface TimeLimitOptions {
   readonly maxTimeoutMs: number;
-  /** Settings for dynamic limits. @default `maxTimeoutMs` is the limit */
+  /** Settings for dynamic limits. @default no dynamic limits */
   readonly dynamicTimeout?: DynamicTimeout;
 }
 
