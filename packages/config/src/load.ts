@@ -52,21 +52,22 @@ export interface ParseConfigOptions extends NameTables {
   /** Name of the file in messages. @default "config.yaml" */
   readonly file?: string;
   /**
-   * Environment variables that `${oc.env:...}` reads. @default the environment of the
-   * operating-system process
+   * Environment variables that `${oc.env:...}` reads.
+   * @default the environment of the process
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Base of relative paths. @default the working directory of the operating-system process */
+  /** Base of relative paths. @default the working directory of the process */
   readonly cwd?: string;
   /**
    * Suffix of the name of a new training run, 14 digits such as `20260701093000`. Used if
-   * `continue_from_checkpoint` is false and an earlier training run has the name. @default the
-   * newest of these training runs is read, and none is started
+   * `continue_from_checkpoint` is false and an earlier training run has the name.
+   * @default no new training run: the newest of these training runs is read
    */
   readonly timestamp?: string;
   /**
    * Name of the training run's folder if another process has already chosen it, with or without a
-   * timestamp. The training run is continued. @default chosen here
+   * timestamp. The training run is continued.
+   * @default a name derived from the configuration
    */
   readonly runName?: string | undefined;
   /**

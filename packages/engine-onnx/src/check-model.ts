@@ -8,8 +8,8 @@ import { readModelFiles } from './storage/model-folder.js';
 /**
  * Checks that the embedded engine can run a model folder, without opening it.
  * @throws CheckpointError when the folder's model is not supported, or its weights do not match its
- * config.json; EngineError when the model has too few positions, or operators that the device
- * lacks; ConfigError when a package for the device is missing
+ * config.json; EngineError when the model's context length is too short, or the device lacks
+ * operators of the model; ConfigError when a package for the device is missing
  */
 export async function checkModel({
   modelPath,

@@ -32,8 +32,8 @@ const defaults = (): CheckSettings => ({
 });
 
 /**
- * Implements `EngineFactory.chooseDevice`.
- * @throws the signal's reason; after any other failure, the CPU is chosen
+ * Implements `EngineFactory.chooseDevice`. Chooses the CPU after any failure except an abort.
+ * @throws the signal's reason if it aborts
  */
 export async function chooseDevice(
   { measure, report, signal, ...model }: DeviceQuestion,
@@ -63,7 +63,7 @@ export interface MeasuredDevices extends DeviceReport {
 
 /** Options of {@link measureDevices}. */
 export interface MeasureOptions {
-  /** @default a small new model */
+  /** Model to measure. @default a small new model */
   readonly model?: DeviceModel;
   /** Called with each line of progress. */
   readonly report: (line: string) => void;

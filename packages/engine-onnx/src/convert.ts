@@ -28,18 +28,18 @@ export interface ConvertModelOptions {
   readonly to: string;
   /** Folder of a LoRA adapter, as PEFT writes it, to merge into the weights. */
   readonly adapter?: string;
-  /** @default "float32" */
+  /** Number format of the written weights. @default "float32" */
   readonly dtype?: StoredTypeName;
   /**
-   * Maximum size of a file of weights, in bytes; a larger tensor gets a separate file. @default one
-   * file
+   * Maximum size of a weight file in bytes; a larger tensor gets a separate file.
+   * @default one file
    */
   readonly shardBytes?: number;
 }
 
 export interface ConvertedModel {
   readonly weights: number;
-  /** Total bytes of the files of weights. */
+  /** Total size of the weight files in bytes. */
   readonly bytes: number;
   readonly files: readonly string[];
 }

@@ -30,7 +30,7 @@ export interface OnnxCriticOptions {
    * that is faster
    */
   readonly memoryBudgetBytes?: number;
-  /** @default no logger */
+  /** Logger of the critic. @default no logger */
   readonly logger?: Logger;
 }
 

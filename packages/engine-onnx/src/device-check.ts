@@ -1,4 +1,4 @@
-/** Entry point of the child process that checks a GPU. It answers one request. */
+/** Entry point of the child process that checks a GPU. It handles one request. */
 import { rmSync } from 'node:fs';
 
 import { toErrorRecord } from '@trinity-rft/core/store';

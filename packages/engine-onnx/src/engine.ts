@@ -77,9 +77,12 @@ export interface OnnxEngineOptions {
   readonly runtime?: string;
   /** Maximum number of sequences sampled at once. @default 256 */
   readonly maxBatchSize?: number;
-  /** @default no log */
+  /** Logger of the engine. @default no log */
   readonly logger?: Logger;
-  /** Aborts opening the model, which then rejects with the signal's reason. @default no signal */
+  /**
+   * Signal that aborts opening the model, which then rejects with the signal's reason. @default no
+   * signal
+   */
   readonly signal?: AbortSignal;
 }
 

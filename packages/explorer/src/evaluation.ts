@@ -35,8 +35,8 @@ export async function evaluate(
 }
 
 /**
- * Warns if rollouts failed because of their environment. They lower the score, although the policy
- * is not the cause.
+ * Warns if rollouts failed because of their environment. Such failures lower the score, although
+ * the policy is not the cause.
  */
 function warnOfBroken(
   set: string,

@@ -1,7 +1,6 @@
 /**
- * Explores task by task, for a trainer in another operating-system process. Leases a task, executes
- * its rollouts and stores their results. The trainer decides which tasks exist and which weights
- * sample them.
+ * Explores task by task, for a trainer in another process. Leases a task, executes its rollouts and
+ * stores their results. The trainer decides which tasks exist and which weights sample them.
  */
 import type { Task } from '@trinity-rft/core';
 import type { LeasedTask, Membership, RunStore } from '@trinity-rft/core/store';
@@ -52,7 +51,9 @@ export interface ExploreTasksOptions {
 interface Exploring extends ExploreTasksOptions {
   /** Tasks in progress, each with a function that cuts it off. */
   readonly inFlight: Map<LeasedTask, () => void>;
-  /** The last call of `follow`; rejects if the weights differ from the trainer's weights. */
+  /**
+   * Result of the last call of `follow`; rejects if the weights differ from the trainer's weights.
+   */
   following: Promise<boolean>;
   failure: Error | undefined;
   /** Wakes the loop when a task has ended. */

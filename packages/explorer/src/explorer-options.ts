@@ -15,7 +15,7 @@ import type { StartTaskOptions } from './runs/start-task.js';
 import type { DynamicTimeout } from './runs/time-limits.js';
 import type { OverRollout } from './runs/wait-for-enough.js';
 
-/** Settings of an explorer, with the names of the configuration's section `explorer`. */
+/** Settings of an explorer, named as in the configuration's section `explorer`. */
 export interface ExplorerSettings extends RunSettings {
   /** Maximum number of attempts in flight. */
   readonly concurrency: number;
@@ -27,12 +27,12 @@ export interface ExplorerSettings extends RunSettings {
   readonly maxInflightBatches?: number;
   /**
    * Settings for ending explore steps before their slowest tasks.
-   * @default explore steps wait for every task
+   * @default no early end
    */
   readonly overRollout?: OverRollout;
   /**
    * Settings for deadlines computed from earlier attempts.
-   * @default the deadline of an attempt is `maxTimeoutMs`
+   * @default `maxTimeoutMs` as the deadline of every attempt
    */
   readonly dynamicTimeout?: DynamicTimeout;
   /**
@@ -59,7 +59,7 @@ export interface TaskRunnerOptions extends Omit<
   'settings' | 'timeLimit' | 'onLateResult' | 'circuits'
 > {
   readonly settings: ExplorerSettings;
-  /** Circuit breakers of the environments. @default not shared between explorers */
+  /** Circuit breakers of the environments. @default separate circuit breakers per explorer */
   readonly circuits?: EnvironmentCircuits;
 }
 
@@ -68,7 +68,7 @@ export interface ExplorerOptions extends TaskRunnerOptions {
   readonly evalSets: readonly EvalSet[];
   /** True if evaluations also report max, min and std over tasks. @default false */
   readonly detailedStats?: boolean;
-  /** Maximum number of explore steps. @default explore until the tasks end */
+  /** Maximum number of explore steps. @default no limit */
   readonly maxSteps?: number;
   /**
    * Settings of dynamic sampling. With it, explore steps are executed one by one, regardless of
@@ -78,8 +78,8 @@ export interface ExplorerOptions extends TaskRunnerOptions {
   readonly dynamicSampling?: DynamicSampling;
 
   /**
-   * Executes the rollouts of tasks in other operating-system processes.
-   * @default rollouts are executed in the explorer's process, with the options of a task runner
+   * Executes the rollouts of tasks in other processes.
+   * @default execution in the explorer's process, with the options of a task runner
    */
   readonly runTasks?: (
     tasks: readonly Task[],
@@ -116,7 +116,7 @@ export interface ExplorerOptions extends TaskRunnerOptions {
 
 export interface EvaluatedSet {
   readonly set: string;
-  /** Version of the weights that gave the answers. */
+  /** Version of the weights that sampled the responses. */
   readonly policyVersion: number;
   readonly outcomes: readonly TaskOutcome[];
 }
@@ -137,14 +137,14 @@ export interface ExploreProgress {
  */
 export interface TaskFeed {
   /**
-   * Returns the next tasks, for explore step `step`. Returns fewer tasks, and finally none, at the
-   * end.
+   * Returns the next tasks, for explore step `step`. When the tasks run out, returns fewer tasks,
+   * and finally none.
    * @param draw number of tasks, and id of the first one. @default a batch
    */
   next(step: number, draw?: TaskDraw): Promise<readonly Task[]>;
   /**
    * Receives the results of rows, on which the tasks of later steps may depend.
-   * @default tasks do not depend on results
+   * @default no feedback
    */
   feedback?(feedback: readonly RowFeedback[]): void;
   state(): JsonState;
@@ -159,7 +159,7 @@ export interface TaskDraw {
 
 export interface EvalSet {
   readonly name: string;
-  /** Returns all tasks of the set, marked as evaluation, with batch id `<step>/<name>`. */
+  /** Returns all tasks of the set, marked as evaluation tasks, with batch id `<step>/<name>`. */
   tasks(step: number): Promise<readonly Task[]>;
 }
 
@@ -191,7 +191,7 @@ export interface ExploreSync {
   };
   /**
    * Runs an evaluation with weights that do not change.
-   * @default weights never change during an evaluation
+   * @default undefined if weights never change during an evaluation
    */
   withSteadyWeights?<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -202,7 +202,7 @@ export interface ExplorerState {
   /** Version of the weights that sampled the step. */
   readonly policyVersion: number;
   readonly feed: JsonState;
-  /** State of `TimeLimits`. @default no times have been recorded */
+  /** State of `TimeLimits`. @default no recorded times */
   readonly timeLimits?: JsonState;
   /**
    * With dynamic sampling: number of rollouts or tasks stored beyond the last full batch. @default
@@ -231,6 +231,8 @@ export interface DynamicSampling {
   readonly unit: BatchUnit;
   /** Maximum number of tasks of an explore step, in batches. */
   readonly maxBatches: number;
-  /** The last explore step. It executes no rollouts beyond its batch. @default unknown */
+  /**
+   * Number of the last explore step, which executes no rollouts beyond its batch. @default unknown
+   */
   readonly lastStep?: number;
 }

@@ -85,8 +85,8 @@ interface TaskRunner {
 }
 
 /**
- * Delegates rollouts to another operating-system process, which applies over-rollout cut-offs and
- * counts late results.
+ * Delegates rollouts to another process, which applies over-rollout cut-offs and counts late
+ * results.
  */
 function remoteTaskRunner({ runTasks, settings, signal }: ExplorerOptions): TaskRunner | undefined {
   if (!runTasks) return undefined;

@@ -1,7 +1,7 @@
 /**
- * Results that have not reached the task feed yet. Steps are planned before earlier ones are
- * finished, so the state stored with a step includes the results that the feed received only after
- * that step was planned.
+ * Queue of results that have not reached the task feed yet. Steps are planned before earlier ones
+ * are finished, so the state stored with a step includes the results that the feed received only
+ * after that step was planned.
  */
 import type { RowFeedback } from '@trinity-rft/core/store';
 import type { TaskFeed } from './explorer-options.js';

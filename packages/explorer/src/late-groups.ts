@@ -6,8 +6,8 @@ import { isOk, type TaskOutcome } from './runs/outcome.js';
 
 export interface LateGroups {
   /**
-   * Returns the experiences of groups that no longer wait for rewards, as a part of explore step
-   * `step`.
+   * Removes the groups that no longer wait for rewards, and returns their experiences as a part of
+   * explore step `step`.
    */
   take(step: number): readonly Experience[];
   /** Stores the groups of the step that wait for rewards. */
@@ -22,7 +22,10 @@ export interface LateGroups {
    * explorer's state was stored.
    */
   commit(step: number): void;
-  /** @throws BufferError if the store does not contain a group of `waiting` */
+  /**
+   * Restores the waiting tasks from the explorer's state.
+   * @throws BufferError if the store does not contain a group of `waiting`
+   */
   restore(step: number, waiting: readonly string[]): void;
   /** Returns the metrics of the last `take`, under `rollout/late_rewards/`. */
   metrics(): Metrics;
@@ -104,7 +107,11 @@ export function createLateGroups({
   };
 }
 
-/** @param stored rollouts without a reward, and groups that wait for no reward */
+/**
+ * Checks that the store contains every waiting task.
+ * @param stored rollouts without a reward, and groups that wait for no reward
+ * @throws BufferError if a task is missing
+ */
 function assertStored(
   waiting: readonly string[],
   stored: {
@@ -123,8 +130,10 @@ function assertStored(
 }
 
 /**
- * Gives the group a separate id in the step. The group's advantage is then computed within the
- * group only, and the group is trained on with the batch of that step.
+ * Returns the experiences of a group, with their rewards and a separate task id within the step.
+ * The group's advantage is then computed within the group only, and the group is trained on with
+ * the batch of that step. Returns no experiences if a group of several rollouts has fewer than two
+ * rewards.
  */
 function experiencesOf(
   { task, runs }: PendingGroup,

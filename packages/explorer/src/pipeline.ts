@@ -12,7 +12,7 @@ import type { UsableOutcome } from './runs/wait-for-enough.js';
 export interface PipelineOptions {
   /** Operators that are applied before advantages are computed, in order. @default no operators */
   readonly operators?: readonly ExperienceOperator[];
-  /** Computes advantages. @default no advantages: the experiences are stored unchanged */
+  /** Computes advantages. @default no advantages */
   readonly advantage?: AdvantageFn;
   /**
    * Shape in which experiences are stored. Advantages are computed per model call, regardless of

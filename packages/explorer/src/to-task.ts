@@ -3,7 +3,7 @@ import type { Task } from '@trinity-rft/core';
 import type { FormatArgs, RolloutArgs } from '@trinity-rft/core/internal';
 import type { TaskRow } from '@trinity-rft/core/store';
 
-/** Settings for all tasks of one set, with the names of a task set in the configuration. */
+/** Settings for all tasks of one set, named as in a task set of the configuration. */
 export interface TasksetSettings {
   readonly name: string;
   /** Workflow of rows that name no workflow. @default "" */

@@ -36,11 +36,11 @@ export interface TrainSync {
  * camelCase.
  */
 export interface TrainerSettings {
-  /** Maximum number of train steps. @default as many as the source allows */
+  /** Maximum number of train steps. @default no limit */
   readonly totalSteps?: number;
   /** Number of train steps between checkpoints. @default one checkpoint at the end */
   readonly saveInterval?: number;
-  /** Number of newest checkpoints to keep. @default all checkpoints are kept */
+  /** Number of newest checkpoints to keep. @default all checkpoints */
   readonly maxCheckpointsToKeep?: number;
   /**
    * Selects which adapter checkpoints also contain the whole model, with the adapters merged into
@@ -66,8 +66,8 @@ export interface TrainerOptions {
   /** Optimizer of the policy. */
   readonly optimizer: OptimizerSettings;
   /**
-   * Size of a batch, in the unit of `filter`. With Infinity, a batch is all experiences that
-   * `filter` allows to take at once, which are whole explore steps.
+   * Size of a batch, in the unit of `filter`. With Infinity, a batch consists of all experiences
+   * that `filter` allows at once, which are whole explore steps.
    */
   readonly trainBatchSize: number;
   /** Number of rollouts per task, to count groups that a batch splits. @default 1 */
@@ -76,7 +76,7 @@ export interface TrainerOptions {
   readonly isLive?: boolean;
   /**
    * Maximum length of a response in tokens, to count responses that were truncated.
-   * @default truncated responses are not counted
+   * @default no truncation metric
    */
   readonly maxResponseTokens?: number;
   /**
@@ -99,9 +99,9 @@ export interface TrainerOptions {
    * State in the checkpoint that the models were loaded from. @default the state of a new trainer
    */
   readonly state?: TrainerState;
-  /** Existing folder that gets the checkpoint folders. */
+  /** Existing folder in which the checkpoint folders are created. */
   readonly jobDirectory: string;
-  /** Milliseconds of waiting for experiences after which a message is logged, repeatedly. */
+  /** Milliseconds between log messages while the trainer waits for experiences. */
   readonly maxReadTimeoutMs: number;
   readonly sync?: TrainSync;
   /** Called after each checkpoint is written. */
@@ -114,8 +114,8 @@ export interface TrainerOptions {
 
 export interface Trainer {
   /**
-   * Trains from step `step + 1` on. Resolves with the last step after its checkpoint is written.
-   * First deletes the checkpoints of later steps, which are made again.
+   * Trains from step `step + 1` on. Resolves with the last step once its checkpoint is written.
+   * First deletes the checkpoints of steps after `step`, because these steps are repeated.
    */
   run(step: number): Promise<TrainerResult>;
 }

@@ -86,7 +86,9 @@ export const grpo = defineAdvantagePart({
   },
 });
 
-/** Compares the rollouts of each group. Not by `byGroup`, which cannot drop or repeat groups. */
+/**
+ * Compares the rollouts of each group. Does not use `byGroup`, which cannot drop or repeat groups.
+ */
 function compare(
   experiences: readonly Experience[],
   options: Options,

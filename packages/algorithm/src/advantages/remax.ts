@@ -1,4 +1,4 @@
-/** ReMax: the baseline of a rollout is the reward of the greedy answer to its task. */
+/** ReMax: the baseline of a rollout is the reward of the greedy response to its task. */
 import {
   type AdvantageFn,
   type Metrics,
@@ -16,8 +16,8 @@ import { returnMetrics, trainedMoments } from './shared/whiten.js';
 
 /**
  * Computes returns_t = sum of the rewards from t on, and A_t = returns_t - b on trained tokens. b
- * is the reward of the greedy answer: `rewardBaselines` of a batch, or `info.reward_baseline` of an
- * experience, which the workflow must write. Masked tokens keep returns_t, which no loss reads.
+ * is the reward of the greedy response: `rewardBaselines` of a batch, or `info.reward_baseline` of
+ * an experience, which the workflow must write. Masked tokens keep returns_t, which no loss reads.
  * Groups have no influence.
  *
  * Metrics: `returns/mean` over trained tokens, `baseline/mean` over rows.

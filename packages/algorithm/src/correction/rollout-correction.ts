@@ -10,9 +10,9 @@ import { sampledRows } from './rows.js';
 import { importanceWeights, type WeightOptions } from './weights.js';
 
 export interface RolloutCorrection {
-  /** @default tokens are not weighted */
+  /** Options of importance weights. @default no weights */
   readonly weights?: WeightOptions | undefined;
-  /** @default no tokens are rejected */
+  /** Options that reject tokens or rows. @default no rejection */
   readonly rejections?: readonly RejectionOption[] | undefined;
 }
 

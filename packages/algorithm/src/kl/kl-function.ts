@@ -44,7 +44,7 @@ export interface KlPart extends Part<LossPart | undefined> {
    */
   readonly lossCaution?: string;
   /**
-   * Makes the penalty on rewards; undefined for `none` and for a coefficient of 0.
+   * Makes the penalty on rewards. Returns undefined for `none` and for a coefficient of 0.
    * @throws ConfigError for unknown or wrong arguments
    */
   makePenalty(owner: string, given: object | undefined): KlPenalty | undefined;

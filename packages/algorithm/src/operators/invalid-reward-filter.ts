@@ -1,7 +1,7 @@
 /** Drops experiences without a valid reward. */
 import { definePart, type OperatorPart } from '../parts/part.js';
 
-/** Metrics: `filtered_count`. */
+/** Operator that drops experiences without a valid reward. Metrics: `filtered_count`. */
 export const invalidRewardFilter: OperatorPart = definePart({
   args: {},
   doc: {

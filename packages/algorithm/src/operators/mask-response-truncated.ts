@@ -2,7 +2,7 @@
 import { withFields } from '@trinity-rft/core';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
-/** Metrics: `masked_truncated_count`. */
+/** Operator that masks truncated responses. Metrics: `masked_truncated_count`. */
 export const maskResponseTruncated: OperatorPart = definePart({
   args: {},
   doc: {

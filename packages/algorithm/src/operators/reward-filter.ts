@@ -3,7 +3,10 @@ import { numberArg } from '@trinity-rft/core';
 import { rewardOf } from '../advantages/shared/groups.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
-/** Metrics: `filtered_count`. @throws RewardError for an experience without a finite reward */
+/**
+ * Operator that keeps experiences whose reward reaches a threshold. Metrics: `filtered_count`.
+ * @throws RewardError for an experience without a finite reward
+ */
 export const rewardFilter: OperatorPart = definePart({
   args: { threshold: numberArg(0, {}, 'Smallest reward that is kept.') },
   doc: {

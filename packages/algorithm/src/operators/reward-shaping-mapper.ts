@@ -14,9 +14,9 @@ const operations = {
 interface RewardShaping {
   /** Key in `info` or in the metrics. */
   readonly stats_key: string;
-  /** @default ADD */
+  /** Operation that combines the reward with the weighted value. @default ADD */
   readonly op_type?: keyof typeof operations;
-  /** @default 1 */
+  /** Factor of the value. @default 1 */
   readonly weight?: number;
 }
 

@@ -31,7 +31,7 @@ export interface AdvantageStrategy {
 export interface AdvantageFacts {
   /**
    * True if rollouts are compared with other rollouts of their task. A task with a single rollout
-   * then has little or no signal. If this is a function, it decides by the arguments.
+   * then has little or no signal. A function decides this from the arguments.
    */
   readonly comparesRuns: boolean | ((args: Readonly<Record<string, unknown>>) => boolean);
 }

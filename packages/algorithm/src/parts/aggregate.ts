@@ -41,7 +41,7 @@ export interface AggregationOptions {
   readonly norm?: number | undefined;
   /**
    * Mask of the rows to include. Other rows have weight 0 and are not counted. [B]
-   * @default all rows take part
+   * @default all rows
    */
   readonly rows?: Uint8Array | undefined;
 }
@@ -60,8 +60,8 @@ export interface AggregationOptions {
  * | `seq-mean-token-sum-norm` | 1 / (norm + epsilon); norm is by default the response tokens of the longest sequence |
  *
  * Dr. GRPO (arXiv:2503.20783) is `seq-mean-token-sum` with norm = the largest allowed response
- * length. The norm is constant, so that short answers are not favoured. verl's `loss_scale_factor`
- * is the norm of `seq-mean-token-sum-norm`.
+ * length. The norm is constant, so that short responses are not favoured. verl's
+ * `loss_scale_factor` is the norm of `seq-mean-token-sum-norm`.
  *
  * S, M and norm refer to the whole optimizer batch, so that the result does not depend on how an
  * engine packs rows. Trinity-RFT normalises within each micro-batch, which gives short

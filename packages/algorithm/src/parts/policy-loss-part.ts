@@ -15,10 +15,12 @@ import type {
 } from './token-loss.js';
 
 export interface DescribedLoss<S extends ArgSpec> {
-  /** Names, defaults and ranges of arguments, besides `lossAggMode`. @default no other arguments */
+  /**
+   * Names, defaults and ranges of arguments other than `lossAggMode`. @default no other arguments
+   */
   readonly args?: S;
   readonly doc?: PartDoc;
-  /** Inputs of the loss in addition to `logprob`. @default rollouts */
+  /** Inputs of the loss in addition to `logprob`. @default `{ rollouts: true }` */
   readonly needs?: Partial<Omit<AlgorithmNeeds, 'advantages' | 'ratios'>>;
   /**
    * Returns true if the gradient depends on the sampling log-probabilities, provided that the loss
@@ -57,7 +59,10 @@ export interface TokenLossDefinition<
    * @throws ConfigError for arguments that contradict each other
    */
   readonly constants?: (args: ArgValues<S>) => Constants;
-  /** Computes the state from the whole batch, before any token. @default returns the constants */
+  /**
+   * Computes the state from the whole batch, before any token. @default a function that returns the
+   * constants
+   */
   readonly prepare?: (input: LossInput, constants: Constants) => State;
   /** Called for every row, before its tokens. */
   readonly row?: (

@@ -7,8 +7,8 @@ import type { LossAggMode } from './aggregate.js';
 import type { PartDoc } from './part.js';
 
 /**
- * Training data of an algorithm: rollouts, answers to imitate, pairs of a better and a worse
- * answer, or plain texts.
+ * Training data of an algorithm: rollouts, responses to imitate, pairs of a chosen and a rejected
+ * response, or plain text.
  */
 export type DataSchema = 'experience' | 'sft' | 'dpo' | 'cpt';
 
@@ -22,7 +22,7 @@ export interface AlgorithmPreset {
   readonly advantageFn: PartRef | undefined;
   readonly policyLossFn: PartRef;
   readonly klLossFn: PartRef;
-  /** @default no penalty */
+  /** Penalty on rewards. @default no penalty */
   readonly klPenaltyFn?: PartRef;
   readonly entropyLossFn: PartRef;
   readonly sampleStrategy: PartRef;
@@ -34,7 +34,7 @@ export interface AlgorithmPreset {
   readonly lossAggNorm?: number | 'max_response_tokens';
   /**
    * Experience operators that are used if the configuration lists no operators. The argument value
-   * `max_response_tokens` is replaced with the length limit of the model's answers.
+   * `max_response_tokens` is replaced with the maximum length of the model's responses.
    * @default no operators
    */
   readonly operators?: readonly PartRef[];

@@ -6,7 +6,10 @@ export interface RowSpan {
   readonly end: number;
 }
 
-/** @param offsets start of each row, and the end of the last row. [B + 1] */
+/**
+ * Returns the row spans of a batch.
+ * @param offsets start of each row, and the end of the last row. [B + 1]
+ */
 export const rowSpans = (offsets: Int32Array): readonly RowSpan[] =>
   Array.from({ length: offsets.length - 1 }, (_, row) => ({
     start: offsets[row]!,

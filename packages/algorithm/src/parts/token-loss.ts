@@ -111,14 +111,14 @@ export interface BatchLoss {
 /** A part of an objective for one batch: terms, or one loss of the whole batch. */
 export interface OpenLoss {
   readonly terms: readonly LossTerm[];
-  /** @default the metrics of the terms and of `whole` */
+  /** Computes the metrics of the loss. @default the metrics of the terms and of `whole` */
   readonly metrics?: (results: readonly TermResult[]) => Metrics;
   readonly whole?: BatchLoss;
 }
 
 /** A loss in the form that engines can compute themselves. */
 export interface KnownLoss extends Pick<ExpectedLoss, 'name' | 'low' | 'high'> {
-  /** Replaces the advantage A. @default A is unchanged */
+  /** Replaces the advantage A. @default no replacement */
   readonly advantage?: (advantage: number) => number;
 }
 

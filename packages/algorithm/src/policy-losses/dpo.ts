@@ -1,5 +1,5 @@
 /**
- * Direct preference optimisation: learns from pairs of a better and a worse answer, without
+ * Direct preference optimisation: learns from pairs of a chosen and a rejected response, without
  * rewards.
  */
 import { choiceArg, numberArg, type LossInput, InvariantError } from '@trinity-rft/core';
@@ -25,12 +25,12 @@ const args = {
 };
 
 /**
- * Computes the loss of pairs. Even rows are chosen answers, and the odd row after each is the
- * rejected answer. x is the log-probability of a token under the current weights, and f under the
- * reference. C is the sum of x - f over the trained tokens of the chosen answer, and J the same sum
- * for the rejected answer. With z = beta (C - J) and e = `labelSmoothing`: l = -(1 - e) log
+ * Computes the loss of pairs. Even rows are chosen responses, and the odd row after each is the
+ * rejected response. x is the log-probability of a token under the current weights, and f under the
+ * reference. C is the sum of x - f over the trained tokens of the chosen response, and J the same
+ * sum for the rejected response. With z = beta (C - J) and e = `labelSmoothing`: l = -(1 - e) log
  * sigmoid(z) - e log sigmoid(-z), dl/dz = sigmoid(z) - (1 - e), dz/dx = beta for tokens of chosen
- * answers, -beta for others.
+ * responses, -beta for others.
  *
  * With `pairing` `each`, the loss is the mean over pairs; with `batch`, as in Trinity-RFT, C and J
  * are sums over the whole batch. Aggregation modes have no effect. Reports the metrics `dpo_loss`,
@@ -79,7 +79,7 @@ export const dpo = definePolicyLoss({
   },
 });
 
-/** Returns the mean; 0 for a batch without pairs. */
+/** Returns the mean, or 0 for a batch without pairs. */
 const average = (values: Float64Array): number =>
   values.reduce((sum, value) => sum + value / values.length, 0);
 

@@ -1,5 +1,5 @@
 /**
- * Policy optimisation on sampled answers, combined in a constant proportion with supervised
+ * Policy optimisation on sampled responses, combined in a constant proportion with supervised
  * learning on expert demonstrations.
  */
 import { numberArg } from '@trinity-rft/core';

@@ -1,4 +1,4 @@
-/** Arguments of the policy loss `rec`, and which of them make others count. */
+/** Arguments of the policy loss `rec`, and the conditions under which they have an effect. */
 import { booleanArg, choiceArg, numberArg, onlyWith, type Arg } from '@trinity-rft/core';
 
 const whenClipping = <T>(arg: Arg<T>): Arg<T> =>

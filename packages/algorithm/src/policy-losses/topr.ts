@@ -16,8 +16,8 @@ const args = {
 
 /**
  * Computes l = -sg(alpha) A x, with dl/dx = -alpha A. alpha is clip(r, 0, 1) where A <=
- * `advantageThreshold`, else 1. Bad answers that became more likely are not unlearned faster, and
- * good answers are imitated whichever policy sampled them. With `sequenceRatio`, the ratio is
+ * `advantageThreshold`, else 1. Bad responses that became more likely are not unlearned faster, and
+ * good responses are imitated whichever policy sampled them. With `sequenceRatio`, the ratio is
  * e^sum(d) of the row. Metrics `topr_loss`, `avg_alpha`, `avg_ratio`.
  * @see TOPR, arXiv:2503.14286, eq. 6 (canonical parameters)
  */

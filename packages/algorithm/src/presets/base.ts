@@ -25,7 +25,7 @@ export const plain = {
   entropyLossFn: { name: 'none' },
 } as const;
 
-/** Settings for training on stored answers, pairs or texts. */
+/** Settings for training on stored responses, preference pairs or plain text. */
 export const supervised = { ...plain, repeatTimes: 1, advantageFn: undefined } as const;
 
 export const paper = (title: string, number: string): { title: string; url: string } => ({

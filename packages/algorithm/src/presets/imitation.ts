@@ -1,6 +1,6 @@
 /**
- * Presets that learn from stored answers, pairs or texts, from the policy's own best answers, from
- * an expert's demonstrations or from a teacher's probabilities.
+ * Presets that learn from stored responses, preference pairs or plain text, from the policy's own
+ * best responses, from an expert's demonstrations or from a teacher's probabilities.
  */
 import { chord, paper, plain, rollouts, supervised, type PresetTable } from './base.js';
 

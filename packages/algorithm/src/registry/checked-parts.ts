@@ -23,7 +23,11 @@ const failed = (message: string, cause?: unknown): ConfigError =>
 
 type AnyFunction = (...given: readonly never[]) => unknown;
 
-/** @param who name for messages: `Operator "x"` */
+/**
+ * Calls a plugin's function with copies of its arguments, and reads the result.
+ * @param who name for messages: `Operator "x"`
+ * @throws ConfigError if the function throws an error other than a TrinityError
+ */
 function call<T>(
   who: string,
   [work, ...given]: readonly [AnyFunction, ...unknown[]],

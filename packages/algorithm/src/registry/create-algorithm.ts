@@ -20,13 +20,13 @@ export interface AlgorithmOptions {
   /** Advantage function; undefined for supervised data. */
   readonly advantageFn?: PartRef | undefined;
   readonly policyLossFn: PartRef;
-  /** @default no KL loss */
+  /** KL loss. @default no KL loss */
   readonly klLossFn?: PartRef | undefined;
-  /** @default no KL penalty */
+  /** KL penalty on rewards. @default no KL penalty */
   readonly klPenaltyFn?: PartRef | undefined;
-  /** @default no entropy loss */
+  /** Entropy loss. @default no entropy loss */
   readonly entropyLossFn?: PartRef | undefined;
-  /** @default "token-mean" */
+  /** Aggregation of token losses. @default "token-mean" */
   readonly lossAggMode?: LossAggMode | undefined;
   /**
    * Divisor of the sums, > 0.
@@ -45,7 +45,7 @@ export interface AlgorithmOptions {
 export interface AlgorithmContext {
   /** Seed of random choices of advantage functions. @default 0 */
   readonly seed?: number;
-  /** @default {@link builtInTables} */
+  /** Tables of presets and parts. @default {@link builtInTables} */
   readonly tables?: AlgorithmTables;
 }
 

@@ -69,7 +69,7 @@ export function isAlgorithmPlugin(value: unknown): value is Definition {
 interface Named {
   /** Name in YAML. */
   readonly name: string;
-  /** @default the name as the summary */
+  /** Documentation of the part. @default the name as the summary */
   readonly doc?: PartDoc;
 }
 

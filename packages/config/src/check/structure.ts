@@ -61,8 +61,8 @@ export function checkStructure(root: MapNode, schema: z.ZodType): CheckedTree {
 }
 
 /**
- * Drops empty sections and lists, which have the same meaning as unset ones. If text is expected,
- * replaces a number with its text in the file, as for `name: 1.10`.
+ * Drops empty sections and lists, which have the same meaning as unset ones. If a string is
+ * expected, replaces a number with its source text, as for `name: 1.10`.
  */
 function dropEmpty(node: Node, schema: z.ZodType | undefined): Node {
   if (schema === undefined) return node;

@@ -20,9 +20,9 @@ interface CostPart {
 }
 
 /**
- * Computes the price if every text has the maximum length and each rollout calls the model once.
- * Returns undefined if the engine is not `tinker`, if there are no prices, or if the number of
- * steps is unknown.
+ * Computes the price if every prompt and response has the maximum length and each rollout calls the
+ * model once. Returns undefined if the engine is not `tinker`, if there are no prices, or if the
+ * number of steps is unknown.
  */
 export function planCost(stage: StageConfig, steps: StepPlan): CostPlan | undefined {
   const { prices } = stage.model.tinker;

@@ -68,7 +68,10 @@ export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefin
   return { parameters, ...parts, total };
 }
 
-/** Bytes per quantised weight. Weights are stored in blocks of 32, each with a 32-bit scale. */
+/**
+ * Size of a quantised weight in bytes. Weights are stored in blocks of 32, each with a 32-bit
+ * scale.
+ */
 const bytesPerWeight = { int8: 1 + float / 32, int4: (1 + float / 16) / 2 } as const;
 
 function quantizedSize({ model }: StageConfig, disk: Disk, parameters: number): number | undefined {
@@ -100,8 +103,8 @@ function partsHere(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryParts {
 }
 
 /**
- * Returns the memory that this operating-system process needs if servers train and sample. Only a
- * critic and auxiliary models need memory then.
+ * Returns the memory that this process needs if servers train and sample. Only a critic and
+ * auxiliary models need memory then.
  */
 function besideServers(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryParts {
   const { mode, part, algorithm } = stage;
@@ -172,7 +175,7 @@ function adapterParameters(lora: LoraConfig, shape: ModelShape): number {
   return countAdapter(shape, stored ? 32 : lora.rank, named);
 }
 
-/** Returns the number of parameters of an adapter of rank `rank` for the modules `named`. */
+/** Returns the number of parameters of an adapter of rank `rank` for the named modules. */
 export function countAdapter(shape: ModelShape, rank: number, named: readonly string[]): number {
   const {
     hiddenSize: D,
@@ -272,11 +275,14 @@ export function countParameters(shape: ModelShape): number {
   return embeddings + mixers + L * (feedForward + 2 * D) + D + layerInputParameters(shape);
 }
 
-/** Returns the number of elements of the table of the layers' inputs. */
+/** Returns the number of elements of the per-layer embedding table. */
 export const tableParameters = ({ layers, layerInputs }: ModelShape): number =>
   layerInputs ? layerInputs.vocabSize * layers * layerInputs.size : 0;
 
-/** Returns the number of parameters of the layers' inputs: the table, and three matrices per layer. */
+/**
+ * Returns the number of parameters of the layers' inputs: the embedding table, and three matrices
+ * per layer.
+ */
 const layerInputParameters = (shape: ModelShape): number =>
   tableParameters(shape) + 3 * shape.layers * shape.hiddenSize * (shape.layerInputs?.size ?? 0);
 
@@ -326,10 +332,11 @@ function activations(stage: StageConfig, sizes: Sizes): number {
 }
 
 /**
- * Returns the bytes that the gradients of one sequence of T tokens need. Every layer keeps 4 D + 4
- * H W + 3 K W + 3 F + H T numbers per token, where F is the width of all experts with their
- * outputs. One layer needs 4 D + 3 F + 2 H T numbers per token in addition. The logits are added,
- * at most as many as the engine computes at once.
+ * Returns the size in bytes of the memory for the gradients of one sequence of T tokens. Symbols
+ * are those of {@link countParameters}. Every layer keeps 4 D + 4 H W + 3 K W + 3 F + H T numbers
+ * per token, where F is the width of all experts with their outputs. One layer needs 4 D + 3 F + 2
+ * H T numbers per token in addition. The logits are added, at most as many as the engine computes
+ * at once.
  */
 function bytesPerRow(shape: ModelShape, tokens: number): number {
   const {
@@ -352,8 +359,8 @@ const keyValueBytesPerToken = (shape: ModelShape): number =>
   2 * keyValueLayers(shape) * shape.keyValueHeads * shape.headDim * float;
 
 /**
- * Returns the bytes of recurrent state per row, a matrix per head. Ignores the few positions that
- * convolutions keep.
+ * Returns the size of the recurrent state per row in bytes: one matrix per head. Ignores the few
+ * positions that convolutions keep.
  */
 const stateBytesPerRow = ({ delta }: ModelShape): number =>
   delta ? delta.layers * delta.keyWidth * delta.values * float : 0;

@@ -40,13 +40,13 @@ export interface PipelinePlan {
   /** Number of tasks before the pipeline. */
   readonly read: number;
   readonly kept: number;
-  /** Text that states the number of tasks that each operator removed, and the reasons. */
+  /** Description of how many tasks each operator removed, and why. */
   readonly dropped: string;
   /** True if an operator must still call a model. `kept` is then an upper bound. */
   readonly isBound: boolean;
 }
 
-/** The grader of a task set's answers, as text. */
+/** Description of a task set's grader. */
 export interface GraderPlan {
   readonly taskset: string;
   readonly grader: string;
@@ -55,7 +55,7 @@ export interface GraderPlan {
 export interface StagePlan {
   readonly stageName: string | undefined;
   readonly mode: Mode;
-  /** Explorer or trainer, if the operating-system process is only one part of mode `both`. */
+  /** Explorer or trainer, if the process is only one part of mode `both`. */
   readonly part: LoopPart | undefined;
   readonly algorithmType: string;
   readonly parts: readonly PlannedPart[];
@@ -63,11 +63,9 @@ export interface StagePlan {
   /** Word for the rows of a train batch in the printed plan. */
   readonly rowWord: TrainBatchConfig['unit'] | 'answers' | 'texts' | 'pairs';
   readonly model: string;
-  /**
-   * Tinker server that the operating-system process uses; undefined if the process uses no server.
-   */
+  /** Tinker server that the process uses; undefined if the process uses no server. */
   readonly tinker: TinkerServerPlan | undefined;
-  /** Text that names the external model that answers instead of the trained model. */
+  /** Description of the external model that answers instead of the trained model. */
   readonly external: string | undefined;
   /** The servers that sample. */
   readonly servers: readonly PlannedServer[];
@@ -75,11 +73,11 @@ export interface StagePlan {
   readonly steps: StepPlan;
   /** One plan for each task set of the training, if there is a task pipeline. */
   readonly pipelines: readonly PipelinePlan[];
-  /** One plan for each task set whose answers either a judge or a comparison of words can grade. */
+  /** One plan for each task set whose workflow describes its grader. */
   readonly graders: readonly GraderPlan[];
   /**
-   * True if servers execute the trained model. This operating-system process may still load a
-   * critic or other models.
+   * True if servers execute the trained model. This process may still load a critic or other
+   * models.
    */
   readonly runsRemotely: boolean;
   /** Memory of the embedded engine; undefined if the model is not on this disk. */

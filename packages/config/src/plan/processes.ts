@@ -1,6 +1,6 @@
 /**
- * Plans the commands for the operating-system processes of a distributed training run, and the
- * database that the processes share.
+ * Plans the commands for the processes of a distributed training run, and the database that the
+ * processes share.
  */
 import type { StageConfig } from '../resolve/base/resolved.js';
 import { quoted } from './shell.js';
@@ -12,8 +12,7 @@ export interface ProcessesPlan {
    */
   readonly commands: readonly string[];
   /**
-   * Shared PostgreSQL database. Undefined if the processes share a file, or if the address has no
-   * host.
+   * Shared PostgreSQL database. Undefined if the processes share a file, or if the URL has no host.
    */
   readonly database: { readonly place: string; readonly command: string } | undefined;
 }

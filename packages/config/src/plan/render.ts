@@ -177,7 +177,10 @@ function duration(seconds: number): string {
   return `${Math.max(1, Math.round(seconds / unit))} ${name}`;
 }
 
-/** Returns the row for the upper bound of the price, if every text has the maximum length. */
+/**
+ * Returns the row for the upper bound of the price, if every prompt and response has the maximum
+ * length.
+ */
 function costRows({ cost }: StagePlan): readonly Row[] {
   if (cost === undefined) return [];
   const parts = cost.parts

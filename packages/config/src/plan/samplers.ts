@@ -42,13 +42,13 @@ interface Sampling {
 type Planner = (sampling: Sampling) => Program;
 
 /**
- * Returns the environment variable that makes a server allow `length` tokens, if the model has
- * fewer positions.
+ * Returns the environment variable that makes a server allow `length` tokens, if that exceeds the
+ * model's context length.
  */
 const longer = (variable: string, length: number, { model }: StageConfig, disk: Disk) =>
   length > positionsOf(model, disk) ? [`${variable}=1`] : [];
 
-/** Returns the number of positions of the model, or Infinity if the number is unknown. */
+/** Returns the context length of the model, or Infinity if it is unknown. */
 const positionsOf = (model: ModelConfig, disk: Disk): number =>
   shapeIn(model, disk)?.maxPositions ?? Infinity;
 
@@ -121,7 +121,7 @@ const sglang: Planner = ({ stage, sampler: { start }, disk }) => {
   };
 };
 
-/** Number of positions that SGLang reserves. */
+/** Number of tokens that SGLang reserves in the context. */
 const sglangSpare = 8;
 
 function startOptions({ start }: SamplerConfig): readonly string[] {

@@ -12,6 +12,9 @@ export function addressOptions(address: string): readonly string[] {
   return ['--host', isLocal ? '127.0.0.1' : '0.0.0.0', '--port', ownPort];
 }
 
-/** Returns the model's hub id, which is valid on every machine, or else its folder. */
+/**
+ * Returns the model's hub id if it is `owner/name`, which is valid on every machine, otherwise its
+ * path.
+ */
 export const servedModel = ({ hubId, modelPath }: ModelConfig): string =>
   hubId !== undefined && /^[\w.-]+\/[\w.-]+$/.test(hubId) ? hubId : modelPath;

@@ -17,15 +17,15 @@ export interface StepPlan {
   readonly mostTasksPerExploreStep: number;
   readonly runsPerTask: number;
   /**
-   * Number of experiences if each rollout makes one experience. Workflows with several turns make
+   * Number of experiences if each rollout yields one experience. Workflows with several turns yield
    * more.
    */
   readonly experiencesPerExploreStep: number;
   readonly trainBatchSize: number;
   readonly trainBatchUnit: TrainBatchConfig['unit'];
   /**
-   * Number of train steps if every rollout succeeds; undefined if the number of model calls
-   * decides.
+   * Number of train steps if every rollout succeeds; undefined if it depends on the number of model
+   * calls.
    */
   readonly trainStepsPerExploreStep: number | undefined;
   readonly trainSteps: number | undefined;
@@ -136,7 +136,7 @@ function stepsOf(rows: number | undefined, epochs: number, batchSize: number): n
 }
 
 /**
- * Returns the number of explore steps until the tasks are used up or the trainer has made its last
+ * Returns the number of explore steps until the tasks run out or the trainer has made its last
  * step.
  */
 function countExploreSteps(
@@ -173,7 +173,7 @@ function countTrainSteps(
 
 /**
  * Returns the number of weight updates: one per interval of explore steps after the offset. In the
- * styles in which the trainer decides, at most one per interval of train steps.
+ * sync styles in which the trainer determines the updates, at most one per interval of train steps.
  */
 function countSyncs(
   { mode, synchronizer }: StageConfig,

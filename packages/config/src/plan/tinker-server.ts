@@ -5,9 +5,9 @@ import type { StageConfig } from '../resolve/base/resolved.js';
 import { addressOptions, quoted, servedModel } from './shell.js';
 
 export interface TinkerServerPlan {
-  /** Address of the server; undefined for hosted Tinker. */
+  /** URL of the server; undefined for hosted Tinker. */
   readonly url: string | undefined;
-  /** Program to start at the address. */
+  /** Program to start at the URL. */
   readonly program: 'TuFT' | 'SkyRL';
   /**
    * Text that follows "is started with" in the plan, such as that the model folder must be copied
@@ -20,13 +20,13 @@ export interface TinkerServerPlan {
   readonly command: string | undefined;
 }
 
-/** Returns true if servers do all training or sampling of the operating-system process. */
+/** Returns true if servers do all training or sampling of the process. */
 export const runsRemotely = ({ engine, part, sampler }: StageConfig): boolean =>
   engine === 'tinker' || (part === 'explore' && sampler !== undefined);
 
 /**
- * Returns the address and start command of the Tinker server that an operating-system process uses.
- * Returns undefined if the process uses no such server.
+ * Returns the URL and start command of the Tinker server that a process uses. Returns undefined if
+ * the process uses no such server.
  * @param url value of `TINKER_BASE_URL`
  */
 export function planTinkerServer(

@@ -35,7 +35,7 @@ export interface PartReference extends PartDoc {
   readonly key: PartKey;
   readonly name: string;
   readonly args: readonly ArgReference[];
-  /** Inputs that the part needs besides log-probabilities, rewards and masks, as text. */
+  /** Inputs that the part needs in addition to log-probabilities, rewards and masks, as text. */
   readonly needs: readonly string[];
 }
 

@@ -63,8 +63,8 @@ function addConditions(section: JsonSchema | undefined, conditions: readonly Jso
 }
 
 /**
- * Makes the keys of a schema optional, and allows an interpolation for every value that is not
- * text.
+ * Makes the keys of a schema optional, and allows an interpolation for every value that is not a
+ * string.
  */
 function relax(schema: JsonSchema, aliases: readonly string[]): void {
   if (aliases.length > 0) allowNames(schema, aliases);

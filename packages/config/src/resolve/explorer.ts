@@ -69,8 +69,8 @@ function explainOverRollout({ input, mode, warn }: StageContext): void {
 }
 
 /**
- * Returns true if dynamic sampling is on. The value in the file counts, or else the default of the
- * algorithm.
+ * Returns true if dynamic sampling is on. The value in the file takes precedence over the default
+ * of the algorithm.
  */
 function deriveDynamicSampling(context: StageContext, operators: readonly PartConfig[]): boolean {
   const { enable } = context.input.explorer.dynamic_sampling;

@@ -95,7 +95,9 @@ function checkRivals(context: StageContext, enable: KeyPath): void {
     );
 }
 
-/** Returns the configured address of the API; undefined if an environment variable supplies it. */
+/**
+ * Returns the configured base URL of the API, or undefined if an environment variable supplies it.
+ */
 function addressOf(context: StageContext): string | undefined {
   const [address, ...others] = context.input.explorer.rollout_model.base_url ?? [];
   if (address === undefined) return undefined;

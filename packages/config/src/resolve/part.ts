@@ -1,6 +1,5 @@
 /**
- * Resolves the part of mode `both` that an operating-system process executes, and the store that
- * the processes share.
+ * Resolves the part of mode `both` that a process executes, and the store that the processes share.
  */
 import { join } from 'node:path';
 import type { KeyPath } from '../source/node.js';
@@ -97,7 +96,7 @@ function obstacleToExplorers(
 
 const runDatabase = 'run.db';
 
-/** Returns the store that the operating-system processes of a training run share. */
+/** Returns the store that the processes of a training run share. */
 export function deriveRunStore(context: StageContext, jobDirectory: string): string {
   const { path } = context.input.buffer.trainer_input.experience_buffer;
   const own = join(jobDirectory, runDatabase);

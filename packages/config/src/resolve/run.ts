@@ -49,7 +49,7 @@ export function deriveRun(stages: Stages, choice: NameChoice): ResolvedConfig {
   return { ...identity, plugins, stages: derived };
 }
 
-/** Values that all stages of a run share. */
+/** Values that all stages of a training run share. */
 type Identity = Omit<ResolvedConfig, 'stages' | 'plugins'>;
 
 function deriveIdentity(context: StageContext, isGuest: boolean, choice: NameChoice): Identity {
@@ -83,8 +83,8 @@ function deriveIdentity(context: StageContext, isGuest: boolean, choice: NameCho
 }
 
 /**
- * Returns the name of the newest training run that is called `name`, with or without a timestamp;
- * undefined if there is none.
+ * Returns the name of the newest training run that is called `name`, with or without a timestamp,
+ * or undefined if there is none.
  */
 function newestRun(
   name: string,

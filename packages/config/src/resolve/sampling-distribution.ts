@@ -56,8 +56,8 @@ function cutsOf(
 }
 
 /**
- * Returns the key whose value applies: the key in `section`, or else in the rollout model, or else
- * in `model`.
+ * Returns the key whose value applies: the first that is set of the key in `section`, in the
+ * rollout model and in `model`.
  */
 export const deciding = (context: StageContext, section: KeyPath, key: string): KeyPath =>
   [section, rolloutModelKey]
@@ -95,7 +95,7 @@ function answerCuts(context: StageContext, model: RolloutModelConfig): readonly 
 
 /**
  * Returns true if the loss is imitation: it does not depend on rewards or on the behaviour policy's
- * log-probabilities. Rewards may still determine which texts are trained on.
+ * log-probabilities. Rewards may still determine which responses are trained on.
  */
 export const imitates = ({ klPenaltyFn, needs }: AlgorithmConfig): boolean =>
   klPenaltyFn.name === 'none' && !needs.advantages && !needs.ratios;

@@ -40,7 +40,7 @@ const unread: Readonly<Partial<Record<Mode, readonly UnreadKeys[]>>> = {
   ],
 };
 
-/** Key that a server reads only with replay, where it limits how many items wait. */
+/** Key that a server reads only with replay, where it limits the number of waiting items. */
 const unboundedStore: UnreadKeys = {
   section: experienceBuffer,
   names: ['capacity'],

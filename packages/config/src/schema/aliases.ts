@@ -9,7 +9,7 @@ export interface KeyAlias {
   readonly section: readonly string[];
   readonly from: string;
   readonly to: string;
-  /** True if the value becomes a list of one item. */
+  /** True if the value is wrapped in a list of one item. */
   readonly asList?: true;
   /** True if the key is accepted with a warning that gives the new name. */
   readonly deprecated?: true;

@@ -16,7 +16,7 @@ import { dict, flag, float, int, oneOf, text } from './scalars.js';
 
 export const logprobsPerCall = 'A workflow asks for alternatives per call, with top_logprobs.';
 
-/** Sampling settings for the tasks of a task set. */
+/** Schema of the sampling settings for the tasks of a task set. */
 export const generation = section(
   {
     temperature: maybe(float({ min: 0 }), 'Default: explorer.rollout_model.temperature.'),
@@ -95,13 +95,13 @@ const columns = {
 
 const thinkingText = 'Default: model.enable_thinking.';
 
-/** Layout of rows of tasks. */
+/** Schema of the layout of task rows. */
 export const taskFormat = section(
   { ...columns, enable_thinking: maybe(flag(), thinkingText, modelDecides(), kept) },
   'How rows are read.',
 );
 
-/** Layout of rows of supervised data. */
+/** Schema of the layout of supervised rows. */
 export const rowFormat = section(
   { ...columns, enable_thinking: maybe(flag(), thinkingText) },
   'How rows are read.',
@@ -117,7 +117,7 @@ const orders = [
 const seedText = 'Default: derived from the seed of the run.';
 const seed = () => maybe(int({ min: 0, max: 4294967295 }), seedText);
 
-/** The order of rows of supervised data. */
+/** Schema of the order of supervised rows. */
 export const rowSelector = section(
   {
     selector_type: field(
@@ -135,7 +135,7 @@ export const rowSelector = section(
   'The order of the rows.',
 );
 
-/** The order of tasks. */
+/** Schema of the order of tasks. */
 export const taskSelector = section(
   {
     selector_type: field(

@@ -29,7 +29,7 @@ export const trainerType = (engines: EngineFactsTable) =>
     derived,
   );
 
-/** Programs that sample instead of the engine that trains. Their addresses are in `base_url`. */
+/** Programs that sample instead of the engine that trains. Their URLs are in `base_url`. */
 export const samplerNames = ['vllm', 'sglang'] as const;
 
 /** Schema of `engine_type` of the rollout model and of auxiliary models. */

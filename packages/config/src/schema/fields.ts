@@ -67,7 +67,7 @@ export const ignored = statusOf('ignored');
  */
 export const notSupported = statusOf('notSupported');
 
-/** Creates the effects of a text key whose value must be one of `values`, or unset. */
+/** Creates the effects of a string key whose value must be one of `values`, or unset. */
 export function supportedOnly<const V extends string>(values: readonly V[]) {
   const note = `Supported: ${values.join(', ')}.`;
   return [
@@ -112,7 +112,7 @@ export const zeroIsNone = (value: number | null): number | undefined =>
 export const emptyIsNone = (value: string): string | undefined =>
   value === '' ? undefined : value;
 
-/** Mark in the type of an effect. `H` is true if the effect hides the key from `Resolved`. */
+/** Type-level mark of an effect. `H` is true if the effect hides the key from `Resolved`. */
 export interface Hides<H extends boolean> {
   readonly hides: H;
 }

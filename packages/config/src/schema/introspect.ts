@@ -56,7 +56,7 @@ export function schemaAt(root: z.ZodType, path: KeyPath): z.ZodType | undefined 
   return schema;
 }
 
-/** Returns the keys of a section; an empty list for other schemas. */
+/** Returns the keys of a section, or an empty list for other schemas. */
 export function keysOf(schema: z.ZodType | undefined): readonly string[] {
   if (schema === undefined) return [];
   return Object.keys(defOf(coreOf(schema)).shape ?? {});

@@ -1,9 +1,11 @@
-/** Scalar values of the schema. Text is converted, because environment variables are text. */
+/**
+ * Scalar values of the schema. Strings are converted, because environment variables are strings.
+ */
 import { z } from 'zod';
 
 /**
- * Descriptions of expected values for messages, and additional names of enumerations for the JSON
- * Schema.
+ * Registry of descriptions of expected values for messages, and of additional names of enumerations
+ * for the JSON Schema.
  */
 export const expectations = z.registry<{ text: string; aliases?: readonly string[] }>();
 
@@ -49,7 +51,7 @@ function bounded<S extends z.ZodNumber>(schema: S, range: Range): S {
   return result;
 }
 
-/** Converts a number that is written as text. */
+/** Converts a number that is written as a string. */
 export function toNumber(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[-+]?[_.]*\d[\d_.]*(?:e[-+]?\d+)?\s*$/i.test(value))
     return value;
@@ -57,11 +59,11 @@ export function toNumber(value: unknown): unknown {
   return Number.isNaN(number) ? value : number;
 }
 
-/** Schema of an integer, which may be written as text. */
+/** Schema of an integer, which may be written as a string. */
 export const int = (range: Range = {}): z.ZodPreprocess<z.ZodInt> =>
   cast(toNumber, bounded(z.int(), range), inWords('a whole number', range));
 
-/** Schema of a finite number, which may be written as text. */
+/** Schema of a finite number, which may be written as a string. */
 export const float = (range: Range = {}): z.ZodPreprocess<z.ZodNumber> =>
   cast(toNumber, bounded(z.number(), range), inWords('a number', range));
 
@@ -78,7 +80,7 @@ const flagWords: Readonly<Record<string, boolean>> = {
   '0': false,
 };
 
-/** Schema of true or false, which may be written as one of the words of YAML 1.1. */
+/** Schema of a boolean, which may be written as one of the words of YAML 1.1. */
 export const flag = (): z.ZodPreprocess<z.ZodBoolean> =>
   cast(
     (value) =>
@@ -89,11 +91,11 @@ export const flag = (): z.ZodPreprocess<z.ZodBoolean> =>
     'true or false',
   );
 
-/** Schema of text. A number is converted to its digits. */
+/** Schema of a string. A number is converted to its digits. */
 export const text = (): z.ZodPreprocess<z.ZodString> =>
   cast((value) => (typeof value === 'number' ? String(value) : value), z.string(), 'text');
 
-/** Schema of non-empty text. */
+/** Schema of a non-empty string. */
 export const word = (): z.ZodPreprocess<z.ZodString> =>
   cast(
     (value) => (typeof value === 'number' ? String(value) : value),

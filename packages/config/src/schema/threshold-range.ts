@@ -1,13 +1,13 @@
 /** Thresholds in verl's notation: a number, or two numbers joined by an underscore. */
 
 export interface ThresholdRange {
-  /** @default no lower bound */
+  /** Lower bound. @default no lower bound */
   readonly lower?: number;
   readonly upper: number;
 }
 
 /**
- * Parses `2` or `0.5_2.0`. Returns undefined unless the text consists of one or two finite numbers
+ * Parses `2` or `0.5_2.0`. Returns undefined unless `text` consists of one or two finite numbers
  * with 0 < upper, and 0 ≤ lower < upper.
  */
 export function readThreshold(text: string): ThresholdRange | undefined {

@@ -38,8 +38,8 @@ const megatron = section(
 const asPolicy = (key: string): string => `Default: algorithm.optimizer.${key}.`;
 
 /**
- * Optimizer of the critic. Keys that are not set have the values of `algorithm.optimizer`, except
- * that a ratio of warm-up steps excludes the policy's number of warm-up steps.
+ * Schema of the critic's optimizer. Keys that are not set have the values of `algorithm.optimizer`.
+ * If a ratio of warm-up steps is set, the policy's number of warm-up steps does not apply.
  */
 export const criticOptimizer = section(
   {

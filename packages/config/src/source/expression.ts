@@ -15,7 +15,7 @@ export type Expression = readonly Part[];
 
 export interface Argument {
   readonly value: Expression;
-  /** True for text in quotes: `'null'` is text, `null` is null. */
+  /** True for an argument in quotes: `'null'` is a string, `null` is null. */
   readonly quoted: boolean;
 }
 

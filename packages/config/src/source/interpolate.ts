@@ -136,7 +136,7 @@ class Interpolator {
 
   /**
    * Evaluates an expression. The value of a single interpolation keeps its type. If there is text
-   * around the interpolation, the result is text.
+   * around the interpolation, the result is a string.
    */
   #evaluate(expression: Expression, owner: Node): Found {
     const [first] = expression;
@@ -293,7 +293,7 @@ class Interpolator {
   }
 }
 
-/** Checks that a text has no NUL character, where the operating system would truncate strings. */
+/** Checks that a string has no NUL character, where the operating system would truncate it. */
 function assertNoNul(value: Node | Scalar): void {
   if (typeof value === 'string' && value.includes('\0'))
     throw new ExpressionProblem('The text holds a NUL character (\\0). Remove it.');

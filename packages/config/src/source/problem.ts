@@ -28,7 +28,7 @@ export interface ConfigProblem extends SourcePosition {
   readonly message: string;
 }
 
-/** Returns a text such as `run.yaml:5:3 buffer.batch_size: ...`. */
+/** Returns a string such as `run.yaml:5:3 buffer.batch_size: ...`. */
 export function renderProblem(problem: ConfigProblem): string {
   const key = problem.key === '' ? '' : `${problem.key}: `;
   const place =

@@ -2,7 +2,7 @@
 import type { ExpectedLoss, ForwardPass } from '@trinity-rft/core/engine';
 
 /**
- * Returns dLoss/dlogprob of every token [N] if the loss is linear in the log-probabilities;
+ * Returns dLoss/dlogprob of every token [N] if the loss is linear in the log-probabilities. Returns
  * undefined for other losses, and if all advantages are 0.
  */
 export function knownGradients({ name, advantages }: ExpectedLoss): Float32Array | undefined {
@@ -19,8 +19,8 @@ export class AddedGradients {
   }
 
   /**
-   * Returns a copy of the part of `gradients` that is not added yet; undefined if all gradients are
-   * added. May be called once per pass.
+   * Returns a copy of the part of `gradients` that is not added yet, or undefined if all gradients
+   * are added. May be called once per pass.
    */
   missing(pass: ForwardPass, gradients: Float32Array): Float32Array | undefined {
     const added = this.#added.get(pass);

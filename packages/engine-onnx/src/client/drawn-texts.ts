@@ -3,8 +3,8 @@ import { hash } from 'node:crypto';
 import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 
 /**
- * Tracks the sequences that were sampled from the training weights. The caller reports every sample
- * and every change of weights, in order.
+ * Tracks the sequences that were sampled from the training weights. The caller must report every
+ * sample and every change of weights, in order.
  */
 export class DrawnTexts {
   /** True if the last published weights are the training weights. */
@@ -14,8 +14,9 @@ export class DrawnTexts {
    */
   #version: number | undefined;
   /**
-   * Digests of the texts; false for a text that was also sampled from a part of the distribution,
-   * because its recorded log-probabilities may be those of the part.
+   * Digests of the sequences. The value is false for a sequence that was also sampled from a
+   * truncated distribution, because its recorded log-probabilities may be those of that
+   * distribution.
    */
   readonly #digests = new Map<string, boolean>();
 

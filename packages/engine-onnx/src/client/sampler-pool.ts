@@ -25,8 +25,7 @@ interface PooledSampler {
 
 export interface SamplerThreadsOptions {
   /**
-   * Number of samplers besides the first; their threads start with the first request or change of
-   * weights.
+   * Number of additional samplers. Their threads start with the first request or change of weights.
    */
   readonly others: number;
   readonly start: () => Link<EngineMethods>;

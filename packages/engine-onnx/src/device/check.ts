@@ -1,6 +1,6 @@
 /**
- * Compares a GPU with the CPU for one model. Runs in a separate operating-system process, because a
- * GPU driver may crash it.
+ * Compares a GPU with the CPU for one model. Runs in a separate process, because a GPU driver may
+ * crash it.
  */
 import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
@@ -30,7 +30,7 @@ export interface CheckedModel {
 export interface CheckRequest {
   /** URL of the module that runs graphs on the GPU. */
   readonly module: string;
-  /** @default a small new model */
+  /** Model to check. @default a small new model */
   readonly model?: CheckedModel;
   /** Empty folder, for files that the check needs. */
   readonly scratch: string;
@@ -48,7 +48,10 @@ export interface CheckParts {
   readonly open: (
     options: CheckedModel & { readonly runtime: string | undefined },
   ) => Promise<Engine>;
-  /** @throws EngineError if the GPU lacks an operator of the model */
+  /**
+   * Checks that the GPU supports a model.
+   * @throws EngineError if the GPU lacks an operator of the model
+   */
   readonly checkModel: (config: ModelConfig, module: string) => Promise<void>;
   readonly report: (line: string) => void;
   /** Called with the key of the result just before the GPU starts to compute. */
@@ -63,7 +66,8 @@ interface Adapter {
 }
 
 /**
- * Returns the outcome of the check; undefined if `use` is `stored` and there is no stored result.
+ * Returns the outcome of the check, or undefined if `use` is `stored` and there is no stored
+ * result.
  */
 export async function checkDevice(
   request: CheckRequest,
@@ -146,8 +150,8 @@ function keyOf({ module, size }: CheckRequest, { adapter, model, config }: Check
 }
 
 /**
- * Returns the version of a package, as resolved from the file at `url`; undefined if the package is
- * not found.
+ * Returns the version of a package, as resolved from the file at `url`, or undefined if the package
+ * is not found.
  */
 function versionOf(url: string, name: string): string | undefined {
   try {

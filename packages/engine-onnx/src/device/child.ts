@@ -25,7 +25,7 @@ export type CheckMessage =
   | { readonly kind: 'failed'; readonly error: ErrorRecord };
 
 export interface ChildOptions {
-  /** Program that answers a {@link CheckRequest} with {@link CheckMessage}s. */
+  /** Program that handles a {@link CheckRequest} and replies with {@link CheckMessage}s. */
   readonly program: URL;
   readonly deadlineMs: number;
   /** Milliseconds within which {@link ChildOptions.begins} must be called. */
@@ -39,7 +39,7 @@ export interface ChildOptions {
 /**
  * Returns the outcome of the check.
  * @throws the error of the check; EngineError if the process ends or the deadline passes; the
- * signal's reason
+ * signal's reason if it aborts
  */
 export async function checkInChild(
   request: Omit<CheckRequest, 'scratch'>,

@@ -1,7 +1,7 @@
 /** One step of reinforcement fine-tuning: sampling, scoring, gradients and an update. */
 import type { Engine, TokenRow } from '@trinity-rft/core/engine';
 
-/** Size of a step. A step samples answers to one prompt. */
+/** Size of a step. A step samples responses to one prompt. */
 export interface StepSize {
   readonly answers: number;
   readonly promptTokens: number;
@@ -49,8 +49,8 @@ export async function trainOn(
 }
 
 /**
- * Returns the largest absolute difference between two arrays; `Number.MAX_VALUE` if a difference is
- * not finite or the lengths differ.
+ * Returns the largest absolute difference between two arrays, or `Number.MAX_VALUE` if a difference
+ * is not finite or the lengths differ.
  */
 export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
   let most = a.length === b.length ? 0 : Number.MAX_VALUE;

@@ -106,7 +106,7 @@ export function verdictOf(outcome: CheckOutcome): DeviceChoice {
 }
 
 /**
- * Describes in a sentence how the GPU's results differ from those expected; undefined if they pass
+ * Returns a sentence on how the GPU's results differ from those expected, or undefined if they pass
  * the check.
  */
 export function wrongNumbers({ gpu, numbers, step: measured }: DeviceReport): string | undefined {

@@ -12,7 +12,7 @@ type OpenOn = (device: 'cpu' | 'webgpu') => Promise<Engine>;
 
 export interface StepOptions {
   readonly config: ModelConfig;
-  /** Maximum length of prompt and answer together, in tokens. */
+  /** Maximum length of prompt and response together, in tokens. */
   readonly maxModelLen: number;
   readonly size: StepSize;
   readonly report: (line: string) => void;
@@ -43,7 +43,7 @@ export async function measureStep(open: OpenOn, options: StepOptions): Promise<S
   return { model, cpuMs: cpu.ms, gpuMs: gpu.ms, isStopped: false, logprobs, unequal: gpu.unequal };
 }
 
-/** Limits prompt and answer each to half of the maximum sequence length. */
+/** Limits prompt and response each to half of the maximum sequence length. */
 function fittingSize({ size, config, maxModelLen }: StepOptions): StepSize {
   const { answers, promptTokens, answerTokens } = size;
   const room = Math.floor(Math.min(maxModelLen, config.maxPositions) / 2);
@@ -103,8 +103,8 @@ async function onGpu(
 }
 
 /**
- * Returns the result of `work`; undefined after `limitMs`. The work then continues until the
- * operating-system process ends.
+ * Returns the result of `work`, or undefined after `limitMs`. The work then continues until the
+ * process ends.
  */
 async function unlessLate<T>(work: Promise<T>, limitMs: number): Promise<T | undefined> {
   const timer = new AbortController();

@@ -31,8 +31,8 @@ const fileOf = ({ folder, key }: Place): string =>
 const stored = z.object({ v: z.literal(1), report: outcomeSchema });
 
 /**
- * Reads a result; undefined if the file is missing, unreadable or damaged. Reports an unreadable or
- * damaged file.
+ * Reads a result. Returns undefined if the file is missing, unreadable or damaged. Reports an
+ * unreadable or damaged file.
  */
 export async function readStored(place: Place): Promise<CheckOutcome | undefined> {
   const file = fileOf(place);

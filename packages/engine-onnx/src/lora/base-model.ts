@@ -18,7 +18,7 @@ export interface BaseModel {
 /** The frozen model of a training run. */
 export interface FrozenModel extends BaseModel {
   /**
-   * Weights of the model; undefined if they are quantised, because adapters are not merged with
+   * Weights of the model; undefined if they are quantised, because adapters are not merged into
    * quantised weights.
    */
   readonly weights: FrozenWeights | undefined;

@@ -66,7 +66,7 @@ export function addToHash(hash: Hash, numbers: Numbers): void {
     hash.update(bytes.subarray(at, at + mostHashed));
 }
 
-/** Returns the upper 16 bits of each float32; undefined if any lower half is not 0. */
+/** Returns the upper 16 bits of each float32, or undefined if any lower half is not 0. */
 function upperHalves(flat: Float32Array): Uint16Array | undefined {
   const bits = new Uint32Array(flat.buffer, flat.byteOffset, flat.length);
   for (let i = 0; i < bits.length; i++) if ((bits[i]! & 0xffff) !== 0) return undefined;

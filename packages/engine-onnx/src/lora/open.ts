@@ -17,7 +17,10 @@ export interface OpenAdaptersOptions {
   readonly lora: LoraOptions;
   /** See `AdaptersOptions.sharesBase`. */
   readonly sharesBase?: boolean | undefined;
-  /** Returns the SHA-256 of the weights. @default computes it if `lora` has a record of its base */
+  /**
+   * Returns the SHA-256 of the weights.
+   * @default a digest computed if `lora` has a record of its base
+   */
   readonly digest?: BaseModel['digest'] | undefined;
 }
 
@@ -74,7 +77,10 @@ export async function mergeAdapters(
   return runtime.readSet(weights.training);
 }
 
-/** Loads the adapters of a folder, or creates new ones. @throws as {@link openAdapters} */
+/**
+ * Loads the adapters of a folder, or creates new ones.
+ * @throws EngineError and CheckpointError, as {@link openAdapters} does
+ */
 export async function adaptersOf(
   config: ModelConfig,
   lora: LoraOptions,

@@ -54,7 +54,7 @@ const linearName =
 const moduleOf = ({ name }: ParameterSpec): string | undefined =>
   linearName.exec(name)?.groups?.['module'];
 
-/** The names of a model's linear layers, in the order of the model. */
+/** Returns the names of a model's linear layers, in the order of the model. */
 function linearModules(config: ModelConfig): readonly string[] {
   return [...new Set(parameterSpecs(config).flatMap((spec) => moduleOf(spec) ?? []))];
 }
@@ -92,7 +92,7 @@ function namedModules(
 const invalid = (message: string): EngineError =>
   new EngineError(message, { code: 'ENGINE_OPTIONS' });
 
-/** Factor by which B A is multiplied. */
+/** Returns the factor by which B A is multiplied. */
 export const adapterScale = ({ rank, alpha }: AdapterPlan): number => alpha / rank;
 
 /**

@@ -10,7 +10,7 @@ import { headDimOf, keysOf, layerTraits, type ModelConfig } from './config.js';
 import { layerPrefix } from './parameters.js';
 import { normalize, projectNamed, type KeyValues, type Trunk } from './trunk.js';
 
-/** Options for computing the attention scores of a layer. */
+/** Returns the options for computing the attention scores of a layer. */
 export function attentionOptions(config: ModelConfig, layer: number): AttentionOptions {
   const { attentionScale: scale, attentionCap: cap } = config;
   return { scale, cap, window: layerTraits(config, layer).window };

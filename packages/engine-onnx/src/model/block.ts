@@ -1,6 +1,6 @@
 /**
- * The decoder block of every family, and the stack of blocks. Graphs differ only in the inputs of
- * attention and recurrence.
+ * The decoder block of every family, and the stack of blocks. Graphs for training, prefill and
+ * decoding differ only in the inputs of attention and recurrence.
  */
 import { withPullback, type Value } from '../onnx/graph/graph.js';
 import { add, multiply } from '../onnx/ops/elementwise.js';
@@ -53,7 +53,8 @@ function scaled(trunk: Trunk, layer: number, x: Value): Value {
 }
 
 /**
- * Residual branch: x + residualScale * after(f(before(x))). A norm that is not given is omitted.
+ * Applies a residual branch: x + residualScale * after(f(before(x))). A norm that is not given is
+ * omitted.
  */
 function branch(
   trunk: Trunk,

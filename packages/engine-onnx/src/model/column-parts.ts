@@ -66,7 +66,7 @@ function isFragile(columns: number, depth: number, threads: number): boolean {
 /**
  * Returns the sizes of the parts in which a layer's columns are computed. With these parts, sums
  * have the same blocks for any number of rows from 2 on and any number of threads up to `threads`.
- * Only layers with few columns and a large depth, such as adapters, have to be divided.
+ * Only layers with few columns and a large depth, such as adapters, must be divided.
  */
 export function steadyParts([columns, depth]: LinearShape, threads: number): readonly number[] {
   const most = Math.min(threads, Math.ceil(columns / threadAlignN));

@@ -46,7 +46,9 @@ export type RopeScaling =
   | {
       readonly kind: 'yarn';
       readonly factor: number;
-      /** Frequencies with at least this many rotations over the original positions are kept. */
+      /**
+       * Frequencies with at least this many rotations over the original context length are kept.
+       */
       readonly betaFast: number;
       /** Frequencies with at most this many rotations are divided by `factor`. */
       readonly betaSlow: number;
@@ -93,7 +95,7 @@ export interface DeltaShape {
 
 /** Ways in which a layer differs from the default, which is full causal attention. */
 export interface LayerTraits {
-  /** @default attention */
+  /** Mixer of the layer. @default attention */
   readonly mixer?: Exclude<Mixer, 'attention'>;
   /**
    * Number of positions that a query sees, including its own.
@@ -111,18 +113,21 @@ export interface LayerTraits {
   readonly headDim?: number;
   /**
    * Earlier layer whose keys and values the layer reads.
-   * @default the layer makes its own keys and values
+   * @default the layer's own keys and values
    */
   readonly keysOf?: number;
   /** Width of the feed-forward block. @default {@link ModelConfig.intermediateSize} */
   readonly intermediateSize?: number;
 }
 
-/** Inputs of every layer that are looked up by token, in addition to the embedding. */
+/**
+ * Per-layer embeddings: inputs of every layer that are looked up by token, in addition to the
+ * embedding.
+ */
 export interface PerLayerInputs {
   /** Number of values per layer. */
   readonly size: number;
-  /** Number of rows of the table. */
+  /** Number of rows of the embedding table. */
   readonly vocabSize: number;
 }
 
@@ -177,15 +182,15 @@ export interface ModelConfig {
   /** True if queries and keys are normalised with RMSNorm. */
   readonly qkNorm: boolean;
   /**
-   * `projection` if a norm of queries or keys covers all heads together. @default each head
-   * separately
+   * `projection` if a norm of queries or keys covers all heads together.
+   * @default a norm of each head
    */
   readonly qkNormScope?: 'projection';
   /** True if each head's values are normalised with RMSNorm without weights. @default false */
   readonly valueNorm?: boolean;
   /** True if the result of each layer is multiplied by a stored number. @default false */
   readonly layerScalar?: boolean;
-  /** @default no such inputs */
+  /** Per-layer embeddings of the model. @default no such inputs */
   readonly perLayerInputs?: PerLayerInputs;
   /**
    * True if each head's result is multiplied by a gate, which the query projection computes.
@@ -202,7 +207,7 @@ export interface ModelConfig {
   readonly fusedAttention?: boolean;
   /** True if one matrix projects to gate and up in a feed-forward block. @default false */
   readonly fusedFeedForward?: boolean;
-  /** @default 'silu' */
+  /** Activation of the gate. @default 'silu' */
   readonly activation?: Activation;
   /** Factor by which attention scores are multiplied. @default 1 / sqrt(headDim) */
   readonly attentionScale?: number;
@@ -257,7 +262,7 @@ export const keysOf = (config: ModelConfig, layer: number): number =>
 export const isReadLater = (config: ModelConfig, layer: number): boolean =>
   config.layerTraits?.some((traits) => traits.keysOf === layer) ?? false;
 
-/** Returns the indices of the layers that make keys and values, in order. */
+/** Returns the indices of the layers that compute keys and values, in order. */
 export const cachedLayers = (config: ModelConfig): readonly number[] =>
   Array.from({ length: config.layers }, (_, layer) => layer).filter(
     (layer) => !layerTraits(config, layer).mixer && keysOf(config, layer) === layer,
@@ -275,8 +280,8 @@ export function cacheUnit(config: ModelConfig): number {
 }
 
 /**
- * Returns the number of parts of {@link cacheUnit} that all keys and values of one position have.
- * If all heads have the same width, this is the number of key heads and value heads of all layers.
+ * Returns the number of parts of width {@link cacheUnit} in the keys and values of one position. If
+ * all heads have the same width, this is the number of key heads and value heads of all layers.
  */
 export function cacheHeads(config: ModelConfig): number {
   const width = cachedLayers(config).reduce((sum, layer) => sum + headDimOf(config, layer), 0);

@@ -12,21 +12,21 @@ import { headDistribution, headWeight } from './head.js';
 import type { Trunk } from './trunk.js';
 
 export interface Scores {
-  /** [R, 1] */
+  /** Log-probability of each target. [R, 1] */
   readonly logprobs: Value;
-  /** [R, 1] */
+  /** Entropy of each distribution. [R, 1] */
   readonly entropy?: Value;
-  /** [R, 1] */
+  /** H sum(p^2) + sum(p^2 log p) of each distribution. [R, 1] */
   readonly necs?: Value;
 }
 
 /** Input of a head. */
 export interface ScoredStates {
-  /** [R, d] */
+  /** Hidden states that the head reads. [R, d] */
   readonly states: Value;
-  /** int32 [R, 1] */
+  /** Ids of the target tokens. int32 [R, 1] */
   readonly targets: Value;
-  /** [R, 1] */
+  /** 1 / temperature of each row. [R, 1] */
   readonly inverseTemperature: Value;
 }
 
@@ -59,7 +59,7 @@ export function chunkedHead(
 
 export interface ScoreOptions {
   readonly entropy: boolean;
-  /** @default false */
+  /** True to compute `necs` as well. @default false */
   readonly necs?: boolean;
 }
 
@@ -87,9 +87,9 @@ export function scoresOf(
 
 export interface HeadGradientOptions {
   readonly chunks: number;
-  /** [R, 1] */
+  /** dL/dlogprob of each target. [R, 1] */
   readonly gradLogprobs: Value;
-  /** [R, 1] */
+  /** dL/dentropy of each distribution. [R, 1] */
   readonly gradEntropy?: Value;
   /** True to omit the gradient of the head's weight. @default false */
   readonly frozen?: boolean;
@@ -98,11 +98,11 @@ export interface HeadGradientOptions {
 }
 
 export interface HeadGradients {
-  /** [R, d] */
+  /** dL/dstates. [R, d] */
   readonly states: Value;
-  /** [V, d] */
+  /** dL/dW; absent if the head is frozen. [V, d] */
   readonly weight?: Value;
-  /** [R, 1] */
+  /** Log-probability of each target; present if requested. [R, 1] */
   readonly logprobs?: Value;
 }
 
@@ -150,7 +150,7 @@ function logitGradients(logp: Value, ids: Value, a: Value, e: Value | undefined)
   return scatterElements(multiply(p, factor), ids, a, { axis: 1, reduction: 'add' });
 }
 
-/** a + e H, [R, 1] */
+/** Returns the factor a + e H of {@link chunkedHeadGradients}. [R, 1] */
 function entropyFactor(logp: Value, p: Value, a: Value, e: Value): Value {
   return add(a, multiply(e, negate(rowDot(p, logp))));
 }

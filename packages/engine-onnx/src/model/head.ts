@@ -33,7 +33,7 @@ export function headStates(
 export interface Distribution {
   /** log softmax(logits) [R, V] */
   readonly logprobs: Value;
-  /** dlogits / d(states W^T) [R, V]; undefined if it is 1. */
+  /** Derivative of the logits with respect to states W^T [R, V]; undefined if it is 1. */
   readonly slope?: Value;
 }
 
@@ -82,7 +82,7 @@ export function headLogits(
   };
 }
 
-/** Weight of the head. [V, d] */
+/** Returns the weight of the head. [V, d] */
 export function headWeight(trunk: Trunk): Value {
   return parameterOf(trunk, headName(trunk.config));
 }

@@ -2,7 +2,7 @@
  * Graphs of one layer and of parts of the head. With them, the caller computes gradients layer by
  * layer and keeps only the states between layers. The caller executes one graph after another.
  *
- * B rows, T padded length (at least 2), N = B * T, R picked positions, C tokens of a part of the
+ * B rows, T padded length (at least 2), N = B * T, R selected positions, C tokens of a part of the
  * vocabulary, d hidden size. Parameters, rotary tables and everything else that is not listed are
  * as in `training-graphs.ts`. Layers with the same traits share a graph, whose parameters have the
  * names of one of these layers.

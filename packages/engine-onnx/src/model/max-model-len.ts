@@ -3,8 +3,8 @@ import { EngineError } from '@trinity-rft/core';
 import type { ModelConfig } from './config.js';
 
 /**
- * Checks the requested maximum length against the positions of a model.
- * @throws EngineError when the model has fewer positions than requested
+ * Checks the requested maximum length against the context length of a model.
+ * @throws EngineError when the requested length exceeds it
  */
 export function checkMaxModelLen(
   {

@@ -30,21 +30,21 @@ export interface ParameterSpec {
 
 export const embeddingName = 'model.embed_tokens.weight';
 
-/** Names of the parameters that make the inputs of every layer. */
+/** Names of the parameters that compute the per-layer inputs of every layer. */
 export const perLayerNames = {
   table: 'model.embed_tokens_per_layer.weight',
   projection: 'model.per_layer_model_projection',
   norm: 'model.per_layer_projection_norm.weight',
 } as const;
 
-/** Returns true for tables of which a text reads only the rows of its tokens. */
+/** Returns true for embedding tables, of which only the rows of the input tokens are read. */
 export const isLookup = (name: string): boolean =>
   name === embeddingName || name === perLayerNames.table;
 
 /** Hugging Face's names of a head with one label: `*ForTokenClassification`. */
 export const valueHeadNames = { weight: 'score.weight', bias: 'score.bias' } as const;
 
-/** Name of the matrix that turns hidden states into logits, or into values. */
+/** Returns the name of the matrix that turns hidden states into logits, or into values. */
 export function headName(config: ModelConfig): string {
   if (config.head === 'value') return valueHeadNames.weight;
   return config.tieEmbeddings ? embeddingName : 'lm_head.weight';
@@ -90,12 +90,15 @@ export function parameterSpecs(config: ModelConfig): readonly ParameterSpec[] {
   });
 }
 
-/** The parameters of one layer. */
+/** Returns the parameters of one layer. */
 export function layerSpecs(config: ModelConfig, layer: number): readonly ParameterSpec[] {
   return parameterSpecs(config).filter(({ name }) => name.startsWith(layerPrefix(layer)));
 }
 
-/** The parameters that make the inputs of all layers from embeddings and rows of the table. */
+/**
+ * Returns the parameters that compute the per-layer inputs from embeddings and rows of the
+ * per-layer embedding table.
+ */
 export function layerInputSpecs(config: ModelConfig): readonly ParameterSpec[] {
   const { projection, norm } = perLayerNames;
   const names = [`${projection}.weight`, norm];
@@ -148,7 +151,7 @@ export const normNames: Readonly<
   },
 };
 
-/** Prefix of the names of an expert's parameters. */
+/** Returns the prefix of the names of an expert's parameters. */
 export const expertName = (expert: number): string => `experts.${expert}.`;
 
 /**
@@ -173,7 +176,7 @@ function layerShapes(config: ModelConfig, layer: number): readonly NamedShape[] 
   ];
 }
 
-/** Parameters of the input of a layer that is looked up by token, and the scalar of the layer. */
+/** Returns the parameters that add a per-layer input to a layer, and the scalar of the layer. */
 function layerInputShapes({
   hiddenSize,
   perLayerInputs,
@@ -259,7 +262,7 @@ function feedForwardShapes(config: ModelConfig, layer: number): readonly NamedSh
   ];
 }
 
-/** Parameters of one gated unit. */
+/** Returns the parameters of one gated unit. */
 function unitShapes(config: ModelConfig, prefix: string, width: number): readonly NamedShape[] {
   const { hiddenSize, mlpBias } = config;
   const inputs = config.fusedFeedForward

@@ -86,7 +86,7 @@ function withDefaults(json: unknown): unknown {
   return known ? { ...configDefaults[known], ...(json as object) } : json;
 }
 
-/** True if the family of the model uses the key, which then has a default. */
+/** Returns true if the family of the model uses the key, which then has a default. */
 const reads = (hf: ConfigKeys, key: string): boolean =>
   Object.hasOwn(configDefaults[hf.model_type], key);
 
@@ -110,8 +110,8 @@ function headSizes(
 }
 
 /**
- * Returns the maximum number of positions. Sequences must end before the position from which rotary
- * angles or queries change.
+ * Returns the maximum context length and the key that limits it. Sequences must end before the
+ * position from which rotary angles or queries change.
  */
 function positionsOf(
   { end }: ParsedRope,
@@ -122,7 +122,7 @@ function positionsOf(
     : { maxPositions };
 }
 
-/** Granite's multipliers, which default to 1 in transformers. */
+/** Returns Granite's multipliers, which default to 1 in transformers. */
 const multipliersOf = (hf: ConfigKeys) =>
   ({
     embeddingScale: hf.embedding_multiplier ?? 1,
@@ -150,8 +150,8 @@ const capOf = (
 ): number | undefined => (reads(hf, key) ? (hf[key] ?? undefined) : undefined);
 
 /**
- * Returns the id of the padding token; undefined if there is none, for which some checkpoints write
- * -1.
+ * Returns the id of the padding token, or undefined if there is none. Some checkpoints write -1 for
+ * none.
  */
 const padTokenId = ({ pad_token_id: id }: ConfigKeys): number | undefined =>
   id != null && id >= 0 ? id : undefined;

@@ -5,7 +5,7 @@ import { families, type WindowPattern } from './families.js';
 import { parseMixers } from './parse-recurrence.js';
 import { parseSharedKeys } from './parse-shared-keys.js';
 
-/** Returns the traits of each layer; undefined if no layer differs from the default. */
+/** Returns the traits of each layer, or undefined if no layer differs from the default. */
 export function parseLayers(
   hf: ConfigKeys,
   { file, maxPositions }: { readonly file: string; readonly maxPositions: number },
@@ -35,7 +35,7 @@ export function parseLayers(
   return traits.some(differs) ? traits : undefined;
 }
 
-/** Makes a list with a value for each layer. */
+/** Returns a list with a value for each layer. */
 const each = <T>(
   { num_hidden_layers: count }: ConfigKeys,
   of: (layer: number) => T,
@@ -83,7 +83,7 @@ function inPattern(
   return pattern === 'all' || (layer + 1) % (hf.sliding_window_pattern ?? 1) !== 0;
 }
 
-/** True for each layer with a plain feed-forward block in a model with experts. */
+/** Returns, for each layer, true if it has a plain feed-forward block in a model with experts. */
 function denseLayers(hf: ConfigKeys): readonly (true | undefined)[] {
   const { mlp_only_layers: listed, decoder_sparse_step: step } = hf;
   const routed = (layer: number): boolean =>

@@ -9,7 +9,7 @@ const mixersByType: Readonly<Record<string, LayerTraits['mixer']>> = {
   linear_attention: 'delta',
 };
 
-/** The mixer of each layer; undefined for attention. */
+/** Returns the mixer of each layer, or undefined for a layer with attention. */
 export function parseMixers(hf: ConfigKeys, file: string): readonly LayerTraits['mixer'][] {
   const { recurrent } = families[hf.model_type];
   const { layer_types: named } = hf;

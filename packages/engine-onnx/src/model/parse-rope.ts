@@ -50,8 +50,8 @@ function byLayerType(hf: ConfigKeys): { readonly full: RopeKeys; readonly slidin
 }
 
 /**
- * Returns the sequence length beyond which frequencies change or queries grow; undefined if there
- * is none.
+ * Returns the sequence length beyond which frequencies change or queries grow, or undefined if
+ * there is none.
  */
 function endOf(
   rope: RopeKeys,
@@ -65,7 +65,7 @@ function endOf(
 }
 
 /**
- * Returns the width of the rotated part of a head, rounded down as in transformers; undefined if
+ * Returns the width of the rotated part of a head, rounded down as in transformers, or undefined if
  * the whole head is rotated.
  */
 function parseRotaryDim(
@@ -150,7 +150,7 @@ const scalings: Readonly<
 };
 
 /**
- * Factor of cosines and sines for `longrope`.
+ * Returns the factor of cosines and sines for `longrope`.
  * @see Ding et al., arXiv:2402.13753, as transformers computes it
  */
 const longAttentionFactor = (factor: number, original: number): number =>
@@ -172,7 +172,7 @@ function withOriginal(rope: RopeKeys, hf: ConfigKeys, context: Context): Scaling
 }
 
 /**
- * Factor of cosines and sines for `yarn`.
+ * Returns the factor of cosines and sines for `yarn`.
  * @see Peng et al., arXiv:2309.00071, equation 22; with `mscale` as in DeepSeek-V2
  */
 function yarnAttentionFactor({ mscale, mscale_all_dim: all }: RopeKeys, factor: number): number {

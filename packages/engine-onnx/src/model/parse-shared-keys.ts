@@ -8,7 +8,7 @@ const assumedGlobalHeadDim = 512;
 
 /**
  * Returns the width of a head in layers without a window. transformers 5 writes the width of each
- * such layer to `per_layer_config`; the releases have `global_head_dim`.
+ * such layer to `per_layer_config`; released models have `global_head_dim`.
  */
 export function parseGlobalHeadDim(hf: ConfigKeys, file: string): number {
   const { layer_types: types, per_layer_config: layers } = hf;
@@ -53,7 +53,7 @@ export function parseSharedKeys(
   });
 }
 
-/** Returns the sizes of the inputs of every layer; undefined if there are none. */
+/** Returns the sizes of the per-layer inputs, or undefined if there are none. */
 export function parsePerLayerInputs(hf: ConfigKeys, file: string): PerLayerInputs | undefined {
   const { hidden_size_per_layer_input: size, vocab_size: tokens } = hf;
   if (!families[hf.model_type].sharedKeys || !size) return undefined;

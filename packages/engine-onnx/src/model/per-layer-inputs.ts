@@ -1,4 +1,7 @@
-/** Inputs of every layer that depend on the token and its embedding: Gemma 4. */
+/**
+ * Per-layer embeddings of Gemma 4: inputs of every layer that depend on the token and its
+ * embedding.
+ */
 import type { Value } from '../onnx/graph/graph.js';
 import { add, multiply } from '../onnx/ops/elementwise.js';
 import { columns, reshape } from '../onnx/ops/shape.js';
@@ -8,7 +11,8 @@ import { normalize, projectNamed, type Trunk } from './trunk.js';
 
 /**
  * Returns the inputs of the layers: the mean of a projection of the embedding and of rows of the
- * table, times sqrt(2). `x` scaled embeddings [B, S, d], `rows` [B, S, L P] -> L times [B, S, P]
+ * per-layer embedding table, times sqrt(2). `x` scaled embeddings [B, S, d], `rows` [B, S, L P] ->
+ * L times [B, S, P]
  */
 export function perLayerInputs(trunk: Trunk, x: Value, rows: Value): readonly Value[] {
   const { hiddenSize, layers, perLayerInputs: { size = 1 } = {} } = trunk.config;

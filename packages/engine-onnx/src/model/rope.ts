@@ -5,7 +5,7 @@ import type { DeviceArrays, GraphRuntime } from '../runtime/graph-runtime.js';
 export interface RopeTables {
   /** Number of positions in the tables. */
   readonly length: number;
-  /** [length, width of the rotated part / 2] */
+  /** Cosine of each angle. [length, width of the rotated part / 2] */
   readonly cos: Float32Array;
   readonly sin: Float32Array;
 }
@@ -110,7 +110,7 @@ function yarn(shape: RopeShape, scaling: Extract<RopeScaling, { kind: 'yarn' }>)
   const width = rotatedWidth(shape);
   /**
    * Returns the index of the dimension whose frequency makes this number of rotations over the
-   * original positions.
+   * original context length.
    */
   const dimension = (rotations: number): number =>
     (width * Math.log(scaling.originalMaxPositions / (rotations * 2 * Math.PI))) /

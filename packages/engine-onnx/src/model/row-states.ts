@@ -11,7 +11,7 @@ export interface RowState {
   readonly shape: readonly number[];
 }
 
-/** Number of elements of a state for one row. */
+/** Returns the number of elements of a state for one row. */
 export const stateSize = ({ shape }: RowState): number => shape.reduce((a, b) => a * b, 1);
 
 export const convolutionState = (layer: number): string => `conv.${layer}`;

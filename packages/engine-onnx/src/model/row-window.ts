@@ -19,8 +19,8 @@ export interface RowWindow {
 const maxRows = 512;
 
 /**
- * Returns the window in which all row counts give equal blocks in every linear layer of a model. Of
- * several windows, the one with the largest ratio of `max` to `min` is returned.
+ * Returns the window in which all row counts give equal blocks in every linear layer of a model. If
+ * there are several, returns the one with the largest ratio of `max` to `min`.
  */
 export function rowWindow(config: ModelConfig, threads: number): RowWindow {
   const layers = linearShapes(config);

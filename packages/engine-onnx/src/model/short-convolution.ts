@@ -1,4 +1,7 @@
-/** The short convolution of a block: c * convolution(b * u), between two linear layers. */
+/**
+ * The short convolution of a block. One linear layer computes b, c and u, and another one projects
+ * c * convolution(b * u).
+ */
 import type { Value } from '../onnx/graph/graph.js';
 import { causalConvolution } from '../onnx/ops/convolution.js';
 import { multiply } from '../onnx/ops/elementwise.js';

@@ -1,7 +1,7 @@
 /**
  * Graphs of the trainer: log-probabilities of whole sequences, and their gradients.
  *
- * B rows, T padded length (at least 2), N = B * T, R picked positions, P table length, d hidden
+ * B rows, T padded length (at least 2), N = B * T, R selected positions, P table length, d hidden
  * size, V vocabulary
  *
  * | name                  | type         | forward | backward | meaning                                                            |
@@ -27,7 +27,7 @@
  *
  * The head computes the R positions in `chunks` equal parts, one after another, so that arrays of
  * width V stay small. R is a multiple of `chunks`. Where `spread` is an input, the last of the R
- * positions is padding (gradient 0) unless every position is picked.
+ * positions is padding (gradient 0) unless every position is selected.
  */
 import { gradients, type Seed } from '../onnx/autodiff.js';
 import { dimAt, Graph, type Value } from '../onnx/graph/graph.js';
@@ -65,7 +65,7 @@ export interface TrainingGraphOptions {
 }
 
 export interface ForwardGraphOptions extends TrainingGraphOptions {
-  /** @default false */
+  /** True if the forward graph returns `necs`. @default false */
   readonly necs?: boolean;
   /**
    * Column parts in which layers are computed, so that scores equal sampled log-probabilities bit
@@ -101,8 +101,8 @@ type AdapterInputs = (parameters: ReadonlyMap<string, Value>) => NonNullable<Tru
 
 /**
  * Adds the inputs of a gradient graph and, if requested, the output `logprobs`. The seed of the
- * gradients is the gradient of the hidden states of the picked positions. With adapters the head is
- * frozen.
+ * gradients is the gradient of the hidden states of the selected positions. With adapters the head
+ * is frozen.
  */
 export function differentiated(
   graph: Graph,

@@ -32,8 +32,8 @@ type Step = (
 
 /**
  * Applies a mixer that has a state per row: `step` reads the positions of `inputs` [B, S, ...] in
- * order. `state` is a name of {@link rowStates}. Graphs differ only in the source of the state, and
- * in whether they keep its new value.
+ * order. `state` is a name of {@link rowStates}. Training, prefill and decoding differ only in the
+ * source of the state, and in whether they keep its new value.
  */
 export type Recurrence = (state: string, inputs: readonly Value[], step: Step) => Value;
 
@@ -62,10 +62,10 @@ export interface Trunk {
   readonly tables: RopeInputs;
   readonly attention: Attention;
   readonly recurrence: Recurrence;
-  /** Keys and values for later layers, by the layer that makes them. Blocks add entries. */
+  /** Keys and values for later layers, by the layer that computes them. Blocks add entries. */
   readonly keyValues?: Map<number, KeyValues>;
   /**
-   * Returns the input of a layer besides its states, see `per-layer-inputs.ts`.
+   * Returns the per-layer input of a layer, see `per-layer-inputs.ts`.
    * @default no such inputs
    */
   readonly layerInput?: ((layer: number) => Value) | undefined;
@@ -126,15 +126,15 @@ export function tableInputs(graph: Graph, config: ModelConfig): RopeInputs {
   return { global: pair(config, ''), local: local && pair(local, '_local') };
 }
 
-/** The rows of a model's tables that belong to tokens. */
+/** Rows of a model's embedding tables for the input tokens. */
 export interface Embedded {
   /** Rows of the embedding matrix. [B, S, d] */
   readonly x: Value;
-  /** Rows of the table of the layers' inputs, if the model has such inputs. [B, S, L P] */
+  /** Rows of the per-layer embedding table, if the model has one. [B, S, L P] */
   readonly perLayer?: Value | undefined;
 }
 
-/** Looks up the rows of tokens. `ids` [B, S] */
+/** Looks up the embeddings of tokens. `ids` [B, S] */
 export function embed(trunk: Trunk, ids: Value): Embedded {
   const rows = (name: string): Value => gather(parameterOf(trunk, name), ids);
   return {

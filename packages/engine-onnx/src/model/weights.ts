@@ -48,6 +48,7 @@ export class WeightBuffers {
   #waiting: PromiseWithResolvers<WeightLease>[] = [];
 
   /**
+   * Creates the buffers of a model.
    * @param initial becomes `training`; it is not copied.
    * @param specs tensors of a set. @default all parameters
    * @throws EngineError when the length of `initial` does not fit

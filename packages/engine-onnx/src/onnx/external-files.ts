@@ -20,8 +20,8 @@ export interface WeightPlace {
 /**
  * Creates places in files with the names that transformers.js expects, such as `model.onnx_data`
  * and `model.onnx_data_1`.
- * @param options.most maximum bytes of a file next to the model; undefined to put all bytes into
- * the model file
+ * @param options.most maximum size in bytes of a file next to the model; undefined to put all bytes
+ * into the model file
  */
 export function weightPlace(options: {
   readonly folder: string;

@@ -55,7 +55,7 @@ export class QuantizedBase implements BlockWeights {
     throw new InvariantError(`The model has no parameter ${name}.`);
   }
 
-  /** Bytes of all parameters. */
+  /** Size of all parameters in bytes. */
   get bytes(): number {
     return [...this.#stored.values()]
       .flatMap(arraysOf)

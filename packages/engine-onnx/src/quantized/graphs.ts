@@ -5,7 +5,7 @@
  * product do not depend on the other rows.
  *
  * B single tokens, C sequences of S tokens, at least one of each, N = B + C S rows in this order, R
- * picked rows, M cache capacity, P table length, L layers, KV key heads, D head width, d hidden
+ * selected rows, M cache capacity, P table length, L layers, KV key heads, D head width, d hidden
  * size, V vocabulary
  *
  * | name                  | type                | body | head | meaning                                                  |
@@ -19,7 +19,7 @@
  * | `sequences`           | i32 [C, S]          | in   |      | only its shape is read                                   |
  * | `k.<l>` `v.<l>`       | f32 [B, KV, M, D]   | in   |      | cache of layer l, as in `sampling-graphs.ts`             |
  * | `conv.<l>`            | f32 [B, K - 1, d]   | in   |      | states of the single tokens' rows, as in `sampling-graphs.ts` |
- * | `rows`                | i32 [R]             | in   |      | picked rows of the N                                     |
+ * | `rows`                | i32 [R]             | in   |      | selected rows of the N                                   |
  * | `inverse_temperature` | f32 [R, 1]          | in   |      | 1 / temperature                                          |
  * | `new_kv`              | f32 [B, 2 L KV, 1, D] | out |     | as in `sampling-graphs.ts`                               |
  * | `sequence_kv`         | f32 [C, 2 L KV, S, D] | out |     | like `new_kv`, of the sequences                          |

@@ -20,14 +20,14 @@ const rounding = {
   int4: { bits: 4, round: toHalfBytes },
 } as const;
 
-/** Default number of elements of a matrix that are float32 numbers at once. */
+/** Default maximum number of elements of a matrix that are held in float32 at once. */
 const mostNumbers = 2 ** 26;
 
 /**
  * Loads the weights. Memory holds rows of one matrix in float32 at a time, or a whole matrix of a
  * GGUF file. The exception is a folder with only an adapter, for which all merged weights are held
  * in float32.
- * @param most maximum number of elements of a matrix that are float32 numbers at once
+ * @param most maximum number of elements of a matrix that are held in float32 at once
  * @throws CheckpointError when the weights cannot be read, ConfigError if `kind` is `file` and they
  * are not quantised
  */

@@ -20,7 +20,10 @@ import { productRows, QuantizedBody, type PickedRows } from './body.js';
 import { drawGraph, headGraph, scoreGraph } from './graphs.js';
 import { loadGraph } from './session.js';
 
-/** Approximate bytes of the head's product that are in memory at once during scoring. */
+/**
+ * Approximate size in bytes of the part of the head's product that is in memory at once during
+ * scoring.
+ */
 const productBytes = 32 * 2 ** 20;
 /** Maximum number of rows in one execution of a graph. More rows do not increase the throughput. */
 const maxRows = 512;
@@ -100,7 +103,7 @@ export class QuantizedModel {
   }
 
   /**
-   * Scores picked rows. The log-probabilities equal those that the sampler reports, bit for bit.
+   * Scores selected rows. The log-probabilities equal those that the sampler reports, bit for bit.
    * The names of the results are those of `scoresOf`.
    */
   async score<Name extends string>(
@@ -160,7 +163,9 @@ export class QuantizedModel {
   }
 }
 
-/** Returns the picked rows. Repeats the last row if the head would otherwise multiply it alone. */
+/**
+ * Returns the selected rows. Repeats the last row if the head would otherwise multiply it alone.
+ */
 function productPicks(rows: Int32Array, inverseTemperature: Float32Array): PickedRows {
   const last = rows.length - 1;
   const picks = Array.from({ length: productRows(rows.length) }, (_, i) => Math.min(i, last));

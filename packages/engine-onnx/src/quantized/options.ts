@@ -42,9 +42,9 @@ export interface StartCheckpoint {
 }
 
 /**
- * Returns options for quantised weights; undefined if the weights are floating point numbers. For a
- * folder with adapters that were trained beside quantised weights, the options name the frozen
- * model and these adapters.
+ * Returns options for quantised weights, or undefined if the weights are floating point numbers.
+ * For a folder with adapters that were trained on top of quantised weights, the options name the
+ * frozen model and these adapters.
  * @throws ConfigError if `quantization` is set and there are no adapters to train, or if it differs
  * from the quantization of the folder's adapters; EngineError if the weights are quantised and
  * `runtime` is set
@@ -81,7 +81,8 @@ async function quantizedIn(given: Given): Promise<Quantized | undefined> {
 }
 
 /**
- * Returns the adapters of a folder that were trained beside quantised weights, and these weights.
+ * Returns the adapters of a folder that were trained on top of quantised weights, and these
+ * weights. Returns undefined if there are none.
  */
 async function storedBeside(directory: string): Promise<Omit<Quantized, 'checkpoint'> | undefined> {
   if (isGguf(directory) || !(await holdsAdapterOnly(directory))) return undefined;

@@ -34,12 +34,12 @@ export function toBytes(
 }
 
 /**
- * Divisors that determine the scales to try: the weight of largest magnitude in a block, divided by
- * each divisor. In units of such a scale, that weight is about -8.
+ * Divisors that determine the candidate scales: the weight of largest magnitude in a block, divided
+ * by each divisor. In units of such a scale, that weight is about -8.
  */
 const divisors = [-7.4, -7.7, -8, -8.3, -8.6];
 
-/** Rounds to w ~ scale (q - 8), with the scale of smallest squared error among the tried scales. */
+/** Rounds to w ~ scale (q - 8), with the candidate scale of smallest squared error. */
 export function toHalfBytes(
   numbers: Float32Array,
   [rows, width]: readonly [number, number],
@@ -88,8 +88,9 @@ function level(value: number): number {
 }
 
 /**
- * Returns the best scale of a block; undefined if all of its numbers are 0. For integers q, the
- * best scale is (w q) / (q q), with the squared error w w - (w q)^2 / (q q).
+ * Returns the best scale of a block, or undefined if all of its numbers are 0. For weights w and
+ * integers q, the best scale is (w q) / (q q), with the squared error w w - (w q)^2 / (q q), where
+ * products are dot products.
  */
 function bestScale(
   numbers: Float32Array,

@@ -16,7 +16,7 @@ import type { QuantizedGraphOptions } from './graphs.js';
 /** Start of the names of the folders; the id of the process follows. */
 const prefix = 'trinity-weights-';
 
-/** Maximum bytes of a file of weights. */
+/** Maximum size of a weight file in bytes. */
 const mostInFile = 1.9e9;
 
 /**
@@ -48,8 +48,8 @@ export async function loadGraph(
 }
 
 /**
- * Removes the folders of processes that were killed while they loaded a graph: they are as large as
- * the model, and in memory where the folder of temporary files is.
+ * Removes the folders of processes that were killed while they loaded a graph. These folders are as
+ * large as the model, and take up memory where the temporary folder is held in memory.
  */
 async function removeOrphans(): Promise<void> {
   const names = await readdir(tmpdir()).catch(() => []);

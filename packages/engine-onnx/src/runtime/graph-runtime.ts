@@ -171,7 +171,7 @@ export interface GraphRuntime {
   /**
    * Threads inside one operator. Set only if the order of an operator's sums depends on the numbers
    * of threads and rows.
-   * @default undefined; a row's numbers never depend on other rows
+   * @default undefined if a row's numbers never depend on other rows
    */
   readonly threads?: Readonly<Record<GraphKind, number>>;
   /**
@@ -191,8 +191,8 @@ export interface GraphRuntime {
   /** Returns a view of the rows from `start` up to, but not including, `end`. */
   rows(array: DeviceArray, start: number, end: number): DeviceArray;
   /**
-   * Reads the numbers of an array. A runtime in the host's memory returns the array itself, which
-   * the next update may change.
+   * Reads the numbers of an array. A runtime in host memory returns the array itself, which the
+   * next update may change.
    */
   read(array: DeviceArray): Promise<Numbers>;
   /** Reads the numbers of a set as one flat array, under the conditions of {@link read}. */
@@ -219,7 +219,10 @@ export interface GraphRuntime {
   ): DeviceArray;
   /** Adds scale * row i of `rows` [..., d] to row `ids[i]` of a table [V, d], in the order of i. */
   addRows(table: DeviceArray, rows: DeviceArray, ids: Int32Array, scale: number): void;
-  /** Returns the L2 norm of all numbers of a set; NaN or Infinity if a number is not finite. */
+  /**
+   * Returns the L2 norm of all numbers of a set, which is NaN or Infinity if a number is not
+   * finite.
+   */
   norm(set: ArraySet): Promise<number>;
   /**
    * Applies an AdamW update. @throws EngineError when the update fails; the arrays are then partly

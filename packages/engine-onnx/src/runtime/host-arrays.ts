@@ -1,4 +1,4 @@
-/** Helpers for arrays, which make inputs of a graph, free arrays and return their bytes. */
+/** Helpers that make inputs of a graph, free arrays, and return the bytes of arrays. */
 import type { DeviceArray, HostArray, Numbers } from './graph-runtime.js';
 
 export const floats = (data: Float32Array, shape: readonly number[]): HostArray => ({

@@ -1,7 +1,6 @@
 /**
  * Keeps a thread from being terminated inside ONNX Runtime. If a call of ONNX Runtime's Node
- * binding returns into a thread that is terminating, the binding aborts the whole operating-system
- * process.
+ * binding returns into a thread that is terminating, the binding aborts the whole process.
  */
 
 /**

@@ -1,7 +1,4 @@
-/**
- * Arrays in the memory of the operating-system process. ONNX Runtime uses them as tensors without
- * copies.
- */
+/** Arrays in the memory of the process. ONNX Runtime uses them as tensors without copies. */
 import { InvariantError } from '@trinity-rft/core';
 import { Tensor } from 'onnxruntime-node';
 

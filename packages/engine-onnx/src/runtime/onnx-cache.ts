@@ -122,7 +122,7 @@ export class OnnxCache implements RowCache {
         data.set(sources[i]!.subarray(from * size, (from + 1) * size), to * size);
   }
 
-  /** Returns the number of heads' positions before a position. */
+  /** Returns the index of a position of a head, counted over all rows and heads. */
   #at(row: number, head: number, position: number): number {
     const { heads, capacity } = this.#layout;
     return (row * heads + head) * capacity + position;

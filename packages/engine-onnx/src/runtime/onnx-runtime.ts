@@ -1,7 +1,4 @@
-/**
- * The default runtime: ONNX Runtime on the CPU, with all arrays in the memory of the
- * operating-system process.
- */
+/** The default runtime: ONNX Runtime on the CPU, with all arrays in the memory of the process. */
 import { EngineError } from '@trinity-rft/core';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 

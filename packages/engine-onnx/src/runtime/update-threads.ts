@@ -20,6 +20,7 @@ export class UpdateThreads {
   #links: readonly Link<UpdateMethods>[] = [];
 
   /**
+   * Creates an updater.
    * @param threads number of threads, including the caller's thread. The other threads start with
    * the first update that needs them
    */

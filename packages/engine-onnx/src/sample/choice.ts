@@ -21,8 +21,8 @@ export interface Request {
   prefix?: PromptCache | undefined;
   readonly results: (SampledSequence | undefined)[];
   /**
-   * True once the request is answered, failed or cancelled. Results that are computed afterwards
-   * are dropped.
+   * True once the request has completed, failed or been cancelled. Results that are computed
+   * afterwards are dropped.
    */
   settled: boolean;
   /** Called for every token that is sampled. */
@@ -56,7 +56,7 @@ export interface Choice extends KvOwner {
   finished: boolean;
 }
 
-/** Data that depends on the texts of the engine's tokens. */
+/** Data that depends on the byte strings of the engine's tokens. */
 export interface TokenTexts {
   readonly tokenBytes: TokenBytes;
   readonly constraints: ConstraintFactory;

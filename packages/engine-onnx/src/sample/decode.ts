@@ -116,7 +116,7 @@ function drawFrom(choice: Choice, distribution: Float32Array, uniform: number): 
   accept(choice, token, logprob, top);
 }
 
-/** Returns the tokens that may come next, including stop tokens if the answer is complete. [V] */
+/** Returns the tokens that may come next, including stop tokens if the response is complete. [V] */
 function allowedTokens(
   constraint: AnswerConstraint,
   stopTokenIds: ReadonlySet<number>,

@@ -66,8 +66,8 @@ export function drawToken(logprobs: Float32Array, uniform: number, options: Draw
 }
 
 /**
- * Returns the log-probabilities with -Infinity for ids that must not be drawn; the array itself if
- * all ids may be drawn.
+ * Returns the log-probabilities with -Infinity for ids that must not be drawn, or the array itself
+ * if all ids may be drawn.
  */
 function permittedOf(
   logprobs: Float32Array,
@@ -102,8 +102,8 @@ function sum(weights: Float64Array): number {
 }
 
 /**
- * Returns the ids of the `count` largest weights, unordered. Of equal weights, the smaller ids are
- * returned. `undefined` means all ids.
+ * Returns the ids of the `count` largest weights, unordered. Among equal weights, smaller ids are
+ * preferred. `undefined` means all ids.
  */
 function keepTopK(weights: Float64Array, count: number): Int32Array | undefined {
   if (count >= weights.length) return undefined;

@@ -20,7 +20,7 @@ export interface SamplerKernels {
   readonly config: ModelConfig;
   /** Limits on the number of rows in one graph execution. */
   readonly window: RowWindow;
-  /** Bytes that every execution reads besides the cache, for any number of rows. */
+  /** Bytes that every execution reads in addition to the cache, for any number of rows. */
   readonly weightBytes: number;
   /** Reads whole prompts of `length` tokens. @param ids [rows, length] */
   prefill(weights: Feeds, ids: Int32Array, length: number): Promise<NewPositions>;

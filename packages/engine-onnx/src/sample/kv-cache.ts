@@ -19,7 +19,10 @@ export class KvCache {
   readonly #bytes: number;
   readonly #pools = new Map<string, KvPool>();
 
-  /** @param bytes limit on memory; callers must add up {@link rowBytes} to stay within it */
+  /**
+   * Creates a cache without pools.
+   * @param bytes limit on memory; callers must add up {@link rowBytes} to stay within it
+   */
   constructor(kernels: SamplerKernels, bytes: number) {
     this.#kernels = kernels;
     this.#bytes = bytes;

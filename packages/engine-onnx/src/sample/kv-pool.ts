@@ -122,7 +122,7 @@ export class KvPool {
     return this.#cache.feeds(start, count);
   }
 
-  /** Bytes of all rows, with or without an owner. */
+  /** Size of all rows in bytes, with or without an owner. */
   get bytes(): number {
     return this.#rows * this.#rowBytes;
   }
@@ -152,11 +152,11 @@ export const cacheLayout = (config: ModelConfig, capacity: number): CacheLayout 
   states: rowStates(config),
 });
 
-/** Returns the bytes of the keys and values of one position in all layers. */
+/** Returns the size in bytes of the keys and values of one position in all layers. */
 export const positionBytes = (config: ModelConfig): number =>
   4 * cacheHeads(config) * cacheUnit(config);
 
-/** Returns the bytes of a row of {@link cacheLayout}. */
+/** Returns the size in bytes of a row of {@link cacheLayout}. */
 export function rowBytes(config: ModelConfig, capacity: number): number {
   const states = rowStates(config).reduce((sum, state) => sum + stateSize(state), 0);
   return capacity * positionBytes(config) + 4 * states;

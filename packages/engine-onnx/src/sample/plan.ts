@@ -35,7 +35,7 @@ export interface SamplePlan {
 
 export interface StopString {
   readonly text: string;
-  /** Text in UTF-8. */
+  /** The stop string in UTF-8. */
   readonly bytes: Uint8Array;
 }
 
@@ -101,7 +101,7 @@ type CompleteOptions = ReturnType<typeof withDefaults>;
 /** Maximum number of sequences of one request; more would fill the memory before any is sampled. */
 const maxChoices = 2 ** 16;
 
-/** Lowest temperature above 0, in which logits divided by it are still float32 numbers. */
+/** Lowest temperature above 0, for which logits divided by it are still float32 numbers. */
 const leastTemperature = 1e-30;
 
 function checkLengths({ n, maxTokens, minTokens }: CompleteOptions): void {

@@ -13,8 +13,8 @@ export interface SamplerThreads {
 }
 
 /**
- * Maximum bytes of weights that are copied for additional samplers. Operators of a larger model
- * take long enough to be shared by several threads.
+ * Maximum size in bytes of weights that are copied for additional samplers. Operators of a larger
+ * model take long enough to be shared by several threads.
  */
 const maxCopiedBytes = 16 << 20;
 

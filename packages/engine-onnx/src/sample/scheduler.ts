@@ -31,13 +31,14 @@ import { prefillPrompts } from './prefill.js';
 export interface SchedulerOptions {
   /** Maximum number of sequences that are sampled at once. */
   readonly maxBatchSize: number;
-  /** Maximum bytes for keys, values and states. */
+  /** Maximum size in bytes of keys, values and states. */
   readonly cacheBytes: number;
   /** Maximum number of waiting requests. */
   readonly maxQueue: number;
   readonly tokenBytes?: TokenBytes;
   /**
-   * Delays an iteration of the loop until the thread is free for the sampler. @default runs at once
+   * Delays an iteration of the loop until the thread is free for the sampler.
+   * @default no delay
    */
   readonly turn?: (run: () => Promise<void>) => Promise<void>;
 }
@@ -139,7 +140,7 @@ export class SampleScheduler {
   }
 
   /**
-   * Switches weights once every earlier request is answered. Later requests wait for the switch.
+   * Switches weights once every earlier request has completed. Later requests wait for the switch.
    * The weights of a request are therefore determined only by the order of the calls.
    */
   adopt(take: Switch['take']): Promise<void> {

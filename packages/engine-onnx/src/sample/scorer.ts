@@ -1,5 +1,5 @@
 /**
- * Scores text with the sampler's weights. Rows of calls that arrive together share graph
+ * Scores sequences with the sampler's weights. Rows of calls that arrive together share graph
  * executions.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -60,7 +60,7 @@ export class Scorer {
 
   /**
    * Adds a row to score.
-   * @param weights released when the row is answered or cancelled
+   * @param weights released when the row is scored or cancelled
    */
   submit(row: TokenRow, weights: ScoringWeights): ScoreTicket {
     const { promise, resolve, reject } = Promise.withResolvers<Float32Array>();

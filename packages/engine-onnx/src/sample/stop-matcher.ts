@@ -32,7 +32,7 @@ export function createStopMatcher(
   };
 }
 
-/** Returns the stop string that ends first after `start`; undefined if none does. */
+/** Returns the stop string that ends first after `start`, or undefined if none does. */
 function firstToEnd(text: Buffer, start: number, stops: readonly StopString[]): string | undefined {
   let best: string | undefined;
   let bestEnd = Infinity;

@@ -19,8 +19,8 @@ export async function isFile(path: string): Promise<boolean> {
 }
 
 /**
- * Reads a file; undefined if it does not exist. @throws CheckpointError if it cannot be read, or
- * differs from its digest in a checkpoint
+ * Reads a file. Returns undefined if it does not exist.
+ * @throws CheckpointError if it cannot be read, or differs from its digest in a checkpoint
  */
 export async function readIfThere(path: string): Promise<Buffer | undefined> {
   try {
@@ -49,7 +49,10 @@ export async function writeWhole(
   }
 }
 
-/** Parses a file that holds a JSON object. @throws CheckpointError naming the file */
+/**
+ * Parses a file that holds a JSON object.
+ * @throws CheckpointError naming the file if it holds anything else
+ */
 export function readObject(
   path: string,
   bytes: Buffer | undefined,

@@ -282,8 +282,8 @@ export async function saveModelFiles(directory: string, files: ModelFiles): Prom
 
 /**
  * Writes a complete model folder with float32 weights. Equal input gives equal bytes.
- * @throws CheckpointError, before anything is written, when the weights are not as many as the
- * config needs
+ * @throws CheckpointError, before anything is written, when the number of weights does not match
+ * the config
  */
 export async function saveModelFolder(
   directory: string,

@@ -38,7 +38,7 @@ export async function saveOptimizer(
 }
 
 /**
- * Reads the optimizer state; undefined if the folder has no optimizer file.
+ * Reads the optimizer state. Returns undefined if the folder has no optimizer file.
  * @throws CheckpointError when the file belongs to other parameters
  */
 export async function loadOptimizer(

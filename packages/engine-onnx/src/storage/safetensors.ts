@@ -45,9 +45,9 @@ export interface NamedTensor {
 }
 
 export interface WriteOptions {
-  /** @default "F32" */
+  /** Number format of the tensors. @default "F32" */
   readonly type?: StoredType;
-  /** @default { format: "pt" }, which transformers requires */
+  /** Metadata of the file. @default { format: "pt" }, which transformers requires */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
@@ -56,7 +56,7 @@ export interface WriteOptions {
  * the tensors themselves.
  */
 const chunkBytes = 4 << 20;
-/** Maximum bytes of one read, because Node reads less than 2 GiB at once. */
+/** Maximum number of bytes of one read, because Node reads less than 2 GiB at once. */
 const maxReadBytes = 1 << 30;
 /** Maximum size of a header that the format allows, in bytes. */
 const maxHeaderBytes = 100 << 20;

@@ -18,7 +18,10 @@ export function textModelJson(json: unknown): Readonly<Record<string, unknown>> 
   return family && { ...text, architectures: [`${families[family].className}ForCausalLM`] };
 }
 
-/** The parts of JSON that Node has and TypeScript does not declare: numbers as they are written. */
+/**
+ * Features of `JSON` that Node has and TypeScript does not declare: access to the source text of
+ * numbers.
+ */
 interface SourceJson {
   parse(
     text: string,

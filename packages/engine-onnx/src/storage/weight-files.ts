@@ -28,7 +28,8 @@ export interface WeightFile {
    */
   readPart?(name: string, into: Float32Array, start: number): Promise<void>;
   /**
-   * Returns the blocks of a quantised tensor; undefined for other tensors. Absent for safetensors.
+   * Returns the blocks of a quantised tensor, or undefined for other tensors. Absent for
+   * safetensors.
    */
   readLevels?(name: string): TensorLevels | undefined;
 }

@@ -1,11 +1,13 @@
-/** Arrays that layers read besides their states when gradients are computed layer by layer. */
+/**
+ * Arrays that layers read in addition to their states when gradients are computed layer by layer.
+ */
 import { keysOf, type ModelConfig } from '../model/config.js';
 import type { DeviceArray, DeviceArrays, Feeds, GraphRuntime } from '../runtime/graph-runtime.js';
 import { freeAll } from '../runtime/host-arrays.js';
 
 /**
- * Arrays of one micro-batch that layers read besides their states: their inputs, and keys and values
- * of earlier layers.
+ * Arrays of one micro-batch that layers read in addition to their states: their inputs, and keys
+ * and values of earlier layers.
  */
 export class BesideStates {
   /** Inputs of the layers; empty if the model has none. */

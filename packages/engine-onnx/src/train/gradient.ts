@@ -11,7 +11,7 @@ import type {
   GraphRuntime,
 } from '../runtime/graph-runtime.js';
 
-/** A trained lookup table. Its gradient is computed for single rows. */
+/** A trained embedding table. Its gradient is computed for single rows. */
 export interface LookupTable {
   readonly spec: ParameterSpec;
   /** True if the table is also the head. The gradient of the head is a whole matrix. */
@@ -33,6 +33,7 @@ export class GradientSum {
   #empty = true;
 
   /**
+   * Creates an empty sum.
    * @param specs the trained parameters
    * @param newSet makes the set for the sum, with arbitrary content. @default a new set
    */
@@ -51,7 +52,10 @@ export class GradientSum {
     this.#newSet = newSet ?? (() => runtime.set(specs));
   }
 
-  /** dL/dparameter; zeros if nothing was added. Valid until the next call. */
+  /**
+   * Sum of the gradients of every trained parameter; zeros if nothing was added. Valid until the
+   * next call.
+   */
   get set(): ArraySet {
     if (this.#empty) this.#runtime.copySet(this.#sum, 'zeros');
     return this.#sum;

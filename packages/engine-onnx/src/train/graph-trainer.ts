@@ -38,15 +38,16 @@ import { allParameters, type Trainable } from './trainable.js';
 export interface TrainerOptions {
   readonly config: ModelConfig;
   readonly weights: WeightBuffers;
-  /** @default all parameters */
+  /** Weights to train. @default all parameters */
   readonly trainable?: Trainable;
-  /** @default `trainingMemory(undefined)` */
+  /** Memory limits. @default `trainingMemory(undefined)` */
   readonly memory?: TrainingMemory;
-  /** Delays a graph execution until the thread is free for the trainer. @default runs at once */
+  /** Delays a graph execution until the thread is free for the trainer. @default no delay */
   readonly turn?: <T>(run: () => Promise<T>) => Promise<T>;
   /**
    * Executes work that uses a device, and keeps the thread from being terminated between the work's
-   * graph executions. @default runs at once
+   * graph executions.
+   * @default a direct call
    */
   readonly whole?: <T>(work: () => Promise<T>) => Promise<T>;
 }
@@ -174,9 +175,9 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Adds the gradient at the current weights. `gradients` holds dL/doutput of every response token
-   * by input name. Rows whose gradients are all 0 are skipped. If the pass fails, drops the whole
-   * gradient, which may hold a part of the pass.
+   * Adds the gradient at the current weights. `gradients` holds the gradient of the loss with
+   * respect to each output, for every response token, by input name. Rows whose gradients are all 0
+   * are skipped. If the pass fails, drops the whole gradient, which may hold a part of the pass.
    * @param logprobs array for the log-probabilities of rows that are not skipped, if the graph
    * returns them. [N]
    */
@@ -251,7 +252,7 @@ export class GraphTrainer<Kind extends string> {
 
   /**
    * Adds the gradient of a micro-batch, computed by one graph. If the graph returns the
-   * log-probabilities of the picked positions, returns them.
+   * log-probabilities of the selected positions, returns them.
    */
   async #addAtOnce(
     sum: GradientSum,
@@ -287,7 +288,7 @@ export class GraphTrainer<Kind extends string> {
   /**
    * Makes one AdamW update from the accumulated gradient, and clears the gradient. A gradient that
    * is not finite is only cleared.
-   * @throws EngineError once after a backward pass failed that followed others
+   * @throws EngineError once, if a failed backward pass dropped the gradient of earlier passes
    */
   async step(options: OptimizerOptions): Promise<StepStats> {
     const {
@@ -337,7 +338,7 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Reads the moments and the step counter in the format of checkpoints; zeros while
+   * Reads the moments and the step counter in the format of checkpoints. They are zeros while
    * {@link optimizer} is undefined.
    */
   async readOptimizer(): Promise<OptimizerState> {
@@ -414,7 +415,7 @@ function branchFeeds({ branching }: MicroBatchArrays, time: number): Feeds {
   };
 }
 
-/** Returns dL/doutput of the picked positions, by input name. [R, 1] each */
+/** Returns the gradients of the outputs at the selected positions, by input name. [R, 1] each */
 function gradientFeeds(micro: MicroBatch, gradients: TokenNumbers, padded: number): HostArrays {
   return Object.fromEntries(
     Object.entries(gradients).map(([name, numbers]) => [
@@ -429,7 +430,7 @@ interface GradientRun {
   readonly micro: MicroBatch;
   readonly arrays: MicroBatchArrays;
   readonly feeds: Feeds;
-  /** dL/doutput by input name. */
+  /** Gradients of the outputs at the selected positions, by input name. */
   readonly tensors: HostArrays;
 }
 

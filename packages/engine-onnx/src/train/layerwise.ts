@@ -46,7 +46,7 @@ export interface LayerwiseOptions {
   readonly runtime: GraphRuntime;
   /** Memory for one part of the head, in bytes. */
   readonly headBytes: number;
-  /** @default no adapters; the parameters are trained */
+  /** Adapters to train. @default no adapters; the parameters are trained */
   readonly adapters?: LayerAdapters;
   /** The weights, if they are quantised. The feeds contain the same weights. */
   readonly base?: BlockWeights;
@@ -59,7 +59,7 @@ export interface LayerwiseBatch {
   readonly time: number;
   /** Inputs: parameters, adapters, rotary tables and the positions of branches. */
   readonly feeds: Feeds;
-  /** dL/doutput of the picked positions. [R, 1] */
+  /** dL/dlogprob of the selected positions. [R, 1] */
   readonly gradLogprobs: HostArray;
   readonly gradEntropy?: HostArray;
 }
@@ -102,7 +102,8 @@ export class LayerwiseGradients {
   }
 
   /**
-   * Adds the gradients of all layers to `sum`. Returns dL/d(states before the first layer).
+   * Adds the gradients of all layers to `sum`. Returns the gradient of the states before the first
+   * layer.
    * @param states input states of each layer; freed, like `last` and the arrays of `beside`
    */
   async #layers(
@@ -141,8 +142,8 @@ export class LayerwiseGradients {
   }
 
   /**
-   * Returns the rows of a table that is looked up. Those of the embedding matrix are scaled as the
-   * first layer reads them.
+   * Looks up rows of an embedding table. Rows of the embedding matrix are scaled as the first layer
+   * reads them.
    */
   #rows({ arrays, time, feeds }: LayerwiseBatch, table: string): DeviceArray {
     const { config, runtime, base } = this.#options;
@@ -158,7 +159,7 @@ export class LayerwiseGradients {
     return runtime.array({ dtype: 'float32', shape, data });
   }
 
-  /** Returns the inputs of all layers besides their states. @param x embeddings */
+  /** Returns the per-layer inputs of all layers. @param x embeddings */
   async #layerInputs(batch: LayerwiseBatch, x: DeviceArray): Promise<readonly DeviceArray[]> {
     const { config, base } = this.#options;
     const rows = this.#rows(batch, perLayerNames.table);
@@ -169,8 +170,8 @@ export class LayerwiseGradients {
   }
 
   /**
-   * Adds the gradients of the parameters that make the inputs of all layers to `sum`, and
-   * dL/d(embeddings) to `gradient`.
+   * Adds the gradients of the parameters that compute the per-layer inputs to `sum`, and the
+   * gradient of the embeddings to `gradient`.
    * @param inputGradients gradients of the inputs, in the order of the layers; freed
    */
   async #layerInputsGradient(
@@ -195,8 +196,8 @@ export class LayerwiseGradients {
   }
 
   /**
-   * Adds the gradients of the head to `sum` and frees the states. Returns dL/d(states after the
-   * last layer) and the log-probabilities of the targets [R].
+   * Adds the gradients of the head to `sum` and frees the states. Returns the gradient of the
+   * states after the last layer, and the log-probabilities of the targets [R].
    */
   async #head(
     sum: GradientSum,
@@ -228,7 +229,10 @@ export class LayerwiseGradients {
     return { gradient: found['grad_x']!, logprobs };
   }
 
-  /** Adds dL/dstates to `gradient`. Returns the log-probabilities of the targets. [R] */
+  /**
+   * Adds the gradient of the states to `gradient`. Returns the log-probabilities of the targets.
+   * [R]
+   */
   async #logits(
     sum: GradientSum,
     { arrays, feeds, gradLogprobs, gradEntropy }: LayerwiseBatch,
@@ -300,7 +304,7 @@ export class LayerwiseGradients {
     return layerPrefix(layer) + name.slice(model.length);
   }
 
-  /** The first layer that has the same graph as `layer`. */
+  /** Returns the first layer that has the same graph as `layer`. */
   #sharing(layer: number): number {
     const { config, base } = this.#options;
     const key = (index: number): string =>
@@ -405,7 +409,7 @@ class LogitTotals {
     };
   }
 
-  /** log(sum(e^l)) */
+  /** Returns log(sum(e^l)) for a row. */
   #logOf(row: number): number {
     return this.#largest[row]! + Math.log(this.#sum[row]!);
   }

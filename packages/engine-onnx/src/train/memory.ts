@@ -35,7 +35,7 @@ export interface TrainingMemory {
    * Maximum memory for one graph of the whole model, including activations and returned gradients.
    * Up to this maximum, micro-batches may exceed `budget`. If the graph needs more than the
    * maximum, {@link timesBudget} applies.
-   * @default micro-batches do not exceed `budget`
+   * @default `budget` as the limit of every micro-batch
    */
   readonly wholeModel?: number;
 }
@@ -56,7 +56,7 @@ export function trainingMemory(budget: number | undefined): TrainingMemory {
 export const mostOfBudget = ({ budget }: TrainingMemory): number => timesBudget * budget;
 
 const bytes = 4;
-/** Maximum bytes of the head's arrays that exist at the same time. */
+/** Maximum size in bytes of the head's arrays that exist at the same time. */
 const headBudget = 256 * 2 ** 20;
 /**
  * Number of arrays of width V alive at the same time in a part of the head: log-probabilities,
@@ -104,15 +104,17 @@ const keptByLayer = (config: ModelConfig, time: number): readonly number[] =>
     return 4 * hiddenSize + mixed + 3 * feedForwardWidth(config, layer) + input;
   });
 
-/** Maximum number of values that a layer keeps per position for its backward pass. */
+/** Returns the maximum number of values that a layer keeps per position for its backward pass. */
 export const keptPerLayer = (config: ModelConfig, time: number): number =>
   Math.max(...keptByLayer(config, time));
 
-/** Number of values that all layers together keep per position for the backward pass. */
+/**
+ * Returns the number of values that all layers together keep per position for the backward pass.
+ */
 const keptOfLayers = (config: ModelConfig, time: number): number =>
   keptByLayer(config, time).reduce((sum, values) => sum + values, 4 * inputWidth(config));
 
-/** Number of values per position of the inputs of all layers besides their states. */
+/** Returns the number of values per position of the per-layer inputs of all layers. */
 const inputWidth = ({ layers, perLayerInputs }: ModelConfig): number =>
   layers * (perLayerInputs?.size ?? 0);
 
@@ -125,8 +127,8 @@ function attentionKept(config: ModelConfig, time: number, layer: number): number
 }
 
 /**
- * Number of values of a gated delta layer: those before and after the convolution, its activation
- * and norms, then result, norm, gate and product.
+ * Returns the number of values of a gated delta layer: those before and after the convolution, its
+ * activation and norms, then result, norm, gate and product.
  */
 function deltaKept(config: ModelConfig): number {
   const { valueHeads, valueDim } = deltaShape(config);
@@ -134,8 +136,8 @@ function deltaKept(config: ModelConfig): number {
 }
 
 /**
- * Number of values of a convolution layer: the three parts of the projection, the product before
- * the convolution, its result, and the gated result.
+ * Returns the number of values of a convolution layer: the three parts of the projection, the
+ * product before the convolution, its result, and the gated result.
  */
 const convolutionKept = ({ hiddenSize }: ModelConfig): number => 6 * hiddenSize;
 
@@ -148,8 +150,8 @@ const kept: Readonly<Record<Mixer, (config: ModelConfig, time: number, layer: nu
   };
 
 /**
- * Number of temporary values of a gated delta layer per position: matrices of positions by
- * positions and of positions by width, and the states between chunks.
+ * Returns the number of temporary values of a gated delta layer per position: matrices of positions
+ * by positions and of positions by width, and the states between chunks.
  */
 function deltaTransient({ delta }: ModelConfig): number {
   if (!delta) return 0;
@@ -158,7 +160,7 @@ function deltaTransient({ delta }: ModelConfig): number {
   return valueHeads * (12 * chunkLength + 14 * (keyDim + valueDim) + states);
 }
 
-/** Number of values per position that exist only while one layer is computed. */
+/** Returns the number of values per position that exist only while one layer is computed. */
 export function transientPerLayer(config: ModelConfig, time: number): number {
   const mixed = Math.max(2 * config.heads * time, deltaTransient(config));
   const widths = Array.from({ length: config.layers }, (_, layer) =>
@@ -190,7 +192,8 @@ export function backwardCost(config: ModelConfig): MemoryCost {
 }
 
 /**
- * Returns the bytes of returned gradients. They exist twice: inside the runtime and as its outputs.
+ * Returns the size of the returned gradients in bytes. They exist twice: inside the runtime and as
+ * its outputs.
  */
 export function gradientBytes(specs: readonly ParameterSpec[]): number {
   return 2 * bytes * specs.reduce((sum, { size }) => sum + size, 0);
@@ -225,7 +228,7 @@ export function vocabularyPart(
 }
 
 /**
- * Returns the bytes that a micro-batch needs with `rows` groups of `time` positions, of which
- * `picked` are scored.
+ * Returns the memory in bytes that a micro-batch needs with `rows` groups of `time` positions, of
+ * which `picked` are scored.
  */
 export type MemoryCost = (rows: number, time: number, picked: number) => number;

@@ -99,14 +99,14 @@ export interface MicroBatchArrays {
    * and 0 marks shared inputs.
    */
   readonly branching?: { readonly positions: BigInt64Array; readonly branches: Int32Array };
-  /** Number R of picked positions including padding, a multiple of the head's parts. */
+  /** Number R of selected positions including padding, a multiple of the head's parts. */
   readonly padded: number;
 }
 
 /**
- * Makes the arrays of a micro-batch. The picked positions of all rows come one row after another,
- * followed by at least one padding row with gradient 0. In `spread`, positions that are not picked
- * refer to the last padding row. Inputs have at least 2 positions per row, because the
+ * Makes the arrays of a micro-batch. The selected positions of all rows come one row after another,
+ * followed by at least one padding row with gradient 0. In `spread`, positions that are not
+ * selected refer to the last padding row. Inputs have at least 2 positions per row, because the
  * matrix-vector kernel for a single position rounds differently. Fewer than `leastRows` positions
  * might also round differently, both in the inputs and in a part of the head, so both are padded.
  */
@@ -154,7 +154,7 @@ function branchesOf({ groups, time }: MicroBatch, size: number) {
 }
 
 /**
- * Copies the values of the picked positions from a batch-wide array into the order of
+ * Copies the values of the selected positions from a batch-wide array into the order of
  * {@link toArrays}, with 0 in padding. [R]
  */
 export function gatherPicked(
@@ -171,7 +171,7 @@ export function gatherPicked(
   return out;
 }
 
-/** Copies the values of the picked positions back to their places in a batch-wide array. */
+/** Copies the values of the selected positions back to their places in a batch-wide array. */
 export function scatterPicked(batch: MicroBatch, picked: Float32Array, into: Float32Array): void {
   let at = 0;
   for (const row of batch.rows) {

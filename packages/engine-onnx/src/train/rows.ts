@@ -62,7 +62,7 @@ export function checkedRows(
   });
 }
 
-/** Describes the problem of a row and the expected value; undefined if the row is valid. */
+/** Returns the problem of a row and the expected value, or undefined if the row is valid. */
 function problemOf(
   { tokens, promptLength, temperature }: TokenRow,
   { maxPositions, vocabSize }: ModelConfig,

@@ -19,7 +19,7 @@ import { GradientSum, type SummedGradient } from './gradient.js';
 export interface BlockWeights {
   /** Formats of the block-quantised matrices, by matrix name. */
   readonly formats: BlockFormats;
-  /** Returns rows of a table that is looked up, one after another. */
+  /** Returns rows of an embedding table, one after another. */
   embed(ids: Int32Array, table: string): Float32Array;
   /**
    * Returns the rows from `start` up to, but not including, `end` of a matrix as inputs of a graph,
@@ -28,21 +28,21 @@ export interface BlockWeights {
   part(name: string, as: string, start: number, end: number): Feeds;
 }
 
-/** Whole sequences of `time` tokens, of which some tokens are picked for scoring. */
+/** Whole sequences of `time` tokens, of which some tokens are selected for scoring. */
 export interface ScoredRows {
   readonly ids: Int32Array;
   readonly time: number;
-  /** Indices of the picked tokens in `ids`; at least 2. [R] */
+  /** Indices of the selected tokens in `ids`; at least 2. [R] */
   readonly rows: Int32Array;
-  /** The token that follows each picked token. [R] */
+  /** The token that follows each selected token. [R] */
   readonly targets: Int32Array;
-  /** [R] */
+  /** 1 / temperature of each selected token. [R] */
   readonly inverseTemperature: Float32Array;
 }
 
 /**
- * Scores picked rows. The log-probabilities equal those that the sampler reports, bit for bit. [R]
- * each
+ * Scores selected rows. The log-probabilities equal those that the sampler reports, bit for bit.
+ * [R] each
  */
 type ScoreRows = <Name extends string>(
   adapters: Feeds,
@@ -53,11 +53,11 @@ type ScoreRows = <Name extends string>(
 export interface Trainable {
   /** The trained parameters, in the order of the gradient and the moments. */
   readonly specs: readonly ParameterSpec[];
-  /** Current inputs of the gradient graph besides the training weights. */
+  /** Current inputs of the gradient graph in addition to the training weights. */
   readonly feeds: Feeds;
   /** The adapters, if they are trained instead of the parameters. */
   readonly adapters?: LayerAdapters;
-  /** Weights and scoring function; present if adapters are trained beside quantised weights. */
+  /** Weights and scoring function; present if adapters are trained on top of quantised weights. */
   readonly quantized?: { readonly base: BlockWeights; readonly score: ScoreRows };
   /** Builds the graph that returns the gradients. */
   backwardGraph(options: TrainingGraphOptions): ModelRecord;

@@ -68,8 +68,8 @@ export async function transformersGraph(
 }
 
 /**
- * Makes a recurrence over cached states. Mixers read padding, which precedes a text, as zeros, like
- * the positions before the start of a row.
+ * Makes a recurrence over cached states. Mixers read padding, which precedes a sequence, as zeros,
+ * like the positions before the start of a row.
  */
 function cachedRecurrence(graph: Graph, config: ModelConfig, mask: Value): Recurrence {
   const shapes = new Map(rowStates(config).map(({ name, shape }) => [name, shape]));
@@ -110,12 +110,12 @@ function grown(graph: Graph, layer: number, name: 'key' | 'value', added: Value)
 }
 
 interface Attended {
-  /** [B, H, S, D] */
+  /** Queries of the new tokens. [B, H, S, D] */
   readonly q: Value;
-  /** [B, KV, T, D] */
+  /** Keys of all tokens. [B, KV, T, D] */
   readonly keys: Value;
   readonly values: Value;
-  /** int64 [B, T] */
+  /** 0 for padding. int64 [B, T] */
   readonly mask: Value;
 }
 

@@ -22,18 +22,18 @@ export interface SaveTransformersOptions {
   /** Number formats, at least one. Each format gets a model file. */
   readonly dtypes: readonly TransformersDtype[];
   /**
-   * Maximum bytes of weights in the model file. More weights are put into files next to it, each of
-   * at most this size, except that a tensor is never divided.
+   * Maximum size in bytes of the weights in the model file. More weights are put into files next to
+   * it, each of at most this size, except that a tensor is never divided.
    * @default 1.9e9
    */
   readonly mostBytesInFile?: number;
-  /** Stops the export between two tensors and removes partial output. */
+  /** Signal that stops the export between two tensors. Partial output is then removed. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * File that transformers.js loads for each number format, and the maximum bytes of a weight in that
- * format.
+ * File that transformers.js loads for each number format, and the maximum size of a weight in that
+ * format, in bytes.
  */
 const formats: Readonly<
   Record<TransformersDtype, { readonly file: string; readonly bytes: number }>
@@ -43,7 +43,9 @@ const formats: Readonly<
   q8: { file: 'model_quantized.onnx', bytes: 1.125 },
 };
 
-/** Maximum bytes of weights in a file, because a protobuf message holds at most 2 GB. */
+/**
+ * Maximum size in bytes of the weights in a file, because a protobuf message holds at most 2 GB.
+ */
 const mostInFile = 1.9e9;
 
 /**
@@ -131,7 +133,7 @@ async function writeModel(
 
 /**
  * Returns the files that transformers.js loads and that some models lack: settings of the
- * tokenizer, and the tokens that end a text.
+ * tokenizer, and the special tokens for generation.
  */
 const madeFiles = ({
   bosTokenId,

@@ -47,7 +47,7 @@ export class EngineCore {
    * Executes work on a device, and keeps the thread from being terminated between the work's calls.
    */
   readonly #whole: typeof workThroughGate;
-  /** Processor time of the operating-system process when statistics were last taken. */
+  /** Processor time of the process when statistics were last taken. */
   #processorAt = process.cpuUsage();
 
   private constructor(
@@ -179,8 +179,8 @@ export class EngineCore {
 
   /**
    * Executes a call of the trainer and keeps the thread from being terminated during the call. Not
-   * used for scores and gradients, which may take longer than an exiting operating-system process
-   * waits. Each of their micro-batches is protected instead.
+   * used for scores and gradients, which may take longer than an exiting process waits. Each of
+   * their micro-batches is protected instead.
    */
   #trainWhole<T>(work: () => Promise<T>): Promise<T> {
     return this.#train(() => this.#whole(work));
@@ -188,7 +188,7 @@ export class EngineCore {
 
   /**
    * Makes an optimizer step. With `interactive`, also merges the weights immediately, so that later
-   * answers do not wait for the merge.
+   * requests do not wait for the merge.
    */
   async #step(options: OptimizerOptions): Promise<StepStats> {
     const stats = await this.#trainer.step(options);
@@ -222,10 +222,7 @@ export class EngineCore {
     };
   }
 
-  /**
-   * Returns the seconds of processor time that the operating-system process has used since the last
-   * call.
-   */
+  /** Returns the seconds of processor time that the process has used since the last call. */
   #takeProcessorSeconds(): number {
     const used = process.cpuUsage(this.#processorAt);
     this.#processorAt = process.cpuUsage();

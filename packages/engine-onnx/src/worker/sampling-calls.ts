@@ -35,7 +35,7 @@ export interface SamplingParts {
   readonly options: Pick<WorkerOptions, 'tokenBytes' | 'maxBatchSize' | 'memory'>;
   readonly threads: SamplerThreads;
   readonly weights: WeightBuffers;
-  /** @default graphs with the weights as inputs */
+  /** The sampler's graphs; undefined for graphs with the weights as inputs. */
   readonly kernels: SamplerKernels | undefined;
   /** Reads the weights of a checkpoint. */
   readonly load: (directory: string) => Promise<Float32Array>;

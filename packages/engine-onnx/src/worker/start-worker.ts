@@ -22,8 +22,8 @@ import { turnOffTelemetry } from '../runtime/telemetry.js';
 import type { GatedTask, WorkerTask } from './worker.js';
 
 /**
- * Starts the thread of an engine or a critic. The thread keeps the operating-system process alive
- * until the link is closed.
+ * Starts the thread of an engine or a critic. The thread keeps the process alive until the link is
+ * closed.
  */
 export function startWorker<M extends MethodTable<keyof M>>(task: WorkerTask): Link<M> {
   // Here too, because the thread that creates the sessions cannot set it.
@@ -44,14 +44,14 @@ export function startWorker<M extends MethodTable<keyof M>>(task: WorkerTask): L
   });
 }
 
-/** Milliseconds that the exit of the operating-system process waits for the threads. */
+/** Milliseconds that the exit of the process waits for the threads. */
 const exitDeadlineMs = 3000;
 const interrupted = 130;
 
 /**
- * Closes the gate when the operating-system process exits, because `process.exit` terminates all
- * threads at once, even during a call. If calls take longer than {@link exitDeadlineMs}, ends the
- * process with a signal. Returns a function that removes the exit handler.
+ * Closes the gate when the process exits, because `process.exit` terminates all threads at once,
+ * even during a call. If calls take longer than {@link exitDeadlineMs}, ends the process with a
+ * signal. Returns a function that removes the exit handler.
  */
 function closeGateAtExit(gate: GateState): () => void {
   if (gates.size === 0) process.on('exit', onExit);

@@ -14,6 +14,7 @@ export class TimeShare {
   #busy = false;
 
   /**
+   * Creates a time share.
    * @param now time in milliseconds from a monotonic clock
    * @param settled resolves when queued work is done. @default no wait
    */

@@ -8,7 +8,10 @@ import type { WeightLease } from '../model/weights.js';
 
 type WeightMessage = { readonly weights: Float32Array } | { readonly error: ErrorRecord };
 
-/** Returns the result of `find`. If `find` throws, every port gets the error. */
+/**
+ * Returns the result of `find`. If `find` throws, sends the error to every port.
+ * @throws the error of `find`
+ */
 export function orTell<T>(ports: readonly MessagePort[], find: () => T): T {
   try {
     return find();

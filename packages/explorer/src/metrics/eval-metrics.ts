@@ -19,14 +19,14 @@ import { countedValue, isOk, reportedKeys, type TaskOutcome } from '../runs/outc
  *
  * | name | meaning |
  * |---|---|
- * | `<key>/mean@k`, `<key>/std@k` | mean and population standard deviation over runs |
+ * | `<key>/mean@k`, `<key>/std@k` | mean and population standard deviation over rollouts |
  * | `<key>/best@n`, `<key>/worst@n` | expected largest and smallest of n draws with replacement, which Trinity-RFT estimates |
- * | `<key>/pass@n`, `<key>/pass^n` | expected largest and smallest of n runs without replacement: pass@n and pass^n for 0/1 values |
+ * | `<key>/pass@n`, `<key>/pass^n` | expected largest and smallest of n rollouts without replacement: pass@n and pass^n for 0/1 values |
  * | `<key>/mean@k/ci95_low`, `.../ci95_high` | 95% confidence interval of `mean@k` over tasks, for two tasks or more |
- * | `task_count`, `run_count` | number of tasks and of runs |
- * | `finished_task_count`, `failed_task_count`, `failed_run_count` | tasks without a failed run, tasks with only failed runs, failed runs |
+ * | `task_count`, `run_count` | number of tasks and of rollouts |
+ * | `finished_task_count`, `failed_task_count`, `failed_run_count` | tasks without a failed rollout, tasks with only failed rollouts, failed rollouts |
  *
- * n is 2, 4, … < k and k, if k > 1. A run that failed or lacks a key counts as 0, so that names
+ * n is 2, 4, … < k and k, if k > 1. A rollout that failed or lacks a key counts as 0, so that names
  * depend only on `repeat_times`, and failures cannot raise a score. `detailed` adds `/mean`,
  * `/max`, `/min` and `/std` over tasks to each metric. Times are plain means.
  */
@@ -77,7 +77,7 @@ export function keyMetrics(key: string, values: readonly number[]): Metrics {
 }
 
 /**
- * Returns the means over the tasks that have a metric (all tasks, unless their numbers of runs
+ * Returns the means over the tasks that have a metric (all tasks, unless their numbers of rollouts
  * differ), with confidence intervals.
  */
 function overTasks(perTask: readonly Metrics[]): Metrics {

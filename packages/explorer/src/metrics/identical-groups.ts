@@ -7,7 +7,7 @@ import type { RunOutcome, TaskOutcome } from '../runs/outcome.js';
 /**
  * Returns the share of groups whose first completions are equal, token for token. Groups of fewer
  * than two rollouts do not count. Returns undefined if there are no groups to compare. A share near
- * 1 is normal for a policy that has learned its answers. Otherwise it is a sign of equal seeds,
+ * 1 is normal for a policy that has learned its responses. Otherwise it is a sign of equal seeds,
  * temperature 0, or a cache.
  */
 export function identicalGroupShare(outcomes: readonly TaskOutcome[]): number | undefined {

@@ -1,5 +1,5 @@
 /**
- * 95% confidence intervals of a mean over tasks. Tasks are the sample, because runs of the same
+ * 95% confidence intervals of a mean over tasks. Tasks are the sample, because rollouts of the same
  * task are not independent.
  */
 import { mean } from '@trinity-rft/core';
@@ -17,9 +17,9 @@ const z = 1.959963984540054;
  * Returns the interval of the mean of one number per task, or undefined for fewer than two tasks.
  * Numbers in [0, 1] are treated as rates. They get Wilson's score interval, which is valid near 0
  * and 1 even if all numbers are equal, with the effective sample size mean (1 - mean) / variance of
- * the mean. That is the number of tasks if each has one run, and larger if runs vary more within
- * tasks than between them. Other numbers get an interval by Student's t. Sources: Wilson 1927,
- * doi:10.2307/2276774; Korn and Graubard 1998.
+ * the mean. That is the number of tasks if each has one rollout, and larger if rollouts vary more
+ * within tasks than between them. Other numbers get an interval by Student's t. Sources: Wilson
+ * 1927, doi:10.2307/2276774; Korn and Graubard 1998.
  */
 export function meanInterval(perTask: readonly number[]): Interval | undefined {
   const count = perTask.length;

@@ -1,4 +1,4 @@
-/** Exact expectations of the best and the worst of n out of k runs. */
+/** Exact expectations of the best and the worst of n out of k rollouts. */
 
 /**
  * Returns the expected largest of n draws without replacement from k values. It is the sum over

@@ -81,7 +81,10 @@ export function cutOffMetrics(outcomes: readonly UsableOutcome[], lateResults: n
   };
 }
 
-/** @param counters names of the counters of model calls that any rollout of the step reports */
+/**
+ * Returns the mean metrics of a task's successful rollouts, and the times.
+ * @param counters names of the counters of model calls that any rollout of the step reports
+ */
 function taskMetrics(outcome: TaskOutcome, counters: readonly string[]): Metrics {
   const ok = outcome.runs.filter(isOk);
   if (ok.length === 0) return {};
@@ -96,7 +99,10 @@ function taskMetrics(outcome: TaskOutcome, counters: readonly string[]): Metrics
   };
 }
 
-/** Adds counters that a rollout omits because they are 0. Means of the others would be too large. */
+/**
+ * Adds counters that a rollout omits because they are 0. Otherwise, means over the other rollouts
+ * would be too large.
+ */
 function withZeros(metrics: Metrics, counters: readonly string[]): Metrics {
   if (metrics['model/calls'] === undefined) return metrics;
   return { ...metrics, ...Object.fromEntries(counters.map((name) => [name, metrics[name] ?? 0])) };

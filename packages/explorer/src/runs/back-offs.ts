@@ -6,15 +6,15 @@ export type OnPause = (what: string) => () => void;
 
 export interface BackOffs {
   /**
-   * Registers that a run of this environment waits for `ms`.
-   * @returns function to call when the run continues
+   * Registers that a rollout of this environment waits for `ms`.
+   * @returns function to call when the rollout continues
    */
   begin(environment: string, ms: number): () => void;
 }
 
 /**
- * Reports each environment whose runs wait for a retry.
- * @param onPause called once per environment, and again if a run waits longer than the others
+ * Reports each environment whose rollouts wait for a retry.
+ * @param onPause called once per environment, and again if a rollout waits longer than the others
  */
 export function createBackOffs(onPause: OnPause, clock: Pick<Clock, 'now'>): BackOffs {
   const waits = new Map<string, { count: number; until: number; end: () => void }>();

@@ -1,4 +1,4 @@
-/** Tracks whether the same action broke an environment in consecutive attempts of one run. */
+/** Tracks whether the same action broke an environment in consecutive attempts of one rollout. */
 import type { EnvironmentError } from '@trinity-rft/core';
 
 export interface Breakages {

@@ -16,7 +16,7 @@ import { causesOf } from '@trinity-rft/core/support';
  * `environment_failed`: the environment broke, regardless of the policy. `environment_crashed`: the
  * same action broke the environment in the last attempts, at least three. `service_failed`: a tool
  * or service that the agent called failed, not the agent. `cancelled`: the explore step did not
- * wait for the run.
+ * wait for the rollout.
  */
 export type FailureKind =
   | 'failed'
@@ -153,7 +153,7 @@ function findKnown(error: unknown): TrinityError | undefined {
 
 const isBusy = (status: number): boolean => status >= 500 || status === 429;
 
-/** Fields in which errors of the `openai` package and the AI SDK have status and code. */
+/** Fields that hold the status and code in errors of the `openai` package and the AI SDK. */
 interface ClientError {
   readonly status?: unknown;
   readonly statusCode?: unknown;

@@ -1,6 +1,6 @@
 /**
- * The rollout that the executing code belongs to. Messages name it if an operating-system process
- * is blocked or has ended, or if an agent calls a model other than the rollout's.
+ * The rollout that the executing code belongs to. Messages name it if a process is blocked or has
+ * ended, or if an agent calls a model other than the rollout's.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
@@ -8,8 +8,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 interface Run {
   readonly name: string;
   /**
-   * Addresses of models that the rollout has called with Node's fetch, with the model's name if it
-   * is known.
+   * URLs of models that the rollout has called with Node's fetch, with the model's name if it is
+   * known.
    */
   readonly called: Map<string, string | undefined>;
 }

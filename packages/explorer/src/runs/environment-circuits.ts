@@ -12,7 +12,7 @@ import {
 import { createStoppableClock, type StoppableClock } from '@trinity-rft/core/support';
 import { createBackOffs, type OnPause } from './back-offs.js';
 
-/** Settings with the names of the configuration's section `explorer.environment_failures`. */
+/** Settings named as in the configuration's section `explorer.environment_failures`. */
 export interface EnvironmentFailures {
   /**
    * Maximum number of retries of a rollout whose environment fails. There is no limit while the
@@ -38,13 +38,13 @@ export interface CircuitOptions {
   readonly settings: { readonly environmentFailures?: EnvironmentFailures };
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Callback for pauses. @default pauses are only logged */
+  /** Callback for pauses, which are also logged. @default no callback */
   readonly onPause?: OnPause;
 }
 
 /**
- * Outcome of an attempt: `answered` if it succeeded, `unknown` if it ended for a reason other than
- * the environment.
+ * Outcome of an attempt: `answered` if it succeeded, a breakdown if the environment failed,
+ * `unknown` if it ended for any other reason.
  */
 export type Answer = 'answered' | 'unknown' | Breakdown;
 
@@ -81,9 +81,7 @@ export interface EnvironmentCircuit {
   answers(): number;
 }
 
-/**
- * One circuit for each environment. All tasks of an operating-system process share the circuits.
- */
+/** One circuit for each environment. All tasks of a process share the circuits. */
 export interface EnvironmentCircuits {
   of(environment: string): EnvironmentCircuit;
   /** Clock for time limits of tasks. It is stopped while rollouts wait for an environment. */

@@ -25,7 +25,10 @@ export interface FinishedRun {
   readonly run: number;
   /** Experiences in step order; empty for evaluations. */
   readonly experiences: readonly Experience[];
-  /** Experiences of an evaluation, which are not trained on. @default not an evaluation */
+  /**
+   * Experiences of an evaluation, which are not trained on.
+   * @default undefined if the task is not an evaluation
+   */
   readonly answers?: readonly Experience[];
   /**
    * Reward of the last step. NaN while the reward is pending, and for an evaluation without a
@@ -34,7 +37,7 @@ export interface FinishedRun {
   readonly reward: number;
   /**
    * Time until which the reward is pending, in milliseconds since the epoch.
-   * @default the reward is not pending
+   * @default undefined if the reward is not pending
    */
   readonly rewardDeadline?: number;
   /** Metrics of the rollout, including `reward`. */
@@ -52,9 +55,12 @@ export interface RunRange {
 
 export interface FinishOptions {
   readonly task: Task;
-  /** Rollouts that the result must cover, but for those in `failed`. */
+  /** Rollouts that the result must cover, except those in `failed`. */
   readonly range: RunRange;
-  /** Errors of rollouts of a group that failed alone, by number. @default none failed */
+  /**
+   * Errors of the rollouts of a group that failed individually, by rollout number.
+   * @default no failed rollouts
+   */
   readonly failed?: ReadonlyMap<number, unknown>;
   readonly model: AgentModel;
   /** Info that is added to every experience. @default empty */
@@ -63,7 +69,7 @@ export interface FinishOptions {
   readonly reasons?: Pick<Reasons, 'addTo'>;
   /**
    * Computes the deadline of a reward that is pending from now on.
-   * @default rewards may not be pending
+   * @default undefined if rewards may not be pending
    */
   readonly rewardDeadline?: (delayMs: number | undefined) => number;
   /**
@@ -161,7 +167,7 @@ function deadlineOf(
   return rewardDeadline(deadlineMs);
 }
 
-/** Gives every recorded call of the rollout the reward, and adds the info of the result. */
+/** Returns the recorded calls of the rollout, each with the reward and the info of the result. */
 const scored = (
   recorded: readonly Experience[],
   { reward, info }: ReadResult,
@@ -229,12 +235,12 @@ function completed(
 }
 
 /**
- * Maximum number of characters of an expected answer. Longer answers are truncated, because every
+ * Maximum number of characters of a reference answer. Longer answers are truncated, because every
  * experience of the task has a copy.
  */
 const longestTruth = 500;
 
-/** Returns the task set and row of the task, and the expected answer. */
+/** Returns the task set and row of the task, and the reference answer. */
 function placeOf(task: Task): Experience['info'] {
   const { taskset, row } = task.index;
   const truth = taskTruth(task)?.slice(0, longestTruth);
@@ -269,8 +275,8 @@ function checkTokens(
 }
 
 /**
- * Checks the info fields for algorithms that compare steps, because a field of the wrong type would
- * count as missing.
+ * Checks the info fields that algorithms use to compare steps, because a field of the wrong type
+ * would count as missing.
  */
 function checkSteps(
   task: Task,

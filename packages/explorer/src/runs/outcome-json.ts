@@ -1,6 +1,6 @@
 /**
- * Converts outcomes of tasks for the transfer between operating-system processes. Experiences are
- * transferred separately; the other data is plain JSON.
+ * Converts outcomes of tasks for the transfer between processes. Experiences are transferred
+ * separately; the other data is plain JSON.
  */
 import { WorkflowError, type Experience, type Metrics, type Task } from '@trinity-rft/core';
 import {
@@ -143,8 +143,7 @@ const jsonNumber = (value: number): JsonNumber =>
   Number.isFinite(value) ? value : (String(value) as JsonNumber);
 
 /**
- * Converts an error without its stack. Only the operating-system process that executed the rollout
- * logs the stack.
+ * Converts an error without its stack. Only the process that executed the rollout logs the stack.
  */
 function errorJson(error: unknown): ErrorRecord {
   const strip = (record: ErrorRecord): ErrorRecord => ({

@@ -1,4 +1,4 @@
-/** Adds the reasons that reward functions give to the experiences that were scored. */
+/** Adds the reasons that reward functions return to the experiences that were scored. */
 import { withFields, type Experience, type RewardFn } from '@trinity-rft/core';
 
 export interface Reasons {

@@ -36,7 +36,7 @@ import { finishRuns, type RunRange } from './finish-runs.js';
 import { listenForReasons, type Reasons } from './reasons.js';
 import type { FailedRun, SuccessfulRun } from './outcome.js';
 
-/** Limits of rollouts, with the names of the configuration's section `explorer`. */
+/** Limits of rollouts, named as in the configuration's section `explorer`. */
 export interface RunSettings {
   /** Maximum number of milliseconds for each attempt. */
   readonly maxTimeoutMs: number;
@@ -53,7 +53,7 @@ export interface RunSettings {
    * retried. Engine faults, tools and services that hang, and failing reward functions are not the
    * agent's fault, so those rollouts remain failures. Groups of rollouts that a workflow with
    * `canRepeat` executes together also remain failures.
-   * @default a failed run gives no experiences
+   * @default no experiences from failed rollouts
    */
   readonly failureReward?: number;
   /**
@@ -108,7 +108,7 @@ export interface AttemptOptions {
   readonly onLateResult?: () => void;
   /**
    * Computes the deadline of a pending reward, see `FinishOptions`.
-   * @default rewards may not be pending
+   * @default undefined if rewards may not be pending
    */
   readonly rewardDeadline?: (delayMs: number | undefined) => number;
   /** Signal that aborts when the task is cut off or its deadline passes. @default no signal */
@@ -134,7 +134,7 @@ export type AttemptResult =
   | {
       readonly status: 'ok';
       readonly runs: readonly SuccessfulRun[];
-      /** Rollouts of a group that failed alone. @default none */
+      /** Rollouts of a group that failed individually. @default none */
       readonly failed?: readonly FailedRun[];
     }
   | FailedAttempt;
@@ -214,7 +214,10 @@ function failureOf(
   return { kind, error: explainBypass(error, started), seconds: elapsedMs / 1000 };
 }
 
-/** Returns the failure of a rollout of a group that failed alone, and notes it in the trace. */
+/**
+ * Returns the failure of a rollout that failed individually in its group, and notes it in the
+ * trace.
+ */
 function lostRun(
   [run, thrown]: readonly [run: number, thrown: unknown],
   started: StartedAttempt,
@@ -227,10 +230,13 @@ function lostRun(
 
 interface StartedAttempt extends Attempt {
   readonly model: AttemptModel;
-  /** Errors of rollouts of a group that failed alone, by number. @default none failed */
+  /**
+   * Errors of the rollouts of a group that failed individually, by rollout number.
+   * @default no failed rollouts
+   */
   readonly failed?: ReadonlyMap<number, unknown>;
   readonly reasons: Reasons;
-  /** Addresses of other models that the agent has called, with their names. */
+  /** URLs of other models that the agent has called, with their names. */
   readonly called: Map<string, string | undefined>;
   /** Signal that aborts when the attempt is over. */
   readonly signal: AbortSignal;
@@ -421,7 +427,7 @@ export function assertNotStopped(signal: AbortSignal): void {
 
 interface FailureReport {
   readonly error: Error;
-  /** Consequence of the failure, for the log. @default the rollout has failed */
+  /** Consequence of the failure, for the log. @default no consequence */
   readonly consequence?: string;
   /** Number of attempts so far. */
   readonly tries: number;

@@ -38,7 +38,7 @@ export interface RunTaskOptions extends AttemptOptions {
   readonly cutOff?: AbortSignal;
   /**
    * Circuit breakers of the environments.
-   * @default rollouts do not wait while an environment is down
+   * @default no circuit breakers
    */
   readonly circuits?: EnvironmentCircuits;
   /** Called when `count` more rollouts have ended. @default no callback */
@@ -117,8 +117,8 @@ interface FailureCounts {
 const leastBreakages = 3;
 
 /**
- * Repeats attempts until one succeeds or retrying ends. Repeats rollouts of a group that failed
- * alone without the others.
+ * Repeats attempts until one succeeds or retrying ends. Rollouts that failed individually in their
+ * group are repeated without the others.
  * @param before failures of the rollouts in earlier attempts
  */
 async function runWithRetries(
@@ -262,7 +262,9 @@ async function attemptUntilEnd(
   }
 }
 
-/** Executes the attempt, unless the environment has begun or ended a pause since the admission. */
+/**
+ * Executes the attempt, unless a pause of the environment has begun or ended since the admission.
+ */
 async function admitted(
   admission: Admission | undefined,
   { isRepeated }: RetryOptions,

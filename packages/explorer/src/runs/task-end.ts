@@ -1,6 +1,6 @@
 /**
- * Signals that the rollouts of a task are no longer waited for, although some of them have not
- * ended.
+ * Ends the wait for a task's rollouts at a cut-off or at the task's deadline, although some of them
+ * are still in progress.
  */
 import { type Clock, CancelledError } from '@trinity-rft/core';
 

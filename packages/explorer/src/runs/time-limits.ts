@@ -4,7 +4,7 @@ import type { JsonState } from '@trinity-rft/core/store';
 import type { AttemptTime, TaskOutcome } from './outcome.js';
 import type { TimeLimit } from './run-attempt.js';
 
-/** Settings with the names of the configuration's section `explorer.dynamic_timeout`. */
+/** Settings named as in the configuration's section `explorer.dynamic_timeout`. */
 export interface DynamicTimeout {
   readonly enable: boolean;
   /** Factor by which the 0.9 quantile of the durations of earlier attempts is multiplied. */
@@ -30,7 +30,7 @@ export interface TimeLimits {
 
 export interface TimeLimitOptions {
   readonly maxTimeoutMs: number;
-  /** Settings for dynamic limits. @default `maxTimeoutMs` is the limit */
+  /** Settings for dynamic limits. @default no dynamic limits */
   readonly dynamicTimeout?: DynamicTimeout;
 }
 
@@ -38,7 +38,7 @@ const quantile = 0.9;
 /** Minimum number of attempts of a workflow for a meaningful quantile. */
 const leastAttempts = 10;
 /**
- * Number of latest attempts of a workflow that count, because the policy and its answers change.
+ * Number of latest attempts of a workflow that count, because the policy and its responses change.
  */
 const window = 256;
 

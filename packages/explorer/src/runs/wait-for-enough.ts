@@ -3,7 +3,7 @@ import type { Clock } from '@trinity-rft/core';
 import { isOk, type TaskOutcome } from './outcome.js';
 import type { RunningTask } from './start-task.js';
 
-/** Settings with the names of the configuration's section `explorer.over_rollout`. */
+/** Settings named as in the configuration's section `explorer.over_rollout`. */
 export interface OverRollout {
   /** Share of the tasks that need not end. With 0, the step waits for all tasks. */
   readonly ratio: number;

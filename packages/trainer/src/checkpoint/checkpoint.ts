@@ -117,9 +117,9 @@ export async function checkpointsToResume(root: string): Promise<readonly Checkp
 }
 
 /**
- * Deletes the checkpoints of the steps after `step`, which a training run that continues from
- * `step` repeats. Otherwise they would count as newest: they would displace the checkpoints that
- * the training run writes, and would be loaded in their place.
+ * Deletes the checkpoints of the steps after `step`. A training run that continues from `step`
+ * repeats these steps. Otherwise the old checkpoints would count as the newest: they would displace
+ * the checkpoints that the training run writes, and would be loaded in their place.
  */
 export async function dropCheckpointsAfter(root: string, step: number): Promise<void> {
   const later = (await listCheckpoints(root)).filter(({ manifest }) => manifest.step > step);
@@ -136,8 +136,8 @@ export const verifyCheckpoint = ({ directory, manifest }: Checkpoint): Promise<v
   verifyFolder(directory, manifest);
 
 /**
- * Deletes the unfinished checkpoints of crashed operating-system processes, and all complete
- * checkpoints except the newest `keep`. If `keep` is undefined, all complete checkpoints stay.
+ * Deletes the unfinished checkpoints of crashed processes, and all complete checkpoints except the
+ * newest `keep`. If `keep` is undefined, all complete checkpoints stay.
  */
 export async function pruneCheckpoints(root: string, keep: number | undefined): Promise<void> {
   for (const name of await readdirOrEmpty(root)) {

@@ -16,15 +16,17 @@ export interface TrainedModels {
 const criticFolder = 'critic';
 const stateFile = 'trainer_state.json';
 
-/** Returns the folder of the critic in a checkpoint; undefined if the checkpoint has no critic. */
+/**
+ * Returns the folder of the critic in a checkpoint, or undefined if the checkpoint has no critic.
+ */
 export async function criticIn(checkpoint: string): Promise<string | undefined> {
   const folder = path.join(checkpoint, criticFolder);
   return (await stat(folder).catch(() => undefined))?.isDirectory() ? folder : undefined;
 }
 
 /**
- * Fills a checkpoint folder with weights and optimizer moments of every model, and the trainer's
- * state.
+ * Fills a checkpoint folder with the weights and optimizer moments of every model, and the
+ * trainer's state.
  * @param options see `SaveOptions.merged` of core
  */
 export async function saveTrainer(

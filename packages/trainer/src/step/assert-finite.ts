@@ -7,7 +7,7 @@ import type { PackedBatch } from './pack.js';
 
 /**
  * Checks the values of the tokens that `mask` keeps, or of all tokens if there is no mask.
- * @throws EngineError naming experience and token of the first value that is not finite;
+ * @throws EngineError naming the experience and token of the first value that is not finite;
  * InvariantError if there is not one value per token
  */
 export function assertFinite(

@@ -50,7 +50,7 @@ export interface ForwardOptions {
 /**
  * Computes one forward pass of each model that the algorithm needs, with the policy last. Where
  * `recordedPass` allows it, recorded log-probabilities replace the pass of the policy.
- * @throws EngineError naming the experience of a number that is not finite
+ * @throws EngineError naming the first experience with a number that is not finite
  */
 export async function forwardBatch(
   batch: PackedBatch,

@@ -44,7 +44,7 @@ export interface PackedBatch {
   /** 1 for rows that are demonstrations. [B] */
   readonly expertMask: Uint8Array;
   /**
-   * Returns a per-token field of the experiences in the layout of the loss; 0 for experiences
+   * Returns a per-token field of the experiences in the layout of the loss, with 0 for experiences
    * without the field. [N]
    */
   column(read: (experience: Experience) => Float32Array | undefined): Float32Array;
@@ -119,7 +119,7 @@ function tokenRow({ tokens, promptLength, temperature }: Experience): TokenBatch
   return { tokens, promptLength, temperature: temperature > 0 ? temperature : 1 };
 }
 
-/** Returns the action masks of the given calls; 0 for tokens of other calls. [N] */
+/** Returns the action masks of the given calls, with 0 for tokens of other calls. [N] */
 function maskOf(calls: readonly PackedCall[], total: number): Uint8Array {
   const mask = new Uint8Array(total);
   for (const { experience, span, start } of calls)

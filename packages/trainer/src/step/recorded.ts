@@ -27,8 +27,8 @@ export interface RecordedPass {
 }
 
 /**
- * Number of consecutive rows of which one is computed, to check the recorded values. The number of
- * the train step selects the row.
+ * One in this many rows is computed, to check the recorded values. The number of the train step
+ * selects which rows.
  */
 const checkedEvery = 16;
 /**
@@ -126,8 +126,8 @@ function isOwn({ calls }: PackedBatch, engine: TrainEngine): boolean {
 }
 
 /**
- * Returns values for the response tokens of all rows: those of the sample for its rows, and their
- * mean over trained tokens for all other rows. [N]
+ * Returns values for the response tokens of all rows. Rows of the sample keep their values; all
+ * other rows get the mean over the trained tokens of the sample. [N]
  */
 function spread(
   numbers: Float32Array,
@@ -140,8 +140,8 @@ function spread(
 }
 
 /**
- * Returns the mean of `numbers`, which has one entry per response token of `rows`, over the trained
- * tokens.
+ * Returns the mean of `numbers` over the trained tokens of `rows`. `numbers` has one entry per
+ * response token of `rows`.
  */
 function meanOf(numbers: Float32Array, rows: readonly Row[]): number {
   const mask = rows.flatMap(({ experience }) => [...experience.actionMask]);

@@ -14,7 +14,7 @@ export interface Requirements {
   /** True if each call or each token must have a reward. */
   readonly rewards?: boolean;
   readonly teacherLogprobs?: boolean;
-  /** True if chosen and rejected answers to the same prompt must alternate. */
+  /** True if chosen and rejected responses to the same prompt must alternate. */
   readonly pairs?: boolean;
 }
 
@@ -76,7 +76,9 @@ const hasRewards = (experience: Experience): boolean =>
   experience.tokenRewards !== undefined ||
   spansOf(experience).every(({ reward }) => reward !== undefined);
 
-/** Checks that each chosen answer is followed by the rejected one for the same task and prompt. */
+/**
+ * Checks that each chosen response is followed by the rejected one for the same task and prompt.
+ */
 function assertPairs(experiences: readonly Experience[]): void {
   for (const [row, chosen] of experiences.entries()) {
     if (row % 2 === 1) continue;

@@ -11,8 +11,8 @@ import type { PackedBatch } from './pack.js';
  * in two bfloat16 programs differ by 0.003 to 0.015 nats on average, with an effective sample size
  * above 0.998, and single tokens differ by at most 0.2. A different model differs by 2.9 nats, in
  * both directions. A sampler that samples from a part of the vocabulary (top_p, top_k, a grammar)
- * never gives a token a lower probability than the trainer. The weights are therefore considered
- * different only if the trainer's log-probability of some token is higher by `likelierNats`.
+ * never gives a token a lower probability than the trainer. Weights are therefore considered
+ * different only if the trainer's log-probability of some token is also higher by `likelierNats`.
  */
 const limits = { meanNats: 0.1, effectiveShare: 0.9, leastTokens: 64, likelierNats: 0.5 } as const;
 

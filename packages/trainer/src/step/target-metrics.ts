@@ -58,7 +58,8 @@ function sumsOf(
 }
 
 /**
- * Returns mean, max and min over the tokens that the mask keeps; empty if the mask keeps no token.
+ * Returns the mean, max and min over the tokens that the mask keeps, or no metrics if the mask
+ * keeps no token.
  */
 function tokenStats(name: string, values: Float32Array, mask: Uint8Array): Metrics {
   let [count, sum, max, min] = [0, 0, -Infinity, Infinity];
@@ -86,7 +87,7 @@ function zeroAdvantages(calls: Calls, advantages: Float32Array, mask: Uint8Array
 
 /**
  * Returns 1 - var(returns - values) / var(returns), which is 1 for perfect values and 0 for values
- * no better than the mean. Empty if all returns are equal.
+ * no better than the mean. Returns no metric if all returns are equal.
  */
 function explainedVariance(values: Float32Array, returns: Float32Array, mask: Uint8Array): Metrics {
   const errors = variance(mask, (i) => returns[i]! - values[i]!);

@@ -49,7 +49,7 @@ type TargetOutputs = Pick<ModelOutputs, 'entropy' | 'necs' | 'refLogprobs' | 'cr
  * Applies the KL penalty and computes the advantages. If the algorithm does not compute advantages
  * in the trainer, uses those stored with the experiences. Demonstrations are not rollouts, so they
  * are excluded from this computation, and their advantages, returns and rewards are 0.
- * @throws EngineError naming the experience of a number that is not finite
+ * @throws EngineError naming the experience with a number that is not finite
  */
 export function targetsOf(
   batch: PackedBatch,
@@ -159,7 +159,7 @@ function bridgeMasked(
   return out;
 }
 
-/** Returns `info.reward_baseline` of each row; undefined unless every row has a baseline. [B] */
+/** Returns `info.reward_baseline` of each row, or undefined unless every row has a baseline. [B] */
 function baselinesOf({ calls }: PackedBatch): Float32Array | undefined {
   const baselines = calls.map(({ experience }) => experience.info['reward_baseline']);
   return baselines.every((value) => typeof value === 'number')

@@ -32,8 +32,8 @@ export interface TrainStepOptions {
   readonly repeatTimes?: number;
   /**
    * True if another program samples rollouts with the weights of this trainer. If the batch has
-   * rollouts of the newest weights, the train step then verifies that sampler and trainer have the
-   * same weights.
+   * rollouts sampled with the newest weights, the train step then verifies that sampler and trainer
+   * have the same weights.
    * @default false
    */
   readonly isLive?: boolean;

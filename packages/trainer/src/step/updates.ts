@@ -46,8 +46,8 @@ export async function updateCritic(
 }
 
 /**
- * Awaits an update, or work that follows one. If it is cancelled, the weights may have changed and
- * must not be saved as those of the step before: the error is then not a CancelledError.
+ * Awaits an update, or work that follows one. After a cancellation, the weights may have changed
+ * and must not be saved as those of the previous step, so the error is not a CancelledError.
  */
 export async function whole<T>(work: Promise<T>): Promise<T> {
   try {

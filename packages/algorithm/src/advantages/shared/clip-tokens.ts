@@ -5,7 +5,7 @@ import { trainedMoments } from './whiten.js';
 
 /**
  * Returns the first-order decrease of the entropy per increase of a token's logit: p (H + log p),
- * where p is the probability of the token at sampling; 0 on masked tokens. [N]
+ * where p is the probability of the token at sampling, or 0 for masked tokens. [N]
  * @see On the Entropy Dynamics in Reinforcement Fine-Tuning of Large Language Models,
  * arXiv:2602.03392
  * @throws InvariantError if there are no entropies

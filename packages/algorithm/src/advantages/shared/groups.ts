@@ -103,7 +103,7 @@ export function groupStats(rewards: readonly number[]): GroupStats {
   return { mean: groupMean(rewards), std: allEqual(rewards) ? 0 : sampleStd(rewards), size };
 }
 
-/** Returns the sample deviation over all rewards of a batch; 1 for fewer than two rewards. */
+/** Returns the sample deviation over all rewards of a batch, or 1 for fewer than two rewards. */
 export const batchStd = (rewards: readonly number[]): number =>
   rewards.length <= 1 ? 1 : groupStats(rewards).std;
 
@@ -111,7 +111,7 @@ export const batchStd = (rewards: readonly number[]): number =>
 export const stdCalLevels = ['group', 'batch', 'none'] as const;
 export type StdCalLevel = (typeof stdCalLevels)[number];
 
-/** Adds the condition that scores are divided by a standard deviation. */
+/** Declares that an argument has an effect only if scores are divided by a standard deviation. */
 export const dividing = <T>(arg: Arg<T>): Arg<T> =>
   onlyWith('std_cal_level: group or batch', ({ stdCalLevel }) => stdCalLevel !== 'none', arg);
 
@@ -171,7 +171,8 @@ export const groupMean = (rewards: readonly number[]): number =>
   allEqual(rewards) ? rewards[0]! : mean(rewards);
 
 /**
- * Returns the population standard deviation; exactly 0 for equal rewards, without rounding errors.
+ * Returns the population standard deviation, which is exactly 0 for equal rewards, without rounding
+ * errors.
  */
 export const populationDeviation = (rewards: readonly number[]): number =>
   allEqual(rewards) ? 0 : populationStd(rewards);

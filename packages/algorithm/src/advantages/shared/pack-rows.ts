@@ -75,7 +75,9 @@ function tokenRewards({ experience, start, end, reward }: Row): Float32Array {
   return rewards;
 }
 
-/** Returns the single reward of a row; 0 if the row has no reward, or has token rewards instead. */
+/**
+ * Returns the single reward of a row, or 0 if the row has no reward, or has token rewards instead.
+ */
 const runRewardOf = ({ experience, reward }: Row): number =>
   experience.tokenRewards ? 0 : (reward ?? 0);
 

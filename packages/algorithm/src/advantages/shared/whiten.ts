@@ -57,7 +57,8 @@ export function whiten(
 }
 
 /**
- * Returns the metric `returns/mean` over trained tokens; no metric if there are no trained tokens.
+ * Returns the metric `returns/mean` over trained tokens, or no metric if there are no trained
+ * tokens.
  */
 export const returnMetrics = ({
   trained,

@@ -10,7 +10,7 @@ const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 
 /**
  * Checks the needs of the algorithm. Reports problems at the key that causes the need, if the file
- * sets it, or else at the algorithm.
+ * sets it, otherwise at the algorithm.
  */
 export function checkNeeds(
   context: StageContext,

@@ -69,8 +69,8 @@ function chooseTinker(context: StageContext): string {
 }
 
 /**
- * Returns the engine of the critic: the engine of the stage if that engine has a value head, or
- * else the first engine with a value head.
+ * Returns the engine of the critic: the engine of the stage if that engine has a value head,
+ * otherwise the first engine with a value head.
  */
 export function deriveCriticEngine({ engines }: StageContext, engine: string): string {
   const hasValueHead = (name: string): boolean => engines[name]?.capabilities.valueHead ?? false;
@@ -127,7 +127,10 @@ function checkAdapters(
     );
 }
 
-/** Reports unmet needs at the key of the part that has the need, or else at the algorithm. */
+/**
+ * Reports unmet needs at the key of the part that has the need, or at the algorithm if no such key
+ * is set.
+ */
 function checkNeeds(
   context: StageContext,
   { algorithmType }: AlgorithmConfig,

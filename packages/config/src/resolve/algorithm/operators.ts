@@ -1,6 +1,6 @@
 /**
- * Resolves the operators on experiences: the operators of the file, or else of the algorithm. Mode
- * train has no operators.
+ * Resolves the operators on experiences: the operators of the file, otherwise those of the
+ * algorithm. Mode train has no operators.
  */
 import { didYouMean } from '@trinity-rft/core/support';
 import type { ModelConfig, PartConfig } from '../base/resolved.js';

@@ -1,6 +1,6 @@
 /**
  * Resolves a part of an algorithm: its entry in the table, and its arguments. Arguments come from
- * the file, or else from the preset, or else from the part's defaults.
+ * the file, otherwise from the preset, otherwise from the part's defaults.
  */
 import type { Part, PartRef } from '@trinity-rft/algorithm';
 import { ConfigError, type ArgSpec } from '@trinity-rft/core';
@@ -65,8 +65,8 @@ export function derivePart(
 }
 
 /**
- * Warns of arguments that the other arguments deprive of their effect. `unset` are the arguments of
- * a file that gives none.
+ * Warns of arguments that have no effect because of other arguments. `unset` are the arguments of a
+ * file that sets none.
  */
 function warnOfIdle(
   context: StageContext,
@@ -103,8 +103,8 @@ export function tryBuild<Built>(
 }
 
 /**
- * Reports a problem with arguments. In `message`, replaces the code names of arguments with their
- * YAML names.
+ * Reports a problem with arguments. In `message`, replaces the camelCase names of arguments with
+ * their YAML names.
  */
 function reportArguments(
   context: StageContext,

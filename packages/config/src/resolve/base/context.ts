@@ -23,7 +23,7 @@ export interface StageContext extends StageTree, NameTables {
   /** Values of the file, with defaults. */
   readonly input: RunInput;
   readonly mode: Mode;
-  /** Explorer or trainer, if the operating-system process is only one part of mode `both`. */
+  /** Explorer or trainer, if the process is only one part of mode `both`. */
   readonly part: LoopPart | undefined;
   /** The schema of each section. */
   readonly sections: RunSchema['shape'];
@@ -41,7 +41,7 @@ export interface StageContext extends StageTree, NameTables {
   readonly report: (path: KeyPath, message: string, uses?: readonly KeyPath[]) => void;
   readonly warn: (path: KeyPath, message: string) => void;
   /**
-   * Warns that a key has no effect in this stage. Of a key that is set only at the top level, warns
+   * Warns that a key has no effect in this stage. If the key is set only at the top level, warns
    * once, and only if it has no effect in any stage.
    */
   readonly ignore: (path: KeyPath, reason: string) => void;
@@ -127,7 +127,7 @@ export function ignoredByAll({ inherited }: Findings, stages: number): readonly 
     .flatMap((group) => group.slice(0, 1).map(([, warning]) => warning));
 }
 
-/** Warns of keys that are set and have no effect, except empty texts. */
+/** Warns of keys that are set and have no effect, except empty strings. */
 export function sayIgnored(
   context: StageContext,
   section: KeyPath,

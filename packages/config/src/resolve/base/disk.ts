@@ -23,7 +23,7 @@ export interface Disk {
    */
   readonly isQuantizedGguf: (path: string) => boolean;
   readonly isEmptyFolder: (path: string) => boolean;
-  /** Returns the names in a folder; none if the folder cannot be read. */
+  /** Returns the names in a folder, or an empty list if the folder cannot be read. */
   readonly names: (path: string) => readonly string[];
 }
 

@@ -7,7 +7,7 @@ import type { ArgProblem, ArgSpec, TaskRange } from '@trinity-rft/core';
 /** Table of values by name, such as the registry of workflows or that of reward functions. */
 export interface NameTable<Facts> {
   names(): readonly string[];
-  /** Finds the value of a name or of an alias; undefined for an unknown name. */
+  /** Returns the value of a name or of an alias, or undefined for an unknown name. */
   find(name: string): Facts | undefined;
   /** Returns the name in the table for which `name` is an alias. @default no aliases */
   readAs?(name: string): string | undefined;
@@ -18,7 +18,7 @@ export interface NameTable<Facts> {
 type Args = Readonly<Record<string, unknown>>;
 
 export interface WorkflowFacts {
-  /** Checks the arguments. @default all arguments are accepted */
+  /** Checks the arguments. @default no check */
   readonly checkArgs?: (args: Args) => readonly ArgProblem[];
   readonly needs?: {
     readonly prompt?: boolean;

@@ -34,8 +34,8 @@ export function locate(context: StageContext, path: KeyPath, value: string): Loc
 }
 
 /**
- * Reports an address such as `postgresql://host/db` where a path is expected, without the user and
- * password in it. Returns true for an address.
+ * Reports a URL such as `postgresql://host/db` where a path is expected, without its user and
+ * password. Returns true for a URL.
  */
 export function reportAddress(context: StageContext, path: KeyPath, value: string): boolean {
   const scheme = schemeOf(value);
@@ -148,7 +148,7 @@ export function sqlitePath(
 }
 
 /**
- * Returns the database file of an SQLite address, as {@link sqlitePath} does. Returns undefined for
+ * Returns the database file of an SQLite URL, as {@link sqlitePath} does. Returns undefined for
  * other databases instead of reporting an error.
  */
 export function sqliteFile(disk: Disk, value: string): string | undefined {
@@ -164,7 +164,7 @@ const schemeOf = (value: string): string | undefined =>
 export const isPostgres = (path: string | null): path is `${string}://${string}` =>
   /^postgres(?:ql)?:\/\//i.test(path ?? '');
 
-/** Checks the address of an OpenAI-compatible API. Returns the address without trailing slashes. */
+/** Checks the base URL of an OpenAI-compatible API. Returns the URL without trailing slashes. */
 export function apiAddress(context: StageContext, at: KeyPath, address: string): string {
   const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol))

@@ -32,10 +32,7 @@ import type { critic, trainerSection } from '../../schema/trainer.js';
  */
 export type Mode = 'both' | 'train' | 'bench' | 'serve';
 
-/**
- * Parts of mode `both` that can be separate operating-system processes: `mode: explore` and `mode:
- * train`.
- */
+/** Parts of mode `both` that can be separate processes: `mode: explore` and `mode: train`. */
 export type LoopPart = 'explore' | 'train';
 
 /** The resolved configuration of one training run: its folders, and its stages in order. */
@@ -71,19 +68,13 @@ export interface StageConfig {
   readonly stageName: string | undefined;
   /** Index of the stage in the training run, from 0. */
   readonly stageIndex: number;
-  /**
-   * Mode of the stage. Also `both` if the operating-system process is only one part of mode `both`
-   * (see `part`).
-   */
+  /** Mode of the stage. Also `both` if the process is only one part of mode `both` (see `part`). */
   readonly mode: Mode;
-  /**
-   * Explorer or trainer, if the operating-system process is only one part of mode `both`; otherwise
-   * undefined.
-   */
+  /** Explorer or trainer, if the process is only one part of mode `both`; otherwise undefined. */
   readonly part: LoopPart | undefined;
   /**
-   * Store that the operating-system processes of a distributed training run share: an SQLite file,
-   * or the address of a PostgreSQL database. The address may contain a password, so never log it.
+   * Store that the processes of a distributed training run share: an SQLite file, or the URL of a
+   * PostgreSQL database. The URL may contain a password, so never log it.
    */
   readonly runStore: string;
   readonly project: string;
@@ -94,7 +85,7 @@ export interface StageConfig {
   /**
    * Name, in the table, of the engine that trains and samples. This is `tinker` if
    * `model.tinker.enable` is true. Otherwise it is `trainer.trainer_type` or
-   * `explorer.rollout_model.engine_type`, or else the default engine.
+   * `explorer.rollout_model.engine_type`, or the default engine if neither is set.
    */
   readonly engine: string;
   /** Program that samples instead of the engine; undefined if the engine also samples. */
@@ -122,7 +113,7 @@ export interface StageConfig {
 export interface ExternalModelConfig {
   /** Name of the model in the API. */
   readonly name: string;
-  /** Address of the API; undefined if the environment variable `baseUrlEnv` holds the address. */
+  /** Base URL of the API; undefined if the environment variable `baseUrlEnv` holds the URL. */
   readonly baseUrl: string | undefined;
   readonly baseUrlEnv: string;
   /** API key; undefined if the environment variable `apiKeyEnv` holds the key. */
@@ -134,7 +125,7 @@ export interface ExternalModelConfig {
 export interface SamplerConfig {
   readonly name: (typeof samplerNames)[number];
   readonly servers: readonly ServerAddress[];
-  /** Maximum mean difference from the engine's log-probabilities of a text, in nats. */
+  /** Maximum mean difference from the engine's log-probabilities of a sequence, in nats. */
   readonly tolerance: number;
   /** Options for starting the program's servers. */
   readonly start: SamplerStart;
@@ -293,8 +284,8 @@ export interface TrainBatchConfig {
   readonly own: number;
   readonly unit: BatchUnit;
   /**
-   * Number of units (see `unit`) that an explore step makes if every rollout succeeds. Undefined if
-   * the number of model calls decides, or if nothing is explored.
+   * Number of units (see `unit`) that an explore step yields if every rollout succeeds. Undefined
+   * if it depends on the number of model calls, or if nothing is explored.
    */
   readonly perExploreStep: number | undefined;
 }
@@ -350,13 +341,13 @@ export interface ExperienceStoreConfig extends Resolved<typeof storeKeys> {
   readonly name: string;
   readonly storageType: 'queue' | 'sql';
   /**
-   * With `sqlite`, experiences survive the end of the operating-system process. With `memory`, they
-   * do not, so the training run cannot be resumed.
+   * With `sqlite`, experiences survive the end of the process. With `memory`, they do not, so the
+   * training run cannot be resumed.
    */
   readonly storage: 'memory' | 'sqlite';
   /** Absolute path of the database file; undefined for `memory`. */
   readonly path: string | undefined;
-  /** Rules for using experiences again. @default each experience is trained on once */
+  /** Rules for using experiences again. @default one use of each experience */
   readonly replay?: ReplayConfig;
 }
 
@@ -403,7 +394,7 @@ export interface ServeConfig extends Resolved<typeof serveKeys> {}
 /**
  * Sampling and chat format of the model behind the recording endpoint. Values that the section does
  * not set are those of {@link ModelConfig}. If there is no parser, reasoning or tool calls remain
- * in the text.
+ * in the content.
  */
 export interface RolloutModelConfig extends Inherited<
   Resolved<ReturnType<typeof rolloutModelSection>>,
@@ -435,8 +426,7 @@ export type AuxiliarySource =
   | {
       readonly kind: 'remote';
       /**
-       * Address of the API, which usually ends in `/v1`. Paths of endpoints are appended to the
-       * address.
+       * Base URL of the API, which usually ends in `/v1`. Paths of endpoints are appended to it.
        */
       readonly baseUrl: string;
       readonly apiKey: string;
@@ -451,7 +441,7 @@ export interface TrainerConfig extends Resolved<ReturnType<typeof trainerSection
 /** Settings of the critic; only used if the algorithm needs one. */
 export interface CriticConfig extends Resolved<typeof critic> {
   /**
-   * Name of the engine: the engine of the stage if it has a value head, or else the first engine
+   * Name of the engine: the engine of the stage if it has a value head, otherwise the first engine
    * with a value head.
    */
   readonly engine: string;
@@ -468,7 +458,8 @@ export interface DataProcessorConfig {
   /** Operators that are applied in order, before advantages are computed. */
   readonly experiencePipeline: { readonly operators: readonly PartConfig[] };
   /**
-   * Pipeline that makes the tasks before the training run. Undefined if tasks are used unchanged.
+   * Pipeline that prepares the tasks before the training run. Undefined if tasks are used
+   * unchanged.
    */
   readonly taskPipeline: TaskPipelineConfig | undefined;
 }

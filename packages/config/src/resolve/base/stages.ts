@@ -21,7 +21,7 @@ export interface StageTree {
   readonly tree: MapNode;
 }
 
-/** Maps the stages of a run in order, each with the result for the previous stage. */
+/** Maps the stages of a training run in order, each with the result for the previous stage. */
 export function mapStages<T, U>(
   [first, ...rest]: readonly [T, ...T[]],
   work: (stage: T, previous: U | undefined) => U,

@@ -38,7 +38,7 @@ type DatabaseInput = Pick<
   'path' | 'table' | 'query'
 >;
 
-/** Resolves the location of a task set in a database: an SQLite file, or a PostgreSQL address. */
+/** Resolves the location of a task set in a database: an SQLite file, or a PostgreSQL URL. */
 export function deriveDatabase(
   context: StageContext,
   section: KeyPath,

@@ -64,7 +64,7 @@ export function deriveAuxiliaryBuffers(
   return Object.fromEntries(buffers);
 }
 
-/** Resolves expert answers that the model imitates. */
+/** Resolves expert demonstrations that the model imitates. */
 function expertRows(
   context: StageContext,
   path: KeyPath,

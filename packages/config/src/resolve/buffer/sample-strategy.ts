@@ -100,8 +100,9 @@ interface Pace {
 /**
  * Checks the limit on train steps between sampling and training. In each train step between two
  * weight updates, the experiences are staler than in the previous step. Reports a limit that ends
- * training: below the publishing interval of a trainer that no bound makes publish earlier, so that
- * all experiences in between are discarded. Warns of a limit that discards only some experiences.
+ * training: one below the trainer's publishing interval, unless `max_staleness` makes the trainer
+ * publish earlier, because all experiences in between would be discarded. Warns of a limit that
+ * discards only some experiences.
  */
 function checkStaleness(
   context: StageContext,
@@ -143,8 +144,8 @@ const intervalKey = (
 
 /**
  * Returns the staleness, in train steps, that experiences reach because the weights are not updated
- * more often. Returns undefined if the number of model calls decides. Explorers of other styles than
- * `fixed` may be further ahead.
+ * more often. Returns undefined if it depends on the number of model calls. Explorers of other
+ * styles than `fixed` may be further ahead.
  */
 function stalenessOf(
   { syncStyle, explorerSyncInterval, trainerSyncInterval, syncOffset, ...rest }: SynchronizerConfig,

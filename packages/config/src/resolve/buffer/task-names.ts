@@ -126,7 +126,7 @@ function checkReward(context: StageContext, { place, input, taskset }: Parts): v
 }
 
 /**
- * Returns the first key that the file sets: a key of the task set, or else a default of all task
+ * Returns the first key that the file sets: a key of the task set, otherwise a default of all task
  * sets.
  */
 function keyOf(context: StageContext, place: KeyPath, keys: readonly string[]): KeyPath {

@@ -26,7 +26,7 @@ type List = 'tasksets' | 'eval_tasksets';
 
 interface TasksetNeeds {
   readonly model: ModelConfig;
-  /** Model that answers, whose sampling settings are the defaults. */
+  /** Model that is sampled, whose sampling settings are the defaults. */
   readonly rolloutModel: RolloutModelConfig;
   readonly algorithm: AlgorithmConfig;
   readonly auxiliaryModels: readonly AuxiliaryModelConfig[];

@@ -1,5 +1,5 @@
 /**
- * Resolves the size of a train step: the value of the file, or else the size of one explore step.
+ * Resolves the size of a train step: the value of the file, otherwise the size of one explore step.
  */
 import { expertCount } from '@trinity-rft/algorithm/internal';
 import type { KeyPath } from '../../source/node.js';
@@ -101,8 +101,8 @@ const trainSteps = (count: number): string =>
 
 /**
  * Returns a sentence about the staleness that experiences reach.
- * @param perExploreStep number of train steps per explore step; undefined if the number of model
- * calls decides
+ * @param perExploreStep number of train steps per explore step; undefined if it depends on the
+ * number of model calls
  */
 function ageOf(
   { input: { buffer, explorer } }: StageContext,
@@ -121,7 +121,7 @@ function ageOf(
 
 /**
  * Returns the number of train steps for a number of explore steps, if every rollout succeeds and
- * nothing is filtered out. Returns undefined if the number of model calls decides.
+ * nothing is filtered out. Returns undefined if it depends on the number of model calls.
  */
 export function trainStepsOf(
   { own, perExploreStep }: TrainBatchConfig,

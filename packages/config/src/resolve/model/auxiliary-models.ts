@@ -85,7 +85,7 @@ function derive(context: StageContext, section: KeyPath, parts: Parts): Auxiliar
 const itemOf = (context: StageContext) =>
   context.sections.explorer.unwrap().shape.auxiliary_models.unwrap().element;
 
-/** Returns the engine that the file names, or else the engine of the trained model. */
+/** Returns the engine that the file names, otherwise the engine of the trained model. */
 function engineOf(
   context: StageContext,
   section: KeyPath,

@@ -30,8 +30,8 @@ export interface LengthsInput {
 
 /**
  * Completes the lengths. The default maximum length is the sum of the prompt and response lengths,
- * or else the maximum of the model on disk. If only the length of the prompt or of the response is
- * missing, the remainder is used. If both are missing, each gets half.
+ * or the maximum of the model on disk if either is missing. If only the length of the prompt or of
+ * the response is missing, the remainder is used. If both are missing, each gets half.
  */
 export function deriveLengths(context: StageContext, input: LengthsInput): CompleteLengths {
   const { given, shape, mayReport = true } = input;

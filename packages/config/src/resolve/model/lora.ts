@@ -84,8 +84,8 @@ interface AdapterFolder extends AdapterShape {
 }
 
 /**
- * Reads `adapter_config.json` of a folder; undefined if the file is missing, or names no rank or no
- * alpha.
+ * Reads `adapter_config.json` of a folder. Returns undefined if the file is missing, or names no
+ * rank or no alpha.
  */
 export function readAdapter(disk: Disk, folder: string): AdapterFolder | undefined {
   const text = disk.readText(join(folder, configFile));

@@ -17,16 +17,16 @@ export interface ModelShape {
   readonly modelType: string;
   readonly vocabSize: number;
   readonly hiddenSize: number;
-  /** Mean of all layers. */
+  /** Width of the feed-forward block, as the mean of all layers. */
   readonly intermediateSize: number;
   readonly layers: number;
   readonly heads: number;
   readonly keyValueHeads: number;
-  /** Mean of all layers. */
+  /** Width of one head, as the mean of all layers. */
   readonly headDim: number;
   /** Number of layers that read the keys and values of another layer. @default 0 */
   readonly keyReaders?: number;
-  /** Inputs of each layer that are looked up by token. @default no inputs */
+  /** Sizes of per-layer embeddings, which are inputs of each layer. @default no such inputs */
   readonly layerInputs?: { readonly size: number; readonly vocabSize: number };
   /** Number of layers with a convolution instead of attention. */
   readonly convolutions: number;
@@ -56,7 +56,7 @@ interface DeltaSizes {
 export const attentionLayers = ({ layers, convolutions, delta }: ModelShape): number =>
   layers - convolutions - (delta?.layers ?? 0);
 
-/** Returns the number of layers that make keys and values. */
+/** Returns the number of layers that compute keys and values. */
 export const keyValueLayers = (shape: ModelShape): number =>
   attentionLayers(shape) - (shape.keyReaders ?? 0);
 

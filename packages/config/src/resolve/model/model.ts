@@ -67,7 +67,7 @@ export function deriveModel(
   };
 }
 
-/** Returns the location of a resolved model; undefined if the model was not found. */
+/** Returns the location of a resolved model, or undefined if the model was not found. */
 const locationOf = ({ modelPath: path, isLocal, hubId }: ModelConfig): Location | undefined =>
   isLocal || hubId !== undefined ? { path, isLocal } : undefined;
 

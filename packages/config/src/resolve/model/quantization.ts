@@ -21,7 +21,7 @@ export function checkWeights(context: StageContext, stage: Checked): void {
   if (problem) context.report(problem.key, problem.message, problem.uses);
 }
 
-/** Returns the first reason why a stage cannot use its weights; undefined if there is none. */
+/** Returns the first reason why a stage cannot use its weights, or undefined if there is none. */
 export function weightsProblem(stage: Checked, disk: Disk): WeightsProblem | undefined {
   const { continued } = stage.model.base;
   const problems = continued ? continuedProblems(stage, continued, disk) : ownProblems(stage, disk);

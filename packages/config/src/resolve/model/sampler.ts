@@ -10,9 +10,9 @@ const section: KeyPath = ['explorer', 'rollout_model'];
 const at = (key: string): KeyPath => [...section, key];
 
 /**
- * Maximum mean difference of log-probabilities over a text that neither program sampled, in nats.
- * In float32, correct pairs of programs differ by 1e-6. With 8 bits of precision, they differ by up
- * to 0.6 at single tokens and by 0.1 on average. A different model differs by several nats.
+ * Maximum mean difference of log-probabilities over a sequence that neither program sampled, in
+ * nats. In float32, correct pairs of programs differ by 1e-6. With 8 bits of precision, they differ
+ * by up to 0.6 at single tokens and by 0.1 on average. A different model differs by several nats.
  */
 const tolerances = { float32: 5e-4, lower: 0.5 } as const;
 

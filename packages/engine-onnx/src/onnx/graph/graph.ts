@@ -64,8 +64,9 @@ export class Graph {
   #nextId = 0;
 
   /**
-   * @param prefix of the names of values; the body of a loop must not use names of the surrounding
-   * graph
+   * Creates an empty graph.
+   * @param prefix prefix of the names of values; the body of a loop must not use names of the
+   * surrounding graph
    * @default no prefix
    */
   constructor(prefix = '') {

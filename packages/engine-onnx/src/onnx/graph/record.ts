@@ -13,8 +13,8 @@ export const dataTypes = {
 export type DataType = keyof typeof dataTypes;
 
 /**
- * Attribute of an operator: an integer, integers, text, a float, or the body of a loop. Floats are
- * wrapped in an object to distinguish them from integers.
+ * Attribute of an operator: an integer, integers, a string, a float, or the body of a loop. Floats
+ * are wrapped in an object to distinguish them from integers.
  */
 export type Attribute =
   | number

@@ -36,7 +36,7 @@ export interface AttentionOptions {
  * [B, T, H, D]. Query heads h with the same h div (H / KV) share a key head. Their queries are
  * stacked into one taller matrix, so keys are never repeated.
  *
- * With P = softmax(S) and row sums D = sum(dO * O) = sum(dP * P):  dS = P * (dP - D).
+ * With scores S, P = softmax(S) and row sums D = sum(dO * O) = sum(dP * P):  dS = P * (dP - D).
  * @see Vaswani et al., arXiv:1706.03762; Ainslie et al., arXiv:2305.13245; for D, Dao et al.,
  * arXiv:2205.14135, appendix B
  */

@@ -26,7 +26,7 @@ export interface BlockMatrix extends BlockFormat {
    * the higher bits.
    */
   readonly integers: Value;
-  /** float32 [out, blocks] */
+  /** Scale of each block. float32 [out, blocks] */
   readonly scales: Value;
   readonly offsets?: Value;
 }
@@ -34,7 +34,7 @@ export interface BlockMatrix extends BlockFormat {
 export const blocksOf = (width: number, { length }: Pick<BlockFormat, 'length'>): number =>
   Math.ceil(width / length);
 
-/** Shapes of the tensors of a matrix. */
+/** Returns the shapes of the tensors of a matrix. */
 export function blockShapes<Out extends Dim>(
   [out, width]: readonly [Out, number],
   format: BlockFormat,

@@ -4,8 +4,8 @@ import { exp } from './elementwise.js';
 import { cast, gatherElements } from './select.js';
 
 /**
- * Upper limit for u, two float32 steps below 1. With it, u * total stays below the total after
- * rounding.
+ * Upper limit for the uniform number u, two float32 steps below 1. With it, u * total stays below
+ * the total after rounding.
  */
 const largestUniform = 1 - 2 ** -23;
 

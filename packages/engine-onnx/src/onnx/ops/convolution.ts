@@ -11,7 +11,7 @@ import { columns, concat, reshape } from './shape.js';
  *
  * Gradients, valid without `past`, with g = 0 after the last position:  dL/dx[t] = sum over j of
  * w[j] g[t + K - 1 - j]; dL/dw[j] = sum over t of x[t] g[t + K - 1 - j].
- * @param past @default zeros
+ * @param past positions before the first. @default zeros
  */
 export function causalConvolution(
   x: Value,

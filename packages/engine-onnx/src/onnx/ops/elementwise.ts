@@ -3,7 +3,7 @@ import { broadcastShape, sameShape, type Shape } from '../graph/dims.js';
 import { withPullback, type Value } from '../graph/graph.js';
 import { columns, reshape } from './shape.js';
 
-/** a + b */
+/** Returns a + b. */
 export function add(a: Value, b: Value): Value {
   return withPullback(binary('Add', a, b), [a, b], (g) => [
     unbroadcast(g, a.shape),
@@ -11,7 +11,7 @@ export function add(a: Value, b: Value): Value {
   ]);
 }
 
-/** a - b */
+/** Returns a - b. */
 export function subtract(a: Value, b: Value): Value {
   return withPullback(binary('Sub', a, b), [a, b], (g) => [
     unbroadcast(g, a.shape),
@@ -19,7 +19,7 @@ export function subtract(a: Value, b: Value): Value {
   ]);
 }
 
-/** a * b */
+/** Returns a * b. */
 export function multiply(a: Value, b: Value): Value {
   return withPullback(binary('Mul', a, b), [a, b], (g) => [
     unbroadcast(multiply(g, b), a.shape),
@@ -27,25 +27,25 @@ export function multiply(a: Value, b: Value): Value {
   ]);
 }
 
-/** -a */
+/** Returns -a. */
 export function negate(a: Value): Value {
   return withPullback(unary('Neg', a), [a], (g) => [negate(g)]);
 }
 
-/** e^a */
+/** Returns e^a. */
 export function exp(a: Value): Value {
   const y = unary('Exp', a);
   return withPullback(y, [a], (g) => [multiply(g, y)]);
 }
 
-/** 1 / (1 + e^-a) */
+/** Returns 1 / (1 + e^-a). */
 export function sigmoid(a: Value): Value {
   const y = unary('Sigmoid', a);
   return withPullback(y, [a], (g) => [multiply(g, subtract(y, multiply(y, y)))]);
 }
 
 /**
- * log(1 + e^a), computed from the log-softmax of a and 0. The kernel of LogSoftmax gives a number
+ * Computes log(1 + e^a) from the log-softmax of a and 0. The kernel of LogSoftmax gives a number
  * the same bits at every position of a tensor; the kernel of `Softplus` does not.
  */
 export function softplus(a: Value): Value {
@@ -75,13 +75,13 @@ export function swiglu(gate: Value, up: Value): Value {
   ]);
 }
 
-/** 1 / a */
+/** Returns 1 / a. */
 export function reciprocal(a: Value): Value {
   const y = unary('Reciprocal', a);
   return withPullback(y, [a], (g) => [negate(multiply(g, multiply(y, y)))]);
 }
 
-/** cap tanh(a / cap): nearly `a` if `a` is small, and never beyond the cap. */
+/** Computes cap tanh(a / cap), which is nearly `a` if `a` is small, and never beyond the cap. */
 export function softCap(a: Value, cap: number): Value {
   const { graph } = a;
   const t = unary('Tanh', binary('Mul', a, graph.scalar(1 / cap)));
@@ -90,17 +90,17 @@ export function softCap(a: Value, cap: number): Value {
 }
 
 /**
- * Derivative of {@link softCap} as a function of its result `y`: 1 - (y / cap)^2. Has no gradient.
+ * Computes the derivative of {@link softCap} from its result `y`: 1 - (y / cap)^2. Has no gradient.
  */
 export function softCapSlope(y: Value, cap: number): Value {
   return complement(binary('Mul', y, y), 1 / cap ** 2);
 }
 
-/** 1 - factor a */
+/** Returns 1 - factor a. */
 const complement = (a: Value, factor: number): Value => polynomial(a, 1, -factor);
 
 /**
- * x Phi(x) with Phi the normal distribution function. dL/dx = g (Phi(x) + x phi(x))
+ * Computes x Phi(x) with Phi the normal distribution function. dL/dx = g (Phi(x) + x phi(x))
  * @see Hendrycks and Gimpel, arXiv:1606.08415
  */
 export function gelu(x: Value): Value {
@@ -115,8 +115,8 @@ export function gelu(x: Value): Value {
 }
 
 /**
- * x (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3), an approximation of {@link gelu}.
- * With t = tanh(u): dL/dx = g ((1 + t) / 2 + x (1 - t^2) u' / 2)
+ * Computes x (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3), an approximation of
+ * {@link gelu}. With t = tanh(u): dL/dx = g ((1 + t) / 2 + x (1 - t^2) u' / 2)
  */
 export function geluTanh(x: Value): Value {
   const number = (value: number): Value => x.graph.scalar(value);
@@ -133,7 +133,7 @@ export function geluTanh(x: Value): Value {
   });
 }
 
-/** constant + factor a */
+/** Returns constant + factor a. */
 const polynomial = (a: Value, constant: number, factor: number): Value =>
   binary('Add', binary('Mul', a, a.graph.scalar(factor)), a.graph.scalar(constant));
 

@@ -29,7 +29,7 @@ export interface DeltaInputs {
   /** Queries and keys, [B, S, H, K]. */
   readonly q: Value;
   readonly k: Value;
-  /** [B, S, H, V] */
+  /** Values, [B, S, H, V]. */
   readonly v: Value;
   /** Logarithm of the factor by which a position multiplies the state, at most 0. [B, S, H] */
   readonly decay: Value;

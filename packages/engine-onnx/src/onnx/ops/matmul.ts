@@ -13,8 +13,9 @@ export interface MatmulOptions {
 }
 
 /**
- * Computes alpha op(a) op(b) over the last two dimensions. `b` has the leading dimensions of `a`,
- * or is a single matrix that every matrix in `a` is multiplied by.
+ * Computes alpha op(a) op(b) over the last two dimensions, where op transposes an operand if the
+ * options say so. `b` has the leading dimensions of `a`, or is a single matrix that every matrix in
+ * `a` is multiplied by.
  */
 export function matmul(a: Value, b: Value, options: MatmulOptions = {}): Value {
   const { transposeA = false, transposeB = false, alpha = 1 } = options;
@@ -49,9 +50,9 @@ export function linear(x: Value, weight: Value, bias?: Value): Value {
 
 /** The trained factors of a weight: base + scale b a. */
 export interface LowRank {
-  /** [r, in] */
+  /** Factor that reads the input. [r, in] */
   readonly a: Value;
-  /** [out, r] */
+  /** Factor that writes the output. [out, r] */
   readonly b: Value;
   readonly scale: number;
 }

@@ -7,8 +7,8 @@ import { matmul } from './matmul.js';
 import { reshape } from './shape.js';
 
 /**
- * y = w * x * r with r = 1 / sqrt(mean(x^2) + epsilon) over the last dimension. `x` [..., d],
- * `weight` [d]
+ * Computes y = w * x * r with r = 1 / sqrt(mean(x^2) + epsilon) over the last dimension. `x`
+ * [..., d], `weight` [d]
  *
  * Gradients, with u = g * x:  dL/dw = sum over rows of r u;  dL/dx = r (g w - x r^2 mean(u w)).
  * @see Zhang and Sennrich, arXiv:1910.07467

@@ -21,7 +21,7 @@ export function routingWeights(logits: Value, { active, normalize }: RoutingOpti
   return normalize ? multiply(picked, reciprocal(rowSum(picked))) : picked;
 }
 
-/** Softmax over the last dimension. With p = softmax(x): dL/dx = p (g - sum(g p)). */
+/** Computes the softmax over the last dimension. With p = softmax(x): dL/dx = p (g - sum(g p)). */
 function softmax(a: Value): Value {
   const output = { shape: a.shape };
   const p = a.graph.node('Softmax', [a], output, { attributes: { axis: -1 } });

@@ -1,6 +1,6 @@
 /**
  * Turns a grammar over bytes into an automaton that is built on demand. A state is the set of
- * places in the grammar at which the text may continue. Equal sets are the same state.
+ * places in the grammar at which the input may continue. Equal sets are the same state.
  */
 import type { GrammarSymbol, TextGrammar } from '@trinity-rft/core/engine';
 
@@ -8,20 +8,20 @@ import { nullableRules, rulesInOrder } from './rules.js';
 
 export interface GrammarAutomaton {
   readonly start: number;
-  /** Returns the state after `byte` or a control token; -1 if the grammar does not allow it. */
+  /** Returns the state after `byte` or a control token, or -1 if the grammar does not allow it. */
   next(state: number, byte: number): number;
-  /** Returns true if the text may end in `state`. */
+  /** Returns true if the input may end in `state`. */
   accepts(state: number): boolean;
 }
 
-/** The place after the whole text. */
+/** The place after the start symbol. */
 const end = -1;
 const dead = -1;
 const unknown = -2;
 
 /**
- * An entered rule, with the places at which the text continues after the rule. A rule that is
- * entered from several places at the same point of the text has a single frame.
+ * An entered rule, with the places at which the input continues after the rule. A rule that is
+ * entered from several places at the same point of the input has a single frame.
  */
 interface Frame {
   readonly returns: readonly number[];
@@ -44,7 +44,7 @@ interface State {
 }
 
 /**
- * Creates an automaton. Each byte of a text adds at most a number of places that depends only on
+ * Creates an automaton. Each byte of the input adds at most a number of places that depends only on
  * the grammar. A rule may not start with itself.
  */
 export function createAutomaton({ rules }: Pick<TextGrammar, 'rules'>): GrammarAutomaton {
@@ -114,7 +114,7 @@ class LazyAutomaton implements GrammarAutomaton {
   /** Returns all places that can be reached from `starts` without reading a byte. */
   #reach(starts: readonly number[]): Set<number> {
     const found = new Set<number>();
-    /** For each entered rule, the places at which the text continues after the rule. */
+    /** For each entered rule, the places at which the input continues after the rule. */
     const entered = new Map<number, Set<number>>();
     const arrive = (number: number): void => {
       if (found.has(number)) return;
@@ -136,7 +136,7 @@ class LazyAutomaton implements GrammarAutomaton {
   }
 
   /**
-   * Enters a rule, after which the text continues at `returns`. Returns the first places of the
+   * Enters a rule, after which the input continues at `returns`. Returns the first places of the
    * rule.
    */
   #enter(rule: number, returns: ReadonlySet<number>): readonly number[] {
@@ -148,7 +148,7 @@ class LazyAutomaton implements GrammarAutomaton {
   }
 
   /**
-   * Returns the places at which the text continues after the symbol at a place: the next symbol of
+   * Returns the places at which the input continues after the symbol at a place: the next symbol of
    * the alternative, or the places after the rule.
    */
   #after(number: number): readonly number[] {
@@ -167,7 +167,7 @@ class LazyAutomaton implements GrammarAutomaton {
   }
 }
 
-/** The whole text, which is rule 0 and nothing else. */
+/** The start symbol, which is rule 0. */
 const wholeText: readonly GrammarSymbol[] = [0];
 
 const symbolAt = ({ symbols, position }: Place): GrammarSymbol => symbols[position]!;

@@ -1,4 +1,4 @@
-/** Restricts the next token of an answer that must follow a grammar. */
+/** Restricts the next token of a response that must follow a grammar. */
 import type { TextGrammar } from '@trinity-rft/core/engine';
 import type { TokenBytes } from '../../model/token-bytes.js';
 import { createAutomaton, type GrammarAutomaton } from './automaton.js';
@@ -9,11 +9,11 @@ interface AllowedTokens {
   /** 1 for each allowed token. [V] */
   readonly mask: Uint8Array;
   readonly count: number;
-  /** True if the answer is complete, so that a stop token may be sampled too. */
+  /** True if the response is complete, so that a stop token may be sampled too. */
   readonly complete: boolean;
 }
 
-/** The state of one constrained answer. */
+/** The state of one constrained response. */
 export interface AnswerConstraint {
   allowed(): AllowedTokens;
   /** Adds an allowed token, which must not be a stop token. */

@@ -5,7 +5,7 @@ import type { TextGrammar } from '@trinity-rft/core/engine';
 
 type Rules = TextGrammar['rules'];
 
-/** Returns the rules that match the empty text. */
+/** Returns the rules that match the empty string. */
 export function nullableRules(rules: Rules): ReadonlySet<number> {
   const nullable = new Set<number>();
   const isNullable = (rule: number): boolean =>
