@@ -3,13 +3,13 @@ import { type Experience, responseLength, uid } from '@trinity-rft/core';
 
 /** Result of {@link experienceJson}. The keys are the same as in Trinity-RFT. */
 export interface ExperienceJson {
-  /** `batch/task/run/step/suffix` */
+  /** Uid: `batch/task/run/step/suffix`. */
   readonly eid: string;
   /** `multi_turn` if the response contains tokens that the model did not sample. */
   readonly type: 'single_turn' | 'multi_turn';
-  /** Length in tokens. */
+  /** Length of the prompt in tokens. */
   readonly prompt_length: number;
-  /** Length in tokens. */
+  /** Length of the response in tokens. */
   readonly response_length: number;
   readonly model_version: number;
   readonly reward?: number;

@@ -32,8 +32,8 @@ export interface ExperienceOperator {
 }
 
 /**
- * One optimizer batch. Rows follow one another: row i occupies `[offsets[i], offsets[i + 1])` of
- * every [N] array. Masked tokens are present, and losses skip them.
+ * One optimizer batch. Rows are concatenated: row i occupies `[offsets[i], offsets[i + 1])` of
+ * every [N] array. Masked tokens are included; losses skip them.
  */
 export interface LossInput {
   /** Index of the first token of each row in the flat arrays; the last entry is N. [B + 1] */
@@ -51,9 +51,9 @@ export interface LossInput {
   /** Entropy in nats of each token's distribution, if the algorithm uses the entropy. [N] */
   readonly entropy?: Float32Array;
   /**
-   * Number of the rollout that each row belongs to. Loss aggregations that average over sequences
-   * count rows with the same number as one sequence. [B]
-   * @default each row is its own rollout
+   * Index of the rollout that each row belongs to. Loss aggregations that average over sequences
+   * count rows with the same index as one sequence. [B]
+   * @default a separate index per row
    */
   readonly runs?: Int32Array;
   /** 1 = expert demonstration, 0 = sampled; if the algorithm mixes both. [B] */
@@ -73,13 +73,13 @@ export interface AdvantageInput {
    * that token is trained on or not. [N]
    */
   readonly rewards: Float32Array;
-  /** Number of the task that each row belongs to. [B] */
+  /** Index of the task that each row belongs to. [B] */
   readonly tasks: Int32Array;
-  /** Number of the rollout that each row belongs to. [B] @default each row is its own rollout */
+  /** Index of the rollout that each row belongs to. [B] @default a separate index per row */
   readonly runs?: Int32Array;
   /**
    * `eid.step` of the model call of each row. The rows of a rollout are in any order. [B]
-   * @default the rows of a rollout are in the order of their calls
+   * @default the order of the rows
    */
   readonly steps?: Int32Array;
   /**
@@ -101,13 +101,13 @@ export interface AdvantageInput {
    */
   readonly entropy?: Float32Array;
   /**
-   * H * sum(p^2) + sum(p^2 log p), where p is the distribution each token was sampled from and H is
-   * its entropy in nats, if the algorithm uses this value. [N]
+   * H * sum(p^2) + sum(p^2 log p), if the algorithm uses this value, where p is the distribution
+   * each token was sampled from and H is its entropy in nats. [N]
    */
   readonly necs?: Float32Array;
   /**
-   * Reward of the greedy answer to each row's task, if the workflow writes `info.reward_baseline`.
-   * [B]
+   * Reward of the greedy response to each row's task, if the workflow writes
+   * `info.reward_baseline`. [B]
    */
   readonly rewardBaselines?: Float32Array;
 }
@@ -129,8 +129,8 @@ export interface AdvantageOutput {
 export type BatchAdvantageFn = (input: AdvantageInput) => AdvantageOutput;
 
 /**
- * A penalty that subtracts `coefficient` times the KL divergence from the reference from a batch's
- * rewards.
+ * A penalty on the KL divergence between policy and reference: subtracts `coefficient` times the
+ * divergence from a batch's rewards.
  */
 export interface KlPenalty {
   /** Coefficient of the first train step. */
@@ -162,7 +162,7 @@ export interface ValueLossInput {
   readonly values: Float32Array;
   /** Value estimates of the critic from when the advantages were computed. [N] */
   readonly oldValues: Float32Array;
-  /** Target of each value, as `AdvantageOutput.returns` gives it. [N] */
+  /** Target of each value: `AdvantageOutput.returns`. [N] */
   readonly returns: Float32Array;
 }
 
@@ -182,7 +182,7 @@ export interface LossOutput {
   readonly gradEntropy?: Float32Array;
   readonly metrics: Metrics;
   /**
-   * Metrics of the correction for the difference between the log-probabilities of sampler and
+   * Metrics of the correction for the mismatch between the log-probabilities of sampler and
    * trainer, if the algorithm makes this correction.
    */
   readonly correction?: Metrics;
@@ -201,8 +201,8 @@ export interface Algorithm {
    */
   readonly advantage?: AdvantageFn;
   /**
-   * Computes the advantages of each train batch, if they need values, reference log-probabilities
-   * or penalties, which only the trainer has.
+   * Computes the advantages of each train batch, if they need inputs that only the trainer has:
+   * values, reference log-probabilities or penalties.
    */
   readonly batchAdvantage?: BatchAdvantageFn;
   /** KL penalty, applied before `batchAdvantage`. */
@@ -213,8 +213,7 @@ export interface Algorithm {
   readonly loss: PolicyLossFn;
   /**
    * Describes `loss` before the log-probabilities are computed. Engines can then compute the loss
-   * in their forward pass.
-   * @default the loss cannot be described beforehand
+   * in their forward pass. Absent if the loss cannot be described beforehand.
    */
   readonly expectedLoss?: (input: Omit<LossInput, 'currentLogprobs'>) => ExpectedLoss;
   readonly needs: AlgorithmNeeds;
@@ -249,8 +248,8 @@ export interface AlgorithmNeeds {
   /** True if experiences must carry `teacherLogprobs`. */
   readonly teacherLogprobs: boolean;
   /**
-   * True if rows come in pairs: each even row is the chosen answer, and the row after it is the
-   * rejected answer.
+   * True if rows come in pairs: each even row is the chosen response, and the row after it is the
+   * rejected response.
    */
   readonly pairs: boolean;
   /** True if some rows are expert demonstrations, which `expertMask` marks. */

@@ -30,7 +30,7 @@ interface Issue {
 
 /** One problem of the arguments. */
 export interface ArgProblem {
-  /** Path to the value: keys and list indices, starting below the arguments. */
+  /** Path to the value: keys and list indices, relative to the arguments. */
   readonly path: readonly (string | number)[];
   /** Problem and expected value. Contains no secrets. */
   readonly message: string;
@@ -38,11 +38,11 @@ export interface ArgProblem {
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** Words that name the owner of the arguments in messages. */
+/** Wording for the owner of the arguments in messages. */
 export interface ArgsOwner {
   /** Configuration key of the arguments: `workflow_args`. */
   readonly key: string;
-  /** Word for the owner, such as `workflow` in "the workflow has no argument". */
+  /** Noun for the owner, such as `workflow` in "the workflow has no argument". */
   readonly word: string;
   /** Code of the error: `WORKFLOW_ARGS`. */
   readonly code: string;
@@ -111,7 +111,7 @@ function problemsOf(
 const plainKey = (key: PropertyKey): string | number =>
   typeof key === 'number' ? key : String(key);
 
-/** Returns the keys of a zod object schema; empty for other schemas. */
+/** Returns the keys of a zod object schema, or an empty list for other schemas. */
 const shapeOf = (schema: ArgsSchema): readonly string[] =>
   Object.keys((schema as { readonly shape?: object }).shape ?? {});
 

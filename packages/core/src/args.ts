@@ -14,8 +14,8 @@ export interface Arg<T> {
   /** Range that `accepts` checks, as data for the JSON Schema and the generated documentation. */
   readonly form?: ArgForm;
   /**
-   * Other arguments without which this one has no effect, for a warning.
-   * @default it always has one
+   * Condition on other arguments without which this one has no effect, for a warning.
+   * @default no condition
    */
   readonly condition?: ArgCondition;
 }
@@ -100,7 +100,7 @@ export const booleanArg = (fallback: boolean, help = ''): Arg<boolean> => ({
   form: { type: 'boolean' },
 });
 
-/** Defines an argument that is a text, or undefined. */
+/** Defines an argument that is a string, or undefined. */
 export const stringArg = (help = ''): Arg<string | undefined> => ({
   fallback: undefined,
   help,
@@ -126,7 +126,7 @@ export const listArg = <T>(
 });
 
 /**
- * Defines an argument that is one of several words. If there is no fallback, the value may be
+ * Defines an argument that is one of several strings. If there is no fallback, the value may be
  * undefined.
  */
 export function choiceArg<const T extends string>(

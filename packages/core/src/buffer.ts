@@ -31,10 +31,7 @@ export interface TaskSource {
   readonly size: number;
   /** Returns the next `count` rows. Returns fewer rows, or none, at the end of the last epoch. */
   next(count: number): Promise<readonly TaskRow[]>;
-  /**
-   * Receives the mean rewards of rows from this source.
-   * @default feedback is ignored
-   */
+  /** Receives the mean rewards of rows from this source. @default no function */
   feedback?(feedback: readonly RowFeedback[]): void;
   /**
    * Returns the state that determines the rest of the order: the position, and the changes caused
@@ -126,10 +123,12 @@ export interface ExperienceStore extends ExperienceSource {
   put(batch: readonly Experience[], explorerState?: JsonState): Promise<void>;
   /** Returns the state stored with the last {@link put}. */
   explorerState(): Promise<JsonState | undefined>;
-  /** Returns the last train step that was acknowledged and not rolled back; 0 if there is none. */
+  /**
+   * Returns the last train step that was acknowledged and not rolled back, or 0 if there is none.
+   */
   lastTrainStep(): Promise<number>;
   /**
-   * Deletes the experiences that train steps up to `trainStep` have used up. A later {@link
+   * Deletes the experiences that train steps up to `trainStep` have consumed. A later {@link
    * rollback} to an earlier step cannot restore them; {@link counts} still includes them.
    */
   prune(trainStep: number): Promise<void>;
@@ -143,13 +142,13 @@ export interface ExperienceStore extends ExperienceSource {
    */
   releaseUpTo(exploreStep: number): void;
   /**
-   * Returns the first train step that used up an experience of an explore step after `exploreStep`,
-   * or undefined if there is none.
+   * Returns the first train step that consumed an experience of an explore step after
+   * `exploreStep`, or undefined if there is none.
    */
   firstTrainStepAfter(exploreStep: number): Promise<number | undefined>;
   /**
-   * Returns the oldest explore step with an experience that has not been trained on; undefined if
-   * there is none.
+   * Returns the oldest explore step with an experience that has not been trained on, or undefined
+   * if there is none.
    */
   oldestUnusedStep(): number | undefined;
   /** Announces that no puts will follow: a waiting trainer gets the remaining experiences. */
@@ -170,7 +169,7 @@ export interface ExperienceStore extends ExperienceSource {
 
 /** Read access to stored experiences. Ids of rows increase, with gaps where rows were deleted. */
 export interface ExperienceRows {
-  /** Returns the id of the newest row; 0 if the store is empty. */
+  /** Returns the id of the newest row, or 0 if the store is empty. */
   newestId(): number;
   /** Returns the first `limit` rows after the row `id`, in ascending order of ids. */
   rowsAfter(

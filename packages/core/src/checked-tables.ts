@@ -15,7 +15,7 @@ import { inTransaction } from './sqlite.js';
 
 export interface CheckedTablesOptions {
   readonly path: string;
-  /** Names of the tables; each has a primary key. */
+  /** Names of the tables, each of which must have a primary key. */
   readonly tables: readonly string[];
   /**
    * SQL statements that migrate a database. They are executed in the transaction that adds the
@@ -30,7 +30,7 @@ export interface CheckedTables {
    * in such transactions.
    */
   readonly transaction: <T>(work: () => T) => T;
-  /** Returns an SQL expression that is 1 for the rows of a table that match their checksum. */
+  /** Returns an SQL expression that is 1 for rows that match their checksum. */
   readonly isWhole: (table: string, alias?: string) => string;
   /**
    * Adds checksums to rows that another program has inserted. Call it within a transaction.
@@ -236,7 +236,8 @@ function writeCommits(path: string, commits: number): void {
 }
 
 /**
- * Reads the number of commits; 0 if the file does not exist, as for databases of earlier versions.
+ * Reads the number of commits. Returns 0 if the file does not exist, as for databases of earlier
+ * versions.
  */
 function readCommits(path: string, damaged: (what: string) => BufferError): number {
   const file = commitsFile(path);

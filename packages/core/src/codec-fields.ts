@@ -48,7 +48,7 @@ function mapAt(view: Buffer, place: number): [number, number] {
   throw new RangeError(`There is no map at byte ${place}.`);
 }
 
-/** Reads a key: names of fields have at most 31 characters, so their length takes one byte. */
+/** Reads a key. Field names have at most 31 characters, so their type and length take one byte. */
 const keyAt = (view: Buffer, place: number, end: number): string =>
   view.toString('latin1', place + 1, end);
 

@@ -151,7 +151,10 @@ function decodeEnvelope(bytes: Uint8Array): Record<string, unknown> {
   return fields as Record<string, unknown>;
 }
 
-/** Returns the bytes as they are in memory. All supported machines are little-endian. */
+/**
+ * Returns a view of the bytes of an array, in the machine's byte order. All supported machines are
+ * little-endian.
+ */
 function toBytes(values: Float32Array | Int32Array | Uint8Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }

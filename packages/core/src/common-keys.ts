@@ -2,7 +2,7 @@
 
 type Keys = Readonly<Record<string, unknown>>;
 
-/** Replaced keys, by `model_type`. */
+/** Functions that compute the usual keys from a family's own keys, by `model_type`. */
 const renamed: Readonly<Record<string, (found: Keys) => Keys>> = {
   lfm2: (found) => ({
     intermediate_size: feedForwardWidth(found),
@@ -27,8 +27,9 @@ export function commonKeys(config: unknown): unknown {
 }
 
 /**
- * Returns two thirds of the configured width, times the multiplier, rounded up to a multiple of
- * `block_multiple_of`. Returns the configured width itself if `block_auto_adjust_ff_dim` is false.
+ * Returns the width of the feed-forward layer: two thirds of the configured width, times the
+ * multiplier, rounded up to a multiple of `block_multiple_of`. Returns the configured width itself
+ * if `block_auto_adjust_ff_dim` is false.
  * @see transformers, `Lfm2MLP`
  */
 function feedForwardWidth(found: Keys): number {

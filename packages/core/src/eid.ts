@@ -1,9 +1,9 @@
 /** Structural identity of an experience, and the keys of the groups that it belongs to. */
 
 /**
- * Id of an experience. `batch` is the explore step (or `"<step>/<set>"` for evaluation). `task` is
- * the task's place in the batch, `run` the number of the rollout of the task, and `step` the number
- * of the model call within the rollout. `suffix` makes the id unique among the choices of one call.
+ * Id of an experience. `batch` is the explore step (or `"<step>/<set>"` for evaluation). `task`
+ * identifies the task in the batch, `run` the rollout of the task, and `step` the model call of the
+ * rollout. `suffix` makes the id unique among the choices of one call.
  */
 export interface Eid {
   readonly batch: number | string;

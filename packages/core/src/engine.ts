@@ -27,9 +27,9 @@ export interface TokenBatch {
 }
 
 /**
- * Log-probabilities and related values for every response token of a batch. Rows follow one
- * another: row i occupies `[offsets[i], offsets[i + 1])`. N is the number of response tokens of the
- * whole batch.
+ * Log-probabilities and related values for every response token of a batch. Rows are concatenated:
+ * row i occupies `[offsets[i], offsets[i + 1])`. N is the number of response tokens of the whole
+ * batch.
  */
 export interface ForwardPass {
   readonly batch: TokenBatch;
@@ -42,8 +42,8 @@ export interface ForwardPass {
    */
   readonly entropy?: Float32Array;
   /**
-   * Expected value of p (H + log p) under the distribution that each response token was sampled
-   * from, if requested: H * sum(p^2) + sum(p^2 log p), where H is the entropy in nats. [N]
+   * Expected value of p (H + log p), if requested: H * sum(p^2) + sum(p^2 log p), where p is the
+   * distribution that each response token was sampled from and H is its entropy in nats. [N]
    */
   readonly necs?: Float32Array;
 }
@@ -182,7 +182,7 @@ export interface SamplingOptions {
   /** Minimum number of tokens before a stop id can be sampled. @default 0 */
   readonly minTokens?: number;
   readonly stopTokenIds?: readonly number[];
-  /** Texts that end the response; the response includes the text that ended it. */
+  /** Stop strings; the response includes the one that ended it. */
   readonly stop?: readonly string[];
   /**
    * Random seed of 32 bits. Choice k draws from the stream (seed, k), independent of other calls.
@@ -200,13 +200,13 @@ export interface SamplingOptions {
 
 /**
  * Grammar of a response, as plain data: a context-free grammar over UTF-8 bytes. Rule 0 is the
- * whole text. A rule is a list of alternatives. An alternative is a list of symbols. A symbol is
+ * start symbol. A rule is a list of alternatives. An alternative is a list of symbols. A symbol is
  * the number of a rule, or the ranges of one byte: `[from, to, from, to ...]`. In ranges, 256 + i
  * is the token `controlTokenIds[i]`.
  */
 export interface TextGrammar {
   readonly rules: readonly (readonly (readonly GrammarSymbol[])[])[];
-  /** Tokens that never match their bytes: they are allowed only where a rule names them. */
+  /** Tokens that are allowed only where a rule names them, even if their bytes match. */
   readonly controlTokenIds: readonly number[];
 }
 
@@ -381,7 +381,7 @@ export interface EngineFacts {
   readonly capabilities: EngineCapabilities;
 }
 
-/** Address of an inference server, and the API key that it requires. */
+/** URL of an inference server, and the API key that it requires. */
 export interface ServerAddress {
   /** URL without `/v1`. */
   readonly url: string;
@@ -389,8 +389,8 @@ export interface ServerAddress {
 }
 
 /**
- * Results of a tokenizer for a few texts and ids. The tokenizers of other programs must give the
- * same results.
+ * Results of a tokenizer for a few texts and ids, which the tokenizers of other programs must
+ * reproduce.
  */
 export interface VocabularySample {
   /** Texts and their ids, without the tokens that are added around every text. */
@@ -414,7 +414,7 @@ export interface SamplerOptions {
   readonly maxModelLen?: number;
   /**
    * Tokenizer results that servers must reproduce. A server whose tokenizer differs is refused.
-   * @default tokenizers are not compared
+   * @default no comparison of tokenizers
    */
   readonly vocabulary?: VocabularySample;
   /** Treatment of sequences in flight when weights are adopted. @default "finish" */
@@ -449,7 +449,7 @@ export interface SamplerFactory {
   readonly capabilities: SamplerCapabilities;
   /**
    * Opens a sampler that uses the given servers.
-   * @throws ConfigError when no server answers, or a server was started with options that do not
+   * @throws ConfigError when no server responds, or a server was started with options that do not
    * fit
    */
   open(options: SamplerOptions): Promise<RemoteSampler>;
@@ -471,7 +471,7 @@ export type AdapterOptions =
       readonly rank: number;
       readonly alpha: number;
       /**
-       * Last parts of module names, such as `q_proj`, or every linear layer except the output
+       * Module names without their path, such as `q_proj`, or every linear layer except the output
        * layer.
        */
       readonly targetModules: 'all-linear' | readonly string[];
@@ -487,11 +487,11 @@ export type Quantization = 'int8' | 'int4' | 'file';
 export interface CriticEngineOptions {
   /** A Hugging Face model folder. */
   readonly modelPath: string;
-  /** Number of CPU threads. @default the engine decides */
+  /** Number of CPU threads. @default chosen by the engine */
   readonly threads?: number;
   /**
-   * Memory for the activations of one forward and backward pass, in MiB. @default the engine
-   * decides
+   * Memory for the activations of one forward and backward pass, in MiB.
+   * @default chosen by the engine
    */
   readonly memoryBudgetMb?: number;
 }
@@ -504,12 +504,12 @@ export interface EngineOptions extends CriticEngineOptions {
   readonly maxModelLen?: number;
   /** Byte string of each token id; required for stop strings and grammars. @default empty */
   readonly tokenBytes?: readonly Uint8Array[];
-  /** Adapters to train instead of the weights. @default all weights are trained */
+  /** Adapters to train instead of the weights. @default no adapters */
   readonly lora?: AdapterOptions;
   /**
    * Format of the frozen weights below the adapters. Requires {@link lora}. Sampling,
    * log-probabilities and gradients all use the quantised weights.
-   * @default the weights are floating point numbers
+   * @default floating-point numbers
    */
   readonly quantization?: Quantization;
   /** Processor of the embedded engine. @default 'cpu' */
@@ -522,11 +522,11 @@ export interface EngineOptions extends CriticEngineOptions {
   /** Seed of random initial values, such as those of new adapters. @default 0 */
   readonly seed?: number;
   /**
-   * Settings that are specific to this engine, such as the address of its server. @default no
-   * settings
+   * Settings that are specific to this engine, such as the URL of its server.
+   * @default no settings
    */
   readonly settings?: object;
-  /** @default no log output */
+  /** Destination of log output. @default no log output */
   readonly logger?: Logger;
   /**
    * Signal that aborts when the training run stops. Opening the engine then rejects, and the
@@ -544,9 +544,9 @@ export type DeviceModel = Pick<
 
 /** Options of {@link EngineFactory.chooseDevice}. */
 export interface DeviceQuestion extends DeviceModel {
-  /** True to make measurements that are missing. */
+  /** True to make missing measurements. */
   readonly measure: boolean;
-  /** Called with lines of progress. */
+  /** Called with each line of progress. */
   readonly report: (line: string) => void;
   /** Ends the measurement; the call then rejects with the signal's reason. @default no signal */
   readonly signal?: AbortSignal;

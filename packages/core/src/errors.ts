@@ -58,10 +58,10 @@ export class WorkflowError extends TrinityError {}
 /** The user's reward function threw or returned no usable reward. */
 export class RewardError extends TrinityError {}
 /**
- * An environment, or the server or operating-system process behind it, failed. Such a failure does
- * not depend on the policy, so the rollout is retried. If retries fail too, the rollout is counted
- * but not trained on. If an action broke the environment, `details.step` is the number of the step,
- * and `details.action` is a number that equal actions share.
+ * An environment, or the server or process behind it, failed. Such a failure does not depend on the
+ * policy, so the rollout is retried. If retries fail too, the rollout is counted but not trained
+ * on. If an action broke the environment, `details.step` is the number of the step, and
+ * `details.action` is a number that is the same for equal actions.
  */
 export class EnvironmentError extends TrinityError {
   override readonly retryable: boolean = true;
@@ -136,7 +136,10 @@ const isObject = (value: unknown): value is object =>
 /** Maximum number of errors that are read from a chain of causes. A chain may be circular. */
 export const maxCauses = 8;
 
-/** Returns the error and its causes, outermost first; empty if the value is not an `Error`. */
+/**
+ * Returns the error and its causes, outermost first. Returns an empty list if the value is not an
+ * `Error`.
+ */
 export function causesOf(thrown: unknown): readonly Error[] {
   const chain: Error[] = [];
   for (
@@ -149,7 +152,7 @@ export function causesOf(thrown: unknown): readonly Error[] {
 }
 
 /**
- * Maximum number of characters in one message: a server may answer with megabytes, which every log
+ * Maximum number of characters in one message: a server may respond with megabytes, which every log
  * would repeat.
  */
 const longestMessage = 8_000;

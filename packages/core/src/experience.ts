@@ -75,19 +75,28 @@ const unknownTemperature = 0;
 export interface ExperienceInit {
   readonly tokens: ArrayLike<number>;
   readonly promptLength: number;
-  /** @default zeros, which only fit supervised data */
+  /** Log-probabilities of the response tokens. @default zeros, which only fit supervised data */
   readonly logprobs?: ArrayLike<number>;
-  /** @default ones: the whole response was sampled */
+  /** Mask of the sampled tokens. @default ones: the whole response was sampled */
   readonly actionMask?: ArrayLike<number | boolean>;
   readonly reward?: number;
   readonly eid?: Partial<Eid>;
-  /** @default `unknownPolicyVersion`: the explorer fills it in from the recorded calls */
+  /**
+   * Version of the weights. @default `unknownPolicyVersion`, which the explorer replaces from the
+   * recorded calls
+   */
   readonly policyVersion?: number;
-  /** @default `unknownTemperature`: the explorer fills it in from the recorded calls */
+  /**
+   * Sampling temperature. @default `unknownTemperature`, which the explorer replaces from the
+   * recorded calls
+   */
   readonly temperature?: number;
   readonly tokenRewards?: ArrayLike<number>;
   readonly teacherLogprobs?: ArrayLike<number>;
-  /** @default `response_truncated` where `finishReason` is `length` */
+  /**
+   * Truncation of the prompt or the response. @default `response_truncated` if `finishReason` is
+   * `length`
+   */
   readonly truncateStatus?: TruncateStatus;
   /** Reason that the model call stopped, as in `ChatResponse`. */
   readonly finishReason?: string;

@@ -13,9 +13,9 @@ export interface TemplatePlace {
 }
 
 /**
- * Replaces each `{{name}}` and `{{name.part}}` of a text, or of the texts of a list, with the
- * result of `write`. Other templates stay unchanged. A key that contains a dot takes precedence
- * over a path.
+ * Replaces each `{{name}}` and `{{name.part}}` of a string, or of the strings of a list, with the
+ * result of `write`. Values of other types are returned unchanged. A key that contains a dot takes
+ * precedence over a path.
  */
 export function fillTemplate<T>(template: T, row: Tree, write: (place: TemplatePlace) => string): T;
 export function fillTemplate(

@@ -1,4 +1,4 @@
-/** Interface to rollouts that wait for rewards from outside the operating-system process. */
+/** Interface to rollouts that wait for rewards from outside the process. */
 import type { Experience } from './experience.js';
 
 export interface PendingRun {
@@ -27,14 +27,11 @@ export interface PendingGroup {
 /**
  * Result of storing a reward. `unknown`: no rollout with that key waits for a reward. `scored`: the
  * rollout already has another reward. `late`: the rollout no longer waits. `unusable`: the value is
- * not a reward. A store that several operating-system processes share returns `late` instead of
- * `scored`.
+ * not a reward. A store that several processes share returns `late` instead of `scored`.
  */
 export type RewardReceipt = 'stored' | 'unknown' | 'scored' | 'late' | 'unusable';
 
-/**
- * Store of rollouts that wait for rewards. Other operating-system processes may also store rewards.
- */
+/** Store of rollouts that wait for rewards. Other processes may also store rewards. */
 export interface LateRewards {
   /** Stores the reward of a rollout. Storing the same reward again changes nothing. */
   readonly score: (run: string, reward: number) => RewardReceipt;
@@ -47,9 +44,10 @@ export interface LateRewards {
    */
   due(now: number): readonly PendingGroup[];
   /**
-   * Opens the groups up to explore step `step` for rewards if `waiting` lists their task keys, and
-   * closes the other groups. Deletes the groups of later steps, because those steps are repeated.
-   * Call `commit` after the explorer's state was stored, and again after the state was read.
+   * Makes the groups of explore steps up to `step` accept rewards if `waiting` lists their task
+   * keys, and closes the others. Deletes the groups of later steps, because those steps are
+   * repeated. Call `commit` after the explorer's state was stored, and again after the state was
+   * read.
    */
   commit(step: number, waiting: readonly string[]): void;
   close(): Promise<void>;

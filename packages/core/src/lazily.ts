@@ -1,6 +1,6 @@
 export interface Lazy<T> {
   /**
-   * Returns the value, and opens it at the first call. Concurrent calls share one attempt. After a
+   * Returns the value, which the first call opens. Concurrent calls share one attempt. After a
    * failure, the next call tries again.
    */
   readonly get: () => Promise<T>;

@@ -97,7 +97,7 @@ export async function verifyFolder(
 }
 
 /**
- * Reads a small file of a model folder; undefined if the file does not exist.
+ * Reads a small file of a model folder. Returns undefined if the file does not exist.
  * @throws CheckpointError if the folder is a checkpoint whose manifest names the file, and the file
  * is missing or differs from its digest
  */
@@ -127,7 +127,7 @@ export async function verifyStored(file: string, digest: Digest = digestIfThere)
   }
 }
 
-/** Computes the digest of a file; undefined if the file does not exist. */
+/** Computes the digest of a file. Returns undefined if the file does not exist. */
 type Digest = (file: string) => Promise<string | undefined>;
 
 async function compare(directory: string, entry: CheckpointFile, digest: Digest): Promise<void> {
@@ -138,7 +138,7 @@ async function compare(directory: string, entry: CheckpointFile, digest: Digest)
 }
 
 /**
- * Parses a manifest; undefined if it belongs to another program.
+ * Parses a manifest. Returns undefined if it belongs to another program.
  * @param isOurs true if a manifest in another format is an error; false if the manifest may belong
  * to another program
  */

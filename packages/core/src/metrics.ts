@@ -10,21 +10,21 @@ export function prefixMetrics(prefix: string, metrics: Metrics): Metrics {
   );
 }
 
-/** Returns the arithmetic mean; NaN for an empty list. Sums in float64. */
+/** Returns the arithmetic mean, or NaN for an empty list. Sums in float64. */
 export function mean(values: ArrayLike<number>): number {
   let sum = 0;
   for (let i = 0; i < values.length; i++) sum += values[i]!;
   return sum / values.length;
 }
 
-/** Returns the sample standard deviation (n - 1); 0 for a single value, NaN for an empty list. */
+/** Returns the sample standard deviation (n - 1): 0 for a single value, NaN for an empty list. */
 export function sampleStd(values: ArrayLike<number>): number {
   const n = values.length;
   if (n === 1) return 0;
   return Math.sqrt((populationStd(values) ** 2 * n) / (n - 1));
 }
 
-/** Returns the population standard deviation (n); NaN for an empty list. */
+/** Returns the population standard deviation (n), or NaN for an empty list. */
 export function populationStd(values: ArrayLike<number>): number {
   const average = mean(values);
   let sum = 0;

@@ -12,7 +12,7 @@ export interface ModelId {
 const idPattern =
   /^(?<repository>[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*)(?:\/(?<file>\w[\w./-]*\.gguf))?(?:@(?<revision>\w[\w.-]*))?$/i;
 
-/** Parses a model id; undefined if `id` is not a model id. */
+/** Parses a model id. Returns undefined if `id` is not a model id. */
 export function parseModelId(id: string): ModelId | undefined {
   const { repository, file, revision = 'main' } = idPattern.exec(id)?.groups ?? {};
   if (repository === undefined || id.split('/').includes('..')) return undefined;

@@ -96,7 +96,9 @@ export interface ChatResponse {
 export interface Vocabulary {
   /** Largest token id + 1. */
   readonly size: number;
-  /** Returns the token as the tokenizer's files spell it; undefined for an id without a token. */
+  /**
+   * Returns the token as the tokenizer's files spell it, or undefined for an id without a token.
+   */
   token(id: number): string | undefined;
 }
 
@@ -118,13 +120,16 @@ export interface RolloutModel<Client = unknown> {
   readonly modelPath: string;
   /** Version of the weights that a call made now would use. */
   readonly policyVersion: number;
-  /** Samples `n` choices for one conversation. @throws ModelError, CancelledError */
+  /**
+   * Samples `n` choices for one conversation. @throws ModelError if the call fails; CancelledError
+   * if it is aborted
+   */
   chat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<readonly ChatResponse[]>;
   /**
    * Returns the natural-log probability of each token after the first `promptLength`, under the
    * weights in use. Neither samples nor records anything. [R]
    * @throws ModelError, for example if the model can only score tokens that it has sampled;
-   * CancelledError
+   * CancelledError if the call is aborted
    */
   logprobs(
     tokens: ArrayLike<number>,

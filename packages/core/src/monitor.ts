@@ -17,8 +17,8 @@ export interface MetricSink {
 }
 
 /**
- * A monitor that a program adds with `run({ monitors })`. Each operating-system process of a
- * training run opens the monitor once per stage.
+ * A monitor that a program adds with `run({ monitors })`. Each process of a training run opens the
+ * monitor once per stage.
  */
 export interface Monitor {
   /**

@@ -1,7 +1,4 @@
-/**
- * Checks that operating-system processes of this machine exist, and ends child processes and their
- * pipes.
- */
+/** Checks that processes of this machine exist, and ends child processes and their pipes. */
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 

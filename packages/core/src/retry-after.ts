@@ -1,5 +1,5 @@
 /**
- * Returns the pause that a `Retry-After` header asks for, in ms. The header contains seconds or a
+ * Returns the pause that a `Retry-After` header requests, in ms. The header contains seconds or a
  * date. Without a valid header, or with a date in the past, the pause is 0: a client waits for the
  * longer of this and its own pause, so that no header removes its pause.
  * @param now milliseconds since 1970

@@ -1,7 +1,7 @@
 /**
- * Interface of the run store, which holds the state that the operating-system processes of one
- * training run share. One trainer and any number of explorers read and write it. Each call is one
- * transaction. No call holds a lock when it returns.
+ * Interface of the run store, which holds the state that the processes of one training run share.
+ * One trainer and any number of explorers read and write it. Each call is one transaction. No call
+ * holds a lock when it returns.
  */
 import type { JsonState } from './buffer.js';
 import type { Experience } from './experience.js';
@@ -9,39 +9,40 @@ import type { RewardReceipt } from './late-rewards.js';
 
 export type MemberRole = 'explorer' | 'trainer';
 
-/** An operating-system process that takes part in a training run (a member). */
+/** A worker: a process that takes part in a training run. */
 export interface MemberInfo {
   readonly role: MemberRole;
-  /** Name that is unique among the live members of a training run. */
+  /** Name that is unique among the live workers of a training run. */
   readonly name: string;
   readonly host: string;
   readonly pid: number;
-  /** Settings that must be equal for all members. @default no settings */
+  /** Settings that must be equal for all workers. @default no settings */
   readonly agreement?: Agreement;
 }
 
 /** Settings on which all workers must agree: values as strings, keyed by name. */
 export type Agreement = Readonly<Record<string, string>>;
 
-/** Reason and duration of one wait of a member. */
+/** Reason and duration of one wait of a worker. */
 export interface Wait {
   /** Noun phrase shown after "waiting for": `the weights for explore step 5`. */
   readonly what: string;
-  /** Role or member that can end the wait. Undefined if no member can. */
+  /** Role or worker that can end the wait. Undefined if no worker can. */
   readonly on: string | undefined;
-  /** Duration of the wait up to now in milliseconds, on the member's clock. */
+  /** Duration of the wait up to now in milliseconds, on the worker's clock. */
   readonly forMs: number;
 }
 
-/** Status that a member reports with each heartbeat. */
+/** Status that a worker reports with each heartbeat. */
 export interface MemberState {
-  /** Current waits of the member; empty while it works. */
+  /** Current waits of the worker; empty while it works. */
   readonly waits: readonly Wait[];
   /** Version of the weights that an explorer uses, or that the trainer published last. */
   readonly version: number;
   /**
-   * Explorer only: the explorer would at once switch to weights that are newer than this version.
-   * @default the explorer asks for no weights
+   * Explorer only: the explorer would immediately switch to weights that are newer than this
+   * version.
+   * @default no request for weights
    */
   readonly asksForNewerThan?: number;
   /** Additional information to display, such as rates and progress. */
@@ -50,8 +51,8 @@ export interface MemberState {
 
 /**
  * The membership of a process in a training run. It lasts as long as the process sends heartbeats.
- * If a member sends no heartbeat for the store's lease time, other members may lease its tasks. If
- * this member is the trainer, another process may also replace it.
+ * If a worker sends no heartbeat for the store's lease time, other workers may lease its tasks. If
+ * this worker is the trainer, another process may also replace it.
  */
 export interface Membership extends MemberInfo {
   /**
@@ -114,12 +115,12 @@ export interface TaskResult {
 
 /** A batch in which every task has a result or was cut off. */
 export interface CompleteBatch {
-  /** Place in the order in which batches became complete, from 1. */
+  /** Position in the order in which batches became complete, from 1. */
   readonly order: number;
   readonly batch: string;
   readonly step: number;
   readonly isEval: boolean;
-  /** True if the batch's experiences were used up and deleted. */
+  /** True if the batch's experiences were consumed and deleted. */
   readonly isPruned: boolean;
 }
 
@@ -129,7 +130,7 @@ export interface BatchContents {
    * outcome.
    */
   readonly results: readonly (TaskResult & { readonly explorer: string })[];
-  /** Uids of experiences that train steps have already used up or discarded. */
+  /** Uids of experiences that train steps have already consumed or discarded. */
   readonly used: ReadonlySet<string>;
   /**
    * Number of train steps that have trained on each experience, keyed by uid. Experiences that no
@@ -138,7 +139,7 @@ export interface BatchContents {
   readonly useCounts: ReadonlyMap<string, number>;
 }
 
-/** Experiences that one optimizer step has used up. */
+/** Experiences that one optimizer step has consumed. */
 export interface TrainRecord {
   readonly trainStep: number;
   /** Uids of the experiences that the step trained on, in the order of the batch. */
@@ -195,12 +196,12 @@ export interface Delivery {
   readonly problem: string | undefined;
 }
 
-/** Membership and status of a member, as read from the store. */
+/** Membership and status of a worker, as read from the store. */
 export interface MemberView extends Membership, MemberState {
   readonly isAlive: boolean;
-  /** True if the member left the training run or was replaced. */
+  /** True if the worker left the training run or was replaced. */
   readonly hasLeft: boolean;
-  /** Milliseconds since the member's last heartbeat. */
+  /** Milliseconds since the worker's last heartbeat. */
   readonly silentForMs: number;
   readonly delivery: Delivery | undefined;
 }
@@ -211,7 +212,7 @@ export interface RunView {
   readonly tasks: { readonly open: number; readonly leased: number; readonly done: number };
   /** Number of tasks and number of train steps that were completed within the last minute. */
   readonly lastMinute: { readonly tasks: number; readonly trainSteps: number };
-  /** Tasks in progress, with the explorer that holds each. */
+  /** Tasks in progress, each with the explorer that holds it. */
   readonly leases: readonly (LeasedTask & { readonly explorer: string })[];
   /**
    * Number of results that arrived after their task was leased to another explorer or was cut off.
@@ -236,34 +237,34 @@ export interface RunView {
   readonly end: RunEnd | undefined;
 }
 
-/** Record that the training run is over. Explorers exit when they read it. */
+/** End of the training run, as recorded in the store. Explorers exit when they read it. */
 export interface RunEnd {
   readonly trainStep: number;
 }
 
 /**
- * A store that the operating-system processes of a training run share. A refused call rejects with
- * a `BufferError`, whose code is `MEMBER_FENCED` if the member's `epoch` is not the newest.
+ * A store that the processes of a training run share. A refused call rejects with a `BufferError`,
+ * whose code is `MEMBER_FENCED` if the caller's `epoch` is not the newest.
  */
 export interface RunStore {
   /**
-   * Makes this operating-system process a member of the training run.
-   * @throws BufferError `MEMBER_ALIVE` if a live member has the same name, or a trainer joins while
-   * the run has a live trainer; `MEMBER_DIFFERS` if a setting differs from that of a live member or
-   * of the training run. The error names the other member or the setting.
+   * Makes this process a worker of the training run.
+   * @throws BufferError `MEMBER_ALIVE` if a live worker has the same name, or a trainer joins while
+   * the run has a live trainer; `MEMBER_DIFFERS` if a setting differs from that of a live worker or
+   * of the training run. The error names the other worker or the setting.
    */
   join(info: MemberInfo): Promise<Membership>;
   /**
-   * Reports that the member is alive. Call it several times per lease time, even while the member
+   * Reports that the worker is alive. Call it several times per lease time, even while the worker
    * is busy.
    */
   heartbeat(member: Membership, state: MemberState): Promise<void>;
-  /** Ends the membership, and immediately releases the member's leases. */
+  /** Ends the membership, and immediately releases the worker's leases. */
   leave(member: Membership): Promise<void>;
 
   /**
    * Plans the explore step after the last planned step, or adds evaluation batches to the last
-   * planned step. Batches that are already planned stay unchanged. Returns false if another member
+   * planned step. Batches that are already planned stay unchanged. Returns false if another worker
    * has planned all batches, or if the step does not follow the last planned step. A repeated call
    * returns true. An evaluation before the first explore step has step 0. Evaluations after the
    * last explore step have a step of their own without exploration.
@@ -272,8 +273,8 @@ export interface RunStore {
   lastPlan(): Promise<Pick<ExplorePlan, 'step' | 'feed'> | undefined>;
   /**
    * Leases up to `count` tasks of explore steps up to `maxStep`, oldest first: open tasks, and
-   * tasks of members without a heartbeat for the lease time. A member makes one call at a time,
-   * and only through the store with which it joined.
+   * tasks of workers that have sent no heartbeat for the lease time. A worker must make one call at
+   * a time, and only through the store with which it joined.
    */
   leaseTasks(
     member: Membership,
@@ -294,7 +295,7 @@ export interface RunStore {
    */
   cutOffBatch(member: Membership, batch: string): Promise<void>;
   /**
-   * Returns the member's leased tasks in batches that were cut off. The member should store the
+   * Returns the worker's leased tasks in batches that were cut off. The worker should store the
    * results that these tasks have so far.
    */
   cutOffTasks(member: Membership): Promise<readonly LeasedTask[]>;
@@ -302,9 +303,12 @@ export interface RunStore {
   /** Returns the batches whose `CompleteBatch.order` is greater than `order`, in that order. */
   batchesCompletedAfter(order: number): Promise<readonly CompleteBatch[]>;
   readBatch(batch: string): Promise<BatchContents>;
-  /** Returns the subset of `uids` whose experiences are stored and not used up. */
+  /** Returns the subset of `uids` whose experiences are stored and not consumed. */
   filterUnused(uids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Stores the reward of a rollout that waits for its reward. Callers need not be members. */
+  /**
+   * Stores the reward of a rollout that waits for its reward. Callers need not be workers of the
+   * run.
+   */
   reward(runKey: string, value: number): Promise<RewardReceipt>;
   /**
    * Returns the rewards that have arrived for the rollouts `waiting`, by run key. All other
@@ -316,7 +320,7 @@ export interface RunStore {
     step: number,
   ): Promise<ReadonlyMap<string, number>>;
   /**
-   * Records an optimizer step and the experiences that it used up, in one transaction. Repeating
+   * Records an optimizer step and the experiences that it consumed, in one transaction. Repeating
    * the call changes nothing.
    */
   recordTrainStep(member: Membership, record: TrainRecord): Promise<void>;
@@ -326,8 +330,8 @@ export interface RunStore {
    */
   trainRecordsAfter(trainStep: number): Promise<readonly TrainRecord[]>;
   /**
-   * Deletes the experiences of complete batches that train steps up to `trainStep` have used up
-   * entirely. Also deletes the records of these steps.
+   * Deletes the experiences of complete batches whose experiences train steps up to `trainStep`
+   * have all consumed. Also deletes the records of these steps.
    */
   prune(member: Membership, trainStep: number): Promise<void>;
 

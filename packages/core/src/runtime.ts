@@ -87,9 +87,9 @@ export const silentLogger: Logger = {
 export interface RuntimeOptions {
   /** Root seed. @default 42 */
   readonly seed?: number;
-  /** @default the system clock */
+  /** Source of the time. @default the system clock */
   readonly clock?: Clock;
-  /** @default no log output */
+  /** Destination of log output. @default no log output */
   readonly logger?: Logger;
 }
 

@@ -105,8 +105,8 @@ const isProse = (name: string, link: string, value: string): boolean =>
   link.startsWith(': ') && (proseNames.test(name) || value.length < 6 || !/[\d_+/=]/.test(value));
 
 /**
- * Matches base64 that is long enough for a name and a value. Text longer than `longestEncoded` is
- * assumed to be an image, weights or other data.
+ * Matches base64 that is long enough to encode a name and a value. Text longer than
+ * `longestEncoded` is assumed to be an image, weights or other data.
  */
 const encodedText = /[A-Za-z0-9+/_-]{24,}={0,2}/g;
 const longestEncoded = 20_000;
@@ -140,8 +140,8 @@ let known: readonly string[] = [];
 
 /**
  * Makes {@link redactText} redact this value wherever it appears, plain or encoded. Intended for
- * keys in a configuration or the environment. Applies to the whole operating-system process,
- * because any error of an agent may contain a key. Ignores values of fewer than 8 characters.
+ * keys in a configuration or the environment. Applies to the whole process, because any error of an
+ * agent may contain a key. Ignores values of fewer than 8 characters.
  */
 export function knowSecret(value: string): void {
   if (value.length < shortestSecret || known.includes(value)) return;

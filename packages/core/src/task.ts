@@ -81,8 +81,8 @@ export function taskTruth(task: Task): string | undefined {
 }
 
 /**
- * Returns the system prompt of the task: the text in the column `format.system_prompt_key`, or else
- * `format.system_prompt`.
+ * Returns the system prompt of the task: the text in the column `format.system_prompt_key`,
+ * otherwise `format.system_prompt`.
  */
 export function taskSystemPrompt({
   rawTask,

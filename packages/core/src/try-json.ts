@@ -1,5 +1,5 @@
 /**
- * Parses JSON. Returns undefined if the text is missing or not valid JSON, such as JSON that was
+ * Parses JSON. Returns undefined if the string is missing or not valid JSON, such as JSON that was
  * cut off.
  */
 export function tryJson(text: string | undefined): unknown {

@@ -18,8 +18,8 @@ export interface WaitLog {
 export type WaitCause = () => string | undefined | Promise<string | undefined>;
 
 /**
- * Logs that this operating-system process waits, first after five seconds, then at growing
- * intervals of up to a minute.
+ * Logs that this process waits, first after five seconds, then at growing intervals of up to a
+ * minute.
  * @param what noun phrase after "Waiting for"
  * @param cause called for each line. @default no cause in addition to `what`
  * @returns function to call when the wait is over

@@ -18,7 +18,10 @@ export interface CreateModelOptions {
    * determines the vocabulary size and the end tokens.
    */
   readonly tokenizer: TokenizerFiles | NewTokenizer;
-  /** Sizes of the model. @default width 64, 2 layers, 4 heads, 64 positions: 0.1 million weights */
+  /**
+   * Sizes of the model. @default width 64, 2 layers, 4 heads, context length 64: 0.1 million
+   * weights
+   */
   readonly config?: Omit<NewModelConfig, 'vocabSize' | 'eosTokenIds'>;
   /** Seed of the weights; equal seeds give equal bytes. */
   readonly seed: number;

@@ -3,8 +3,8 @@ import { asTyped, ownCommand } from '@trinity-rft/core/support';
 import type { Terminal } from '@trinity-rft/monitor';
 
 /**
- * Returns the terminal of this operating-system process. The terminal writes commands in the form
- * that the user can type.
+ * Returns the terminal of this process. The terminal writes commands in the form that the user can
+ * type.
  */
 export function standardTerminal(): Terminal {
   const { stdout, env } = process;

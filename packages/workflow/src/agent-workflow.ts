@@ -19,7 +19,7 @@ export interface AgentWorkflowOptions<Context, Args = AnyArgs> {
   readonly name: string;
   /**
    * Schema of `workflow_args`, in zod or another library that supports Standard Schema.
-   * @default any arguments are accepted
+   * @default no check of the arguments
    */
   readonly args?: ArgsSchema<Args>;
   /** Reward of rollouts that end with a mistake of the model. @default 0 */

@@ -67,7 +67,7 @@ const simple = {
 const prompt = { prompt: true } as const;
 const rubric = { columns: ['rubric'], readRow: (task: Task) => void readRubric(task) };
 const graded = { prompt: true, truth: true } as const;
-/** Texts of the format that workflows whose rows are whole conversations do not read. */
+/** Fixed texts of the format that workflows whose rows are whole conversations do not read. */
 const unread = ['systemPrompt', 'systemPromptKey', 'replyPrefix'] as const;
 const agent = { ...graded, unread: ['replyPrefix'] } as const;
 const judged = { prompt: true, auxiliaryModel: 'judge' } as const;

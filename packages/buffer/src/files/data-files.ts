@@ -122,9 +122,9 @@ function inSubset(data: readonly string[], request: DataFilesRequest): readonly 
 }
 
 /**
- * Returns the files whose names are the split, else those whose names or folders contain it. Reports
- * files that only contain it beside files whose names are it. Files without a split in their names
- * belong to the train split, unless other files name a split.
+ * Returns the files that are named after the split, and reports the files whose names or folders
+ * only contain it. If no file is named after the split, returns the latter. Files without a split
+ * in their names belong to the train split, unless other files name a split.
  * @param folder folder that does not count as part of the names, with a trailing `/`
  * @default no folder
  */

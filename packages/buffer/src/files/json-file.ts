@@ -12,7 +12,7 @@ import { notAnObject, assertNoBadRows, type BadRow } from './malformed.js';
 
 /**
  * Reads the rows of a file, in file order. A file whose text starts with an array is read as an
- * array, unless its extension (`.jsonl`, `.ndjson`) stands for one object per line.
+ * array, unless its extension (`.jsonl`, `.ndjson`) means one object per line.
  * @throws TaskError that counts the malformed rows and gives the places of the first few
  */
 export async function readJsonFile(

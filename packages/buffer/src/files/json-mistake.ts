@@ -56,7 +56,10 @@ function describeToken(token: string): string {
   return isPlainString ? token : JSON.stringify(token);
 }
 
-/** Returns the first place at which parsing a valid JSON text loses a value. */
+/**
+ * Returns the first place at which parsing a valid JSON text loses a value, or undefined if there
+ * is none.
+ */
 export function findJsonLoss(text: string): JsonMistake | undefined {
   const repeated = repeatedKey(text);
   return repeated

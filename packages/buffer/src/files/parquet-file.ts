@@ -45,7 +45,9 @@ async function readColumns(path: string): Promise<{ rows: readonly Row[]; scales
   }
 }
 
-/** Stands for a text in a JSON column that is not JSON, or loses something when it is parsed. */
+/**
+ * Placeholder for a string in a JSON column that is not JSON, or loses something when it is parsed.
+ */
 class BadJson {
   readonly problem: string;
 
@@ -89,13 +91,13 @@ function badJsonIn(value: unknown): BadJson | undefined {
 }
 
 /**
- * Places after the decimal point of the decimals in a value: of the value itself or the items of a
- * list, or by field. Undefined if there are no decimals.
+ * Number of decimal places in a value: one number for a decimal or a list of decimals, a function
+ * of the field for an object. Undefined if there are no decimals.
  */
 type Scales = number | ((field: string) => Scales) | undefined;
 
 /**
- * Returns the scales of the decimals in a column, and declares these as plain integers and bytes,
+ * Returns the scales of the decimals in a column, and redeclares these as plain integers and bytes,
  * because the library reads decimals as rounded numbers.
  */
 function takeScales({ element, children }: SchemaTree): Scales {
@@ -130,7 +132,7 @@ function withDecimals(value: unknown, scales: Scales): unknown {
   );
 }
 
-/** Returns the number that the same decimal in a JSON file would be. */
+/** Converts a decimal to the value that it would have in a JSON file. */
 function decimal(unscaled: number | bigint | Uint8Array, scale: number): unknown {
   const whole = typeof unscaled === 'object' ? integerOf(unscaled) : BigInt(unscaled);
   const sign = whole < 0n ? '-' : '';

@@ -70,7 +70,7 @@ export interface SplitPart {
 /**
  * Parses the notation of Hugging Face `datasets`: `train`, `test[:100]`, `train[10%:20%]` or
  * `train+test`.
- * @throws TaskError for any other text
+ * @throws TaskError for any other string
  */
 export function parseSplit(text: string): readonly SplitPart[] {
   return text.split('+').map((part) => {

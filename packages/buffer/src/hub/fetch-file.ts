@@ -1,6 +1,6 @@
 /**
- * Fetches one file of the hub, and resumes an interrupted download of this or an earlier
- * operating-system process. The file gets its final name only if its size and digest are correct.
+ * Fetches one file of the hub, and resumes an interrupted download of this or an earlier process.
+ * The file gets its final name only if its size and digest are correct.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -42,7 +42,7 @@ type OnProgress = (bytes: number) => void;
 const mostAttempts = 3;
 
 /**
- * A response of the hub with an error status. Like errors of the hub's client, it has a
+ * A response from the hub with an error status. Like errors of the hub's client, it has a
  * `statusCode`.
  */
 class StatusError extends Error {
@@ -56,7 +56,8 @@ class StatusError extends Error {
 
 /**
  * Fetches a file, unless it already exists.
- * @throws ConfigError for a wrong digest, CancelledError, and network errors
+ * @throws ConfigError for a wrong digest, CancelledError for a stall or an abort, and network
+ * errors
  */
 export async function fetchFile(
   file: RemoteFile,

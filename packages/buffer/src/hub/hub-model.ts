@@ -33,7 +33,7 @@ interface HubModel {
   readonly folder: string;
   /** Files in the order in which they are fetched. */
   readonly files: readonly RemoteFile[];
-  /** Bytes that are not in the cache yet. */
+  /** Size of the files that are not in the cache yet, in bytes. */
   readonly missingBytes: number;
 }
 
@@ -63,8 +63,9 @@ const cachedRevision = (place: string, { revision }: ModelId): string =>
   isCommit(revision) ? revision : readFileSync(join(place, 'refs', revision), 'utf8').trim();
 
 /**
- * Asks the hub for the list of files that the model consists of. Fetches no file.
- * @throws ConfigError if the hub cannot be reached or has no such model; CancelledError
+ * Gets the list of files that the model consists of from the hub. Fetches no file.
+ * @throws ConfigError if the hub cannot be reached or has no such model; CancelledError if the
+ * signal aborts
  */
 export async function describeHubModel(id: string, options: HubModelOptions): Promise<HubModel> {
   const model = parsed(id);
@@ -128,7 +129,8 @@ export async function fetchModelShape(model: HubModel, options: HubModelOptions)
 /**
  * Fetches the missing files of a model, and returns the path of the model in the cache. Cached
  * files are used without the network. Delete the folder to get a newer revision.
- * @throws ConfigError that names the model, the host and the remedy; CancelledError
+ * @throws ConfigError that names the model, the host and the remedy; CancelledError if the signal
+ * aborts
  */
 export async function fetchHubModel(id: string, options: HubModelOptions): Promise<string> {
   const cached = findCachedModel(id, options);

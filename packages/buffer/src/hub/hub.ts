@@ -19,7 +19,10 @@ import { guardStalls, type DownloadOptions, type StallGuard } from './stall-guar
 export interface HubRequest extends DownloadOptions, CacheOptions {
   /** Hub id: `owner/name`. */
   readonly id: string;
-  /** Selects the files to read, given a listing and the text of README.md. @throws TaskError */
+  /**
+   * Selects the files to read, given a listing and the content of README.md. @throws TaskError if
+   * no files fit
+   */
   readonly choose: (paths: readonly string[], readme: string) => readonly string[];
 }
 
@@ -27,7 +30,8 @@ export interface HubRequest extends DownloadOptions, CacheOptions {
  * Fetches the selected files that are not in the cache, and returns the local paths of all selected
  * files. Cached files are used without the network, so that a resumed training run reads the same
  * rows. Delete the folder to get a newer revision.
- * @throws TaskError if the files are neither in the cache nor on the hub; CancelledError
+ * @throws TaskError if the files are neither in the cache nor on the hub; CancelledError if the
+ * signal aborts
  */
 export async function fetchHubFiles(request: HubRequest): Promise<readonly string[]> {
   const cache = hubCache(cacheDirectoryOf(request), 'datasets', request.id);
@@ -92,7 +96,7 @@ async function download(cache: HubCache, request: HubRequest): Promise<readonly 
   return paths;
 }
 
-/** Lists the files of a dataset at the revision in the cache, or else at the newest revision. */
+/** Lists the files of a dataset at the revision in the cache, otherwise at the newest revision. */
 async function listDataset(cache: HubCache, { id, environment }: HubRequest, guard: StallGuard) {
   // Loaded on first use, because most training runs read local files.
   const { datasetInfo } = await import('@huggingface/hub');

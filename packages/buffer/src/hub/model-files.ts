@@ -43,8 +43,8 @@ const unusable = (id: string, reason: string): ConfigError =>
   );
 
 /**
- * Returns the path, within a folder, to open as the model: an empty text for the folder itself, or
- * the path of a GGUF file. Returns undefined if files are missing.
+ * Returns the path, within a folder, to open as the model: an empty string for the folder itself,
+ * or the path of a GGUF file. Returns undefined if files are missing.
  */
 export function completeModel(
   paths: readonly string[],

@@ -1,7 +1,4 @@
-/**
- * Makes operating-system processes that fetch the same files into the same cache wait for each
- * other.
- */
+/** Makes processes that fetch the same files into the same cache wait for each other. */
 import { mkdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';

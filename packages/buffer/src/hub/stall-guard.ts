@@ -14,7 +14,7 @@ export interface DownloadOptions {
 }
 
 export interface StallGuardOptions extends DownloadOptions {
-  /** Address of the download, for messages, such as `https://huggingface.co`. */
+  /** Host or URL of the download, for messages, such as `https://huggingface.co`. */
   readonly what: string;
 }
 

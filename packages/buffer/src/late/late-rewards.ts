@@ -1,6 +1,6 @@
 /**
- * Stores rollouts that wait for rewards in an SQLite file. Other operating-system processes write
- * rewards to this file.
+ * Stores rollouts that wait for rewards in an SQLite file. Other processes write rewards to this
+ * file.
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';

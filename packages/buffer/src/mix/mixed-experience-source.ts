@@ -17,9 +17,9 @@ export interface MixedSourceOptions {
 
 /**
  * Combines two sources. A batch consists of `count - expertCount` experiences of the policy,
- * followed by `expertCount` expert rows. The filter applies to the experiences of the policy, and
- * its unit is what they are counted in. There may be fewer of them when the source ends. Both parts
- * of a lease are acknowledged, released and rolled back together.
+ * followed by `expertCount` expert rows. The filter applies to the experiences of the policy, which
+ * are counted in the filter's unit. There may be fewer of them when the source ends. Both parts of
+ * a lease are acknowledged, released and rolled back together.
  *
  * Metrics of the experts have the prefix `sample/expert_`. The metrics of the experiences keep
  * their names.

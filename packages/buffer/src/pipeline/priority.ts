@@ -2,7 +2,7 @@
 import type { RawTask } from '@trinity-rft/core';
 
 /**
- * Weights by column. `quality` and `difficulty` are the scores of the operators that ask a model.
+ * Weights by column. `quality` and `difficulty` are the scores of the operators that call a model.
  */
 export type PriorityWeights = Readonly<Record<string, number>>;
 

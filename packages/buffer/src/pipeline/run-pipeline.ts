@@ -49,7 +49,7 @@ export interface TaskPipelineOptions {
   /**
    * Calls an auxiliary model. Without this function, tasks pass the operators that need a model,
    * with 0 in the columns of these operators.
-   * @default no model is asked
+   * @default no function
    */
   readonly ask?: (question: Question) => Promise<string>;
   /** Called after each task that an operator has judged. */
@@ -148,7 +148,7 @@ const zeros = ({ adds = [] }: TaskOperatorDefinition): object =>
   Object.fromEntries(adds.map((column) => [column, 0]));
 
 /**
- * Number of failed calls at the start after which the pipeline ends. A wrong address or key is thus
+ * Number of failed calls at the start after which the pipeline ends. A wrong URL or API key is thus
  * detected before thousands of calls.
  */
 const hopeless = 8;
@@ -275,7 +275,7 @@ function nothingLeft(count: number, dropped: readonly DroppedTask[]): TaskError 
 }
 
 /**
- * Returns a text such as `text_length_filter 40 (shorter than 10 characters 38, longer than 99
+ * Returns a summary such as `text_length_filter 40 (shorter than 10 characters 38, longer than 99
  * characters 2)`.
  */
 export function describeDropped(dropped: readonly DroppedTask[]): string {

@@ -8,7 +8,7 @@ import { parseStoreUrl } from './store-url.js';
 
 export interface OpenRunStoreOptions extends RunStoreOptions, Patience {
   /**
-   * Address of the store: `sqlite:///relative.db`, `sqlite:////absolute.db`, a path, or
+   * URL of the store: `sqlite:///relative.db`, `sqlite:////absolute.db`, a path, or
    * `postgresql://user:password@host:port/database`.
    */
   readonly url: string;

@@ -5,9 +5,9 @@ export type StoreUrl =
   | { readonly kind: 'postgres'; readonly url: string };
 
 /**
- * Parses the address of a run store.
- * @throws ConfigError for an unsupported address; the message lists the supported formats, and
- * never contains a password
+ * Parses the URL of a run store.
+ * @throws ConfigError for an unsupported URL; the message lists the supported formats, and never
+ * contains a password
  */
 export function parseStoreUrl(url: string): StoreUrl {
   const [, scheme] = /^([a-z][a-z+]+):\/\//i.exec(url) ?? [];

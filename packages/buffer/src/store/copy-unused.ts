@@ -6,8 +6,9 @@ import { stateTable } from './state-table.js';
 
 /**
  * Copies a snapshot of the experiences, without the records of train steps, to a new file. Another
- * operating-system process may have the store open.
- * @throws BufferError if the store is damaged, belongs to another program or is from a newer version
+ * process may have the store open.
+ * @throws BufferError if the store is damaged, belongs to another program or is from a newer
+ * version
  */
 export function copyUnused(from: string, to: string): void {
   const original = openSqlite(from, { readOnly: true });

@@ -9,7 +9,10 @@ export function duplicateError(uids: readonly string[]): BufferError {
   );
 }
 
-/** @param to train step to which a resumed run rolls back */
+/**
+ * Error of a rollback to a train step whose experiences were deleted.
+ * @param to train step to which a resumed run rolls back
+ */
 export function prunedError(path: string, to: number, upTo: number): BufferError {
   return new BufferError(
     `${path} cannot go back to train step ${to}: what was trained on up to step ${upTo} has been deleted (experience_buffer.keep_trained_steps). Resume from a later checkpoint, or start the run again with another name.`,
@@ -17,7 +20,7 @@ export function prunedError(path: string, to: number, upTo: number): BufferError
   );
 }
 
-/** @param call name of the call, such as `put` */
+/** Error of a call after the store was closed. @param call name of the call, such as `put` */
 export function closedError(call: string): BufferError {
   return new BufferError(
     `${call}() was called on a closed experience store or source. Close it only after its users have ended.`,
@@ -32,7 +35,10 @@ export function finishedError(): BufferError {
   );
 }
 
-/** @param how past participle that says how the lease ended, such as `released` */
+/**
+ * Error of an acknowledgement after the lease ended.
+ * @param how past participle that says how the lease ended, such as `released`
+ */
 export function leaseEndedError(how: string): BufferError {
   return new BufferError(
     `A lease was acknowledged after it had been ${how}; expected one acknowledgement of an open lease. Take the experiences again.`,
@@ -40,7 +46,10 @@ export function leaseEndedError(how: string): BufferError {
   );
 }
 
-/** @param recorded train step that used the same batch before */
+/**
+ * Error of a repeated batch that is acknowledged as another train step.
+ * @param recorded train step that used the same batch before
+ */
 export function otherStepError(trainStep: number, recorded: number): BufferError {
   return new BufferError(
     `The batch of train step ${recorded}, which is made again, was acknowledged as step ${trainStep}. Roll the store back to the checkpoint that the trainer resumes from.`,
@@ -80,7 +89,7 @@ export function assertTrainStep(trainStep: number): void {
   );
 }
 
-/** @param reason abort reason of the call's signal */
+/** Error of a `take` whose signal aborted. @param reason abort reason of the signal */
 export function takeCancelledError(
   { count, unit = 'experiences' }: BatchSize,
   present: number,

@@ -1,5 +1,5 @@
 /**
- * Stores the answers of evaluations, which are not trained on, in an experience store of limited
+ * Stores the responses of evaluations, which are not trained on, in an experience store of limited
  * size.
  */
 import { type Experience, withFields } from '@trinity-rft/core';
@@ -10,7 +10,7 @@ interface EvaluationAnswers {
   /** Path of the database, which is created if it is missing. */
   readonly path: string;
   readonly set: string;
-  /** Version of the weights that gave the answers. */
+  /** Version of the weights that sampled the responses. */
   readonly policyVersion: number;
   readonly answers: readonly Experience[];
 }
@@ -24,9 +24,9 @@ const mostTokens = 2 ** 20;
 const mostVersions = 16;
 
 /**
- * Stores the answers under the batch `<version>/<set>`, and replaces previous answers of this
- * batch. Deletes the answers of versions beyond the limit. If a set has more than a million tokens,
- * stores only its first tasks.
+ * Stores the responses under the batch `<version>/<set>`, and replaces previous responses of this
+ * batch. Deletes the responses of versions beyond the limit. If a set has more than a million
+ * tokens, stores only its first tasks.
  * @throws BufferError as `sqliteExperienceStore`
  */
 export function recordAnswers({ path, set, policyVersion, answers }: EvaluationAnswers): void {

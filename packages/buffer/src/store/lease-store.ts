@@ -1,8 +1,7 @@
 /**
- * The experience store over any row driver. Leases and waits exist in memory only. If the
- * operating-system process ends, its leases end too. When the store is opened again, the leased
- * rows wait in the queue. This requires one owner per store, which durable drivers ensure with a
- * lock.
+ * The experience store over any row driver. Leases and waits exist in memory only. If the process
+ * ends, its leases end too. When the store is opened again, the leased rows wait in the queue. This
+ * requires one owner per store, which durable drivers ensure with a lock.
  */
 import {
   runKey,
@@ -40,20 +39,17 @@ export interface LeaseStoreOptions extends Pick<ExperienceStore, 'lateRewards'> 
   readonly capacity?: number;
   /**
    * Rules for using experiences again.
-   * @default every experience is used once, first in, first out
+   * @default no reuse: first in, first out
    */
   readonly reuse?: Reuse;
   /**
-   * Options to watch for rows that another operating-system process adds.
-   * @default no other process adds rows
+   * Options to watch for rows that another process adds.
+   * @default no watching
    */
   readonly follow?: Follow;
 }
 
-/**
- * Options to poll for rows that another operating-system process adds, until that process has
- * ended.
- */
+/** Options to poll for rows that another process adds, until that process has ended. */
 export interface Follow {
   readonly clock: Pick<Clock, 'sleep'>;
   readonly everyMs: number;

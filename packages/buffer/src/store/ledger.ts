@@ -35,7 +35,7 @@ const name = 'ledger';
 
 /**
  * Reads the ledger. To change the ledger, read it inside the transaction that writes it, because
- * another operating-system process may add rows.
+ * another process may add rows.
  */
 export function readLedger(state: StateTable): Ledger {
   const json = state.get(name);

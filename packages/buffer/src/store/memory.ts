@@ -9,10 +9,7 @@ import type { RowDriver, StoredRow } from './row-driver.js';
 import { exploreStepOf } from './row-names.js';
 import type { Use } from './row-driver.js';
 
-/**
- * Creates an experience store in memory. Its contents are lost when the operating-system process
- * ends.
- */
+/** Creates an experience store in memory. Its contents are lost when the process ends. */
 export function memoryExperienceStore(options: LeaseStoreOptions = {}): ExperienceStore {
   return leaseStore(memoryRows(), options);
 }

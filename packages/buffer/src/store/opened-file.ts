@@ -10,7 +10,9 @@ export interface OpenedFile {
   readonly assertThere: () => void;
 }
 
-/** @param place name of the file in messages */
+/**
+ * Remembers the identity of a file that was just opened. @param place name of the file in messages
+ */
 export function openedFile(path: string, place = path, code = 'BUFFER_GONE'): OpenedFile {
   const opened = identityOf(path);
   return {

@@ -38,9 +38,9 @@ const memberOf: Readonly<Record<Unit, (row: StoredRow) => string | number>> = {
 };
 
 /**
- * Picks the oldest rows that are released and not too old: `count` complete units, or all remaining
- * rows of `maxExploreSteps` explore steps. Stops at the last picked row, so that the stale rows of
- * a train step do not depend on the progress of the explorer.
+ * Selects the oldest rows that are released and not too old: `count` complete units, or all
+ * remaining rows of `maxExploreSteps` explore steps. Stops at the last selected row, so that the
+ * stale rows of a train step do not depend on the progress of the explorer.
  */
 export function pickBatch(
   rows: readonly StoredRow[],
@@ -73,7 +73,7 @@ export function pickBatch(
 
 /**
  * Returns the batch size, at most `count`, that cuts the remaining rows of an explore step into
- * batches of about equal size. Copies of a run have its key, and count as a run of their own.
+ * batches of about equal size. Copies of a rollout have its key, but count as separate rollouts.
  */
 function evenCount(
   rows: readonly StoredRow[],

@@ -35,7 +35,7 @@ export interface ExperienceReader extends UseReader, HeadReader {
   close(): void;
 }
 
-/** A stored experience and its place in the store, from 1. */
+/** A stored experience and its position in the store, from 1. */
 export interface ExperienceRow {
   readonly id: number;
   readonly experience: Experience;

@@ -1,7 +1,4 @@
-/**
- * Reads the uses of experiences by train steps, from a store that another operating-system process
- * may own.
- */
+/** Reads the uses of experiences by train steps, from a store that another process may own. */
 import type { DatabaseSync } from 'node:sqlite';
 import { hasAdvantages } from './schema.js';
 import { readTokenAdvantages } from './stored-advantage.js';
@@ -24,7 +21,7 @@ export interface ExperienceUse {
   readonly tokenAdvantages?: Float32Array;
 }
 
-/** A use with its place among all recorded uses, from 1. */
+/** A use with its position among all recorded uses, from 1. */
 interface PlacedUse extends ExperienceUse {
   readonly place: number;
 }

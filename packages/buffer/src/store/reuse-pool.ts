@@ -110,7 +110,7 @@ function pickAgain({ recorded, rows }: Pool, limits: RowLimits): PoolPick | unde
   return { used, stale: find(step.dropped), complete: true, recordedStep: step.trainStep };
 }
 
-/** Picks by priority; evicts the lowest-priority rows above capacity. */
+/** Selects items by priority, and evicts the lowest-priority rows above capacity. */
 function pickNext(pool: Pool, request: BatchRequest, limits: RowLimits): PoolPick {
   const { reuse } = pool;
   const ends = limits.finished && reuse.endsWithoutNew;

@@ -46,7 +46,7 @@ export interface PriorityReplayOptions extends Pick<
 > {
   readonly priorityFn: PriorityFn;
   readonly priorityFnArgs?: PriorityArgs;
-  /** Milliseconds before an experience may be used again. @default each experience is used once */
+  /** Milliseconds before an experience may be used again. @default no reuse */
   readonly reuseCooldownMs?: number;
   /** Root seed of the training run. */
   readonly seed: number;

@@ -7,7 +7,7 @@ import type { JsonState } from '@trinity-rft/core/store';
 
 /** Fields of a stored experience that the queue needs. */
 export interface StoredRow {
-  /** Place in insertion order, from 1. */
+  /** Position in insertion order, from 1. */
   readonly id: number;
   readonly policyVersion: number;
   /** Unique id, as `uid` of `@trinity-rft/core` returns it. */
@@ -44,7 +44,7 @@ export interface RowDriver {
   read(rows: readonly StoredRow[]): readonly Experience[];
   /** Records a train step: it trained on `used`, in this order, and dropped `stale`. */
   settle(grant: Pick<Grant, 'used' | 'stale'>, use: Use): void;
-  /** Returns the last train step that used up rows, or 0 if there is none. */
+  /** Returns the last train step that consumed rows, or 0 if there is none. */
   lastTrainStep(): number;
   /**
    * Undoes every `settle` of steps after `trainStep`.
@@ -58,7 +58,7 @@ export interface RowDriver {
    */
   prune(trainStep: number, keep?: ReadonlySet<number>): void;
   /**
-   * Returns the rows that no train step has used up, in insertion order.
+   * Returns the rows that no train step has consumed, in insertion order.
    * @param after id after which rows are returned. @default 0
    */
   unsettled(after?: number): StoredRow[];
@@ -79,7 +79,7 @@ export interface RowDriver {
   close(): void;
 }
 
-/** Rows for one trainer call. `used` and `stale` are used up together. */
+/** Rows for one trainer call. `used` and `stale` are consumed together. */
 export interface Grant {
   /** Rows to train on. */
   readonly used: readonly StoredRow[];
@@ -97,7 +97,7 @@ export interface Use {
   readonly advantages?: readonly Float32Array[];
 }
 
-/** Rows that a train step used up, in the order of its batch. */
+/** Rows that a train step consumed, in the order of its batch. */
 export interface RecordedStep {
   readonly trainStep: number;
   readonly used: readonly number[];

@@ -55,7 +55,7 @@ export interface RowQueueOptions {
   readonly pool: RowPool;
   /** Number of new rows above which a put waits; see `LeaseStoreOptions`. */
   readonly capacity: number;
-  /** Clock for waits until rows become available. @default no row becomes available later */
+  /** Clock for waits until rows become available. @default no clock: no such waits */
   readonly clock?: Pick<Clock, 'now' | 'after'>;
 }
 

@@ -247,10 +247,7 @@ function readRow(sql: Statements, id: number): Experience {
   return readStored(row);
 }
 
-/**
- * Calls `read` on a consistent snapshot of the database, even if another operating-system process
- * writes to it.
- */
+/** Calls `read` on a consistent snapshot of the database, even if another process writes to it. */
 function atOneMoment<T>(database: DatabaseSync, read: () => T): T {
   database.exec('BEGIN');
   try {

@@ -29,13 +29,13 @@ export interface SqliteExperienceStoreOptions extends Omit<LeaseStoreOptions, 'f
    */
   readonly path: string;
   /**
-   * Options to also read experiences that a writer in another operating-system process adds (see
-   * {@link sqliteExperienceWriter}). The store finishes when that writer has ended, or at once if
-   * there has never been a writer.
-   * @default no other process adds rows
+   * Options to also read experiences that a writer in another process adds (see {@link
+   * sqliteExperienceWriter}). The store finishes when that writer has ended, or at once if there
+   * has never been a writer.
+   * @default no other writer
    */
   readonly followWriter?: FollowOptions;
-  /** Training run that owns the store. @default the store may belong to any training run */
+  /** Training run that owns the store. @default no check of the owner */
   readonly owner?: StoreOwner;
   /**
    * Called with a notice if a store of an earlier version contains experiences that cannot be
@@ -58,8 +58,8 @@ export interface FollowOptions {
 }
 
 /**
- * Opens or creates the store. Only one operating-system process at a time may have the store open.
- * The operating system holds the lock, so a killed process leaves no lock.
+ * Opens or creates the store. Only one process at a time may have the store open. The operating
+ * system holds the lock, so a killed process leaves no lock.
  * @throws BufferError if another process has the store open, or if the file is damaged, belongs to
  * another program or is from a newer version
  */
@@ -102,7 +102,7 @@ export function openSqliteRows(
   });
 }
 
-/** A writer that adds experiences to a store from which another operating-system process trains. */
+/** A writer that adds experiences to a store from which another process trains. */
 export type ExperienceWriter = Pick<ExperienceStore, 'put' | 'explorerState' | 'close'>;
 
 /**

@@ -22,8 +22,8 @@ export interface FileExperienceSourceOptions extends Omit<TaskOrderOptions, keyo
   readonly selectorType?: PlainSelectorType;
   readonly rows: readonly RawTask[];
   /**
-   * Tokenizes a row. If a row gives several experiences, they remain together in the same batch, in
-   * this order.
+   * Tokenizes a row. If a row yields several experiences, they stay in the same batch, in this
+   * order.
    * @param row row number
    * @throws TaskError if the row cannot be used
    */
@@ -31,7 +31,7 @@ export interface FileExperienceSourceOptions extends Omit<TaskOrderOptions, keyo
     rawTask: RawTask,
     row: number,
   ) => readonly Experience[] | Promise<readonly Experience[]>;
-  /** Number of rows per train step. Each call of `take` must ask for this number. */
+  /** Number of rows per train step. Each call of `take` must request this number. */
   readonly batchSize: number;
 }
 

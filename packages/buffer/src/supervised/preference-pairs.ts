@@ -1,21 +1,21 @@
 /**
- * Human preferences: pairs of stored answers to the same task, and the DPO rows that result from
+ * Human preferences: pairs of stored responses to the same task, and the DPO rows that result from
  * choices.
  */
 import { type Experience, type RawTask, TaskError, uid } from '@trinity-rft/core';
 
-/** Two answers to compare. A person sets `preferred`. */
+/** Two responses to compare. A person sets `preferred`. */
 export interface AnswerPair {
   /** Uids of the two experiences, separated by a space. */
   readonly id: string;
   readonly prompt: string;
   readonly answer1: string;
   readonly answer2: string;
-  /** Number of the preferred answer (1 or 2); null if undecided or if neither is preferred. */
+  /** Number of the preferred response (1 or 2); null if undecided or if neither is preferred. */
   readonly preferred: 1 | 2 | null;
 }
 
-/** A row of preference data, with the keys that `format` has by default. */
+/** A row of preference data, with the default keys of `format`. */
 export interface ChosenRow {
   readonly prompt: string;
   readonly chosen: string;
@@ -31,9 +31,9 @@ export interface AnswerPairsOptions {
 }
 
 /**
- * Returns, for each explored task, the answers with the highest and the lowest reward, if their
- * texts differ. The order of the two answers does not reveal the rewards. Omits answers that took
- * several model calls.
+ * Returns, for each explored task, the responses with the highest and the lowest reward, if their
+ * texts differ. The order of the two responses does not reveal the rewards. Omits responses that
+ * took several model calls.
  */
 export function answerPairs(
   experiences: Iterable<Experience>,
@@ -76,7 +76,7 @@ function pairOf(
 /**
  * Converts decided pairs to rows for DPO. Items are {@link AnswerPair}s, or items of a JSON export
  * of Label Studio. In such an export, `data` is the pair. The choice is the side that `Pairwise`
- * selects, or the answer that `Choices` names (answer1 or answer2). Undecided pairs give no rows.
+ * selects, or the response that `Choices` names (answer1 or answer2). Undecided pairs give no rows.
  * @throws TaskError if an item has neither format
  */
 export function chosenRows(items: readonly unknown[]): readonly ChosenRow[] {

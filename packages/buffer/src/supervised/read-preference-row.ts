@@ -1,4 +1,4 @@
-/** Reads one row of preference data: a prompt, a preferred answer and a rejected answer. */
+/** Reads one row of preference data: a prompt, a chosen response and a rejected response. */
 import type { ChatMessage, RawTask, ToolDefinition } from '@trinity-rft/core';
 import { parseJsonExactly } from '@trinity-rft/core/support';
 import { hasWeight, readMessages } from './read-messages.js';
@@ -20,7 +20,7 @@ export interface PreferenceFormat extends SupervisedFormat {
   readonly rejectedKey: string;
 }
 
-/** A prompt and two answers that continue it. Each answer ends with an assistant message. */
+/** A prompt and two responses that continue it. Each response ends with an assistant message. */
 export interface PreferenceRow {
   readonly prompt: readonly ChatMessage[];
   readonly chosen: readonly ChatMessage[];
@@ -29,10 +29,10 @@ export interface PreferenceRow {
 }
 
 /**
- * Reads a row of preference data. An answer is a text, a message, or a list of messages. The prompt
- * is a list under `messagesKey`, or a text or list under `promptKey`. If the default key `message`
- * is missing, `messages` is read. If the answers are whole conversations, the prompt is their
- * common beginning. `promptType: plaintext` accepts texts only.
+ * Reads a row of preference data. A response is a string, a message, or a list of messages. The
+ * prompt is a list under `messagesKey`, or a string or list under `promptKey`. If the default key
+ * `message` is missing, `messages` is read. If the responses are whole conversations, the prompt is
+ * their common beginning. `promptType: plaintext` accepts strings only.
  * @param row name of the row in error messages
  * @throws TaskError naming the row, the key and the value found
  */
@@ -98,7 +98,7 @@ const emptyAnswer = (key: string, row: number | string) =>
     'Give an answer to prefer over the other, or remove the row',
   );
 
-/** Parses a text that contains messages as JSON. Returns any other value unchanged. */
+/** Parses a string that contains messages as JSON. Returns any other value unchanged. */
 function messagesInText(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   try {
@@ -114,14 +114,15 @@ function messagesInText(value: unknown): unknown {
 const isWhole = (messages: readonly ChatMessage[]): boolean => messages[0]?.role !== 'assistant';
 
 /**
- * Returns a message as text for comparison, without its weight, which only matters in the answer.
+ * Returns a message as a string for comparison, without its weight, which only matters in the
+ * response.
  */
 const textOf = (message: ChatMessage | undefined): string =>
   JSON.stringify({ ...message, weight: undefined });
 
 /**
  * Splits two conversations at the first message that differs: the common beginning, and the two
- * answers.
+ * responses.
  */
 function splitWhole(
   { chosen, rejected }: Answers,

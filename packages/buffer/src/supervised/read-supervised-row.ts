@@ -23,7 +23,7 @@ export interface SupervisedFormat extends FormatArgs {
   readonly promptType?: 'messages' | 'plaintext';
 }
 
-/** A conversation that ends with the answer to learn. */
+/** A conversation that ends with the response to learn. */
 export interface SupervisedRow {
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ToolDefinition[];

@@ -94,7 +94,7 @@ export const missingError = (
     fix,
   );
 
-/** Reads a required text. @param fix remedy if the text is missing */
+/** Reads a required string. @param fix remedy if the string is missing */
 export function readText(rawTask: RawTask, key: string, row: number | string, fix: string): string {
   const value = rawTask[key];
   if (typeof value === 'string') return value;
@@ -102,7 +102,7 @@ export function readText(rawTask: RawTask, key: string, row: number | string, fi
 }
 
 /**
- * Returns the system prompt of the row, or else of the format, as a list of at most one message.
+ * Returns the system prompt of the row, otherwise of the format, as a list of at most one message.
  */
 export function systemMessage(
   rawTask: RawTask,

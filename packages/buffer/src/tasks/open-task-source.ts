@@ -66,7 +66,7 @@ export interface TaskRowsOptions extends Pick<SqlRowsOptions, 'table' | 'query'>
    * Receives log lines about downloads, waits and files that are not read. @default standard error
    */
   readonly report?: (line: string) => void;
-  /** @default the system clock */
+  /** Clock of downloads and waits. @default the system clock */
   readonly clock?: Clock;
 }
 

@@ -23,7 +23,7 @@ const types: readonly { readonly oid: number; readonly array: number; readonly p
 ];
 const textArray = 1009;
 
-/** Creates the parsers of `types`. `split` splits the text of an array into texts and nulls. */
+/** Creates the parsers of `types`. `split` splits an array literal into strings and nulls. */
 const parsersOf = (split: Parse): ReadonlyMap<number, Parse> =>
   new Map(
     types.flatMap(({ oid, array, parse }): [number, Parse][] => {

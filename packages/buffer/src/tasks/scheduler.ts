@@ -16,7 +16,7 @@ interface ScheduledRow extends TaskRow {
 export interface TasksetScheduler extends TaskSource {
   /** Total number of batches; Infinity if there is no limit. */
   readonly totalSteps: number;
-  /** @param count number of rows. @default the batch size */
+  /** Returns the next rows. @param count number of rows. @default the batch size */
   next(count?: number): Promise<readonly ScheduledRow[]>;
 }
 

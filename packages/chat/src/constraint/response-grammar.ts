@@ -16,7 +16,7 @@ import type { JsonSchema } from './schema/types.js';
 import { anyObject, anyValue, space } from './grammar/json-value.js';
 import type { CallSyntax } from '../tool-call-parser/types.js';
 
-/** Constraint of a request on its response: a JSON text, tool calls, or either. */
+/** Constraint of a request on its response: JSON content, tool calls, or either. */
 export interface ResponseConstraint {
   /**
    * JSON format of the response's text.
@@ -50,7 +50,7 @@ export interface WritingStyle {
 }
 
 /**
- * Returns the grammar of a constraint; undefined if every text satisfies the constraint.
+ * Returns the grammar of a constraint, or undefined if every response satisfies the constraint.
  * @throws ModelError 400 naming the unsupported part of a schema, or when calls cannot be parsed
  */
 export function responseGrammar(
@@ -96,7 +96,7 @@ interface Builder {
   readonly grammar: GrammarBuilder;
   readonly schema: (schema: JsonSchema, path: string, type?: 'object') => number;
   /**
-   * Returns the rules without the alternatives that no text can complete.
+   * Returns the rules without the alternatives that no string can complete.
    * @throws ModelError 400 naming a schema that no value satisfies
    */
   readonly productive: () => TextGrammar['rules'];

@@ -45,11 +45,12 @@ export interface ChatFormatOptions {
   /**
    * `generic` describes tools in the system message, or in the first user message if the chat
    * template prints no system message, and uses the syntax `hermes` for calls, even if the chat
-   * template supports tools. @default the chat template describes tools
+   * template supports tools.
+   * @default tools described by the chat template
    */
   readonly toolPrompt?: string;
   /**
-   * Value of `enable_thinking` for prompts whose input sets none. @default the template decides
+   * Value of `enable_thinking` for prompts whose input sets none. @default chosen by the template
    */
   readonly enableThinking?: boolean;
   /** Additional variables for the template (`chat_template_kwargs`). */
@@ -67,8 +68,8 @@ export interface ParsedTurn {
 
 export interface ReadTurnOptions {
   /**
-   * True, or the tool definitions, to look for tool calls; false to ignore tool calls. The
-   * definitions give the types of arguments for call syntaxes without types, such as `qwen3_coder`.
+   * Tool definitions, or true, to parse tool calls; false to ignore them. The definitions give the
+   * types of arguments for call syntaxes without types, such as `qwen3_coder`.
    */
   readonly tools: boolean | readonly ToolDefinition[];
   /** Prompt of the turn, at whose end a think block may begin. */
@@ -81,8 +82,9 @@ export interface BeginTurnOptions extends Pick<ReadTurnOptions, 'tools'> {
   /** Stop strings; the text ends before the first occurrence of any. */
   readonly stops: readonly string[];
   /**
-   * True if the turn continues a plain text: no reasoning is looked for, and all special tokens are
-   * left out. @default false
+   * True if the turn continues a plain prompt: reasoning is not parsed, and all special tokens are
+   * omitted.
+   * @default false
    */
   readonly isPlain?: boolean;
 }
@@ -100,10 +102,13 @@ export interface ChatFormat {
   readonly stopTokenIds: readonly number[];
   /** False if the chat template ignores tools; requests with tools are then refused. */
   readonly printsTools: boolean;
-  /** Role of the message that instructions are added to: `user` if system messages are not printed. */
+  /**
+   * Role of the message to which instructions are added: `user` if the template prints no system
+   * message.
+   */
   readonly instructionRole: InstructionRole;
   /**
-   * The prompt as text, up to the place where the model begins to write. If a conversation ends
+   * The prompt as text, up to the position where the model begins to write. If a conversation ends
    * with an assistant message without tool calls, the model continues that message.
    * @throws ModelError 400 when the template rejects the messages
    */
@@ -114,8 +119,8 @@ export interface ChatFormat {
    */
   renderWhole(input: PromptInput): string;
   /**
-   * Returns the token ids of a rendered text. Equal texts share one array, which callers must not
-   * modify.
+   * Returns the token ids of a rendered prompt or conversation. Equal strings share one array,
+   * which callers must not modify.
    */
   encode(text: string): Int32Array;
   readTurn(tokens: Int32Array, options: ReadTurnOptions): ParsedTurn;
@@ -197,7 +202,7 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
     ...cacheOptions,
     memoMethod: (text) => tokenizer.encode(text),
   });
-  /** Grammars by constraint; false if every text satisfies the constraint. */
+  /** Grammars by constraint; false if every response satisfies the constraint. */
   const grammars = new LRUCache<string, TextGrammar | false, ConstraintContext>({
     max: 32,
     memoMethod: (_key, _stale, { context: { constraint, reasoning } }) =>
@@ -346,7 +351,7 @@ function parseTurn(whole: string, parsers: Parsers): ParsedTurn {
 
 /**
  * Ids that end a turn: the tokenizer's end tokens, the first special token that the template prints
- * after an assistant message, and the tokens `others`.
+ * after an assistant message, and the tokens in `others`.
  */
 function stopIds(
   tokenizer: Tokenizer,

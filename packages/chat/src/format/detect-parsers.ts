@@ -9,7 +9,7 @@ import { toolCallParsers } from '../tool-call-parser/table.js';
 type ToolCallParserName = keyof typeof toolCallParsers;
 
 /**
- * Texts by which chat templates are recognised, with the parser to use. These templates describe
+ * Strings by which chat templates are recognised, with the parser to use. These templates describe
  * calls in a syntax that differs from what the models write.
  */
 const described: readonly (readonly [string, ToolCallParserName])[] = [

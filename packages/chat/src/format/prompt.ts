@@ -1,4 +1,4 @@
-/** Renders messages to the text of a prompt, and makes keys that identify prompts. */
+/** Renders messages to a prompt, and makes keys that identify prompts. */
 import { ModelError, type ToolDefinition } from '@trinity-rft/core';
 import type { NormalMessage } from '../messages/messages.js';
 import type { ChatTemplate } from '../template/template.js';
@@ -12,12 +12,14 @@ export interface PromptInput {
   readonly templateArgs?: Readonly<Record<string, unknown>>;
 }
 
-/** Private-use character that no template changes. It marks the place of a text in a rendering. */
+/**
+ * Private-use character that no template changes. It marks the position of a string in a rendering.
+ */
 export const marker = '\uF8F0';
 
 /**
- * Renders a prompt up to the place where the model begins to write: a new turn, or the continuation
- * of a prefilled message.
+ * Renders a prompt up to the position where the model begins to write: a new turn, or the
+ * continuation of a prefilled message.
  */
 export function renderPrompt(template: ChatTemplate, { messages, ...rest }: PromptInput): string {
   const last = messages.at(-1);

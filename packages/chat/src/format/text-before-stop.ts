@@ -1,15 +1,15 @@
-/** Decodes a sampled text up to the stop string that ended it. */
+/** Decodes a sampled response up to the stop string that ended it. */
 import type { DecodeOptions, Tokenizer } from '../tokenizer/types.js';
 
 export interface TextBeforeStopOptions extends DecodeOptions {
-  /** Stop string that ended the text. @default none, the whole text */
+  /** Stop string that ended the response. @default none: the whole response is decoded */
   readonly stopString?: string | undefined;
 }
 
 /**
  * Returns the text before the stop string. Samplers stop at the token that completes the stop
- * string first, so the text ends before the first occurrence that ends inside the last token. If a
- * sampler has added tokens after the stop string, the text ends before the last occurrence.
+ * string first, so the result ends before the first occurrence that ends inside the last token. If
+ * a sampler has added tokens after the stop string, the result ends before the last occurrence.
  */
 export function textBeforeStop(
   tokenizer: Pick<Tokenizer, 'decode'>,

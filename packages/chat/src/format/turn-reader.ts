@@ -13,13 +13,13 @@ export interface PartialTurn {
 }
 
 export interface TurnReader {
-  /** Adds tokens; returns the part of the whole turn that no later token can change. */
+  /** Adds tokens, and returns the part of the whole turn that no later token can change. */
   push(tokens: Iterable<number>): PartialTurn;
 }
 
 export interface TurnReaderOptions {
   readonly tokenBytes: readonly Uint8Array[];
-  /** Ids of tokens that add nothing to the text. */
+  /** Ids of tokens that have no visible text. */
   readonly hidden: ReadonlySet<number>;
   readonly reasoning?: ReasoningParser;
   /** Parser for tool calls; absent if calls are not parsed. */

@@ -16,7 +16,7 @@ import {
   type Value,
 } from './values.js';
 
-/** `object.name`: a method or attribute, or else the item of that name. */
+/** `object.name`: a method or attribute, otherwise the item of that name. */
 export function attribute(object: Value, name: string): Value {
   if (typeof object === 'string') return textMethod(object, name);
   if (object instanceof Attributes) return object.entries.get(name);
@@ -26,7 +26,7 @@ export function attribute(object: Value, name: string): Value {
   return isList(object) ? methodOf(listMethods, object, name) : undefined;
 }
 
-/** `object[key]`: an item, or else the attribute of that name. */
+/** `object[key]`: an item, otherwise the attribute of that name. */
 export function item(object: Value, key: Value): Value {
   if (isDict(object)) {
     const own = dictKey(key);

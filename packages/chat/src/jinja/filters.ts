@@ -44,7 +44,7 @@ function indentLines(value: Value, args: readonly Value[]): Value {
 }
 
 /**
- * Converts a number, or text in the given base, to an int. Returns the default for a value that
+ * Converts a number, or a string in the given base, to an int. Returns the default for a value that
  * cannot be converted.
  */
 function int(value: Value, args: readonly Value[]): Value {

@@ -1,4 +1,4 @@
-/** Python's formats of values in texts: `'%05.2f' % x`, `'{:>8}'.format(x)` and rounding. */
+/** Python's string formatting: `'%05.2f' % x`, `'{:>8}'.format(x)` and rounding. */
 import { repr, str } from './spelling.js';
 import { isInt, lengthOf, numeric, typeName, type Keywords, type Value } from './values.js';
 
@@ -22,7 +22,7 @@ interface Style {
   readonly digits: number | undefined;
   /** True to separate thousands by commas. */
   readonly grouped?: boolean;
-  /** Sign of a number that is not negative: `+`, a space, or an empty text. */
+  /** Sign of a number that is not negative: `+`, a space, or an empty string. */
   readonly plus: string;
 }
 
@@ -54,7 +54,7 @@ function numberText(value: Value, number: number, kind: string, digits?: number)
   return kind === 'X' ? text.toUpperCase() : text;
 }
 
-/** Pads a text to a width. With the alignment `=`, the padding follows the sign. */
+/** Pads a string to a width. With the alignment `=`, the padding follows the sign. */
 function padded(text: string, width: number, align: string, fill: string): string {
   const missing = Math.max(0, width - lengthOf(text));
   if (align === '<') return text + fill.repeat(missing);

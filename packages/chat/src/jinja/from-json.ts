@@ -1,11 +1,11 @@
-/** Converts JSON texts and plain data to the values that Python's `json.loads` would make. */
+/** Converts JSON strings and plain data to the values that Python's `json.loads` would return. */
 import { Float, type Value } from './values.js';
 
 /**
- * Reads a JSON text. Unlike with `JSON.parse`, a number with a fraction or an exponent is a float
- * even if its value is whole. An int may have any size. Keys that look like numbers keep their
- * position.
- * @throws SyntaxError when the text is not JSON
+ * Parses a JSON string. Unlike with `JSON.parse`, a number with a fraction or an exponent is a
+ * float even if its value is whole. An int may have any size. Keys that look like numbers keep
+ * their position.
+ * @throws SyntaxError when the string is not JSON
  */
 export function valueOfJson(text: string): Value {
   JSON.parse(text);

@@ -12,7 +12,7 @@ import type { Value } from './values.js';
 export type Render = (variables: ReadonlyMap<string, Value>) => string;
 
 export interface JinjaOptions {
-  /** Time that `strftime_now` formats: the same in every rendering. */
+  /** Time that `strftime_now` formats. All renderings use the same time. */
   readonly now: Date;
 }
 

@@ -31,7 +31,7 @@ function path(name: Value): (value: Value) => Value {
     );
 }
 
-/** Value for case-insensitive comparisons: text in lower case; other values unchanged. */
+/** Value for case-insensitive comparisons: strings in lower case; other values unchanged. */
 const folded = (value: Value): Value => (typeof value === 'string' ? value.toLowerCase() : value);
 
 function sort(value: Value, args: readonly Value[]): Value {
@@ -60,8 +60,8 @@ function unique(value: Value, args: readonly Value[]): Value {
 }
 
 /**
- * Makes `max` (sign 1) and `min` (sign -1), which return the largest or smallest item; undefined
- * for an empty list.
+ * Creates `max` (sign 1) and `min` (sign -1), which return the largest or smallest item, or
+ * undefined for an empty list.
  */
 const extreme =
   (sign: 1 | -1): Filter =>
@@ -79,7 +79,7 @@ const extreme =
 const orNone = (value: Value): readonly Value[] => iterate(value ?? undefined);
 
 /**
- * Makes `select`, `reject` (by the items) and `selectattr`, `rejectattr` (by an attribute of each
+ * Creates `select`, `reject` (by the items) and `selectattr`, `rejectattr` (by an attribute of each
  * item).
  */
 const chosen =

@@ -2,8 +2,8 @@
 import type { Callable, Keywords, Value } from './values.js';
 
 /**
- * Returns the arguments in the order of the parameters; undefined for a parameter without an
- * argument.
+ * Returns the arguments in the order of the parameters. The value of a parameter without an
+ * argument is undefined.
  * @param name name of the function, for error messages
  * @throws Error for an argument without a parameter
  */
@@ -33,7 +33,7 @@ export type Methods<T> = Readonly<
   >
 >;
 
-/** The method, bound to the object; undefined if there is none of this name. */
+/** The method, bound to the object; undefined if there is no method of this name. */
 export function methodOf<T>(methods: Methods<T>, object: T, name: string): Callable | undefined {
   const method = Object.hasOwn(methods, name) ? methods[name] : undefined;
   if (!method) return undefined;

@@ -29,7 +29,7 @@ export function newScope(outer: Scope): Scope {
   return { variables: new Map(), outer, budget: outer.budget };
 }
 
-/** Counts steps, and throws when the budget is used up, so that every rendering ends. */
+/** Counts steps, and throws when the budget is exhausted, so that every rendering ends. */
 export function spend({ budget }: Scope, steps: number): void {
   budget.steps -= steps;
   if (budget.steps < 0)

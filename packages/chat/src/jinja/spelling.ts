@@ -1,7 +1,7 @@
-/** Converts values to text as Python does: `str`, `repr` and `json.dumps`. */
+/** Converts values to strings as Python does: `str`, `repr` and `json.dumps`. */
 import { Float, Tuple, isDict, isList, typeName, type Dict, type Value } from './values.js';
 
-/** Python's `str(value)`; an empty text for undefined. */
+/** Python's `str(value)`; an empty string for undefined. */
 export function str(value: Value): string {
   if (typeof value === 'string') return value;
   return value === undefined ? '' : repr(value);
@@ -30,7 +30,7 @@ const entries = (dict: Dict, print: (entry: [Value, Value]) => string): string =
 
 const shortEscapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** Python's `repr` of a text: in single quotes, unless only double quotes avoid escapes. */
+/** Python's `repr` of a string: in single quotes, unless only double quotes avoid escapes. */
 function reprText(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   const body = text.replaceAll(/[\\'\p{C}\p{Z}]/gu, (character) => {
@@ -68,7 +68,7 @@ function floatText(value: number): string {
 
 export interface JsonStyle {
   readonly ensureAscii?: boolean;
-  /** One level of indentation: a number of spaces, or the text itself. */
+  /** One level of indentation: a number of spaces, or the string itself. */
   readonly indent?: number | string;
   readonly separators?: readonly [item: string, key: string];
   readonly sortKeys?: boolean;
@@ -79,10 +79,7 @@ export interface JsonStyle {
 /** Deepest nesting that `dumps` writes: the limit of Python's recursion. */
 const deepest = 1000;
 
-/**
- * Python's `json.dumps`.
- * @throws for values that JSON cannot represent
- */
+/** Python's `json.dumps`. @throws Error for values that JSON cannot represent */
 export function dumps(value: Value, style: JsonStyle = {}): string {
   const { indent, ensureAscii = false, allowNan = true } = style;
   const step = typeof indent === 'number' ? ' '.repeat(indent) : indent;
@@ -129,7 +126,7 @@ const jsonFloat = (value: number): string =>
     ? floatText(value)
     : ({ nan: 'NaN', inf: 'Infinity', '-inf': '-Infinity' }[floatText(value)] ?? 'NaN');
 
-/** JSON of a text. Unlike `JSON.stringify`, Python does not escape lone surrogates. */
+/** JSON of a string. Unlike `JSON.stringify`, Python does not escape lone surrogates. */
 const quoted = (text: string): string =>
   text.isWellFormed()
     ? JSON.stringify(text)

@@ -1,4 +1,4 @@
-/** Python's methods of strings. */
+/** Python's string methods. */
 import { format } from './formats.js';
 import { methodOf, type Methods } from './parameters.js';
 import {
@@ -37,8 +37,8 @@ const anyText = (value: Value, matches: (text: string) => boolean): boolean =>
   isList(value) ? value.some((each) => matches(asText(each))) : matches(asText(value));
 
 /**
- * The characters [start, end) of a text, by Python's rules for indices, and their first index;
- * undefined if there is no such place.
+ * The characters [start, end) of a string, by Python's rules for indices, and their first index;
+ * undefined if there is no such range.
  */
 function range(
   text: string,
@@ -55,8 +55,8 @@ function range(
 }
 
 /**
- * Makes `find` and `rfind`, which return the index of a text in characters, or -1 if the text does
- * not occur.
+ * Creates `find` and `rfind`, which return the index of a substring in characters, or -1 if the
+ * substring does not occur.
  */
 const position =
   (search: 'indexOf' | 'lastIndexOf'): Apply =>
@@ -66,7 +66,10 @@ const position =
     return searched && at >= 0 ? searched.from + lengthOf(searched.text.slice(0, at)) : -1;
   };
 
-/** Makes `index` and `rindex`, which are like `position` but throw if the text does not occur. */
+/**
+ * Creates `index` and `rindex`, which are like `position` but throw if the substring does not
+ * occur.
+ */
 const place =
   (search: 'indexOf' | 'lastIndexOf'): Apply =>
   (text, args) => {
@@ -76,8 +79,8 @@ const place =
   };
 
 /**
- * Makes `startswith` and `endswith`, which return true if the text begins or ends with one of the
- * given texts.
+ * Creates `startswith` and `endswith`, which return true if the string begins or ends with one of
+ * the given strings.
  */
 const affix =
   (has: 'startsWith' | 'endsWith'): Apply =>
@@ -93,7 +96,7 @@ function count(text: string, [part, start, end]: readonly Value[]): number {
   return wanted === '' ? lengthOf(searched.text) + 1 : searched.text.split(wanted).length - 1;
 }
 
-/** Returns the fill characters that a text needs to be `width` characters wide. */
+/** Returns the fill characters that a string needs to be `width` characters wide. */
 const padding = (text: string, width: Value, fill: Value): string => {
   const character = chars(fill) ?? ' ';
   if (lengthOf(character) !== 1) throw new Error('the fill character is not one character');
@@ -193,7 +196,7 @@ const methods: Methods<string> = {
 
 export const textMethodNames: readonly string[] = [...Object.keys(methods), 'format'];
 
-/** The method, bound to the text; undefined if strings have no such method. */
+/** The method, bound to the string; undefined if strings have no such method. */
 export function textMethod(text: string, name: string): Callable | undefined {
   return name === 'format'
     ? (args, keywords) => format(text, args, keywords)

@@ -1,4 +1,4 @@
-/** Functions on texts as in Python, which methods and filters share. */
+/** Python's string functions that methods and filters share. */
 import { typeName, type Value } from './values.js';
 
 const pythonSpace =
@@ -11,8 +11,8 @@ const lineBreak = /(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])$/;
 type Side = 'both' | 'left' | 'right';
 
 /**
- * Removes the characters at the ends of the text for which `isOuter` is true. A pattern such as
- * `\s+$` would take quadratic time for a long run inside the text.
+ * Removes the characters for which `isOuter` is true from the ends of the string. A pattern such as
+ * `\s+$` would take quadratic time for a long run inside the string.
  */
 function trimmed(text: string, isOuter: (character: string) => boolean, side: Side): string {
   let [from, to] = [0, text.length];
@@ -64,7 +64,7 @@ export function split(text: string, separator: Value, limit: number): readonly s
 }
 
 /**
- * Splits at white space, at most `limit` times from the given side. As in Python, the text beyond
+ * Splits at white space, at most `limit` times from the given side. As in Python, the part beyond
  * the last split keeps the white space at its outer end.
  */
 function splitSpaces(text: string, limit: number, side: 'left' | 'right'): readonly string[] {

@@ -70,8 +70,8 @@ export const isNumber = (value: Value): value is number | bigint | Float =>
   isInt(value) || value instanceof Float;
 
 /**
- * Returns the numeric value of an int, a float, or a boolean (an int in Python); undefined for
- * other values.
+ * Returns the numeric value of an int, a float, or a boolean (an int in Python). Returns undefined
+ * for other values.
  */
 export function numeric(value: Value): number | undefined {
   if (value instanceof Float) return value.value;
@@ -102,8 +102,8 @@ const equalEntries = (a: Dict, b: Dict): boolean =>
   [...a].every(([key, value]) => b.has(key) && equal(value, b.get(key)));
 
 /**
- * Compares two values in Python's order: negative, zero or positive.
- * @throws for values without an order
+ * Compares two values in Python's order: negative, zero or positive. @throws Error for values
+ * without an order
  */
 export function compare(a: Value, b: Value): number {
   const [x, y] = [numeric(a), numeric(b)];
@@ -148,10 +148,7 @@ export function checkLength(length: number): void {
   if (length > mostItems) throw new Error(`a list of ${length} items is longer than ${mostItems}`);
 }
 
-/**
- * The items over which a loop iterates.
- * @throws for values that are not iterable
- */
+/** The items over which a loop iterates. @throws Error for values that are not iterable */
 export function iterate(value: Value): readonly Value[] {
   if (value === undefined) return [];
   if (isList(value)) return value;

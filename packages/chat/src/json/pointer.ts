@@ -2,7 +2,7 @@
 import type { JsonObject } from './object.js';
 
 /**
- * Resolves `#`, `#/path` and `#anchor`; returns undefined for other references, and if nothing is
+ * Resolves `#`, `#/path` and `#anchor`. Returns undefined for other references, and if nothing is
  * found.
  */
 export function lookUp(root: JsonObject, reference: string): unknown {

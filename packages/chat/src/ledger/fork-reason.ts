@@ -29,7 +29,8 @@ export type SpliceFailure = Extract<
 >;
 
 /**
- * A conversation that does not continue its recorded tokens, and the place of the first difference.
+ * Reason why a conversation does not continue its recorded tokens, and its first difference from
+ * them.
  */
 export interface Fork {
   readonly reason: ForkReason;

@@ -19,12 +19,12 @@ export interface LedgerPrompt {
   /** Number of leading ids that are recorded: prompt and completion of an earlier turn. */
   readonly reused: number;
   /**
-   * `new` is unrelated to earlier turns; `spliced` continues an earlier turn. Otherwise the reason
+   * `new`: unrelated to earlier turns. `spliced`: continues an earlier turn. Otherwise the reason
    * why messages were rendered again instead of continuing recorded tokens.
    */
   readonly outcome: 'new' | 'spliced' | ForkReason;
   /**
-   * Place at which the messages differ from the recorded messages. Set only if `outcome` is a
+   * The first difference between the messages and the recorded messages. Set only if `outcome` is a
    * reason for not continuing the recording.
    */
   readonly fork?: Fork;
@@ -34,7 +34,8 @@ export interface LedgerPrompt {
   readonly restored: number;
   /**
    * Number of tool calls in the last turn that the agent changed because providers reject them:
-   * names with characters other than letters, digits, `_` and `-`, and arguments that are not JSON.
+   * calls whose names contain characters other than letters, digits, `_` and `-`, or whose
+   * arguments are not JSON.
    */
   readonly replacedCalls: number;
   /**
@@ -59,7 +60,7 @@ export interface Ledger {
 
 export interface LedgerOptions {
   /**
-   * Behaviour if an agent leaves reasoning out of its history. `as-sent` renders the conversation
+   * Behaviour if an agent omits reasoning from its history. `as-sent` renders the conversation
    * again without the reasoning, so that training sees the prompts that any other server would see.
    * `restore` inserts the recorded reasoning, so that conversations continue; use `restore` if the
    * server in production restores reasoning too.

@@ -6,9 +6,9 @@ import { canonical } from '../json/object.js';
 import type { NormalMessage } from '../messages/messages.js';
 
 /**
- * Key that is equal for messages that only differ in what frameworks change: white space around an
- * assistant's text and reasoning, and spacing, key order, escapes and number formats in tool-call
- * arguments.
+ * Key that is equal for messages that differ only in details that frameworks change: white space
+ * around an assistant's text and reasoning, and spacing, key order, escapes and number formats in
+ * tool-call arguments.
  */
 export function messageKey(message: NormalMessage): string {
   const { role, content } = message;
@@ -47,7 +47,7 @@ function callKey({ id, function: call }: ToolCall): readonly unknown[] {
 const sendableName = (name: string): string => (/^[\w-]+$/.test(name) ? name : 'unknown_tool');
 
 /**
- * Cache of the canonical text of tool-call arguments, which recur in every later prompt of a
+ * Cache of the canonical JSON of tool-call arguments, which recur in every later prompt of a
  * conversation. Very long arguments are not cached.
  */
 const canonicals = new LRUCache<string, string>({

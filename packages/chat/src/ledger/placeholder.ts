@@ -1,5 +1,5 @@
 /**
- * Makes a placeholder message for a recorded turn. The template formats the placeholder like the
+ * Creates a placeholder message for a recorded turn. The template formats the placeholder like the
  * turn. Marks in the placeholder show where the turn's text ends.
  */
 import type { NormalMessage } from '../messages/messages.js';
@@ -16,7 +16,7 @@ const marks = {
   call: '\u0098n\u009C',
 } as const;
 
-/** Makes a message with the same parts as the recorded message, and a mark for each text. */
+/** Creates a message with the same parts as the recorded message, and a mark for each text. */
 export function toPlaceholder(message: NormalMessage): NormalMessage {
   const { content, reasoning_content: reasoning, tool_calls: calls } = message;
   return {

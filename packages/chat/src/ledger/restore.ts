@@ -1,4 +1,4 @@
-/** Restores reasoning that an agent left out of its history, from the recorded turns. */
+/** Restores reasoning that an agent omitted from its history, from the recorded turns. */
 import { isPrefill } from '../format/prompt.js';
 import type { NormalMessage } from '../messages/messages.js';
 import { messageKey, messageSteps } from './message-key.js';

@@ -1,4 +1,4 @@
-/** Makes a prompt from the ids of a recorded turn and the rendering of the messages after it. */
+/** Builds a prompt from the ids of a recorded turn and the rendering of the messages after it. */
 import type { ChatFormat } from '../format/chat-format.js';
 import type { PromptInput } from '../format/prompt.js';
 import type { NormalMessage } from '../messages/messages.js';
@@ -63,7 +63,7 @@ function endOfPrompt(prompt: string, text: string): number | undefined {
 }
 
 /**
- * Index in `text` after all of `part`, ignoring white space; undefined if the texts differ
+ * Index in `text` after all of `part`, ignoring white space; undefined if the strings differ
  * otherwise.
  */
 function endOfSame(part: string, text: string): number | undefined {

@@ -79,8 +79,8 @@ interface Generation {
 }
 
 /**
- * Creates a store. It forgets a whole generation of turns at once, so that places without turns,
- * which failed calls leave behind, are forgotten too.
+ * Creates a store. It forgets a whole generation of turns at once, which also removes the places
+ * without turns that failed calls leave behind.
  * @param keptPrompts number of most recent prompts whose turns are always kept; a turn is forgotten
  * after at most twice as many prompts
  */

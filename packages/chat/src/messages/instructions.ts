@@ -7,8 +7,8 @@ export type InstructionRole = 'system' | 'user';
 /**
  * Appends the instructions to the leading system (or developer) message, or inserts a system
  * message. With the role `user`, prepends them to the first user message instead, if there is one.
- * Does not change other messages. Equal requests get equal text, so that a conversation that
- * requests the same format in each turn can continue from its recorded tokens.
+ * Does not change other messages. The result is deterministic, so that a conversation that requests
+ * the same format in each turn can continue from its recorded tokens.
  */
 export function withInstructions(
   messages: readonly unknown[],

@@ -1,4 +1,4 @@
-/** The error for an invalid request of a client. */
+/** The error for an invalid client request. */
 import { ModelError } from '@trinity-rft/core';
 
 export interface InvalidRequestOptions {

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../json/object.js';
 import { isTooDeep, maxNesting } from '../tool-call-parser/argument-json.js';
 import { invalidRequest } from './invalid-request.js';
 
-/** A message with only text as content; absent fields were absent or empty before normalization. */
+/** A message whose content is a string; absent fields were absent or empty before normalization. */
 export interface NormalMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string;
@@ -12,10 +12,10 @@ export interface NormalMessage {
   readonly reasoning_content?: string;
   /** Tool calls of an assistant message, never empty; absent in other messages. */
   readonly tool_calls?: readonly ToolCall[];
-  /** Id of the call that a tool message answers; absent in other messages. */
+  /** Id of the call to which a tool message responds; absent in other messages. */
   readonly tool_call_id?: string;
   /**
-   * Name of the tool that a tool message comes from, which some templates print; absent in other
+   * Name of the tool that returned a tool message, which some templates print; absent in other
    * messages.
    */
   readonly name?: string;

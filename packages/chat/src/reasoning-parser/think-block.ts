@@ -7,15 +7,16 @@ import type { PromptEnd, ReasoningParse, ReasoningParser } from './types.js';
 
 interface BlockOptions extends Partial<Omit<ReasoningParser, 'parse'>> {
   /**
-   * Matches the start of a tool call that ends an unclosed block. @default calls do not end a block
+   * Matches the start of a tool call that ends an unclosed block.
+   * @default no pattern: calls do not end a block
    */
   readonly callStart?: RegExp;
 }
 
 /**
- * Creates a parser for reasoning in a block. Reasoning ends at the closing marker only if a block
- * is open: otherwise the marker is text, for example in a JSON string. In an open block, everything
- * up to the block's end is reasoning, even if the token limit cut the block off.
+ * Creates a parser for reasoning in a block. The closing marker ends reasoning only if a block is
+ * open. Otherwise the marker is text, for example in a JSON string. In an open block, everything up
+ * to the block's end is reasoning, even if the token limit cut the block off.
  */
 function thinkBlock(options: BlockOptions): ReasoningParser {
   const { markers = ['<think>', '</think>'], isOpen = false, heading = '' } = options;
@@ -65,7 +66,7 @@ export const qwen3 = thinkBlock({
   callStart: /<tool_call>\s*(?:[<{]|$)/,
 });
 
-/** Parser for Gemma 4, which reasons in a channel. */
+/** Parser for Gemma 4, whose reasoning is in a channel block. */
 export const gemma4 = thinkBlock({
   markers: ['<|channel>', '<channel|>'],
   heading: 'thought\n',

@@ -26,7 +26,7 @@ export interface ReasoningParser {
   readonly heading?: string;
   /**
    * Text at the beginning of a tool call, which ends the reasoning.
-   * @default calls do not end the reasoning
+   * @default no mark: calls do not end the reasoning
    */
   readonly callMark?: string;
   /**

@@ -68,9 +68,9 @@ const chatml = `{%- set mute = enable_thinking is defined and enable_thinking is
 {%- endif %}`;
 
 /**
- * Template for models with a few thousand weights: a message is its text, followed by a line break,
- * or by the end token if the model wrote the message. Tools are not described; tool calls are
- * printed without spaces around them.
+ * Template for models with a few thousand weights: a message is its content, followed by a line
+ * break, or by the end token if the model wrote the message. Tools are not described; tool calls
+ * are printed without spaces around them.
  */
 const minimal = `{%- for message in messages %}
     {%- set content = message.content or '' %}

@@ -16,7 +16,7 @@ export interface RenderInput {
   readonly tools?: readonly ToolDefinition[];
   /** True to add the beginning of an assistant turn. */
   readonly addGenerationPrompt: boolean;
-  /** Value of `enable_thinking`; if absent, the template decides. */
+  /** Value of `enable_thinking`; chosen by the template if absent. */
   readonly enableThinking?: boolean;
   /** Additional variables, which take precedence over all other variables. */
   readonly templateArgs?: Readonly<Record<string, unknown>>;
@@ -24,7 +24,9 @@ export interface RenderInput {
 
 export interface ChatTemplate {
   readonly source: string;
-  /** @throws ModelError 400 when the template rejects the messages */
+  /**
+   * Renders the messages to a prompt. @throws ModelError 400 when the template rejects the messages
+   */
   render(input: RenderInput): string;
 }
 
@@ -97,7 +99,7 @@ function compile(source: string, now: Date): Render {
   }
 }
 
-/** Format of tool-call arguments for a template: parsed, or as the text that the model wrote. */
+/** Format of tool-call arguments for a template: parsed, or as the string that the model wrote. */
 type ArgumentFormat = 'text' | 'parsed';
 
 /**

@@ -1,13 +1,13 @@
-/** Writes tools into the texts of messages, for chat templates that do not support them. */
+/** Writes tools into the content of messages, for chat templates that do not support them. */
 import type { ToolDefinition } from '@trinity-rft/core';
 import { withInstructions, type InstructionRole } from '../messages/instructions.js';
 import type { NormalMessage } from '../messages/messages.js';
 import type { ChatTemplate, RenderInput } from './template.js';
 
 /**
- * The template with tools in the system message, and calls and results in the texts of assistant
- * and user messages, in the syntax of the parser `hermes`. If the template prints no system
- * message, as Gemma 2's, tools are in the first user message.
+ * Returns the template with tools in the system message, and calls and results in the content of
+ * assistant and user messages, in the syntax of the parser `hermes`. If the template prints no
+ * system message, as Gemma 2's, tools are in the first user message.
  */
 export function withToolsInMessages(template: ChatTemplate): ChatTemplate {
   const role = instructionRole(template);
@@ -71,7 +71,9 @@ export function instructionRole(template: ChatTemplate): InstructionRole {
   return prints(template, { messages, addGenerationPrompt: true }, false) ? 'system' : 'user';
 }
 
-/** Returns true if the template prints {@link probe}; `otherwise` if it rejects the input. */
+/**
+ * Returns true if the template prints {@link probe}. Returns `otherwise` if it rejects the input.
+ */
 function prints(template: ChatTemplate, input: RenderInput, otherwise: boolean): boolean {
   try {
     return template.render(input).includes(probe);

@@ -5,7 +5,7 @@ import { createChatTemplate, type ChatTemplate } from '../template/template.js';
 import type { TokenizerFiles } from './files.js';
 
 export interface CharTokenizerOptions {
-  /** Characters that become a token each: a string, or a list of single characters. */
+  /** Characters that each become a token: a string, or a list of single characters. */
   readonly characters: string | readonly string[];
   /** Longer strings that are one token each; the longest match takes precedence. @default [] */
   readonly words?: readonly string[];

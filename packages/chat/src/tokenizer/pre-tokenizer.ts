@@ -1,6 +1,6 @@
 /**
- * Expresses the pre-tokenizers of tokenizer.json with those that `@huggingface/tokenizers` applies
- * as the Python library does.
+ * Expresses the pre-tokenizers of tokenizer.json by those that `@huggingface/tokenizers` applies as
+ * the Python library does.
  * @see https://github.com/huggingface/tokenizers/tree/main/tokenizers/src/pre_tokenizers
  */
 import { CheckpointError } from '@trinity-rft/core';
@@ -92,7 +92,10 @@ const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g,
 /** Splits before each occurrence of a character. */
 const before = (character: string): JsonObject => isolated(`(?=${escaped(character)})`);
 
-/** The library knows `Isolated`, `Removed` with an expression, and the matches of `Removed`. */
+/**
+ * Converts a step that splits by a pattern. The library supports `Isolated`, `Removed` with an
+ * expression, and the matches of `Removed`.
+ */
 function split(step: JsonObject): unknown {
   const { pattern, behavior, invert = false } = step;
   const { Regex: regex, String: text } = isObject(pattern) ? pattern : {};

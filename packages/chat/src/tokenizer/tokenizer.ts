@@ -71,9 +71,9 @@ function tokenizerJson(tokenizer: JsonObject): JsonObject {
 }
 
 /**
- * Text that is no token. The library leaves out a character without a token if a BPE model has no
- * unknown token; with this text as unknown token, the character has no id instead. Models of bytes
- * leave out the bytes that they lack, as in Python.
+ * String that is no token. If a BPE model has no unknown token, the library omits a character
+ * without a token. With this string as the unknown token, the character has no id instead.
+ * Byte-level models omit the bytes that they lack, as in Python.
  */
 const noToken = '\u0000no token\u0000';
 
@@ -91,7 +91,10 @@ function open(json: JsonObject, config: JsonObject): HuggingFaceTokenizer {
   }
 }
 
-/** The library also finds such a token within a word. */
+/**
+ * Refuses added tokens that match whole words only, because the library also finds such a token
+ * within a word.
+ */
 function refuseWholeWords({ added_tokens: tokens }: JsonObject): void {
   const found = Array.isArray(tokens)
     ? tokens.filter(isObject).find((token) => token['single_word'] === true)
@@ -104,8 +107,8 @@ function refuseWholeWords({ added_tokens: tokens }: JsonObject): void {
 }
 
 /**
- * Returns the ids that precede a text. `add_bos_token` takes precedence over the post-processor, as
- * in the Llama tokenizers of `transformers`.
+ * Returns the ids that precede a prompt. `add_bos_token` takes precedence over the post-processor,
+ * as in the Llama tokenizers of `transformers`.
  */
 function prefixIds(
   inner: HuggingFaceTokenizer,
@@ -128,7 +131,7 @@ const longText = 5_000;
 const msFor = (text: string): number => Math.ceil(1_000 + text.length / 100);
 
 /**
- * True if a pattern of the files repeats a group. If the group itself contains a repetition, as in
+ * True if a pattern in the files repeats a group. If the group itself contains a repetition, as in
  * `(a+)+$`, the pattern can take exponential time even for a short text.
  */
 const hasNestedRepeats = (tokenizer: JsonObject): boolean =>

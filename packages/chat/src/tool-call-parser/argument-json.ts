@@ -1,11 +1,11 @@
-/** The JSON of a call's arguments: its limit, and how calls whose syntax is not JSON get it. */
+/** Limits and serialises the JSON of a call's arguments. */
 import { dumps } from '../jinja/spelling.js';
 import type { Dict, Value } from '../jinja/values.js';
 import { stringEnd } from './json-span.js';
 import type { Attempt } from './scan-calls.js';
 
 /**
- * Maximum nesting of arguments, of models and of clients. There is a limit because templates print
+ * Maximum nesting of arguments from models and clients. There is a limit because templates print
  * arguments recursively. It is below the limit of request bodies, which contain arguments as
  * objects in the Messages API.
  */

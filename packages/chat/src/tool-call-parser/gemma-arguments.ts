@@ -86,7 +86,7 @@ class Reader {
     return value === undefined ? raw : value;
   }
 
-  /** Reads a string whose opening mark has been read, and the closing mark. */
+  /** Reads the rest of a string whose opening mark has been read, including the closing mark. */
   #string(): string {
     const end = this.#text.indexOf(this.#quote, this.at);
     const value = this.#text.slice(this.at, end < 0 ? undefined : end);

@@ -11,7 +11,7 @@ export interface JsonCall extends JsonScan {
 }
 
 /**
- * Reads the value that begins at `at`. Arguments are under `arguments` or, as Llama writes it,
+ * Reads the value that begins at `at`. Arguments are under `arguments` or, in Llama's format,
  * `parameters`.
  * @param bare arguments of an object without either key; if undefined, such an object is not a call
  */

@@ -79,7 +79,7 @@ function readPython(text: string, at: number, quotes?: 'unescaped'): Attempt {
   }
 }
 
-/** Reads calls whose strings hold quotes that are not escaped. */
+/** Reads calls whose strings contain unescaped quotes. */
 function readUnescaped(body: string): Attempt['toolCalls'] {
   const { toolCalls, end } = readPython(body, 0, 'unescaped');
   return skipSpace(body, end) === body.length ? toolCalls : undefined;

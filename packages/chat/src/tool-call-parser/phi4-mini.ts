@@ -1,6 +1,6 @@
 /**
  * The syntaxes of Phi-4-mini: `functools[{"name": ..., "arguments": {...}}]`, which vLLM's template
- * asks for, and `<|tool_call|>[...]<|/tool_call|>`.
+ * requests, and `<|tool_call|>[...]<|/tool_call|>`.
  */
 import { readJsonCalls } from './json-call.js';
 import { skipSpace } from './json-span.js';

@@ -8,9 +8,10 @@ export class PythonReader {
   #at: number;
 
   /**
+   * Creates a reader.
    * @param at index at which reading begins
    * @param quotes `unescaped` for strings that contain their own quotes without escapes, as some
-   * templates print them: a quote only ends a string at a place where a value may end
+   * templates print them: a quote only ends a string at a position where a value may end
    */
   constructor(text: string, at = 0, quotes: 'python' | 'unescaped' = 'python') {
     this.#text = text;

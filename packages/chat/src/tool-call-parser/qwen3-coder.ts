@@ -157,8 +157,8 @@ function jsonEnd(text: string, at: number, types: readonly string[]): number | '
 }
 
 /**
- * Returns the index after a call's closing tags, which are expected at `at`; `cut` if the text ends
- * within them; undefined if other text is there.
+ * Returns the index after a call's closing tags, which are expected at `at`. Returns `cut` if the
+ * text ends within them, and undefined if other text is there.
  */
 function callEnd(
   text: string,

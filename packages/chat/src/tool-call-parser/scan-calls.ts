@@ -15,7 +15,10 @@ interface Syntax {
   readonly isWhole?: boolean;
   /** Next index where a call may begin, or -1. */
   readonly find: (from: number) => number;
-  /** Reads the calls at an index; undefined if the result depends on text that is still to come. */
+  /**
+   * Reads the calls at an index. Returns undefined if the result depends on text that is still to
+   * come.
+   */
   readonly read: (at: number) => Attempt | undefined;
 }
 

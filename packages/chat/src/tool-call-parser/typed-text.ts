@@ -5,8 +5,8 @@ import { isArgument } from './argument-json.js';
 import { PythonReader } from './python-literal.js';
 
 /**
- * Converts text to a value of one of the types. Text that does not match a type stays text: the
- * called tool reports the mistake.
+ * Converts text to a value of one of the types. Text that does not match any type stays a string:
+ * the called tool reports the mistake.
  */
 export function convert(text: string, types: readonly string[]): Value {
   if (types.length === 0) return text;
@@ -34,8 +34,8 @@ function fits(value: Value, type: string): boolean {
 }
 
 /**
- * Reads JSON, or else a Python literal; undefined for other text, and for values that an argument
- * cannot have, such as 1e999.
+ * Reads JSON, otherwise a Python literal. Returns undefined for other text, and for values that an
+ * argument cannot have, such as 1e999.
  */
 export function literal(text: string): Value {
   const value = jsonLiteral(text) ?? pythonLiteral(text);

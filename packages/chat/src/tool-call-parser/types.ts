@@ -1,6 +1,6 @@
 import type { ToolDefinition } from '@trinity-rft/core';
 
-/** A call as the model wrote it. */
+/** A call in the form in which the model wrote it. */
 export interface ParsedToolCall {
   readonly name: string;
   /** A JSON object: the exact characters that the model wrote, if its syntax is JSON. */
@@ -41,8 +41,7 @@ export interface ToolCallParser {
    */
   readonly unmarked?: RegExp;
   /**
-   * Text that ends every call.
-   * @default calls are only complete at the end of the text
+   * Text that ends every call. @default no text: calls are only complete at the end of the response
    */
   readonly close?: string;
   /**
@@ -51,8 +50,8 @@ export interface ToolCallParser {
    */
   readonly stops?: readonly string[];
   /**
-   * Parses calls. A marker only counts if the syntax can continue after the marker, which is never
-   * the case inside an argument.
+   * Parses calls. A marker only counts if the syntax can continue after the marker, which excludes
+   * markers inside arguments.
    */
   readonly parse: (text: string, options?: ParseOptions) => ToolCallParse;
   /** Syntax in which a grammar can force calls; undefined if calls cannot be forced. */

@@ -25,7 +25,7 @@ export interface AnswerOptions {
   readonly toRecord: (error: unknown) => unknown;
   /**
    * Returns the buffers and ports in a result that are transferred instead of copied.
-   * @default everything is copied
+   * @default no function: copies everything
    */
   readonly transfer?: (result: unknown) => readonly Transferable[];
 }

@@ -11,8 +11,8 @@ export interface LinkOptions {
   /** Converts an error that the other side sent as a record back to an Error. */
   readonly toError: (record: never) => Error;
   /**
-   * `always`: an open link keeps the operating-system process alive. `while-waiting`: the link does
-   * so only while a call is pending.
+   * `always`: an open link keeps the process alive. `while-waiting`: the link does so only while a
+   * call is pending.
    * @default "always"
    */
   readonly keepAlive?: 'always' | 'while-waiting';
@@ -23,11 +23,14 @@ export interface LinkOptions {
    */
   readonly batch?: boolean;
   /**
-   * Thread at the other end. Keeps the operating-system process alive whenever the port does.
+   * Thread at the other end. Keeps the process alive whenever the port does.
    * @default no thread
    */
   readonly worker?: Pick<Worker, 'ref' | 'unref'>;
-  /** Terminates the other side when the link is closed. @default only the port is closed */
+  /**
+   * Terminates the other side when the link is closed. @default no function: only the port is
+   * closed
+   */
   readonly terminate?: () => Promise<unknown>;
 }
 
@@ -39,7 +42,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /**
    * Buffers and ports in the argument that are transferred instead of copied.
-   * @default everything is copied
+   * @default no transfers
    */
   readonly transfer?: readonly Transferable[];
   /** Called with values that the method reports before its result. */

@@ -8,12 +8,12 @@ export interface ThreadOptions<Data> extends Omit<LinkOptions, 'worker' | 'termi
   readonly name: string;
   /** Value that the thread receives as `data` of its {@link ThreadTask}. */
   readonly data: Data;
-  /** Memory limits. A thread that exceeds them is ended; the operating-system process is not. */
+  /** Memory limits. A thread that exceeds them is ended; the process is not. */
   readonly resourceLimits?: ResourceLimits;
   /**
    * Function that `close` awaits before it terminates the thread. It is also awaited after the
    * thread has ended without `close`.
-   * @default the thread is ended at once
+   * @default no function: the thread is ended at once
    */
   readonly beforeEnd?: () => Promise<void>;
   /** Called once when the thread has ended, for any reason. */
@@ -104,9 +104,9 @@ function placeOf(entry: () => URL): URL {
 
 /**
  * Returns the Node flags with which a worker thread is started. Threads inherit the flags of the
- * operating-system process. But Node rejects `--input-type` for threads, a flag that is used with
- * `node --eval` and programs on stdin. If this flag is set, the thread gets only the flags that
- * affect how modules are found.
+ * process. But Node rejects `--input-type`, a flag that is used with `node --eval` and programs on
+ * stdin, for threads. If this flag is set, the thread gets only the flags that affect how modules
+ * are found.
  */
 function threadFlags(): { readonly execArgv?: string[] } {
   if (!process.execArgv.some((flag) => flag.startsWith('--input-type'))) return {};

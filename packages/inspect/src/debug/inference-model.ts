@@ -7,19 +7,19 @@ import { openDebugContext, type DebugOptions } from './open.js';
 import { samplerHandler, writeServedModel } from './served-model.js';
 
 interface DebugModelOptions extends DebugOptions {
-  /** Port on the loopback interface; 0 picks any free port. @default 0 */
+  /** Port on the loopback interface; 0 selects any free port. @default 0 */
   readonly port?: number;
 }
 
 interface ServedDebugModel {
-  /** Address of the OpenAI routes; ends in `/v1`. */
+  /** URL of the OpenAI routes; ends in `/v1`. */
   readonly baseURL: string;
   readonly apiKey: string;
   /** Model name that clients pass as `model`. */
   readonly model: string;
   /** Folder of the weights. */
   readonly folder: string;
-  /** Aborts with the engine's error once the engine can no longer answer. */
+  /** Aborts with the engine's error once the engine can no longer respond. */
   readonly engineFailed: AbortSignal;
   /** Stops the server and closes the engine. */
   readonly close: () => Promise<void>;

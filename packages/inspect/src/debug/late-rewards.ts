@@ -21,7 +21,7 @@ export async function runsThatWait(
 }
 
 /**
- * Gives a rollout its reward, in the newest stage that has the rollout. Giving the same reward
+ * Stores the reward of a rollout, in the newest stage that has the rollout. Storing the same reward
  * again changes nothing.
  * @throws BufferError `REWARD_REFUSED` with the reason
  */

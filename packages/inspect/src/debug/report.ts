@@ -39,7 +39,7 @@ export interface WorkflowDebugReport {
   /** Conversations that diverged from their recorded tokens. */
   readonly forks: readonly RecordedFork[];
   readonly spans: readonly Span[];
-  /** Address of the served model that answered; absent if the model was loaded for this attempt. */
+  /** URL of the served model that responded; absent if the model was loaded for this attempt. */
   readonly servedAt?: string;
   readonly outputDirectory: string;
   /** Names of the files that were written into `outputDirectory`. */

@@ -1,5 +1,5 @@
 /**
- * A model that stays loaded between debug runs. A file contains the address of the model's sampler,
+ * A model that stays loaded between debug runs. A file contains the URL of the model's sampler,
  * which other processes reach over loopback HTTP.
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';
@@ -20,10 +20,10 @@ export interface ServedModel {
   readonly model: string;
   readonly maxModelLen: number;
   readonly policyVersion: number;
-  /** Address for debug runs. Requests and answers contain token ids. */
+  /** URL for debug runs. Requests and responses contain token ids. */
   readonly samplerURL: string;
   readonly samplerKey: string;
-  /** Address of the OpenAI routes. */
+  /** URL of the OpenAI routes. */
   readonly baseURL: string;
   readonly apiKey: string;
   readonly pid: number;
@@ -42,7 +42,7 @@ export async function writeServedModel(
 
 /**
  * Finds the served model that the JSON file in the output directory describes. Returns undefined if
- * the server serves another model folder or does not answer. The file may be left over from an
+ * the server serves another model folder or does not respond. The file may be left over from an
  * earlier server.
  */
 export async function findServedModel(
@@ -77,7 +77,7 @@ type PlainSequence = Omit<SampledSequence, 'tokens' | 'logprobs'> & {
   readonly logprobs: readonly number[];
 };
 
-/** Answers GET with 200 and POST with sampled sequences. Never rejects. */
+/** Responds to GET with 200 and to POST with sampled sequences. Never rejects. */
 export function samplerHandler(sampler: Sampler): (request: Request) => Promise<Response> {
   return async (request) => {
     if (request.method === 'GET') return Response.json({ ok: true });

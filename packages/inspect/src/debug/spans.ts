@@ -18,8 +18,8 @@ export interface SpanInput extends TimeRange {
 
 /**
  * Spans of the attempt, and of its model calls and reward calls as measured. A gap between two
- * model calls is time in the agent's own code. The tool calls of the answer before a gap show which
- * tools ran in the gap; the time of each tool is not known.
+ * model calls is time in the agent's own code. The tool calls of the response before a gap show
+ * which tools ran in the gap; the time of each tool is not known.
  */
 export function toSpans({ name, start, end, turns, rewards }: SpanInput): readonly Span[] {
   const relative = (range: TimeRange) => ({ begin: range.start - start, end: range.end - start });

@@ -10,10 +10,7 @@ import { openDebugContext, type DebugOptions } from './open.js';
 interface ServeTinkerOptions extends Omit<DebugOptions, 'outputDirectory' | 'checkNames'> {
   /** Address to listen on. @default "127.0.0.1" */
   readonly host?: string;
-  /**
-   * Port; 0 picks any free port.
-   * @default 0
-   */
+  /** Port; 0 selects any free port. @default 0 */
   readonly port?: number;
   /** Key that begins with `tml-`, as the official client requires. @default a random key */
   readonly apiKey?: string;

@@ -3,13 +3,13 @@ import type { ChatFormat } from '@trinity-rft/chat';
 import { describeError, type Clock } from '@trinity-rft/core';
 import type { Sampler, SampledSequence } from '@trinity-rft/core/engine';
 
-/** One answer from the model to one call. */
+/** One response of the model to one call. */
 interface TurnAnswer {
-  /** Text, including special tokens. */
+  /** Text of the response, including special tokens. */
   readonly text: string;
   readonly tokens: number;
   readonly stopReason: SampledSequence['stopReason'];
-  /** Names of the tools that the answer calls, as far as the parser finds them. */
+  /** Names of the tools that the response calls, as far as the parser finds them. */
   readonly toolCalls: readonly string[];
 }
 
@@ -17,7 +17,7 @@ interface TurnAnswer {
 export interface Turn {
   readonly start: number;
   readonly end: number;
-  /** Text, including special tokens. */
+  /** Text of the prompt, including special tokens. */
   readonly prompt: string;
   readonly promptTokens: number;
   readonly answers: readonly TurnAnswer[];

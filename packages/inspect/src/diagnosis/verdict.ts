@@ -100,8 +100,8 @@ function kindOf(
 }
 
 /**
- * Returns the changes of the sets that were evaluated at least twice, in the run itself or else by
- * `trinity eval`. Compares rewards, or accuracies if a set has no reward.
+ * Returns the changes of the sets that were evaluated at least twice, in the run itself, otherwise
+ * by `trinity eval`. Compares rewards, or accuracies if a set has no reward.
  */
 export function evaluationChanges(
   run: RunRecord,

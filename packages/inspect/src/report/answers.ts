@@ -12,7 +12,9 @@ import { reasonsIn, type PairedOf } from '../diagnosis/index.js';
 
 export interface AnsweredSet {
   readonly set: string;
-  /** Policy versions that answered first and last; equal if there is only one evaluation. */
+  /**
+   * Policy versions of the first and the last evaluation; equal if there is only one evaluation.
+   */
   readonly first: number;
   readonly last: number;
   /** Tasks in the order of their rows. */
@@ -36,16 +38,17 @@ export interface Answered {
   readonly reward: number;
   /** Number of rollouts that did not fail. */
   readonly runs: number;
-  /** Answers of the model, one per call of the first rollout. */
+  /** Responses of the model, one per call of the first rollout. */
   readonly answers: readonly string[];
   /** Reasons that the reward function gave for the answer. */
   readonly reasons: readonly string[];
 }
 
 /**
- * Returns the answers in the evaluations of a stage, set by set; empty if none are recorded.
- * @param tokenizerFolder folder of a tokenizer, which also decodes tool calls. @default the
- * recorded texts
+ * Returns the answers in the evaluations of a stage, set by set. Returns an empty list if none are
+ * recorded.
+ * @param tokenizerFolder folder of a tokenizer, which also decodes tool calls. @default no
+ * tokenizer: uses the recorded texts
  */
 export async function readAnswers(
   directory: string,

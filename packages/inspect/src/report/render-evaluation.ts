@@ -37,7 +37,7 @@ export function renderJUnit({ sets }: Evaluation): string {
 }
 
 /**
- * Escapes a text for XML 1.0. Replaces most control characters and lone surrogates, which XML 1.0
+ * Escapes a string for XML 1.0. Replaces most control characters and lone surrogates, which XML 1.0
  * cannot represent.
  */
 const xml = (text: string): string =>

@@ -12,7 +12,7 @@ import { stageFolders } from '../verify/stages.js';
 export interface StageReport {
   /** Folder of the stage. */
   readonly directory: string;
-  /** The records of `metrics.jsonl` in order; a line that is still being written is left out. */
+  /** Records of `metrics.jsonl` in order, without a line that is still being written. */
   readonly metrics: readonly MetricLine[];
   /** Lines of `trinity.log`, including continuation lines of messages. */
   readonly log: readonly string[];

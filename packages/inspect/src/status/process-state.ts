@@ -4,8 +4,8 @@ import { hostname } from 'node:os';
 import { isProcessAlive } from '@trinity-rft/core/support';
 
 /**
- * State of an operating-system process. `stopped` means that SIGSTOP or a debugger stopped the
- * process; it continues after SIGCONT.
+ * State of a process. `stopped` means that SIGSTOP or a debugger stopped the process; it continues
+ * after SIGCONT.
  */
 export type ProcessState = 'running' | 'stopped' | 'gone';
 

@@ -86,7 +86,7 @@ function endings(folder: string): readonly string[] {
 /** Timeout for opening the database, in ms. */
 const patienceMs = 5000;
 
-/** Opens the store of the run; undefined if the run has no store. */
+/** Opens the store of the run. Returns undefined if the run has no store. */
 async function storeOf({ url, names }: Place): Promise<RunReader | undefined> {
   if (!url.includes('://') && !(await isThere(url))) return undefined;
   for (const run of names) {

@@ -9,10 +9,7 @@ export interface MemberStatus extends MemberView {
    * tasks of the worker are assigned to other workers once the lease expires.
    */
   readonly health: 'working' | 'waiting' | 'silent' | 'left';
-  /**
-   * State of the worker's operating-system process; undefined if the process ran on another
-   * machine.
-   */
+  /** State of the worker's process; undefined if the process ran on another machine. */
   readonly process: ProcessState | undefined;
   /** Tasks in progress, as `batch/task`. */
   readonly tasks: readonly string[];

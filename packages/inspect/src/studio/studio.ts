@@ -13,9 +13,9 @@ export interface StudioOptions {
   readonly runs: string | readonly RunPlace[];
   /** Folder of the built page. @default no page, only the HTTP API */
   readonly page?: string;
-  /** Port on 127.0.0.1; 0 picks any free port. @default 0 */
+  /** Port on 127.0.0.1; 0 selects any free port. @default 0 */
   readonly port?: number;
-  /** Key that requests must contain, at least 16 characters. @default a random key */
+  /** Key of at least 16 characters that requests must contain. @default a random key */
   readonly key?: string;
   /** Additional routes from other packages. @default no additional routes */
   readonly parts?: readonly StudioPart[];
@@ -23,9 +23,7 @@ export interface StudioOptions {
 }
 
 export interface Studio {
-  /**
-   * Address for a browser. It contains the key after `#`, because browsers never send this part.
-   */
+  /** URL for a browser. It contains the key after `#`, because browsers never send this part. */
   readonly url: string;
   /** Key for `Authorization: Bearer` in requests to the HTTP API. */
   readonly key: string;

@@ -12,7 +12,7 @@ interface RecordedSettings {
   readonly stages: readonly StageSettings[];
 }
 
-/** Reads `settings.json` of a run; undefined if the folder has no valid file. */
+/** Reads `settings.json` of a run. Returns undefined if the folder has no valid file. */
 export async function readSettings(jobDirectory: string): Promise<RecordedSettings | undefined> {
   const file = path.join(jobDirectory, 'settings.json');
   const text = await readFile(file, 'utf8').catch(() => undefined);
@@ -36,8 +36,8 @@ export async function stageSettings(
 }
 
 /**
- * Settings of the stage in a folder; of a folder that is not one of the recorded stages, such as that
- * of evaluations, the settings of the stage that began last. Empty if none are recorded.
+ * Settings of the stage in a folder. For a folder that is not a recorded stage, such as that of
+ * evaluations, the settings of the stage that began last. Empty if none are recorded.
  */
 export async function stageOrLatest(folder: string): Promise<StageSettings> {
   const stages = (await settingsOfRun(folder))?.stages ?? [];

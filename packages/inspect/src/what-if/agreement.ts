@@ -1,12 +1,12 @@
 /** Measures the agreement of two rankings or two gradients. */
 
-/** Returns the rank of each value, 1 for the largest; equal values have equal ranks. */
+/** Returns the rank of each value, where 1 is the largest; equal values have equal ranks. */
 export const ranksOf = (values: readonly number[]): readonly number[] =>
   values.map((value) => 1 + values.filter((other) => other > value).length);
 
 /**
  * Kendall's tau-b: (concordant - discordant pairs) / sqrt(pairs untied in a * pairs untied in b).
- * Undefined if all values of a side are equal.
+ * Undefined if all values of `a` or of `b` are equal.
  */
 export function rankAgreement(a: readonly number[], b: readonly number[]): number | undefined {
   let [sum, untiedA, untiedB] = [0, 0, 0];

@@ -8,7 +8,7 @@ const mostTokens = 2_000_000;
 
 /**
  * Experiences of the newest explore steps, at most `steps` of them, oldest first. Reading stops
- * after about two million tokens; a step that was not read completely is left out, unless it is the
+ * after about two million tokens; a step that was not read completely is omitted, unless it is the
  * newest.
  */
 export function newestSteps(source: ExperienceRows, steps: number): readonly Experience[] {

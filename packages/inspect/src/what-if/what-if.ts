@@ -24,7 +24,7 @@ export interface WhatIfOptions extends PartsContext {
    */
   readonly taskOf?: TaskOf | undefined;
   /**
-   * Assumed policy drift since the answers were sampled: standard deviation of the change of
+   * Assumed policy drift since the responses were sampled: standard deviation of the change of
    * log-probabilities, in nats. With 0 all importance ratios are 1, and losses that differ only in
    * clipping are equal.
    * @default 0

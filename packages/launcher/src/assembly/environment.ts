@@ -13,7 +13,7 @@ export const variablesOf = (
 
 /**
  * Sets the variables that differ from those in `process.env`. Returns a function that restores
- * their old values.
+ * their previous values.
  */
 export function setEnvironment(variables: Environment): () => void {
   const names = Object.keys(variables).filter((name) => process.env[name] !== variables[name]);

@@ -18,7 +18,7 @@ import type { StageTasks } from './data/tasks.js';
 /** The options that decide where rollouts are made and which weights they use. */
 export type RunSide = Pick<ExplorerOptions, 'createModel' | 'policyVersion' | 'runTasks'>;
 
-/** Returns the options for rollouts in this operating-system process, with its own sampler. */
+/** Returns the options for rollouts in this process, with its own sampler. */
 export const runsHere = (stage: StageConfig, runtime: Runtime, parts: ModelParts): RunSide => ({
   createModel: modelFactory(stage, runtime, parts),
   policyVersion: () => parts.sampler.policyVersion,

@@ -64,11 +64,10 @@ export interface StageContext extends ModeOptions {
   /** Model folder that the stage starts from. */
   readonly startModel: string;
   /**
-   * True if an earlier operating-system process completed the stage. The stage may have become
-   * longer since then.
+   * True if an earlier process completed the stage. The stage may have become longer since then.
    */
   readonly endedBefore: boolean;
-  /** True if an earlier operating-system process has started the steps of the stage. */
+  /** True if an earlier process has started the steps of the stage. */
   readonly hasBegun: boolean;
   readonly runtime: Runtime;
   /** Environment variables of the training run, and `explorer.env_vars`. */
@@ -130,7 +129,7 @@ export interface ServeOptions {
   readonly port?: number;
   /** Key that clients have to send. @default a random key */
   readonly apiKey?: string;
-  /** False if another operating-system process trains, in mode `train`. @default true */
+  /** False if another process trains, in mode `train`. @default true */
   readonly train?: boolean;
   /** Maximum time in ms to wait for open requests when the server stops. @default 30_000 */
   readonly drainMs?: number;
@@ -139,7 +138,7 @@ export interface ServeOptions {
 }
 
 export interface ServeAddress {
-  /** Address of the server, `http://HOST:PORT`. */
+  /** URL of the server, `http://HOST:PORT`. */
   readonly url: string;
   /** Secret key of the server, for the user or program that started it. Must not be logged. */
   readonly apiKey: string;
@@ -151,7 +150,7 @@ export interface ServeAddress {
 
 export interface StageResult {
   readonly interrupted: boolean;
-  /** True if an earlier operating-system process completed the stage and nothing was left to do. */
+  /** True if an earlier process completed the stage and nothing was left to do. */
   readonly doneBefore: boolean;
   /** Last train step of the stage. A train step may update the weights several times. */
   readonly trainStep: number;
@@ -159,9 +158,7 @@ export interface StageResult {
   readonly checkpoint: string | undefined;
 }
 
-/**
- * Returns the result of a stage that this operating-system process has completed at a train step.
- */
+/** Returns the result of a stage that this process has completed at a train step. */
 export const stageResult = (trainStep: number, checkpoint?: string): StageResult => ({
   interrupted: false,
   doneBefore: false,

@@ -21,8 +21,8 @@ export const runBoth = async (context: StageContext): Promise<StageResult> =>
   runLoop({ ...context, stage: await withMadeTasks(context, context.hasBegun) });
 
 /**
- * Explores and trains, then evaluates the final weights. Other operating-system processes explore
- * if `remote` is given.
+ * Explores and trains, then evaluates the final weights. Other processes explore if `remote` is
+ * given.
  */
 export async function runLoop(
   context: StageContext,
@@ -89,7 +89,7 @@ function assertTrained({ step }: TrainerResult): void {
 
 /**
  * Warns if the stage has discarded more experiences as too old than it has trained on. Does not
- * warn of a replay buffer, which leaves out experiences for other reasons too.
+ * warn about a replay buffer, which omits experiences for other reasons too.
  */
 export async function warnOfStale(
   { algorithm: { sampleStrategy }, buffer: { trainerInput } }: StageConfig,

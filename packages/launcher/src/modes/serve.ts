@@ -1,7 +1,4 @@
-/**
- * Mode `serve`: the recording endpoint of a product. This operating-system process or another one
- * trains.
- */
+/** Mode `serve`: the recording endpoint of a product. This process or another one trains. */
 import path from 'node:path';
 import { createOperators } from '@trinity-rft/algorithm';
 import { type MetricSink, BufferError } from '@trinity-rft/core';
@@ -27,8 +24,8 @@ import { sessionHandlers } from './serve/session-handlers.js';
 import { resumeTraining, trainHere } from './serve/train-here.js';
 
 /**
- * Serves until the interrupt. Then answers open requests. If this process trains, it also finishes
- * the train step and saves a checkpoint.
+ * Serves until the interrupt. Then completes open requests. If this process trains, it also
+ * finishes the train step and saves a checkpoint.
  */
 export async function runServe(context: StageContext): Promise<StageResult> {
   const { stage, startModel, extensions, runtime, signal, env } = context;

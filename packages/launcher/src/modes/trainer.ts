@@ -1,6 +1,6 @@
 /**
- * Mode `train` with explorers in other operating-system processes: plans the tasks, and trains on
- * the experiences of the explorers.
+ * Mode `train` with explorers in other processes: plans the tasks, and trains on the experiences of
+ * the explorers.
  */
 import type { StageConfig } from '@trinity-rft/config';
 import { openTasks } from '../assembly/data/tasks.js';

@@ -34,8 +34,8 @@ export interface PluginOptions {
   /** Directories whose modules are all loaded. @default no directories */
   readonly pluginDirs?: readonly string[];
   /**
-   * Scorers as `FILE#EXPORT`. Each becomes a reward function with this text as its name. @default
-   * no scorers
+   * Scorers as `FILE#EXPORT`. Each becomes a reward function with this string as its name.
+   * @default no scorers
    */
   readonly scorers?: readonly string[];
   /** Base of relative paths. @default the working directory of the process */

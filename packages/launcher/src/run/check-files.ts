@@ -64,8 +64,9 @@ export interface CheckOptions {
   /** First stage to check. @default 0 */
   readonly from?: number;
   /**
-   * True to measure what a training run measures itself when it starts: the prompt of the first
-   * generated task of each environment, and rows of supervised data. @default false
+   * True to make the measurements that a training run makes itself when it starts: the prompt of
+   * the first generated task of each environment, and rows of supervised data.
+   * @default false
    */
   readonly measure?: boolean;
   /**
@@ -202,7 +203,7 @@ interface Check extends Reading {
   readonly warn: (key: KeyPath, message: string) => void;
 }
 
-/** Returns a key as text, such as `buffer.explorer_input.tasksets[0].path`. */
+/** Returns a key as a string, such as `buffer.explorer_input.tasksets[0].path`. */
 const nameOf = (key: KeyPath): string =>
   key
     .map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`))
@@ -397,7 +398,9 @@ async function checkRows(check: Check): Promise<Readonly<Record<string, number>>
   return rows ? { [stage.buffer.trainerInput.experienceBuffer.name]: rows.length } : {};
 }
 
-/** Returns the model that encodes rows; undefined if it is not on this disk, or cannot be used. */
+/**
+ * Returns the model that encodes rows, or undefined if it is not on this disk or cannot be used.
+ */
 async function startOf({ stage, readChat }: Check) {
   const { modelPath: startModel } = stage.model;
   if (!isThere(startModel)) return undefined;

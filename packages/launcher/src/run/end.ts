@@ -44,7 +44,7 @@ export async function readEnd(directory: string): Promise<RunEnd | undefined> {
 }
 
 /**
- * Returns the cause of an abort: the operating-system signal that the process received, or the
+ * Returns the cause of an abort: the signal that the process received, such as `SIGTERM`, or the
  * reason that a program gave.
  */
 export const interruptOf = ({ aborted, reason }: AbortSignal): string | undefined => {
@@ -54,7 +54,7 @@ export const interruptOf = ({ aborted, reason }: AbortSignal): string | undefine
 };
 
 /**
- * Returns a text such as `was stopped by SIGTERM after train step 12, on 2026-11-23 at 15:40:24`.
+ * Returns a phrase such as `was stopped by SIGTERM after train step 12, on 2026-11-23 at 15:40:24`.
  */
 export function describeEnd({ how, by, trainStep, at }: RunEnd): string {
   const verb = { finished: 'finished', interrupted: 'was stopped', failed: 'failed' }[how];

@@ -48,7 +48,7 @@ export async function writeFailure(directory: string, error: unknown): Promise<v
 }
 
 /**
- * Returns the messages of the newest failure file of a training run or its stages; undefined if
+ * Returns the messages of the newest failure file of a training run or its stages, or undefined if
  * there is no such file.
  */
 export async function readFailure(jobDirectory: string): Promise<string | undefined> {
@@ -104,9 +104,8 @@ const strayErrors = {
 
 /**
  * Reports unhandled rejections and uncaught exceptions, once per message, so that they do not end
- * the operating-system process. These errors occur when a user's agent does not await a promise or
- * stop a timer. The attempt that caused such an error still ends with its own result or at its
- * deadline.
+ * the process. These errors occur when a user's agent does not await a promise or stop a timer. The
+ * attempt that caused such an error still ends with its own result or at its deadline.
  */
 export function catchStrayErrors(report: (line: string) => void): { stop(): void } {
   const seen = new Set<string>();

@@ -1,4 +1,4 @@
-/** Allows only one operating-system process per folder of a training run. */
+/** Allows only one process per folder of a training run. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';

@@ -97,10 +97,7 @@ export interface RunOptions
 
 export interface RunSummary {
   readonly interrupted: boolean;
-  /**
-   * True if an earlier operating-system process completed the training run and nothing was left to
-   * do.
-   */
+  /** True if an earlier process completed the training run and nothing was left to do. */
   readonly doneBefore: boolean;
   readonly jobDirectory: string;
   /** Name of the training run, as `name` in the configuration, with its timestamp. */
@@ -117,7 +114,7 @@ export interface RunSummary {
 
 /**
  * Starts or resumes the training run of `configPath`. During the stages, uncaught errors are
- * reported instead of ending the operating-system process.
+ * reported instead of ending the process.
  * @throws ConfigError and TaskError for problems that the user can fix, other errors for all other
  * problems
  */
@@ -242,7 +239,7 @@ function assertExplores({ stages: [{ part, mode }] }: ResolvedConfig): void {
 }
 
 /**
- * Returns a warning if the configuration asks for explorers, which only the command `trinity run`
+ * Returns a warning if the configuration requests explorers, which only the command `trinity run`
  * starts.
  */
 const explorersWithoutEffect = ({ stages }: ResolvedConfig): readonly string[] =>

@@ -1,7 +1,6 @@
 /**
- * Reads and writes `status.json`, the status of an operating-system process that explores and
- * trains alone. The file is written once a second. Processes that share a training run use the run
- * store instead.
+ * Reads and writes `status.json`, the status of a process that explores and trains alone. The file
+ * is written once a second. Processes that share a training run use the run store instead.
  */
 import { rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * Reads and writes `store.json`, the address (without password) of the store that operating-system
- * processes share. The file is not written if the store is `run.db` in the training run's folder.
+ * Reads and writes `store.json`, the path or URL (without password) of the store that processes
+ * share. The file is not written if the store is `run.db` in the training run's folder.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -19,8 +19,8 @@ const storeFileName = 'store.json';
 const ownStoreName = 'run.db';
 
 /**
- * Writes the address of the store, so that `trinity status` and `trinity why` can find the store by
- * the training run's folder.
+ * Writes the path or URL of the store, so that `trinity status` and `trinity why` can find the
+ * store by the training run's folder.
  */
 export function writeStorePlace(jobDirectory: string, { url, run }: StorePlace): void {
   const file = path.join(jobDirectory, storeFileName);
@@ -33,7 +33,7 @@ export function writeStorePlace(jobDirectory: string, { url, run }: StorePlace):
 }
 
 /**
- * Returns the address of the training run's store. For the database in the training run's folder,
+ * Returns the location of the training run's store. For the database in the training run's folder,
  * which may not exist, the result has no `run`.
  */
 export function readStorePlace(

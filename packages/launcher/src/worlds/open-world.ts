@@ -39,7 +39,10 @@ export interface OpenWorld {
    * @throws TaskError when the environment generates none, or fewer than `count`
    */
   tasks(split: SplitName, count: number, seed: number): readonly RawTask[];
-  /** Begins an episode of a task. @throws EnvironmentError, TaskError */
+  /**
+   * Begins an episode of a task. @throws EnvironmentError if the environment fails; TaskError if it
+   * cannot use the row
+   */
   begin(row: RawTask): Promise<{ readonly episode: GuardedEpisode; readonly seed: number }>;
   close(): Promise<void>;
 }
@@ -61,7 +64,7 @@ export async function listEnvironments(
 /**
  * Opens an environment.
  * @throws ConfigError for an unknown name, invalid arguments or plugins that cannot be loaded;
- * EnvironmentError
+ * EnvironmentError if the environment fails
  */
 export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   const { name, args = {}, timeoutMs = 60_000, logger = silentLogger } = options;

@@ -124,9 +124,9 @@ export interface RemoteModelOptions {
   readonly signal?: AbortSignal;
   /**
    * Set to which this model's name is added while a call waits for its service.
-   * @default waits are not recorded
+   * @default no record of waits
    */
   readonly waits?: Set<string>;
-  /** @default the global `fetch` */
+  /** Function that sends requests. @default the global `fetch` */
   readonly fetch?: typeof globalThis.fetch;
 }

@@ -9,7 +9,7 @@ type Settings = Pick<RemoteModelOptions, 'defaults' | 'enableThinking'>;
 type Fetch = typeof globalThis.fetch;
 type Body = Readonly<Record<string, unknown>>;
 
-/** Names that each API uses for the maximum length of an answer. The usual name comes first. */
+/** Names that each API uses for the maximum length of a response. The usual name comes first. */
 const limits: readonly (readonly [path: RegExp, ...names: readonly string[]])[] = [
   [/\/chat\/completions$/, 'max_tokens', 'max_completion_tokens'],
   [/\/completions$/, 'max_tokens'],

@@ -1,11 +1,9 @@
 /**
- * Provides the address of a rollout's model as the settings that each agent framework expects. The
+ * Provides the URL of a rollout's model as the settings that each agent framework expects. The
  * settings are plain objects, so that no framework becomes a dependency.
  */
 
-/**
- * Address of one rollout's model. Calls through this address are recorded for this rollout only.
- */
+/** URL and key of one rollout's model. Calls to this URL are recorded for this rollout only. */
 export interface EndpointAddress {
   /** Root of the API, which ends in `/v1`. */
   readonly baseURL: string;
@@ -16,21 +14,21 @@ export interface EndpointAddress {
   readonly apiKey: string;
   /**
    * URL that contains the key, for clients that send another key. It is as secret as the key.
-   * Undefined for models of other services, and if there is no HTTP address.
+   * Undefined for models of other services, and if there is no HTTP server.
    */
   readonly keyedBaseURL?: string | undefined;
   /** Value for the `model` field of requests. Any other value is accepted too. */
   readonly model: string;
   /**
-   * Function that serves the same endpoint within this operating-system process. Use it instead of
-   * the global `fetch`.
+   * Function that serves the same endpoint within this process. Use it instead of the global
+   * `fetch`.
    */
   readonly fetch: typeof globalThis.fetch;
 }
 
 /**
- * Address and key that an agent uses to call the model of its rollout. If a framework has a setting
- * for retries, retries are off, because the explorer retries whole rollouts.
+ * URL and key that an agent uses to call the model of its rollout. If a framework has a setting for
+ * retries, retries are off, because the explorer retries whole rollouts.
  */
 export interface AgentEndpoint extends EndpointAddress {
   /** Settings for OpenAI's client: `new OpenAI(endpoint.openai())`. */

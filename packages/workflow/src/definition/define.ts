@@ -20,10 +20,10 @@ interface Declaration<Args> {
   /**
    * Schema of `workflow_args`, in zod or another library that supports Standard Schema. `trinity
    * config check` and the start of a run report wrong arguments.
-   * @default any arguments are accepted
+   * @default no check of the arguments
    */
   readonly args?: ArgsSchema<Args>;
-  /** @default no needs */
+  /** Requirements of the workflow. @default no needs */
   readonly needs?: WorkflowNeeds;
 }
 

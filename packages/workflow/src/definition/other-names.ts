@@ -7,7 +7,7 @@
 export interface OtherNames {
   /** Registered names, keyed by alias. */
   readonly aliases: Readonly<Record<string, string>>;
-  /** Texts that describe a replacement, keyed by refused name. */
+  /** Descriptions of a replacement, keyed by refused name. */
   readonly refused: Readonly<Record<string, string>>;
 }
 

@@ -10,7 +10,7 @@ import type { Workflow } from './workflow-class.js';
 export class PartialGroupError extends WorkflowError {
   /** Result of the rollouts that succeeded. */
   readonly result: WorkflowResult;
-  /** Errors of the other rollouts, by number. */
+  /** Errors of the other rollouts, by rollout number. */
   readonly failed: ReadonlyMap<number, unknown>;
 
   constructor(result: WorkflowResult, failed: ReadonlyMap<number, unknown>) {
@@ -27,8 +27,8 @@ export class PartialGroupError extends WorkflowError {
 const failedRollouts = new WeakMap<Workflow, ReadonlyMap<number, unknown>>();
 
 /**
- * Notes the errors of rollouts that are missing in what `run` will return, by number. The errors
- * are thrown after `run`, so that subclasses can process the result of their base class.
+ * Records the errors, by rollout number, of rollouts that will be missing in the result of `run`.
+ * The errors are thrown after `run`, so that subclasses can process the result of their base class.
  */
 export function noteFailedRollouts(workflow: Workflow, failed: ReadonlyMap<number, unknown>): void {
   failedRollouts.set(workflow, new Map([...(failedRollouts.get(workflow) ?? []), ...failed]));

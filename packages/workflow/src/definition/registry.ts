@@ -7,11 +7,13 @@ import { didYouMean } from '@trinity-rft/core/support';
 import { readAs, refusalOf, type OtherNames } from './other-names.js';
 
 export interface Registry<T> {
-  /** @throws ConfigError when the name is already registered */
+  /** Adds a value. @throws ConfigError when the name is already registered */
   register(name: string, value: T): void;
-  /** @throws ConfigError if the name is unknown or refused */
+  /**
+   * Returns a value by its name or an alias. @throws ConfigError if the name is unknown or refused
+   */
   get(name: string): T;
-  /** Finds a value by its name or an alias; undefined for an unknown name. */
+  /** Returns a value by its name or an alias, or undefined for an unknown name. */
   find(name: string): T | undefined;
   has(name: string): boolean;
   names(): readonly string[];

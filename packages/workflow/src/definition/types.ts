@@ -98,7 +98,7 @@ export interface WorkflowNeeds extends Needs {
   readonly byArgs?: (args: AnyArgs) => Needs;
   /**
    * Checks the row of a task by reading the row as a rollout does.
-   * @default any row fits
+   * @default no check of the rows
    * @throws TaskError if the row cannot be read
    */
   readonly readRow?: (task: Task) => void;
@@ -116,12 +116,12 @@ export interface WorkflowNeeds extends Needs {
    * @default false
    */
   readonly rewardFn?: boolean;
-  /** Texts of `format` that have no effect. @default every text may have an effect */
+  /** Fixed texts of `format` that have no effect. @default no texts */
   readonly unread?: readonly ('systemPrompt' | 'systemPromptKey' | 'replyPrefix')[];
   /**
    * Name of the argument that selects an auxiliary model by name or position. If the argument is
    * not set, the workflow uses the first model.
-   * @default no auxiliary model is needed
+   * @default no auxiliary model
    */
   readonly auxiliaryModel?: string;
   /**
@@ -152,14 +152,14 @@ export interface Grader {
 export interface WorkflowDefinition {
   readonly kind: 'trinity-rft.workflow';
   readonly name: string;
-  /** Lists the problems of `workflow_args`. @default any arguments are accepted */
+  /** Lists the problems of `workflow_args`. @default no check of the arguments */
   readonly checkArgs?: (args: AnyArgs) => readonly ArgProblem[];
-  /** @default no needs */
+  /** Requirements of the workflow. @default no needs */
   readonly needs?: WorkflowNeeds;
   /**
    * Generates rows for task sets with `storage_type: generated`. Returns undefined if no rows can
    * be generated with these arguments.
-   * @default no rows are generated
+   * @default no generated rows
    * @throws TaskError if fewer tasks exist than requested
    */
   readonly tasks?: (args: AnyArgs, range: TaskRange) => readonly RawTask[] | undefined;
@@ -167,7 +167,7 @@ export interface WorkflowDefinition {
    * Begins the task of a row and ends the task at once, as a check before the training run.
    * @param models names of the auxiliary models, in configured order; if they are not given, the
    * check assumes that there is one
-   * @default rows are not checked
+   * @default no check of the rows
    * @throws TaskError for a row that the workflow cannot attempt
    */
   readonly checkRow?: (
@@ -184,7 +184,7 @@ export interface WorkflowDefinition {
   /**
    * Describes the grader of answers, if the grader depends on the auxiliary models of the training
    * run.
-   * @default the grader does not depend on auxiliary models
+   * @default no choice of graders
    */
   readonly grader?: (args: AnyArgs, context: GraderContext) => Grader | undefined;
   /**

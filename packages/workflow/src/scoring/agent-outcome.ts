@@ -13,7 +13,7 @@ export type AgentOutcome<Result, Fault extends string = string> =
   | { readonly fault: Fault; readonly error: Error; readonly result?: undefined };
 
 /**
- * Awaits the execution of an agent. Returns a mistake of the model as a fault, which can get a
+ * Awaits the execution of an agent. Returns a mistake of the model as a fault, which can have a
  * reward and be trained on. In contrast, a workflow that throws is retried, and its recorded calls
  * are lost. Rejects with all other errors.
  */
@@ -51,9 +51,9 @@ export async function scoreAnswer(
 }
 
 /**
- * Scores the outcome of an agent. The reward function scores a text; if there is no answer, it
- * scores an empty text. A {@link WorkflowOutput} is used unchanged. A fault gets `faultReward`. The
- * metric `model_fault` is 1 for a fault, else 0.
+ * Scores the outcome of an agent. The reward function scores a string; if there is no answer, it
+ * scores an empty string. A number, a boolean or a {@link WorkflowOutput} is the score itself. A
+ * fault gets `faultReward`. The metric `model_fault` is 1 for a fault, else 0.
  * @throws WorkflowError and RewardError like {@link scoreAnswer}
  */
 export async function scoreOutcome(

@@ -1,4 +1,4 @@
-/** Creates models with scripted answers, for trying and testing workflows. */
+/** Creates models with scripted responses, for trying and testing workflows. */
 import {
   createExperience,
   type ChatMessage,
@@ -15,7 +15,7 @@ import { createOpenAIClient } from '../definition/openai-client.js';
 import type { AgentModel } from '../definition/types.js';
 import { serveCompletions } from './serve-completions.js';
 
-/** An answer: its text, fields of a response, or an error to throw. */
+/** A response: its text, fields of a `ChatResponse`, or an error to throw. */
 export type ScriptedAnswer =
   | string
   | (Partial<Pick<ChatResponse, 'responseText' | 'reasoningText' | 'finishReason'>> & {
@@ -36,7 +36,7 @@ export interface ScriptedCall {
 
 export interface ScriptedModelOptions {
   /**
-   * The answers in the order of calls, one for each choice, or a function that is called for each
+   * The responses in the order of calls, one for each choice, or a function that is called for each
    * choice.
    */
   readonly answers:
@@ -47,9 +47,9 @@ export interface ScriptedModelOptions {
    * @default -0.25 for each token
    */
   readonly score?: (tokens: Int32Array, promptLength: number) => ArrayLike<number>;
-  /** @default the vocabulary is unknown */
+  /** Vocabulary of the model. @default unknown */
   readonly vocabulary?: Vocabulary;
-  /** @default "scripted" */
+  /** Value of the `model` field. @default "scripted" */
   readonly modelPath?: string;
 }
 

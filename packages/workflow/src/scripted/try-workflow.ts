@@ -17,14 +17,14 @@ import type {
 export interface TryOptions {
   readonly rawTask: RawTask;
   readonly model: AgentModel;
-  /** @default no auxiliary models */
+  /** Auxiliary models by name. @default no auxiliary models */
   readonly auxiliaryModels?: Readonly<Record<string, AgentModel>>;
   readonly rewardFn?: RewardFn;
   /** Other fields of the task, such as `formatArgs`, `workflowArgs` and `repeatTimes`. */
   readonly task?: Partial<Omit<Task, 'rawTask'>>;
-  /** @default a silent runtime with the system clock */
+  /** Source of time and randomness. @default a silent runtime with the system clock */
   readonly runtime?: Runtime;
-  /** @default no limit */
+  /** Maximum number of milliseconds for the attempt. @default no limit */
   readonly timeLimitMs?: number;
   readonly signal?: AbortSignal;
 }

@@ -6,7 +6,7 @@ import { checkName } from '@trinity-rft/core/support';
 export type TaskVerdict =
   | {
       /**
-       * Reason for removing the task. Use the same text for all similar tasks, because tasks are
+       * Reason for removing the task. Use the same string for all similar tasks, because tasks are
        * counted by reason.
        */
       readonly drop: string;
@@ -21,15 +21,15 @@ export type TaskVerdict =
 
 interface TaskOperatorContext {
   /**
-   * Columns that contain the text of a task: `target_fields`, or else the prompt and response
+   * Columns that contain the text of a task: `target_fields`, otherwise the prompt and response
    * columns of its format.
    */
   readonly fields: readonly string[];
   /**
-   * Asks the auxiliary model that the operator's arguments name. Answers are stored with the
-   * training run, so that a resumed training run does not repeat the question.
-   * @throws ModelError if the model does not answer; if the operator does not catch the error, the
-   * task is removed
+   * Calls the auxiliary model that the operator's arguments name. Responses are stored with the
+   * training run, so that a resumed training run does not repeat the call.
+   * @throws ModelError if the call fails; if the operator does not catch the error, the task is
+   * removed
    */
   readonly ask: (messages: readonly ChatMessage[], options?: AskOptions) => Promise<string>;
 }
@@ -54,7 +54,7 @@ type TaskOperator =
 
 /** Facts about an operator that are checked against the configuration. */
 interface TaskOperatorFacts {
-  /** Name of the argument that selects the auxiliary model. @default the operator asks no model */
+  /** Name of the argument that selects the auxiliary model. @default no auxiliary model */
   readonly auxiliaryModel?: string;
   /** Columns that the operator adds to each task. @default no columns */
   readonly adds?: readonly string[];
@@ -74,7 +74,7 @@ export interface TaskOperatorDefinition extends TaskOperatorFacts {
 export interface TaskOperatorOptions<S extends ArgSpec> extends TaskOperatorFacts {
   /** Name in `data_processor.task_pipeline.operators`. */
   readonly name: string;
-  /** @default no arguments */
+  /** Specification of the arguments. @default no arguments */
   readonly args?: S;
   /** Called once per task set. */
   readonly create: (args: ArgValues<S>) => TaskOperator;

@@ -73,8 +73,8 @@ const describe = (rawTask: RawTask, keys: readonly string[], names: readonly str
     .join('\n\n');
 
 /**
- * Returns the last score in the answer, divided by the largest possible score. Returns undefined if
- * the answer has no score, or a score outside the scale.
+ * Returns the last score in the response, divided by the largest possible score. Returns undefined
+ * if the response has no score, or a score outside the scale.
  */
 function readScore(answer: string): number | undefined {
   const last = [...answer.matchAll(/"score"\s*:\s*"?(\d+(?:\.\d+)?)"?/g)].at(-1)?.[1];

@@ -11,7 +11,7 @@ export interface Notifier {
   readonly close: () => void;
 }
 
-/** Creates a notifier within one operating-system process. */
+/** Creates a notifier within one process. */
 export function localNotifier(): Notifier {
   const listeners = new Set<() => void>();
   return {

@@ -1,7 +1,7 @@
 /** Converts errors of PostgreSQL and its client to errors whose messages name a remedy. */
 import { describeError, BufferError } from '@trinity-rft/core';
 
-/** Address of the database for messages, without the password. */
+/** Location of the database for messages, without the password. */
 export interface PostgresPlace {
   readonly server: string;
   readonly database: string;

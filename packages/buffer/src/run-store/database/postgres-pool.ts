@@ -99,12 +99,13 @@ function wrap(client: PoolClient): PostgresPoolClient {
 
 export interface PostgresOptions extends Patience {
   /**
-   * `postgresql://user:password@host:port/database`; missing parts are read from `PG*` variables.
+   * Connection URL: `postgresql://user:password@host:port/database`; missing parts are read from
+   * `PG*` variables.
    */
   readonly url: string;
   /** True for read-only access, which creates and changes nothing. @default false */
   readonly isReader?: boolean;
-  /** Maximum number of milliseconds to wait for a response of the server. @default 30_000 */
+  /** Maximum number of milliseconds to wait for a response from the server. @default 30_000 */
   readonly answerMs?: number;
   /** Maximum number of connections, in addition to the connection that listens. @default 8 */
   readonly maxConnections?: number;

@@ -1,4 +1,4 @@
-/** Run stores in PostgreSQL, for operating-system processes on several machines. */
+/** Run stores in PostgreSQL, for processes on several machines. */
 import { TrinityError, systemClock } from '@trinity-rft/core';
 import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely';
 import { postgresNotifier } from './postgres-notifier.js';

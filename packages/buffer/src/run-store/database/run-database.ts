@@ -8,7 +8,7 @@ import type { Tables } from './tables.js';
 
 export interface RunDatabase {
   readonly kind: Kind;
-  /** Address for messages, without a password. */
+  /** Description of the run store for messages, without a password. */
   readonly place: string;
   /**
    * Calls `work` in one transaction, which is durable (see {@link WriteOptions}) once the promise
@@ -19,10 +19,7 @@ export interface RunDatabase {
   readonly write: <T>(what: string, work: Work<T>, options?: WriteOptions<T>) => Promise<T>;
   /** Calls `work` on one consistent snapshot. */
   readonly read: <T>(what: string, work: Work<T>) => Promise<T>;
-  /**
-   * Returns the time of the lease clock in milliseconds. All operating-system processes share this
-   * clock.
-   */
+  /** Returns the time of the lease clock in milliseconds. All processes share this clock. */
   readonly now: () => RawBuilder<number>;
   /** Returns the size on disk in bytes. */
   readonly sizeBytes: (database: Kysely<Tables>) => Promise<number>;

@@ -37,7 +37,7 @@ const migrations: readonly ((database: Kysely<Tables>, kind: Kind) => Promise<vo
 /**
  * Creates the tables, or migrates the tables of an earlier version, within the caller's
  * transaction. The caller must prevent concurrent migrations by other processes.
- * @param place address for messages
+ * @param place description of the run store for messages
  * @throws BufferError if the tables are from a newer version
  */
 export async function migrate(database: Kysely<Tables>, kind: Kind, place: string): Promise<void> {

@@ -25,7 +25,7 @@ const largestGroup = 64;
 const noticeMs = 5000;
 
 export interface TransactionOptions extends Patience {
-  /** Address for messages. */
+  /** Description of the run store for messages. */
   readonly place: string;
   /**
    * Called before each group of write transactions. Throws if the database file was removed or
@@ -124,7 +124,7 @@ async function runGroup(
 
 /**
  * Executes one job within the transaction of its group.
- * @throws if the whole transaction is lost
+ * @throws the error of SQLite if the whole transaction is lost
  */
 async function runJob(connection: Kysely<Tables>, job: Job, place: string): Promise<Settled> {
   await run(connection, 'SAVEPOINT job');

@@ -1,4 +1,4 @@
-/** Run stores in SQLite. The operating-system processes of one machine share one file. */
+/** Run stores in SQLite. The processes of one machine share one file. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -19,7 +19,7 @@ export interface SqliteOptions extends Patience {
   /** True for read-only access, which creates and changes nothing. @default false */
   readonly isReader?: boolean;
   /**
-   * Returns the time, in milliseconds, of a clock that all operating-system processes share.
+   * Returns the time, in milliseconds, of a clock that all processes share.
    * @default the system's monotonic clock
    */
   readonly leaseClock?: () => number;

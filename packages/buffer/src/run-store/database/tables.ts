@@ -34,7 +34,7 @@ interface RunRow {
   /** Epoch of the last join. */
   epoch: Generated<number>;
   planned_step: Generated<number>;
-  /** Epoch of the member that planned the last step. */
+  /** Epoch of the worker that planned the last step. */
   planner: Generated<number>;
   feed: string | null;
   feed_checksum: number | null;
@@ -42,7 +42,7 @@ interface RunRow {
   is_last: Generated<number>;
   /** Id of the last batch. */
   batches: Generated<number>;
-  /** Place of the last completed batch in the order of completion. */
+  /** Position of the last completed batch in the order of completion. */
   completed: Generated<number>;
   end_step: number | null;
   pruned_step: Generated<number>;
@@ -56,7 +56,7 @@ export interface MemberRow {
   name: string;
   role: string;
   /**
-   * Epoch of the membership. Negative after the member has left or was replaced, so that its writes
+   * Epoch of the membership. Negative after the worker has left or was replaced, so that its writes
    * are refused.
    */
   epoch: number;
@@ -72,7 +72,7 @@ export interface MemberRow {
   delivery: string | null;
   /** Agreement as JSON; null if there is none. */
   agreement: string | null;
-  /** Number of the member's calls that leased tasks. */
+  /** Number of the worker's calls that leased tasks. */
   lease_calls: number;
 }
 
@@ -107,10 +107,10 @@ export interface TaskTableRow {
   taskset: string;
   row_number: number;
   state: Generated<number>;
-  /** Epoch of the member that leased or finished the task; null for open and cut-off tasks. */
+  /** Epoch of the worker that leased or finished the task; null for open and cut-off tasks. */
   owner: number | null;
   /**
-   * Index, from 0, of the member's call that leased the task. Only calls that leased tasks are
+   * Index, from 0, of the worker's call that leased the task. Only calls that leased tasks are
    * counted.
    */
   lease_call: number | null;

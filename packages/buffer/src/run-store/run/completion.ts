@@ -1,4 +1,4 @@
-/** Determines when a batch is complete, and its place in the order of complete batches. */
+/** Determines when a batch is complete, and its position in the order of complete batches. */
 import type { Connection, RunContext } from './context.js';
 
 export interface BatchCounts {
@@ -26,9 +26,9 @@ export async function countDown(
 }
 
 /**
- * Assigns a batch its place in the order of complete batches, if the batch waits for no task. Locks
- * the counter of the training run until the transaction ends, so that places become visible in
- * order.
+ * Assigns a batch its position in the order of complete batches, if the batch waits for no task.
+ * Locks the counter of the training run until the transaction ends, so that positions become
+ * visible in order.
  */
 export async function completeIfDone(
   { run }: RunContext,

@@ -1,6 +1,6 @@
 /**
  * Context that the parts of a run store share: the database, the training run, and the check of a
- * member.
+ * worker.
  */
 import { BufferError } from '@trinity-rft/core';
 import type { Agreement, MemberRole, Membership } from '@trinity-rft/core/store';
@@ -12,11 +12,11 @@ export interface RunContext {
   readonly database: RunDatabase;
   /** Id of the training run in the database. */
   readonly run: number;
-  /** Milliseconds without a heartbeat after which a member is considered dead. */
+  /** Milliseconds without a heartbeat after which a worker is considered dead. */
   readonly leaseMs: number;
   /** Returns the time in milliseconds since the Unix epoch. */
   readonly calendar: () => number;
-  /** Expected identity of the training run. @default the identity is not checked */
+  /** Expected identity of the training run. @default no check of the identity */
   readonly claim?: RunClaim;
 }
 
@@ -69,7 +69,7 @@ export const fencedError = ({ role, name, epoch }: Membership): BufferError =>
     { code: 'MEMBER_FENCED', details: { name, epoch } },
   );
 
-/** Returns SQL that is true if the member has not left and its last heartbeat is recent. */
+/** Returns SQL that is true if the worker has not left and its last heartbeat is recent. */
 export const isAlive = ({ database, leaseMs }: RunContext): RawBuilder<boolean> =>
   // A heartbeat in the future is from before a restart of the machine or a change of its clock.
   sql<boolean>`(epoch > 0 AND abs(${database.now()} - beat_at) < ${leaseMs})`;
@@ -88,7 +88,7 @@ export function* chunksOf<T>(rows: readonly T[], size = 1000): Generator<readonl
   for (let start = 0; start < rows.length; start += size) yield rows.slice(start, start + size);
 }
 
-/** Identity of the training run that an operating-system process expects under a name. */
+/** Identity of the training run that a process expects under a name. */
 export interface RunClaim {
   readonly role: MemberRole;
   /** Id that is stored in the training run's folder. */
@@ -96,7 +96,7 @@ export interface RunClaim {
   readonly host: string;
   /** Absolute path of the training run's folder. */
   readonly folder: string;
-  /** Absolute address of the store. A copy of the store has another address. */
+  /** Absolute path of the store's file, or URL of the store. Different for a copy of the store. */
   readonly place: string;
   readonly settings: Agreement;
   /** True if the folder contains steps of the training run. */

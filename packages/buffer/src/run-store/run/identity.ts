@@ -19,7 +19,7 @@ interface Row {
 }
 
 /**
- * Checks a claim. A training run without an identity, or without planned steps and live members,
+ * Checks a claim. A training run without an identity, or without planned steps and live workers,
  * adopts the identity of the claim. If steps are planned, only a trainer's claim is adopted.
  * @throws ConfigError if the name belongs to another training run
  */
@@ -183,7 +183,7 @@ interface Refused {
 
 /**
  * Sets the earlier training run aside for `--new-run`: renames it, and keeps its rows. Refuses the
- * claim if that option is not given, if the claim's folder contains steps, or if a member is alive.
+ * claim if that option is not given, if the claim's folder contains steps, or if a worker is alive.
  */
 async function setAsideOr(
   { run }: RunContext,

@@ -75,7 +75,7 @@ async function lease(
 }
 
 /**
- * Returns the number of the member's calls that have leased tasks. Locks the member until the
+ * Returns the number of the worker's calls that have leased tasks. Locks the worker's row until the
  * transaction ends, so that copies of a call are handled one by one.
  */
 async function answeredCalls(
@@ -135,8 +135,8 @@ async function take(
 }
 
 /**
- * Returns the epochs of other members that hold tasks but send no heartbeats. The tasks remain
- * leased to these members until another explorer leases them.
+ * Returns the epochs of other workers that hold tasks but send no heartbeats. The tasks remain
+ * leased to these workers until another explorer leases them.
  */
 async function silentHolders(
   context: RunContext,
@@ -164,7 +164,7 @@ async function silentHolders(
   return rows.map((row) => row.epoch);
 }
 
-/** Returns the tasks that an earlier call has leased and that the member still holds. */
+/** Returns the tasks that an earlier call has leased and that the worker still holds. */
 async function leasedBy(
   context: RunContext,
   db: Connection,

@@ -109,8 +109,8 @@ const membership = ({ role, name, host, pid }: MemberInfo, epoch: number): Membe
 });
 
 /**
- * Compares the member's settings with those of the live member that joined first. Without live
- * members, compares them with those of the training run.
+ * Compares the worker's settings with those of the live worker that joined first. Without live
+ * workers, compares them with those of the training run.
  * @throws BufferError naming a setting that differs
  */
 async function assertAgrees(context: RunContext, db: Connection, info: MemberInfo): Promise<void> {
@@ -160,7 +160,7 @@ interface Difference {
   readonly own: string | undefined;
   readonly other: string | undefined;
   readonly whose: string;
-  /** Name of the member that has or determines the other value. */
+  /** Name of the worker that has or determines the other value. */
   readonly name: string | undefined;
 }
 
@@ -186,7 +186,7 @@ function seated(info: MemberInfo, { epoch }: MemberRow): Membership {
 type Rival = MemberRow & { readonly alive: boolean | number };
 
 /**
- * Returns the members that the join would replace: those of the same name, and for a trainer all
+ * Returns the workers that the join would replace: those of the same name, and for a trainer all
  * trainers.
  */
 const rivalsOf = (context: RunContext, db: Connection, info: MemberInfo): Promise<Rival[]> =>

@@ -3,8 +3,8 @@ import { chunksOf, type Connection, type RunContext } from './context.js';
 import { countGone, type Gone } from './gone.js';
 
 /**
- * Deletes experiences of complete batches that train steps up to `trainStep` have fully used up,
- * and the records of these steps. Keeps the counts of the deleted experiences.
+ * Deletes the experiences of complete batches whose experiences train steps up to `trainStep` have
+ * all consumed, and the records of these steps. Keeps the counts of the deleted experiences.
  */
 export async function prune(context: RunContext, db: Connection, trainStep: number): Promise<void> {
   const { run } = context;

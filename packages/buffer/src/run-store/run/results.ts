@@ -96,8 +96,8 @@ async function batchIds(
 }
 
 /**
- * Marks tasks as done that are leased to the member or open. A task may be open again if this
- * member sent no heartbeats, and another explorer leased the task and released it.
+ * Marks tasks as done that are leased to the worker or open. A task may be open again if this
+ * worker sent no heartbeats, and another explorer leased the task and released it.
  * @returns keys of the marked tasks
  */
 async function markDone(
@@ -125,8 +125,8 @@ async function markDone(
 }
 
 /**
- * Returns the number of stored results of each batch, negated so that adding it reduces the number
- * of open tasks. The batches are sorted, so that two transactions do not deadlock.
+ * Returns the number of stored results per batch, negated so that adding it reduces the number of
+ * open tasks. The batches are sorted, so that two transactions do not deadlock.
  */
 function countsOf(stored: readonly Placed[]): readonly BatchCounts[] {
   const counts = new Map<number, BatchCounts>();

@@ -21,17 +21,17 @@ const defaultLeaseMs = 15_000;
 export interface RunStoreOptions {
   /** Name of the training run, which is unique in the database. */
   readonly run: string;
-  /** Milliseconds without a heartbeat after which a member is considered dead. @default 15_000 */
+  /** Milliseconds without a heartbeat after which a worker is considered dead. @default 15_000 */
   readonly leaseMs?: number;
   /** Clock for waits and for the age of pending rewards. @default the system clock */
   readonly clock?: Pick<Clock, 'now' | 'after'>;
-  /** Expected identity of the training run. @default any training run of this name is accepted */
+  /** Expected identity of the training run. @default no check of the identity */
   readonly claim?: RunClaim;
 }
 
 /**
  * Creates the run store. Creates the training run if the database does not contain it.
- * @param close called when the store is closed. @default the database stays open
+ * @param close called when the store is closed. @default no-op: the database stays open
  * @throws ConfigError if the name belongs to another training run than the claim expects
  */
 export async function runStore(

@@ -153,7 +153,7 @@ async function experienceCounts(
   };
 }
 
-/** Returns the oldest policy version of the experiences that no train step has used up. */
+/** Returns the oldest policy version of the experiences that no train step has consumed. */
 async function oldestVersion({ run }: RunContext, db: Connection): Promise<number | undefined> {
   const { rows } = await sql<{ oldest: number | null }>`
     SELECT min(policy_version) AS oldest FROM experience

@@ -129,8 +129,8 @@ async function forgetLater(
 }
 
 /**
- * Corrects the folders of later versions, which a trainer makes again after it has resumed. They
- * are next to the folder `path` of `version`, also after the training run's folder was moved.
+ * Corrects the folders of later versions, which a resumed trainer publishes again. They are next to
+ * the folder `path` of `version`, even after the training run's folder was moved.
  */
 async function moveLater(
   { run }: RunContext,

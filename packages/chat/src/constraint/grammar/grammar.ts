@@ -18,15 +18,15 @@ export interface GrammarBuilder {
    */
   once(key: unknown, make: () => number): number;
   /**
-   * Returns the sequence for a text. Each control token in the text becomes one symbol, which no
-   * other token can produce.
+   * Returns the sequence for a string. Each control token in the string becomes one symbol, which
+   * no other token can produce.
    */
   marked(text: string): Sequence;
   readonly rules: readonly (readonly Sequence[])[];
 }
 
 /**
- * Creates a builder in which rule 0, the whole text, is already declared.
+ * Creates a builder in which rule 0, the start symbol, is already declared.
  * @param spend called for each rule; throws when there are too many rules
  * @param controlTokens texts of the tokens that {@link GrammarBuilder.marked} recognises
  */
@@ -85,7 +85,7 @@ const maxChain = 40;
 
 /**
  * Returns a rule that matches `item` from `min` to `max` times; `max` may be infinite. The number
- * of rules grows slowly with the counts.
+ * of rules grows logarithmically with the counts.
  */
 export function counted(grammar: GrammarBuilder, item: Sequence, min: number, max: number): number {
   const exactRules = new Map<number, number>();
@@ -103,7 +103,7 @@ export function counted(grammar: GrammarBuilder, item: Sequence, min: number, ma
     });
   /**
    * Rule for up to `count` items. A large `count` has two cases, which do not overlap: fewer than
-   * `count / 2` items, or `count / 2` items followed by up to as many as remain.
+   * `count / 2` items, or `count / 2` items followed by up to `count / 2` more.
    */
   const upTo = (count: number): number =>
     once(upToRules, count, () => {
@@ -170,7 +170,7 @@ function overlap(bytes: Uint8Array, matched: number, byte: number): number {
   return 0;
 }
 
-/** Removes alternatives that no text can complete, because a model would get stuck in them. */
+/** Removes alternatives that no string can complete, because a model would get stuck in them. */
 export function productive(
   rules: readonly (readonly Sequence[])[],
 ): readonly (readonly Sequence[])[] {

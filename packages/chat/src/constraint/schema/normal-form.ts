@@ -13,7 +13,7 @@ import { type Conjunction, type JsonSchema, type SchemaNode } from './types.js';
 
 type Alternatives = readonly Conjunction[];
 
-/** Maximum depth to which references and combinations of schemas are nested. */
+/** Maximum nesting depth of references and combinations of schemas. */
 const maxNesting = 200;
 
 const always: Alternatives = [[]];

@@ -80,7 +80,10 @@ function membersRule({ grammar }: Compiler, { members, rests, least, most }: Mem
   /** Number of members beyond which more members make no difference. */
   const enough = Math.max(1, Number.isFinite(most) ? most : 0, least);
   const known = new Map<string, number>();
-  /** @param written number of members so far, of which `repeatable` may have equal names */
+  /**
+   * Returns the rule for the members from `index` on.
+   * @param written number of members so far, of which `repeatable` may have equal names
+   */
   const ruleAt = (index: number, written: number, repeatable: number): number => {
     const key = [index, written, repeatable].join(' ');
     const found = known.get(key);

@@ -47,7 +47,7 @@ const maxSteps = 100_000;
 const maxTextStates = 3000;
 
 /**
- * Returns a function that counts steps, and throws ModelError 400 when there are more than
+ * Returns a function that counts steps, and that throws ModelError 400 when there are more than
  * {@link maxSteps}.
  */
 export function createBudget(path: string): (steps?: number) => void {
@@ -109,6 +109,7 @@ class SchemaCompiler implements Compiler {
   readonly #open: (() => void)[] = [];
 
   /**
+   * Creates the compiler.
    * @param isLoose true to accept too many strings rather than too few: ignores formats, and
    * lengths that are too large
    */
@@ -242,9 +243,9 @@ class SchemaCompiler implements Compiler {
   }
 
   /**
-   * Restricts the length of strings with a pattern. The maximum is lowered until the automaton,
-   * which combines the states of pattern and length, is small enough. If the compiler is loose, a
-   * length that makes the automaton too large is ignored.
+   * Restricts the length of strings with a pattern. The maximum length is lowered until the
+   * automaton, which combines the states of pattern and length, is small enough. If the compiler is
+   * loose, a length that makes the automaton too large is ignored.
    */
   #withLength(language: Language, nodes: Conjunction): Language {
     const { languages } = this;
@@ -260,8 +261,9 @@ class SchemaCompiler implements Compiler {
   }
 
   /**
-   * Texts that satisfy the schemas except for their length limits. Lengths are limited separately,
-   * because counting characters needs fewer rules than an automaton if there is no pattern.
+   * Strings that satisfy the schemas except for their length limits. Lengths are limited
+   * separately, because counting characters needs fewer rules than an automaton if there is no
+   * pattern.
    */
   #textsOf(nodes: Conjunction): Language {
     const { languages } = this;

@@ -29,7 +29,7 @@ export interface Compiler {
   /** The strings that satisfy all of the schemas. */
   texts(nodes: readonly (SchemaNode | boolean)[]): Language;
   /**
-   * Texts that satisfy all of the schemas, as a list; undefined if the schemas do not enumerate
+   * Strings that satisfy all of the schemas, as a list; undefined if the schemas do not enumerate
    * them.
    */
   namedTexts(nodes: readonly (SchemaNode | boolean)[]): readonly string[] | undefined;

@@ -1,4 +1,4 @@
-/** Formats of strings as regular expressions, which only cover common notations of each format. */
+/** String formats as regular expressions, which only cover common notations of each format. */
 
 const hex = '[0-9A-Fa-f]';
 const monthDay =

@@ -23,7 +23,7 @@ export interface Language {
   /** Bounds of the repetition, if `kind` is `repeat`. */
   readonly min: number;
   readonly max: number;
-  /** True if the language contains the empty text. */
+  /** True if the language contains the empty string. */
   readonly isNullable: boolean;
 }
 
@@ -42,9 +42,9 @@ export class Languages {
   readonly #derivatives = new Map<number, Map<number, Language>>();
   /** Called for each new language, with its cost in steps; throws when there are too many. */
   readonly #spend: (steps: number) => void;
-  /** The empty language, which contains no text, not even the empty text. */
+  /** The empty language, which contains no string, not even the empty one. */
   readonly none: Language;
-  /** The language that contains only the empty text. */
+  /** The language that contains only the empty string. */
   readonly empty: Language;
   /** The language of all strings. */
   readonly all: Language;
@@ -119,8 +119,8 @@ export class Languages {
   }
 
   /**
-   * The possible first characters, each with the language of the remaining text. No character is in
-   * two transitions.
+   * The possible first characters, each with the language of the remaining string. No character is
+   * in two transitions.
    */
   transitions(language: Language): readonly Transition[] {
     const known = this.#transitions.get(language.id);
@@ -206,7 +206,7 @@ export class Languages {
     const cuts = new Set(allChars.map((edge, i) => (i % 2 === 0 ? edge : edge + 1)));
     for (const set of sets) set.forEach((edge, i) => cuts.add(i % 2 === 0 ? edge : edge + 1));
     const edges = [...cuts].toSorted((a, b) => a - b);
-    /** Derivatives by signature. The signature says which of the sets contain a character. */
+    /** Derivatives by signature. The signature states which of the sets contain a character. */
     const derivatives = new Map<string, Language>();
     for (const [i, from] of edges.entries()) {
       const end = edges[i + 1];

@@ -11,7 +11,7 @@ import type { Language, Languages } from './language.js';
 export class PatternError extends Error {}
 
 /**
- * Language of the strings in which the expression matches at any place.
+ * Language of the strings in which the expression matches at any position.
  * @throws PatternError for a syntax error, or a construct that is not supported
  */
 export function patternLanguage(languages: Languages, source: string): Language {
@@ -40,7 +40,7 @@ function parsePattern(source: string): AST.Pattern {
 }
 
 /**
- * Converts an expression from its end to its beginning, so that the language of the text that
+ * Converts an expression from its end to its beginning, so that the language of the string that
  * follows is known at each step.
  */
 class PatternReader {
@@ -52,8 +52,8 @@ class PatternReader {
 
   /**
    * Returns the language of the options, each followed by `after`.
-   * @param isFirst true if no text precedes the options
-   * @param mayBeFirst true if it is possible that no text precedes the options
+   * @param isFirst true if no characters precede the options
+   * @param mayBeFirst true if it is possible that no characters precede the options
    */
   either(
     options: readonly AST.Alternative[],

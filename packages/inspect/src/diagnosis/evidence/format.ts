@@ -18,6 +18,6 @@ export const signed = (value: number): string =>
 
 const stepNames = { explorer: 'explore steps', trainer: 'train steps' } as const;
 
-/** Returns a text such as `explore steps 20 to 40`. */
+/** Returns a phrase such as `explore steps 20 to 40`. */
 export const stepsOf = ({ role, from, to }: Measured): string =>
   `${stepNames[role]} ${from} to ${to}`;

@@ -137,7 +137,7 @@ export function reasonsIn({ reasons }: Experience['info']): Readonly<Record<stri
   return Object.fromEntries(Object.entries(reasons).map(([name, text]) => [name, String(text)]));
 }
 
-/** Maximum number of tokens of an empty answer: the end token, and a line break before it. */
+/** Maximum number of tokens of an empty response: the end token, and a line break before it. */
 const endTokens = 2;
 
 const markers = /<[^<>\s]{1,40}>/g;

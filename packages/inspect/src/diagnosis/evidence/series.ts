@@ -86,7 +86,7 @@ interface Window {
 
 /**
  * Returns a part of the steps that have any of the metrics. Some metrics are absent from steps in
- * which they are 0, so the steps must not be those of each metric.
+ * which they are 0, so steps that lack one of the metrics count too.
  */
 function windowOf(
   run: RunRecord,
@@ -187,7 +187,7 @@ export const solvedShare = 0.9;
 
 /**
  * Returns true if the mean reward has covered at least {@link solvedShare} of the range from the
- * lowest to the highest reward. Equal answers and equal rewards are then expected.
+ * lowest to the highest reward. Equal responses and equal rewards are then expected.
  */
 export function isSolved(run: RunRecord): boolean {
   const course = rewardCourse(run);

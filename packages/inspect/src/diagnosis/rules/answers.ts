@@ -1,4 +1,4 @@
-/** Rules for prompts and answers with defects. */
+/** Rules for prompts and responses with defects. */
 import { percent, stepsOf } from '../evidence/format.js';
 import type { RolloutFacts, RunRecord } from '../evidence/record.js';
 import type { Evidence, Rule } from '../evidence/rule.js';

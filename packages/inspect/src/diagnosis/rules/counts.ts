@@ -16,7 +16,7 @@ interface ThresholdRule extends Pick<Rule, 'name' | 'title' | 'when' | 'advice' 
   readonly atLeast: number;
   /**
    * Returns the part of the sentence after the share.
-   * @param steps text such as `explore steps 20 to 40`
+   * @param steps phrase such as `explore steps 20 to 40`
    */
   readonly says: (steps: string) => string;
   /** Filter for example rollouts. @default no examples */

@@ -181,7 +181,7 @@ const lengthCorrelation = (
     rewardOf,
   );
 
-/** Sentences about the scorers that correlate with the length of answers. */
+/** Sentences about the scorers that correlate with the length of responses. */
 function lengthParts(runs: readonly RecordedRun[]): string {
   const longest = runs.reduce((a, b) => (b.trainedTokens > a.trainedTokens ? b : a));
   return partNames(runs)
@@ -195,7 +195,7 @@ function lengthParts(runs: readonly RecordedRun[]): string {
     .join('');
 }
 
-/** True if answers have become longer or shorter, in the direction of higher rewards. */
+/** True if responses have become longer or shorter, in the direction of higher rewards. */
 function hasTrend(run: RunRecord, correlation: number): boolean {
   const points = run.points('explorer', 'rollout/response_tokens/mean');
   if (points.length < trendSteps) return false;

@@ -112,7 +112,8 @@ async function read(
 }
 
 /**
- * The newest `newest` points are all used. At most `before` points are sampled from the older ones.
+ * Number of newest points that are all used, and maximum number of points that are sampled from the
+ * older ones.
  */
 const [newest, before] = [1000, 3000];
 

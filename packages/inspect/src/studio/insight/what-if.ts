@@ -21,8 +21,8 @@ const [defaultSteps, mostSteps, mostGroups] = [3, 20, 20];
 export type WhatIfQuery = QueryOf<(typeof insightRoutes)['/api/runs/{run}/what-if']>;
 
 /**
- * Compares the settings changed by the query with the recorded settings on the newest rollouts;
- * undefined if no experiences are recorded.
+ * Compares the settings changed by the query with the recorded settings on the newest rollouts.
+ * Returns undefined if no experiences are recorded.
  * @throws ConfigError for unknown names, and parts that need a model
  */
 export async function whatIfOf(

@@ -23,7 +23,7 @@ function large(count: number): string {
   return String(Math.round(count));
 }
 
-/** Returns the label and the value of each cost figure that is known. */
+/** Returns the labels and values of the costs that are known. */
 export function costFigures({
   seconds,
   processorSeconds,

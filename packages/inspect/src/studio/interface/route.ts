@@ -7,7 +7,7 @@ export interface Route {
   /** Schemas of the query parameters. */
   readonly query: Readonly<Record<string, z.ZodType>>;
   readonly answer: z.ZodType;
-  /** Media type of the answer. @default application/json */
+  /** Media type of the response. @default application/json */
   readonly type?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Schemas of the interface's answers. */
+/** Schemas of the interface's responses. */
 export * from './insight.js';
 export * from './metrics.js';
 export * from './rollouts.js';

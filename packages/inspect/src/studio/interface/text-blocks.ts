@@ -70,8 +70,8 @@ const notAsking: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * Returns the first or the last message of the user. If there is none, returns the last system
- * message. If the text has no marks, returns the whole text. Ignores tool results.
+ * Returns the user's first or last message. If there is none, returns the last system message. If
+ * the text has no marks, returns the whole text. Ignores tool results.
  */
 export function askedText(text: string, which: 'first' | 'last'): string {
   const wordsOf = ({ start, end }: TextBlock): string => text.slice(start, end).trim();

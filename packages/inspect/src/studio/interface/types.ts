@@ -1,4 +1,4 @@
-/** Types of the interface's answers. */
+/** Types of the interface's responses. */
 import type { z } from 'zod';
 import type * as schemas from './schemas.js';
 

@@ -9,7 +9,7 @@ export interface Column {
    * number was not finite.
    */
   readonly push: (value: number) => void;
-  /** The finite number at a position, or else NaN. */
+  /** The finite number at a position, otherwise NaN. */
   readonly at: (index: number) => number;
   /** True if a number is recorded at a position, even if it is not finite. */
   readonly has: (index: number) => boolean;

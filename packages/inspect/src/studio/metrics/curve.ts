@@ -175,6 +175,6 @@ export function csvOf({ steps }: RoleLines, name: string, values: Column): strin
   return `${rows.join('\n')}\n`;
 }
 
-/** Quotes a name, and marks it as text if a spreadsheet would read it as a formula. */
+/** Quotes a name, and marks it as a string if a spreadsheet would read it as a formula. */
 const quoted = (name: string): string =>
   `"${(/^[=+\-@\t\r]/.test(name) ? `'${name}` : name).replaceAll('"', '""')}"`;

@@ -37,7 +37,7 @@ const mostColumns = 64;
 interface Content {
   /** Position up to which lines are in the index. */
   end: number;
-  /** Inode and time of birth: a new file often gets the inode of a deleted one. */
+  /** Inode and creation time: a new file often gets the inode of a deleted one. */
   identity: string;
   readonly index: LineIndex;
   readonly columns: Map<string, Column>;

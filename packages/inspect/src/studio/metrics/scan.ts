@@ -7,7 +7,7 @@ export interface Wanted {
   readonly values: Column;
 }
 
-/** Bytes of a metric's name as they occur in a line. */
+/** Bytes to search for in a line: a metric's name with its quotes and colon. */
 export const needleOf = (name: string): Buffer => Buffer.from(`${JSON.stringify(name)}:`);
 
 const [comma, brace, backslash] = [0x2c, 0x7d, 0x5c];

@@ -39,15 +39,15 @@ export function smallIntegers(): Column {
   return { ...inner, set: (index, value) => inner.set(index, Math.min(value, 65_535)) };
 }
 
-/** Repeated texts, each stored once. */
+/** Repeated strings, each stored once. */
 export interface TextColumn {
   readonly set: (index: number, text: string | undefined) => void;
   readonly at: (index: number) => string | undefined;
-  /** Code of the text of each row; 0 if there is no text. */
+  /** Code of the string of each row; 0 if there is no string. */
   readonly codes: Column;
-  /** Code of a text; undefined if no row has the text. */
+  /** Code of a string; undefined if no row has the string. */
   readonly codeOf: (text: string) => number | undefined;
-  /** All texts, each once, with its code. */
+  /** All strings, each once, with its code. */
   readonly texts: () => Iterable<readonly [text: string, code: number]>;
 }
 

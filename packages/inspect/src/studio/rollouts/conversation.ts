@@ -9,8 +9,8 @@ import { finishReasonOf, rolloutCalls, type ReadCall } from './rollout.js';
 import { advantagesOf, type RolloutStore, type UsedAdvantages } from './store.js';
 
 /**
- * Returns the conversation of the attempt that row `id` of the store belongs to; undefined if there
- * is no such row.
+ * Returns the conversation of the attempt that row `id` of the store belongs to, or undefined if
+ * there is no such row.
  */
 export async function conversationOf(
   id: number,
@@ -132,7 +132,7 @@ interface VersionSpan {
   readonly policyVersion: number;
 }
 
-/** Versions of the weights that wrote the response, if they changed during it. */
+/** Versions of the weights that sampled the response, if they changed during it. */
 const versionsOf = (info: Experience['info']): readonly VersionSpan[] =>
   Array.isArray(info['versions']) ? (info['versions'] as readonly VersionSpan[]) : [];
 

@@ -5,7 +5,7 @@
 import { open } from 'node:fs/promises';
 
 export interface RunFailure {
-  /** Message of the log, without position and time. */
+  /** Message of the log line, without position and time. */
   readonly message: string;
   /** Number of failed attempts. */
   readonly attempts: number;

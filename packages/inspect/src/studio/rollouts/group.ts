@@ -10,8 +10,8 @@ import { askedIn, writtenBy } from './texts.js';
 const longestText = 4000;
 
 /**
- * Returns the group of the attempt that row `id` of the store belongs to; undefined if there is no
- * such row.
+ * Returns the group of the attempt that row `id` of the store belongs to, or undefined if there is
+ * no such row.
  */
 export async function groupOf(id: number, store: RolloutStore): Promise<Group | undefined> {
   const { reader } = store;

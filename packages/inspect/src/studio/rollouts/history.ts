@@ -14,8 +14,8 @@ const most = 100;
 const waitMs = 1000;
 
 /**
- * Returns the history of the task that row `id` of the store belongs to; undefined if there is no
- * such row.
+ * Returns the history of the task that row `id` of the store belongs to, or undefined if there is
+ * no such row.
  */
 export async function historyOf(id: number, store: RolloutStore): Promise<TaskHistory | undefined> {
   const calls = await rolloutCalls(id, store);

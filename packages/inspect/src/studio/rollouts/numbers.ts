@@ -41,8 +41,8 @@ export const durationOf = (starts: readonly number[], ends: readonly number[]): 
   most(ends) + most(starts.map((start) => -start));
 
 /**
- * Returns a function that reads a numeric field of a rollout from the index; NaN if the rollout has
- * no such field.
+ * Returns a function that reads a numeric field of a rollout from the index. The function returns
+ * NaN if the rollout has no such field.
  */
 export function numberReader(
   { columns, chains }: Pick<RowIndex, 'columns' | 'chains'>,

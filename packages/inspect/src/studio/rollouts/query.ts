@@ -32,7 +32,7 @@ interface RolloutFilter {
   readonly problem?: ProblemKind | 'any';
   /** Name of a tool that was called. */
   readonly tool?: string;
-  /** Text that the prompt or the response contains, in any case. */
+  /** Substring of the prompt or the response, in any case. */
   readonly text?: string;
 }
 
@@ -93,7 +93,7 @@ function nameOf(key: RangeKey) {
   return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}` as Capitalize<typeof name>;
 }
 
-/** True if the query asks for every rollout in the order of the store or its reverse. */
+/** True if the query requests every rollout in the order of the store or its reverse. */
 export const isEverything = (query: RolloutQuery): boolean =>
   needsNames(query) && [query.batch, query.task, query.run].every((value) => value === undefined);
 

@@ -6,7 +6,7 @@ interface CallNames {
   readonly task: { readonly codes: Column };
   readonly run: Column;
   readonly step: Column;
-  /** 1 if the row was deleted from the store, else 0. */
+  /** 1 if the row was deleted from the store, otherwise 0. */
   readonly gone: Column;
 }
 

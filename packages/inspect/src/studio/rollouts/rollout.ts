@@ -39,8 +39,8 @@ export async function readCalls(
 }
 
 /**
- * Returns the calls of the rollout that row `id` of the store belongs to; undefined if there is no
- * such row.
+ * Returns the calls of the rollout that row `id` of the store belongs to, or undefined if there is
+ * no such row.
  */
 export async function rolloutCalls(
   id: number,

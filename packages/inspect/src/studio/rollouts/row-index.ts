@@ -24,7 +24,7 @@ function createColumns() {
     run: smallIntegers(),
     /** Index of the call in its rollout. */
     step: smallIntegers(),
-    /** 1 if the row was deleted from the store, else 0. */
+    /** 1 if the row was deleted from the store, otherwise 0. */
     gone: smallIntegers(),
     reward: floats(),
     advantage: floats(),

@@ -24,7 +24,7 @@ export interface UsedAdvantages {
 }
 
 /**
- * Advantages of the last train step that computed advantages, or else the advantages stored with
+ * Advantages of the last train step that computed advantages, otherwise the advantages stored with
  * the experience.
  */
 export function advantagesOf(

@@ -8,7 +8,7 @@ import type { RowIndex } from './row-index.js';
 import type { RolloutStore } from './store.js';
 import { askedIn } from './texts.js';
 
-/** Time in ms that a request waits for the index before it answers with partial results. */
+/** Time in ms that a request waits for the index before it returns partial results. */
 const waitMs = 250;
 /**
  * Minimum pause before the list is computed again, as a multiple of the time that computing it

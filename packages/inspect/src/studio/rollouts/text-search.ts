@@ -71,9 +71,9 @@ export function textSearch(options: TextSearchOptions): TextSearch {
 }
 
 /**
- * Returns a function that checks whether a record contains a text. It searches the bytes first,
+ * Returns a function that checks whether a record contains a string. It searches the bytes first,
  * because decoding them takes thirty times as long. It decodes only records whose bytes contain the
- * text, and records without texts.
+ * string, and records without texts.
  */
 function matcher(text: string, tokenizer: Tokenizer | undefined): (bytes: Uint8Array) => boolean {
   const wanted = text.toLowerCase();

@@ -1,4 +1,4 @@
-/** Texts of an experience: recorded texts, or else decoded tokens. */
+/** Texts of an experience: recorded texts, otherwise decoded tokens. */
 import { tokenTexts, type Tokenizer } from '@trinity-rft/chat';
 import { spansOf, type Experience } from '@trinity-rft/core';
 import { askedText, textBlocks, type BlockKind } from '../interface/text-blocks.js';
@@ -14,8 +14,8 @@ export function searchText(experience: Texts, tokenizer: Tokenizer | undefined):
 const longestAnswer = 100_000;
 
 /**
- * Question of the user in the first call of a rollout. Prompts of later calls end with other texts,
- * such as results of tools.
+ * The user's question in the first call of a rollout. Prompts of later calls end with other texts,
+ * such as tool results.
  */
 export function askedIn(
   { eid, promptText, tokens, promptLength }: Texts & Pick<Experience, 'eid'>,
@@ -26,7 +26,7 @@ export function askedIn(
 }
 
 /**
- * Returns the response of a call: the recorded text, or else the decoded tokens without template
+ * Returns the response of a call: the recorded text, otherwise the decoded tokens without template
  * marks. Of merged calls, only the last one has a recorded text.
  * @param call index in `spansOf(experience)`. @default the last call
  */
@@ -68,7 +68,7 @@ export function spokenBy(
   return blocksOf(text, (kind) => kind === 'text').slice(0, length);
 }
 
-/** Answer of a rollout's last call: its text for the user, or else its whole response. */
+/** Answer of a rollout's last call: its text for the user, otherwise its whole response. */
 export const answerOf = (
   experience: Experience,
   tokenizer: Tokenizer | undefined,

@@ -2,7 +2,7 @@
 import { loadTokenizer, type Tokenizer } from '@trinity-rft/chat';
 
 /**
- * Returns a function that returns the tokenizer in a folder, and loads it once. While there is no
+ * Returns a function that loads the tokenizer in a folder once, and returns it. While there is no
  * folder, each call looks for it again; concurrent calls share one attempt.
  */
 export function tokenizerIn(

@@ -1,4 +1,4 @@
-/** Finds tool calls of the model by their opening marks. */
+/** Finds the model's tool calls by their opening marks. */
 import type { ExperienceHead } from '@trinity-rft/buffer';
 import { tokenTexts, toolCallParsers, type Tokenizer } from '@trinity-rft/chat';
 

@@ -9,8 +9,8 @@ import { answerOf, askedIn, spokenBy } from './texts.js';
 const [longestText, longestPreview] = [20_000, 200];
 
 /**
- * Returns the trace of the rollout that row `id` of the store belongs to; undefined if there is no
- * such row.
+ * Returns the trace of the rollout that row `id` of the store belongs to, or undefined if there is
+ * no such row.
  */
 export async function traceOf(id: number, store: RolloutStore): Promise<Trace | undefined> {
   const calls = await rolloutCalls(id, store);

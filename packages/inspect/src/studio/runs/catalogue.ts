@@ -30,7 +30,10 @@ const allEveryLooks = 5;
 /** Time in ms without a change after which a run without a process is considered ended. */
 const quietMs = 15_000;
 
-/** @param root a folder in which runs are searched, or the locations of known runs */
+/**
+ * Creates the catalogue.
+ * @param root a folder in which runs are searched, or the locations of known runs
+ */
 export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
   const runs = new Map<string, Run>();
   const followers = new Set<(event: RunEvent) => void>();
@@ -42,7 +45,10 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
   let isClosed = false;
   const oneAtATime = createQueue();
 
-  /** Calls must not overlap: an older list of folders would drop a run that a newer list has. */
+  /**
+   * Finds the runs. Calls must not overlap: an older list of folders would drop a run that a newer
+   * list has.
+   */
   const find = async (): Promise<void> => {
     const { places, left } =
       typeof root === 'string' ? await findRuns(root) : { places: root, left: 0 };

@@ -7,7 +7,7 @@ import type { RunNotes } from '../interface/types.js';
 
 const fileName = 'notes.json';
 
-/** Reads the notes; empty if there are none or the file is not valid. */
+/** Reads the notes. Returns empty notes if there are none or the file is not valid. */
 export async function readNotes(folder: string): Promise<RunNotes> {
   const text = await readFile(path.join(folder, fileName), 'utf8').catch(() => undefined);
   return runNotes.safeParse(tryJson(text)).data ?? { tags: [], note: '' };

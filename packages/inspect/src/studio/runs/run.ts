@@ -20,8 +20,8 @@ export interface Run {
   /** Current summary; reads the lines that were added since the last call. */
   summary(): Promise<RunSummary>;
   /**
-   * Opens the recorded experiences; undefined if there are none. Opens them again if their file was
-   * replaced, as by another run with the same name.
+   * Opens the recorded experiences. Returns undefined if there are none. Opens them again if their
+   * file was replaced, as by another run with the same name.
    * @throws BufferError when the store cannot be read
    */
   rollouts(): Promise<Rollouts | undefined>;

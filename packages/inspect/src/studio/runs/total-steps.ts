@@ -20,7 +20,10 @@ export interface Passes {
 
 export type TotalReader = (settings: RunSettings, passes?: Passes) => Promise<TotalSteps>;
 
-/** @param job returns the folder of the run, to which paths in its settings are relative */
+/**
+ * Creates the reader.
+ * @param job returns the folder of the run, to which paths in its settings are relative
+ */
 export function totalReader(job: () => Promise<string>): TotalReader {
   const counts = new Map<string, () => Promise<number>>();
   const linesOf = (file: string): Promise<number> => {

@@ -14,7 +14,7 @@ type Answer = Response | Promise<Response>;
 
 export interface Api {
   readonly catalogue: Catalogue;
-  /** Adds a GET route of a table; `answer` gets the validated query. */
+  /** Adds a GET route of a table; `answer` receives the validated query. */
   get<R extends Routes, P extends keyof R & string>(
     routes: R,
     path: P,
@@ -26,7 +26,7 @@ export interface Api {
     path: P,
     answer: (run: Run, query: QueryOf<R[P]>, context: Context) => Answer,
   ): void;
-  /** Adds a POST route below `/api/actions/`; `answer` gets the validated body. */
+  /** Adds a POST route below `/api/actions/`; `answer` receives the validated body. */
   act<T>(path: string, body: z.ZodType<T>, answer: (given: T, context: Context) => Answer): void;
   /** Adds a POST route for one run, below `/api/actions/runs/ID/`. */
   actOnRun<T>(path: string, body: z.ZodType<T>, answer: (run: Run, given: T) => Answer): void;
@@ -44,7 +44,7 @@ export interface StudioPart {
   close(): Promise<void>;
 }
 
-/** @param error sentence that names what is missing */
+/** Creates a 404 response. @param error sentence that names what is missing */
 export const notFound = (error: string): Response => Response.json({ error }, { status: 404 });
 
 const noRun = (context: Context): Response =>

@@ -64,7 +64,7 @@ async function listOf(file: Run['metrics']): Promise<MetricList> {
 type MetricQuery = QueryOf<(typeof metricRoutes)['/api/runs/{run}/curve.csv']>;
 type CurveQuery = QueryOf<(typeof metricRoutes)['/api/runs/{run}/curve']>;
 
-/** Reads the metric that a request names; undefined if no line has the metric. */
+/** Reads the metric that a request names. Returns undefined if no line has the metric. */
 async function metricOf({ metrics }: Run, { role, name }: MetricQuery) {
   await metrics.catchUp();
   const lines = metrics.roles.get(role);

@@ -145,6 +145,6 @@ export function shellPath(place: string): string {
   return shellText(relative !== '' && relative.length < place.length ? relative : place);
 }
 
-/** Quotes a text as one word of a shell command. */
+/** Quotes a string as one word of a shell command. */
 export const shellText = (text: string): string =>
   /^[\w./:@=+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -25,9 +25,7 @@ const durations = {
 /** Share of a role's time below which a part is not shown. */
 const leastShare = 0.005;
 
-/**
- * Time that each role spent, by part. Leaves out negligible parts, and roles without recorded time.
- */
+/** Time that each role spent, by part. Omits negligible parts, and roles without recorded time. */
 export async function timeOf(file: MetricFile): Promise<readonly Time[]> {
   const roles = Object.keys(durations) as readonly Time['role'][];
   const times = await Promise.all(

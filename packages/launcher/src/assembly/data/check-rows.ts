@@ -98,7 +98,10 @@ const keysInYaml = {
   replyPrefix: 'reply_prefix',
 } as const;
 
-/** Returns a warning for each text of the format that is set, but that the workflow does not read. */
+/**
+ * Returns a warning for each fixed text of the format that is set, but that the workflow does not
+ * read.
+ */
 function unreadTexts(
   { workflow = '', format }: TasksetConfig,
   { workflows }: TaskParts,
@@ -118,7 +121,7 @@ interface NamedKey {
   readonly name: string;
   /** True if a task cannot be attempted without a value in this column. */
   readonly needed: boolean;
-  /** True if a row may leave the column out, because another setting replaces it. */
+  /** True if a row may omit the column, because another setting replaces it. */
   readonly optional: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Stores the answers of evaluations in a separate database below the folder of the stage. */
+/** Stores the responses of evaluations in a separate database below the folder of the stage. */
 import path from 'node:path';
 import { recordAnswers } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
@@ -11,11 +11,11 @@ export const evaluationsName = 'evaluations';
 export const evaluationsFolder = (directory: string): string =>
   path.join(directory, evaluationsName);
 
-/** Path of the database with the answers of a stage's evaluations. */
+/** Path of the database with the responses of a stage's evaluations. */
 export const answersFile = (directory: string): string =>
   path.join(evaluationsFolder(directory), 'experiences.db');
 
-/** Creates a callback that stores the answers of an evaluation. A failure only logs a warning. */
+/** Creates a callback that stores the responses of an evaluation. A failure only logs a warning. */
 export function answerWriter(
   { jobDirectory }: Pick<StageConfig, 'jobDirectory'>,
   logger: Pick<Logger, 'warn'>,

@@ -35,10 +35,7 @@ async function ownerOf(
   return { id, folder: await realpath(jobDirectory), hasBegun, isAt };
 }
 
-/**
- * Opens the store for writing only, because another operating-system process trains on its
- * experiences.
- */
+/** Opens the store for writing only, because another process trains on its experiences. */
 export async function openExperienceWriter(
   stage: StageConfig,
   openRows: Extensions['openRows'],
@@ -56,9 +53,7 @@ export async function openExperienceWriter(
 }
 
 interface StoreOptions extends Pick<Extensions, 'openRows'> {
-  /**
-   * True if an earlier operating-system process has started the steps of the stage. @default false
-   */
+  /** True if an earlier process has started the steps of the stage. @default false */
   readonly hasBegun?: boolean;
   /** Path of the database. @default the path in the configuration */
   readonly path?: string;

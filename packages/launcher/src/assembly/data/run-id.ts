@@ -22,8 +22,7 @@ export function readRunId(folder: string): string | undefined {
 }
 
 /**
- * Returns the id of the training run. The first operating-system process that calls this function
- * creates the id.
+ * Returns the id of the training run. The first process that calls this function creates the id.
  * @throws CheckpointError if the file is damaged
  */
 export async function runIdOf(folder: string): Promise<string> {

@@ -14,7 +14,10 @@ import type { StageModel } from '../models/chat-format.js';
 import { maxPositionsOf } from '../models/model-folder.js';
 import type { Reading } from './tasks.js';
 
-/** `sft`: answers to imitate; `dpo`: pairs of a better and a worse answer; `cpt`: plain texts. */
+/**
+ * `sft`: responses to imitate; `dpo`: pairs of a chosen and a rejected response; `cpt`: plain
+ * texts.
+ */
 export type RowSchema = Exclude<AlgorithmConfig['schema'], 'experience'>;
 
 /**
@@ -41,12 +44,14 @@ const readPlainText = (
 
 const readers = { sft: readSupervisedRow, dpo: readPreferenceRow, cpt: readPlainText } as const;
 
-/** Converts a row to one experience, or a pair to two: the chosen answer, then the rejected one. */
+/**
+ * Converts a row to one experience, or a pair to two: the chosen response, then the rejected one.
+ */
 export type RowEncoder = (rawTask: RawTask, row: number) => readonly Experience[];
 
 /**
  * Reads the rows, and returns them with a function that converts a row to experiences.
- * @throws TaskError also when a row has more tokens than the model has positions
+ * @throws TaskError as {@link readSupervisedRows}, and if a row exceeds the model's context length
  */
 export async function openRows(
   model: Omit<StageModel, 'runtime'>,

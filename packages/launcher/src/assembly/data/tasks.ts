@@ -12,12 +12,14 @@ import { checkRowKeys, type RowFindings } from './check-rows.js';
 export interface StageTasks extends AsyncDisposable {
   readonly feed: TaskFeed;
   readonly evalSets: readonly EvalSet[];
-  /** Number of explore steps until the tasks are used up. With dynamic sampling, an upper bound. */
+  /**
+   * Number of explore steps until all tasks are consumed. With dynamic sampling, an upper bound.
+   */
   readonly exploreSteps: number;
   /** Returns true if no task is left to explore after `state`. */
   readonly areUsedUp: (state: ExplorerState) => boolean;
   /**
-   * Finds a task that another operating-system process has planned.
+   * Finds a task that another process has planned.
    * @throws TaskError if these task sets lack the row
    */
   taskAt(planned: LeasedTask): Promise<Task>;
@@ -47,7 +49,7 @@ export function tasksetsOf({ buffer }: StageConfig): readonly PlacedTaskset[] {
 /**
  * Opens the task sets of a stage. Reads every file immediately, so that a damaged file is reported
  * before the first rollout.
- * @throws TaskError
+ * @throws TaskError if a task set cannot be used
  */
 export async function openTasks(
   stage: StageConfig,
@@ -174,7 +176,10 @@ const evalSetOf = (taskset: TasksetConfig, rows: readonly RawTask[]): EvalSet =>
     ),
 });
 
-/** Returns the tasks of the first task set, in the order of its file. @throws TaskError */
+/**
+ * Returns the tasks of the first task set, in the order of its file.
+ * @throws TaskError if the task set cannot be used
+ */
 export async function readTasks(
   { buffer }: StageConfig,
   batchId: string,
@@ -217,8 +222,8 @@ export async function readTaskset(
 }
 
 /**
- * Reads the rows of a task set from its file, database or hub data set. @throws TaskError;
- * CancelledError
+ * Reads the rows of a task set from its file, database or hub data set.
+ * @throws TaskError if the rows cannot be read; CancelledError if the signal aborts
  */
 export function storedRows(
   taskset: TasksetConfig,

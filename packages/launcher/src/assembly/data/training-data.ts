@@ -15,7 +15,7 @@ import type { Reading } from './tasks.js';
 
 export interface TrainingData
   extends Pick<Sampling, 'source' | 'close'>, Partial<Pick<Sampling, 'filter'>> {
-  /** Number of train steps until the data is used up, if known. */
+  /** Number of train steps until the data is consumed, if known. */
   readonly totalSteps: number | undefined;
   /** True if a server has added rows, and may add more. */
   readonly mayGrow: boolean;
@@ -23,7 +23,7 @@ export interface TrainingData
 
 /**
  * Opens the training data of a stage. If the rows are preference pairs, `train_batch_size` counts
- * pairs. Both answers of a pair are in the same batch, with the chosen answer first.
+ * pairs. Both responses of a pair are in the same batch, with the chosen response first.
  */
 export async function openTrainingData(
   stage: StageConfig,
@@ -63,8 +63,9 @@ export async function openTrainingData(
 /**
  * Reads and checks the rows that the trainer of a stage trains on. Returns undefined if the trainer
  * reads no file.
- * @param model model whose positions the rows must fit into; undefined to check only their columns
- * @throws TaskError
+ * @param model model into whose context length the rows must fit; undefined to check only their
+ * columns
+ * @throws TaskError if the rows cannot be used
  */
 export async function checkTrainingData(
   { algorithm, buffer }: StageConfig,

@@ -14,7 +14,7 @@ import { explainFolderErrors, modelOfStage } from './model-folder.js';
 
 /**
  * Opens a critic if the algorithm needs one. The critic starts from the critic of the previous
- * stage. If there is none, it starts from `model.critic_model_path`, or else from the policy's
+ * stage. If there is none, it starts from `model.critic_model_path`, otherwise from the policy's
  * model with a new head. If the policy's engine has no value head, another engine trains the
  * critic. Critic and policy never compute at the same time, so each gets all threads and the whole
  * memory budget.
@@ -49,7 +49,7 @@ export async function openCritic(
 
 /**
  * Checks that {@link openCritic} can open the critic, if the critic's folder is on this disk.
- * @throws ConfigError, CheckpointError, EngineError with the reason
+ * @throws ConfigError, CheckpointError, EngineError with the reason if it cannot
  */
 export async function checkCritic(stage: StageConfig, engines: EngineTable): Promise<void> {
   const { model, algorithm, trainer } = stage;

@@ -46,8 +46,8 @@ export function rewardKeyOf(env: Readonly<Record<string, string | undefined>>): 
 }
 
 /**
- * Creates a model that is mounted at a random address of the endpoint until the attempt is over.
- * Only the agent of the attempt receives the address.
+ * Creates a model that is mounted at a random URL of the endpoint until the attempt is over. Only
+ * the agent of the attempt receives the URL.
  */
 export function mountedModel(
   server: EndpointServer,

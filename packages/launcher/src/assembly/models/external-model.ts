@@ -1,4 +1,4 @@
-/** Lets an external model behind an OpenAI-compatible API answer instead of the trained model. */
+/** Lets an external model behind an OpenAI-compatible API respond instead of the trained model. */
 import type { ExternalModelConfig, StageConfig } from '@trinity-rft/config';
 import type { Environment } from '@trinity-rft/buffer/internal';
 import { ConfigError, InvariantError } from '@trinity-rft/core';
@@ -11,16 +11,16 @@ import { createRemoteModel } from '@trinity-rft/workflow';
 /** Number of retries per call. Services with a rate limit refuse many calls at first. */
 const maxRetries = 8;
 
-/** Returns the external model for an attempt, or undefined if the trained model answers. */
+/** Returns the external model for an attempt, or undefined if the trained model responds. */
 export type ExternalAnswers = (
   key: Pick<AttemptKey, 'task' | 'signal'>,
   waits: Set<string>,
 ) => AgentModel | undefined;
 
 /**
- * Creates the function that returns the external model of an attempt. In mode `both`, the external
- * model does not answer evaluations; the trained model does.
- * @throws ConfigError when the environment lacks the model's address
+ * Creates the function that returns the external model of an attempt. In mode `both`, the trained
+ * model, not the external one, responds in evaluations.
+ * @throws ConfigError when the environment lacks the model's URL
  */
 export function externalAnswers(
   { external, explorer, mode }: StageConfig,
@@ -63,7 +63,7 @@ const unused = (): Promise<never> =>
   );
 
 /**
- * Returns the placeholder sampler of a stage in which an external model gives all answers. Every
+ * Returns the placeholder sampler of a stage in which an external model makes all responses. Every
  * call of the sampler rejects.
  */
 export function externalSampler({ model }: StageConfig): Sampler {

@@ -83,8 +83,8 @@ interface FrozenModels {
 
 /**
  * Opens the model and the auxiliary models, and the endpoint through which agents access them.
- * @param served sampler of an operating-system process that has already loaded the model. @default
- * opens the model
+ * @param served sampler of a process that has already loaded the model. @default no sampler: opens
+ * the model
  * @throws ConfigError when a model cannot be used
  */
 export function openFrozenModels(context: FrozenStage, served?: Sampler): Promise<FrozenModels> {

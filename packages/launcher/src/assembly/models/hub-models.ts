@@ -108,7 +108,8 @@ export function withCachedModels<T extends ResolvedConfig>(config: T, env: Envir
 /**
  * Fetches the models that are not in the cache. Returns the configuration with the paths of all
  * models.
- * @throws ConfigError at the key of a model that cannot be fetched; CancelledError
+ * @throws ConfigError at the key of a model that cannot be fetched; CancelledError if the signal
+ * aborts
  */
 export async function withFetchedModels(
   config: ResolvedConfig,
@@ -136,7 +137,7 @@ export interface ModelDownloads {
 
 /**
  * Finds the models that a training run would fetch from the hub before its start, and fetches their
- * `config.json`. If the hub does not answer, the line of the model says so.
+ * `config.json`. If the hub does not respond, the line of the model says so.
  */
 export async function planDownloads(
   config: ResolvedConfig,

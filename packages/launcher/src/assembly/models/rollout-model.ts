@@ -15,7 +15,7 @@ import { modelSettings, seedKeyOf } from './model-settings.js';
 /** Model of an attempt, with access to the calls that the model has recorded. */
 export type RecordedAttempt = AttemptModel & { readonly model: RecordingModel };
 
-/** Parts that all models of an operating-system process share. */
+/** Parts that all models of a process share. */
 export interface ModelParts {
   readonly sampler: Sampler;
   readonly format: ChatFormat;

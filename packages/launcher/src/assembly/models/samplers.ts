@@ -36,7 +36,7 @@ export const takesAdapters = (
 
 /**
  * Opens an engine that samples on the stage's servers. Opens the trainer too, unless another
- * operating-system process trains.
+ * process trains.
  */
 export async function openWithSampler(
   stage: StageConfig,

@@ -41,8 +41,9 @@ export interface Making extends Reading {
 /**
  * Returns the stage with the tasks of its pipeline. Makes the tasks if no earlier process has made
  * them, or if the settings or rows have changed and the training run has not begun.
- * @param hasBegun true if an earlier operating-system process has started the steps of the stage
- * @throws TaskError; CancelledError
+ * @param hasBegun true if an earlier process has started the steps of the stage
+ * @throws TaskError if the tasks cannot be made, or a training run would continue with other tasks;
+ * CancelledError if the signal aborts
  */
 export async function withMadeTasks(making: Making, hasBegun: boolean): Promise<StageConfig> {
   const { stage, say } = making;

@@ -48,7 +48,7 @@ export interface FetchOptions {
   /** A folder that only this explorer uses. */
   readonly folder: string;
   readonly lookEveryMs: number;
-  /** Calls `work`. Until `work` ends, reports that this operating-system process is waiting. */
+  /** Calls `work`. Until `work` ends, reports that this process is waiting. */
   readonly wait: <T>(work: () => Promise<T>) => Promise<T>;
   readonly signal: AbortSignal;
 }

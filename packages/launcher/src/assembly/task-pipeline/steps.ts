@@ -30,8 +30,8 @@ export function stepsOf(
 }
 
 /**
- * Returns the columns that the operators process: the configured target columns, or else the prompt
- * and response columns.
+ * Returns the columns that the operators process: the configured target columns, otherwise the
+ * prompt and response columns.
  */
 export function fieldsOf(
   { targetFields }: TaskPipelineConfig,
@@ -57,9 +57,9 @@ type StoredTasks =
 
 /**
  * Returns the stored tasks if they were made from the current settings and rows, or if the training
- * run has begun: it keeps its tasks, even if settings or rows have changed. Otherwise reads the rows
- * to make tasks from.
- * @throws TaskError; CancelledError
+ * run has begun: it keeps its tasks, even if settings or rows have changed. Otherwise reads the
+ * rows to make tasks from.
+ * @throws TaskError if the rows cannot be read; CancelledError if the signal aborts
  */
 export async function storedTasks(
   reading: Reading & { readonly stage: StageConfig },
@@ -76,7 +76,10 @@ export async function storedTasks(
   return list?.settings === origin.digest ? { kept: list } : { origin };
 }
 
-/** Reads the rows that the pipeline starts from. @throws TaskError; CancelledError */
+/**
+ * Reads the rows that the pipeline starts from.
+ * @throws TaskError if the rows cannot be read; CancelledError if the signal aborts
+ */
 async function readOrigin(
   reading: Reading & { readonly stage: StageConfig },
   { inputs }: TaskPipelineConfig,

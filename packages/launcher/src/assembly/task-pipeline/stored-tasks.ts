@@ -18,7 +18,7 @@ export interface TaskList {
   /** Number of tasks before the pipeline; `kept` is the number after it. */
   readonly read: number;
   readonly kept: number;
-  /** Text that states the number of tasks that each operator removed, and the reasons. */
+  /** Summary that states the number of tasks that each operator removed, and the reasons. */
   readonly dropped: string;
 }
 
@@ -94,8 +94,8 @@ const linesOf = (items: readonly object[]): string =>
   items.map((item) => `${JSON.stringify(item)}\n`).join('');
 
 /**
- * Answers from models to questions of the pipeline. Each answer is stored when it arrives, so that
- * a resumed pipeline does not repeat questions.
+ * Model responses to the pipeline's questions. Each response is stored when it arrives, so that a
+ * resumed pipeline does not repeat questions.
  */
 export interface Answers {
   get(question: string): string | undefined;

@@ -35,17 +35,14 @@ export type OpenExploreSide = (
   stack: ResourceStack,
 ) => Promise<ExploreSide>;
 
-/** Replacements for parts of the loop if other operating-system processes explore. */
+/** Replacements for parts of the loop if other processes explore. */
 export interface RemoteExploration {
   readonly openExploreSide: OpenExploreSide;
-  /**
-   * Wraps the experience store so that other operating-system processes can read the
-   * acknowledgements.
-   */
+  /** Wraps the experience store so that other processes can read the acknowledgements. */
   readonly share: (store: ExperienceStore) => ExperienceStore;
 }
 
-/** Creates the function that opens the exploring part in the trainer's operating-system process. */
+/** Creates the function that opens the exploring part in the trainer's process. */
 const exploreHere =
   ({ stage, runtime, extensions: { engines }, rewardKey, env }: StageContext): OpenExploreSide =>
   async ({ engine, format, store }, stack) => {

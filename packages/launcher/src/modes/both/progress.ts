@@ -1,4 +1,4 @@
-/** Reads the progress that an earlier operating-system process has made in a stage. */
+/** Reads the progress that an earlier process has made in a stage. */
 import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError, type Logger } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';

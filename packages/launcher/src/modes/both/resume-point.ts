@@ -33,9 +33,9 @@ export interface ResumePoint {
 /**
  * Finds the point to continue from. In the fixed style, the next explore step must use exactly the
  * weights of an uninterrupted run. After a boundary, these are the explorer's current weights. At a
- * boundary, these are the weights that the trainer has after it has used all experiences that were
- * released to it. So the trainer starts from the newest checkpoint that is not past that point, and
- * repeats later steps from the stored experiences.
+ * boundary, these are the weights that the trainer has after it has consumed all experiences that
+ * were released to it. So the trainer starts from the newest checkpoint that is not past that
+ * point, and repeats later steps from the stored experiences.
  *
  * In the other styles, the trainer starts from the newest checkpoint. It repeats later steps with
  * the same batches, and so gets the same weights. The explorer continues after the last stored

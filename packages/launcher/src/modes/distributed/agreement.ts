@@ -1,4 +1,4 @@
-/** Finds the settings that must be equal in all operating-system processes of a training run. */
+/** Finds the settings that must be equal in all processes of a training run. */
 import { hash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -32,7 +32,7 @@ export async function agreementOf(stage: StageConfig): Promise<Agreement> {
 }
 
 /**
- * Returns the text that represents a setting in comparisons, or undefined if the setting is not
+ * Returns the string that represents a setting in comparisons, or undefined if the setting is not
  * compared.
  */
 async function textOf(key: string, value: unknown): Promise<string | undefined> {
@@ -55,7 +55,7 @@ const modelFiles = [
 const short = (digest: string): string => digest.slice(0, 16);
 
 /**
- * Returns the text that represents a model in comparisons. It covers the tokenizer and
+ * Returns the string that represents a model in comparisons. It covers the tokenizer and
  * configuration files, which explorers read from their own copy. It does not cover the weights,
  * which explorers get from the trainer.
  */

@@ -34,8 +34,8 @@ async function lastStepAlone(
 }
 
 /**
- * Returns the last explore step that was explored without a trainer, for an operating-system
- * process that continues from that step.
+ * Returns the last explore step that was explored without a trainer, for a process that continues
+ * from that step.
  * @throws ConfigError when the settings of this process differ, because this process would then
  * draw other tasks
  */

@@ -1,6 +1,6 @@
 /**
- * Implements an explorer of a training run with several operating-system processes. It leases tasks
- * and samples with published weights.
+ * Implements an explorer of a training run with several processes. It leases tasks and samples with
+ * published weights.
  */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Runtime } from '@trinity-rft/core';
@@ -30,7 +30,7 @@ export interface ExploreLeasedOptions
 }
 
 /**
- * Plays the rollouts of leased tasks. Resolves with the last train step of the training run, when
+ * Makes the rollouts of leased tasks. Resolves with the last train step of the training run, when
  * the trainer has ended the run, or when there is no trainer and all steps have been explored.
  * @throws CancelledError if stopped; SyncError if weights are refused; the reason of `lost` if that
  * signal aborts

@@ -23,13 +23,13 @@ export interface FollowOptions {
   readonly run: string;
   /** A folder that only this explorer uses, for files that are downloaded from the store. */
   readonly scratch: string;
-  /** True if rollouts in progress end with the weights that they began with. */
+  /** True if rollouts in progress end with the weights that they started with. */
   readonly waitsForRuns: boolean;
   readonly logger: Logger;
   readonly onTaken: (version: number) => void;
   /**
    * Called while no weights are published. Resolves to true to sample without published weights.
-   * @default waits for a trainer
+   * @default no function: waits for a trainer
    */
   readonly withoutTrainer?: () => Promise<boolean>;
   /**

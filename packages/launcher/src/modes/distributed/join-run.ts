@@ -1,7 +1,4 @@
-/**
- * Makes this operating-system process a member of a training run, sends heartbeats and reports
- * waits.
- */
+/** Makes this process a worker of a training run, sends heartbeats and reports waits. */
 import { hostname } from 'node:os';
 import {
   type Clock,

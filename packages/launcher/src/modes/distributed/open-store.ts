@@ -1,4 +1,4 @@
-/** Opens the store that the operating-system processes of a training run share. */
+/** Opens the store that the processes of a training run share. */
 import { mkdir, realpath } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
@@ -13,9 +13,7 @@ import { withoutPassword, writeStorePlace } from '../../watch/store-file.js';
 export const lookEveryMs = 1000;
 
 interface StoreOptions {
-  /**
-   * True if an earlier operating-system process has started the steps of the stage. @default false
-   */
+  /** True if an earlier process has started the steps of the stage. @default false */
   readonly hasBegun?: boolean;
   /**
    * True to start over if the store has an earlier training run of this name. The earlier run is

@@ -1,6 +1,6 @@
 /**
- * Delegates explore steps to other operating-system processes. Plans the tasks, and reads the
- * results when all tasks are done.
+ * Delegates explore steps to other processes. Plans the tasks, and reads the results when all tasks
+ * are done.
  */
 import { runKey, type Clock, type Task, CancelledError, uid } from '@trinity-rft/core';
 import type { BatchContents, JsonState, PlannedBatch, RunStore } from '@trinity-rft/core/store';
@@ -22,8 +22,8 @@ export interface RemoteTasksOptions {
   /** State that is stored with each plan. @default `{}` */
   readonly feed?: () => JsonState;
   /**
-   * Rule by which a step ends before all its tasks are done. @default waits for every task of a
-   * step
+   * Rule by which a step ends before all its tasks are done.
+   * @default no rule: a step waits for all its tasks
    */
   readonly overRollout?: OverRollout;
   readonly clock: Pick<Clock, 'now'>;
@@ -33,8 +33,8 @@ export interface RemoteTasksOptions {
 
 export interface RemoteTasks {
   /**
-   * Plans one batch of tasks, and waits until other processes have made the rollouts. @throws
-   * CancelledError
+   * Plans one batch of tasks, and waits until other processes have made the rollouts.
+   * @throws CancelledError if the signal aborts
    */
   run(tasks: readonly Task[], signal: AbortSignal): Promise<readonly TaskOutcome[]>;
   /**

@@ -1,7 +1,4 @@
-/**
- * Implements the trainer of a training run whose rollouts are made by other operating-system
- * processes.
- */
+/** Implements the trainer of a training run whose rollouts are made by other processes. */
 import { rm } from 'node:fs/promises';
 import type { StageConfig } from '@trinity-rft/config';
 import { InvariantError, type Runtime } from '@trinity-rft/core';

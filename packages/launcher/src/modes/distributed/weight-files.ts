@@ -38,8 +38,8 @@ export interface Expected {
 }
 
 /**
- * Returns the first problem found in a folder of weights, or undefined if it holds what was
- * published.
+ * Returns the first problem found in a folder of weights, or undefined if the published files are
+ * there, unchanged.
  */
 export async function problemOfWeights(
   directory: string,

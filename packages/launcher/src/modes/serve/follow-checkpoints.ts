@@ -1,4 +1,4 @@
-/** Follows a trainer in another operating-system process by loading its newest checkpoint. */
+/** Follows a trainer in another process by loading its newest checkpoint. */
 import type { StageConfig } from '@trinity-rft/config';
 import { describeError, type Runtime } from '@trinity-rft/core';
 import type { Engine } from '@trinity-rft/core/engine';

@@ -1,4 +1,4 @@
-/** Creates handlers that answer a product's clients, with one recording model per session. */
+/** Creates handlers that serve a product's clients, with one recording model per session. */
 import { randomBytes } from 'node:crypto';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';

@@ -1,6 +1,6 @@
 /**
- * Trains in the operating-system process that serves. One engine trains and samples. The sampler
- * switches to new weights between two calls.
+ * Trains in the process that serves. One engine trains and samples. The sampler switches to new
+ * weights between two calls.
  */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Logger, Runtime } from '@trinity-rft/core';

@@ -59,7 +59,7 @@ function itemsAsOne(
   return [...new Map(merged.map((change) => [change.key, change])).values()];
 }
 
-/** Removes a change of a key if the key inherits the same change from a higher section. */
+/** Removes the change of a key that inherits the same change from a higher section. */
 function withoutInherited(changes: readonly Change[]): readonly Change[] {
   const parts = (key: string): readonly string[] =>
     key.replace(/\.max_tokens$/, '.max_response_tokens').split('.');

@@ -1,7 +1,4 @@
-/**
- * Reports if the operating-system process of a training run ends too early, or if its event loop is
- * blocked.
- */
+/** Reports if the process of a training run ends too early, or if its event loop is blocked. */
 import { writeFileSync, writeSync } from 'node:fs';
 import { currentRun } from '@trinity-rft/explorer/internal';
 import { startWatchdog } from './watchdog.js';
@@ -9,7 +6,7 @@ import { startWatchdog } from './watchdog.js';
 export interface GuardOptions {
   /** File for the report of an early end. */
   readonly failureFile: string;
-  /** The longest time that an attempt may take, in ms. */
+  /** Maximum duration of an attempt, in ms. */
   readonly maxTimeoutMs: number;
   /** Aborts when the user interrupts the training run. */
   readonly signal: AbortSignal;

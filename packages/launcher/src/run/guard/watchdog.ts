@@ -19,9 +19,9 @@ const releaseName = 'trinity-rft.release';
 
 /**
  * Starts the watchdog. When the event loop has been blocked for `reportAfterMs`, it reports the
- * rollout and the line of code on standard error. The next Ctrl-C then ends the operating-system
- * process. After `endAfterMs`, the watchdog itself ends the process. Does nothing under a debugger,
- * whose breakpoints block the event loop too.
+ * rollout and the line of code on standard error. The next Ctrl-C then ends the process. After
+ * `endAfterMs`, the watchdog itself ends the process. Does nothing under a debugger, whose
+ * breakpoints block the event loop too.
  */
 export function startWatchdog(times: {
   readonly reportAfterMs: number;

@@ -18,7 +18,7 @@ export const distillArgs = z.strictObject({
 });
 
 /**
- * Samples answers, and adds the teacher's log-probabilities, which the loss uses. The reward is
+ * Samples responses, and adds the teacher's log-probabilities, which the loss uses. The reward is
  * only reported. It is 0 if there is no reward function.
  *
  * Metrics: `kl_divergence`, the sum over the response tokens of log p(student) - log p(teacher),
@@ -44,7 +44,7 @@ export class OnPolicyDistillWorkflow extends SimpleWorkflow {
     });
   }
 
-  /** Returns the reward of an answer, with the parts of the reward. */
+  /** Returns the reward of a response, with the parts of the reward. */
   protected async score(response: ChatResponse): Promise<Score> {
     return this.rewardFn
       ? scoreChoice(this.rewardFn, this.task, response)

@@ -16,15 +16,15 @@ import type { AgentModel } from '../../definition/types.js';
 export interface JudgeQuestion<T> {
   readonly judge: AgentModel;
   readonly messages: readonly ChatMessage[];
-  /** Parses an answer. Returns undefined if the answer cannot be parsed. */
+  /** Parses a response of the judge. Returns undefined if the response cannot be parsed. */
   readonly parse: (answer: string) => T | undefined;
-  /** Expected format of the answer, for the reminder: `a JSON object with the key "rating"`. */
+  /** Expected format of the response, for the reminder: `a JSON object with the key "rating"`. */
   readonly expected: string;
   /** Maximum number of calls. @default 2 */
   readonly attempts?: number;
   /** Deadline of one call, in milliseconds. @default 60000 */
   readonly timeoutMs?: number;
-  /** @default 0 */
+  /** Sampling temperature. @default 0 */
   readonly temperature?: number;
   readonly maxTokens?: number;
   readonly clock: Clock;
@@ -32,7 +32,7 @@ export interface JudgeQuestion<T> {
   readonly signal: AbortSignal;
 }
 
-/** Value that the judge gave, or the text of the `failure`. */
+/** Value that the judge gave, or the message of the `failure`. */
 export interface Verdict<T> {
   readonly value: T | undefined;
   /** Number of calls made. */
@@ -41,7 +41,7 @@ export interface Verdict<T> {
 }
 
 /**
- * Asks the judge. If the judge fails, returns a verdict without a value. Rejects only if `signal`
+ * Calls the judge. If the judge fails, returns a verdict without a value. Rejects only if `signal`
  * aborts, or with a ConfigError.
  */
 export async function askJudge<T>(question: JudgeQuestion<T>): Promise<Verdict<T>> {
@@ -69,7 +69,7 @@ export async function askJudge<T>(question: JudgeQuestion<T>): Promise<Verdict<T
 
 interface Answered {
   readonly text: string;
-  /** True if the answer ended at the token limit, so that what it says may not be the verdict. */
+  /** True if the response ended at the token limit, so that its content may not be the verdict. */
   readonly isCut: boolean;
 }
 

@@ -40,8 +40,9 @@ export function judgeOf({ task, auxiliaryModels }: WorkflowContext): AgentModel 
 }
 
 /**
- * Asks the judge within the limits of `judge_attempts` (2) and `judge_timeout` (60 seconds).
- * @throws RewardError if the judge gives no verdict, because a judge that fails is not a reward of 0
+ * Calls the judge within the limits of `judge_attempts` (2) and `judge_timeout` (60 seconds).
+ * @throws RewardError if the judge gives no verdict, because a judge that fails is not a reward of
+ * 0
  */
 export async function ask<T>(
   context: WorkflowContext,

@@ -1,9 +1,9 @@
-/** Parses answers from judges. Numbers must be valid, but may be inside other text. */
+/** Parses responses of judges. Numbers must be valid, but may be inside other text. */
 
 /**
- * Returns n of the last `"rating": n` in the text, which need not be JSON, outside parentheses if
- * there is one. If there is none, returns n of the last `n/max`. Returns undefined if there is neither, or if n is outside [min,
- * max].
+ * Returns n of the last `"rating": n` in the text, which need not be JSON. Those outside
+ * parentheses take precedence. If there is none, returns n of the last `n/max`. Returns undefined
+ * if there is neither, or if n is outside [min, max].
  */
 export function parseRating(
   text: string,

@@ -68,7 +68,7 @@ export const openaiJudgeArgs = ownJudgeArgs.extend({
 /**
  * `rubric_judge_openai_workflow`: the judge is the model `judge_model_name` of an OpenAI-compatible
  * service. `judge_api_base_url_env` (OPENAI_BASE_URL) and `judge_api_key_env` (OPENAI_API_KEY) name
- * the environment variables with the service's address and key.
+ * the environment variables with the service's URL and key.
  */
 export class RubricJudgeOpenaiWorkflow extends RubricJudgeWorkflow {
   protected override judge(): AgentModel {

@@ -12,9 +12,9 @@ const thinkPrompt =
   'Then solve it and put the final answer inside \\boxed{}.';
 
 /**
- * Schema of `workflow_args`. `use_base`: send the prompt as plain text without the chat template,
- * for a base model. `with_think`: ask for thoughts and reward them. `format_score_coef`: argument
- * of the default reward function.
+ * Schema of `workflow_args`. `use_base`: true to send the prompt as plain text without the chat
+ * template, for a base model. `with_think`: true to request thoughts and reward them.
+ * `format_score_coef`: argument of the default reward function.
  */
 export const boxedArgs = z.strictObject({
   use_base: trueOrFalse().default(false),
@@ -89,8 +89,8 @@ const headings: Readonly<Record<ChatMessage['role'], string>> = {
 };
 
 /**
- * Writes messages as a text that the model continues as the assistant. The layout is that of
- * Trinity-RFT's `math_boxed_workflow` with `use_base`.
+ * Writes messages as a plain prompt that the model continues as the assistant. The layout is that
+ * of Trinity-RFT's `math_boxed_workflow` with `use_base`.
  */
 function plainText(messages: readonly ChatMessage[]): string {
   const turns = messages.map(

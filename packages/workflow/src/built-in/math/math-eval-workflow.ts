@@ -18,7 +18,7 @@ export const mathEvalArgs = z.strictObject({
 });
 
 /**
- * Reads the problem from `question` of the row, or else from `format.prompt_key`. The default
+ * Reads the problem from `question` of the row, otherwise from `format.prompt_key`. The default
  * reward function is `math_eval_reward`, with `workflow_args.checker`: `math` (default), or
  * `trinity` to reproduce scores of Trinity-RFT. Uses the sampling settings of `rollout_args`,
  * whereas Trinity-RFT always uses temperature 0.6 and top_p 0.8.

@@ -21,13 +21,13 @@ export abstract class MultiTurnWorkflow extends Workflow {
     return this.#messages;
   }
 
-  /** Adds messages without calling the model, such as a system prompt or the result of a tool. */
+  /** Adds messages without calling the model, such as a system prompt or a tool result. */
   protected tell(...messages: readonly ChatMessage[]): void {
     this.#messages.push(...messages);
   }
 
   /**
-   * Adds `content` as a user message, calls the model, and adds and returns its answer. `options`
+   * Adds `content` as a user message, calls the model, and adds and returns its response. `options`
    * take precedence over the task's `rollout_args`.
    */
   protected async ask(

@@ -22,7 +22,7 @@ export interface StepExperiences {
 
 /**
  * Yields the experiences of each step. Ends after the last step, after `maxStepNum` steps, or after
- * a truncated answer, because further steps would then be meaningless.
+ * a truncated response, because further steps would then be meaningless.
  */
 export async function* eachStep({
   maxStepNum,

@@ -10,7 +10,7 @@ export interface ReactAgentOptions {
   readonly systemPrompt?: string;
   /**
    * Tool that the agent calls to give its answer. The tool's result is the answer.
-   * @default the agent answers in plain text
+   * @default no tool: the agent answers in plain text
    */
   readonly answerTool?: Tool;
   readonly signal?: AbortSignal;

@@ -1,4 +1,4 @@
-/** Calls tools of an agent with the arguments that the model wrote. */
+/** Calls an agent's tools with the arguments that the model wrote. */
 import { describeError, type ToolDefinition } from '@trinity-rft/core';
 import { inToolSpan, noteFailure } from '@trinity-rft/monitor/internal';
 

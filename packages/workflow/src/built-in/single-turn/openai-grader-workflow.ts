@@ -74,8 +74,9 @@ interface Row {
 
 /**
  * Sends `messages` and `tools` of the row, and scores the answer with `workflow_args.grader`, whose
- * `item` is the row. A grader that asks a model uses the auxiliary model of that name. Rollouts are
- * scored one by one. If the grader fails for one answer, only this rollout fails, not its group.
+ * `item` is the row. A grader that calls a model uses the auxiliary model of that name. Rollouts
+ * are scored one by one. If the grader fails for one answer, only this rollout fails, not its
+ * group.
  */
 export class OpenaiGraderWorkflow extends SimpleWorkflow {
   static override readonly canRepeat = false;

@@ -17,8 +17,8 @@ import { noteFailedRollouts } from '../../definition/partial-group-error.js';
 import { Workflow } from '../../definition/workflow-class.js';
 
 /**
- * Samples one answer to the task's prompt for each rollout, and scores each answer. One request
- * samples the answers of all rollouts of a group.
+ * Samples one response to the task's prompt for each rollout, and scores each response. One request
+ * samples the responses of all rollouts of a group.
  */
 export class SimpleWorkflow extends Workflow {
   static override readonly canReset: boolean = true;
@@ -34,9 +34,9 @@ export class SimpleWorkflow extends Workflow {
   }
 
   /**
-   * Creates the experience of each answer of the group. If `create` rejects for some answers, they
-   * are left out, and their rollouts are repeated.
-   * @throws the first error of `create`, if it rejects for all answers
+   * Creates the experience of each response of the group. If `create` rejects for some responses,
+   * they are omitted, and their rollouts are repeated.
+   * @throws the first error of `create`, if it rejects for all responses
    */
   protected async eachOf(
     responses: readonly ChatResponse[],
@@ -56,7 +56,7 @@ export class SimpleWorkflow extends Workflow {
     return experiences;
   }
 
-  /** Samples one answer for each rollout of the group. */
+  /** Samples one response for each rollout of the group. */
   protected respond(): Promise<readonly ChatResponse[]> {
     return this.model.chat(this.messages(), {
       n: this.repeatTimes,
@@ -65,7 +65,7 @@ export class SimpleWorkflow extends Workflow {
     });
   }
 
-  /** Creates the experience for rollout `index` of the group from its answer. */
+  /** Creates the experience for rollout `index` of the group from its response. */
   protected experienceOf(
     response: ChatResponse,
     index: number,
@@ -102,7 +102,7 @@ export class SimpleWorkflow extends Workflow {
     return taskPrompt(this.task);
   }
 
-  /** Returns the system prompt in the row, or else the system prompt of the task set. */
+  /** Returns the system prompt in the row, otherwise the system prompt of the task set. */
   protected systemPrompt(): string | undefined {
     return taskSystemPrompt(this.task);
   }

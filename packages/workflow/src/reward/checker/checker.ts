@@ -22,8 +22,7 @@ export function createMathChecker(options: MathCheckerOptions = {}): MathChecker
 
 /**
  * The math checker that reward functions share, unless they are given another checker. It has one
- * thread per operating-system process, which is started when it is first needed. The checker need
- * not be closed.
+ * thread per process, which is started when it is first needed. The checker need not be closed.
  */
 export const sharedMathChecker: MathChecker = createMathChecker();
 

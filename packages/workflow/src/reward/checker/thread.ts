@@ -16,7 +16,7 @@ export interface CompareOptions {
 
 /**
  * Memory limits in MB. Comparing answers of limited length takes a fraction of this memory. A
- * thread that needs more is terminated, but the operating-system process is not.
+ * thread that needs more is terminated, but the process is not.
  */
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
 

@@ -21,8 +21,8 @@ interface Comparison {
 }
 
 /**
- * Number of timer ticks per deadline. Time during which the operating-system process is suspended
- * counts as only one tick.
+ * Number of timer ticks per deadline. Time during which the process is suspended counts as only one
+ * tick.
  */
 const checksPerDeadline = 4;
 /** Maximum time between two ticks, in milliseconds. */

@@ -27,8 +27,8 @@ export interface GivenUp {
 export interface MathCheckerOptions {
   /**
    * Maximum number of milliseconds for one comparison: above 0 and at most an hour. An overrun may
-   * be detected up to a quarter of this time later. Time during which the operating-system process
-   * is suspended (a laptop that sleeps, a stopped job) does not count.
+   * be detected up to a quarter of this time later. Time during which the process is suspended (a
+   * laptop that sleeps, a stopped job) does not count.
    * @default 2_000
    */
   readonly deadlineMs?: number;
@@ -55,7 +55,7 @@ export interface MathChecker {
   onGivenUp(listener: (givenUp: GivenUp) => void): () => void;
   /**
    * Terminates the thread, and cancels pending comparisons. A checker that is not closed keeps the
-   * operating-system process alive only while comparisons are pending.
+   * process alive only while comparisons are pending.
    */
   close(): Promise<void>;
 }

@@ -17,11 +17,11 @@ import { parseTemplate, type Namespaces } from './template.js';
 
 /** Capabilities of a grader beyond comparing texts. */
 export interface GraderTools {
-  /** Calls a model. @default graders that ask a model are refused */
+  /** Calls a model. @default no function: graders that call a model are refused */
   readonly complete?: CompleteFn;
   /**
    * True, or limits, to let Python graders execute their code on this machine, with the permissions
-   * of this operating-system process.
+   * of this process.
    * @default false
    */
   readonly python?: boolean | PythonLimits;
@@ -29,7 +29,7 @@ export interface GraderTools {
 
 /** An answer, and the row of its task. */
 export interface GraderInput extends Namespaces {
-  /** @default no signal */
+  /** Signal that aborts the call. @default no signal */
   readonly signal?: AbortSignal;
 }
 
@@ -40,7 +40,7 @@ export interface GraderResult {
   /** The scores of the parts of `multi` that did not fail. */
   readonly subRewards: Readonly<Record<string, number>>;
   readonly errors: GraderErrors;
-  /** Text that describes the failures. @default no failures */
+  /** Description of the failures. @default no failures */
   readonly message?: string;
   /** Total token usage, keyed by the name of the model. */
   readonly tokenUsage: Readonly<Record<string, GraderUsage>>;

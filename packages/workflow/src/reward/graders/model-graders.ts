@@ -17,7 +17,7 @@ export interface GraderModelRequest {
     readonly role: 'user' | 'assistant' | 'system' | 'developer';
     readonly content: string;
   }[];
-  /** Format of the answer: an object with the field `result`. */
+  /** Format of the response: an object with the field `result`. */
   readonly response_format: {
     readonly type: 'json_schema';
     readonly json_schema: { readonly name: string; readonly schema: Record<string, unknown> };
@@ -36,12 +36,12 @@ export interface GraderUsage {
   readonly total_tokens: number;
 }
 
-/** Answer from a model to {@link GraderModelRequest}. */
+/** Response of a model to a {@link GraderModelRequest}. */
 export interface GraderModelAnswer {
   readonly text: string;
-  /** @default unknown */
+  /** Token usage of the call. @default unknown */
   readonly usage?: GraderUsage | undefined;
-  /** Text of a refusal. @default no refusal */
+  /** Message of a refusal. @default no refusal */
   readonly refusal?: string | null | undefined;
 }
 
@@ -80,7 +80,7 @@ export function scoreModelGrader(spec: ScoreModel, complete: CompleteFn): Ask {
 
 /**
  * Creates a grader that returns 1 for a passing label, and 0 for any other label. The grader
- * rejects if the model answers with an unknown label.
+ * rejects if the model returns an unknown label.
  */
 export function labelModelGrader(spec: LabelModel, complete: CompleteFn): Ask {
   const ask = questionOf(spec, { type: 'string', enum: spec.labels }, complete);

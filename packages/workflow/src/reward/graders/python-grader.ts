@@ -1,6 +1,6 @@
 /**
- * `python`: a grader that calls a function `grade(sample, item)` in a separate operating-system
- * process. The process protects against mistakes, but is not a sandbox.
+ * `python`: a grader that calls a function `grade(sample, item)` in a separate process. The process
+ * protects against mistakes, but is not a sandbox.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import type { Namespaces } from './template.js';
 export interface PythonLimits {
   /** Python interpreter. @default "python3" */
   readonly program?: string;
-  /** @default 120000 */
+  /** Time limit in milliseconds. @default 120000 */
   readonly timeoutMs?: number;
   /**
    * Address space in MiB. Not enforced on Windows and macOS, which have no such limit.

@@ -1,20 +1,20 @@
-/** Converts an answer from the model to the format that graders read. */
+/** Converts a response of the model to the format that graders read. */
 import type { ToolCall } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 
 /** The namespace `sample` of templates, and the argument `sample` of Python graders. */
 export interface GraderSample {
   readonly output_text: string;
-  /** Value of `output_text`, parsed as JSON. @default the text is not JSON */
+  /** Value of `output_text`, parsed as JSON. @default undefined if the text is not JSON */
   readonly output_json?: unknown;
   readonly output_tools: readonly ToolCall[];
-  /** Choices of a chat completion. @default not available */
+  /** Choices of a chat completion. @default no choices */
   readonly choices?: readonly unknown[];
 }
 
 /**
- * Creates the sample of an answer. `output_json` is set if the text is JSON.
- * @param finishReason reason why the answer ended: `stop`, `length` or `tool_calls`
+ * Creates the sample of a response. `output_json` is set if the text is JSON.
+ * @param finishReason reason why the response ended: `stop`, `length` or `tool_calls`
  */
 export function graderSample(
   text: string,

@@ -183,7 +183,7 @@ export type PartSpec = z.output<typeof part>;
 const partsOfGrader = (spec: GraderSpec): readonly PartSpec[] =>
   spec.type === 'multi' ? Object.values(spec.graders) : [spec];
 
-/** Returns the distinct names of the models that the grader asks. */
+/** Returns the distinct names of the models that the grader calls. */
 export const modelsOfGrader = (spec: GraderSpec): readonly string[] => [
   ...new Set(partsOfGrader(spec).flatMap((one) => ('model' in one ? [one.model] : []))),
 ];

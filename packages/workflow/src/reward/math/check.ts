@@ -38,11 +38,11 @@ export function checkBoxedAnswer(
 }
 
 /**
- * Returns the final answer of a response, as written. Looks for these kinds of answers in this
+ * Returns the final answer of a response, as written. Searches for these kinds of answers in this
  * order: `\boxed{..}`, `<answer>..</answer>`, `#### ..`, "answer is ..", a text that is nothing but
  * an answer, the formula that ends the text, the last number. Returns the last answer of the first
  * kind that occurs. Text after the last `</think>` takes precedence over the thought. Returns
- * undefined if there is no answer, and never an empty text.
+ * undefined if there is no answer, and never an empty string.
  */
 export function extractAnswer(response: string): string | undefined {
   const thought = response.lastIndexOf('</think>');
@@ -109,9 +109,9 @@ const formulaOrReason =
 const operator = /^\(|^\s*(?:[-+−/^=<>×·÷]|\*(?!\*)|x\b|\\(?:times|cdot|div)\b)\s*(?=[\d(\\$.])/;
 
 /**
- * Returns what stands before the reason in the first `maxAnswerLength` characters of a text, or an
- * empty text without a reason. A parenthesis is a reason if it is outside formulas and no operator
- * follows it.
+ * Returns the text before the reason in the first `maxAnswerLength` characters of a text, or an
+ * empty string without a reason. A parenthesis is a reason if it is outside formulas and no
+ * operator follows it.
  */
 function claimIn(text: string): string {
   const head = text.slice(0, maxAnswerLength);
@@ -136,9 +136,9 @@ function afterParenthesis(text: string, open: number): string {
 }
 
 /**
- * Returns the answer within a marked text. This is the whole text, or, if the text is prose, the
- * letter of an option, what stands before the reason for it, or its first (0) or last (-1) formula
- * or number.
+ * Returns the answer within a marked text. This is the whole text if it is math. In prose, it is
+ * the letter of an option, the text before the reason for it (only for `place` 0), the part after
+ * the last equals sign, or the first (0) or last (-1) formula or number.
  */
 function settle(text: string | undefined, place: 0 | -1): string | undefined {
   if (!text || readsAsMath(text)) return text;

@@ -170,7 +170,7 @@ function takeName(scanner: Scanner, name: string | undefined): boolean {
 }
 
 /**
- * Consumes a subscript and returns it in a uniform spelling, `_{12}`. Returns an empty text if
+ * Consumes a subscript and returns it in a uniform spelling, `_{12}`. Returns an empty string if
  * there is none.
  */
 function takeSubscript(scanner: Scanner): string {

@@ -4,20 +4,21 @@
  */
 import { tokenize } from './lexer.js';
 
-/** A box and its position in the text. */
+/** A `\boxed{}` or `\fbox{}` and its position in the text. */
 interface Box {
-  /** Index of the backslash of the box's command. */
+  /** Index of the backslash of the command. */
   readonly start: number;
-  /** Index after the end of the box. */
+  /** Index after the content and its brace, if there is one. */
   readonly end: number;
   readonly content: string;
 }
 
 /**
- * Returns the trimmed content of the last `\boxed{..}`, `\fbox{..}` or `\boxed 7`. Boxes that are
- * separated only by "and", commas, or a name and an equals sign form one list. A box that repeats
- * the box before it, with nothing but delimiters, white space, periods and semicolons between, or
- * that repeats the letter of a choice, adds nothing to the list. Returns undefined if no box is closed.
+ * Returns the trimmed content of the last `\boxed{..}`, `\fbox{..}` or `\boxed 7`. Commands that
+ * are separated only by "and", commas, or a name and an equals sign form one list. A command adds
+ * nothing to the list if it repeats the content of the one before it with nothing but delimiters,
+ * white space, periods and semicolons between, or if it repeats the letter of a choice. Returns
+ * undefined if there is no such command, or none is closed.
  */
 export function boxedAnswer(text: string): string | undefined {
   const [last, ...earlier] = findBoxes(text).toReversed();
@@ -51,14 +52,14 @@ export function normalizeAnswer(text: string): string {
 }
 
 /**
- * Finds boxes that are not inside other boxes, in order of their ends. Works in one pass, with a
- * stack that matches the braces.
+ * Finds `\boxed` and `\fbox` commands that are not inside others, in order of their ends. Works in
+ * one pass, with a stack that matches the braces.
  */
 function findBoxes(text: string): readonly Box[] {
   const boxes: Box[] = [];
   /**
-   * For each open brace: the index of its content, and the index of its box command, if there is
-   * one.
+   * For each open brace: the index of its content, and the index of the `\boxed` or `\fbox` command
+   * that it belongs to, if there is one.
    */
   const open: { readonly content: number; readonly box: number | undefined }[] = [];
   const mark = /\\(?:boxed|fbox)[ \t]{0,8}(\{)?|\\[^]|[{}]/g;
@@ -85,7 +86,8 @@ function closeBrace(
 }
 
 /**
- * Returns a box without braces, such as `\boxed 7$`, which ends at the next dollar or white space.
+ * Returns a command without braces, such as `\boxed 7$`, which ends at the next dollar or white
+ * space.
  */
 function openBox(text: string, start: number, from: number): Box {
   const length = text.slice(from, from + 64).search(/[\s$]/);

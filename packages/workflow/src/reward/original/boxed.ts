@@ -1,14 +1,14 @@
 /**
- * Extracts the box of an answer, and compares boxes, like Trinity-RFT's `last_boxed_only_string`,
- * `is_equiv` and `compute_score_v0`.
+ * Extracts the `\boxed{}` of an answer, and compares contents, like Trinity-RFT's
+ * `last_boxed_only_string`, `is_equiv` and `compute_score_v0`.
  */
 import { stripString } from './strip-string.js';
 
 /**
- * `last_boxed_only_string`: returns the last box, including its command. If the text contains
- * `\boxed ` (with a space), returns the last such box up to a dollar sign. Otherwise returns the
- * last `\boxed` with balanced braces, or the last `\fbox` if there is no `\boxed`. Returns null if
- * there is no box, or if the box is not closed.
+ * `last_boxed_only_string`: returns the last `\boxed{}` with its command. If the text contains
+ * `\boxed ` (with a space), returns the last one of these up to a dollar sign. Otherwise returns
+ * the last `\boxed` with balanced braces, or the last `\fbox` if there is no `\boxed`. Returns null
+ * if there is neither, or if its brace is not closed.
  */
 export function lastBoxedOnlyString(text: string): string | null {
   const blank = text.lastIndexOf('\\boxed ');
@@ -33,8 +33,7 @@ export function balancedEnd(text: string, from: number): number {
 }
 
 /**
- * Returns the content of a box that {@link lastBoxedOnlyString} returned. Returns undefined for an
- * `\fbox`.
+ * Returns the content of a result of {@link lastBoxedOnlyString}. Returns undefined for an `\fbox`.
  */
 function contentOf(box: string): string | undefined {
   if (box.startsWith('\\boxed ')) return box.slice('\\boxed '.length);
@@ -52,9 +51,9 @@ export function isEquiv(a: string | null, b: string | null): boolean {
 }
 
 /**
- * `compute_score_v0` of `math_boxed_reward`: compares the content of the last box in `solution`
- * with the last box in `truth`, or with all of `truth` if it has no box. Returns 1 if they are
- * equal by {@link isEquiv}, else 0.
+ * `compute_score_v0` of `math_boxed_reward`: compares the content of the last `\boxed{}` in
+ * `solution` with that of the last one in `truth`, or with all of `truth` if it has none. Returns 1
+ * if they are equal by {@link isEquiv}, else 0.
  */
 export function computeScoreV0(solution: string, truth: string): number {
   const box = lastBoxedOnlyString(solution);

@@ -3,10 +3,10 @@ import { balancedEnd } from './boxed.js';
 import { stripString } from './strip-string.js';
 
 /**
- * Returns the answer in a response. The answer is the content of the last "boxed", or else the line
- * after "the answer is" or 答案是. Both are normalized by {@link stripString}. If there is neither,
- * the answer is the last number, without its commas. Returns null if there is no answer, if the
- * answer is empty, or if the response is not a string. Takes linear time.
+ * Returns the answer in a response. The answer is the content of the last "boxed", otherwise the
+ * line after "the answer is" or 答案是. Both are normalized by {@link stripString}. If there is
+ * neither, the answer is the last number, without its commas. Returns null if there is no answer,
+ * if the answer is empty, or if the response is not a string. Takes linear time.
  */
 export function extractAnswer(response: unknown): string | null {
   if (typeof response !== 'string') return null;
@@ -21,8 +21,8 @@ export function extractAnswer(response: unknown): string | null {
 }
 
 /**
- * Returns the content of the last box, or undefined if there is none. A box that is not closed ends
- * at a dollar sign or a closing brace.
+ * Returns the content after the last "boxed", or undefined if there is none. Content whose brace is
+ * not closed ends at a dollar sign or a closing brace.
  */
 function boxedPart(text: string): string | undefined {
   const at = text.lastIndexOf('boxed');

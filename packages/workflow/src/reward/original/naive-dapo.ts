@@ -56,7 +56,7 @@ function withoutThousands(text: string): string {
 
 /**
  * `split_tuple`: returns the items inside one pair of brackets that contains no other brackets.
- * Returns the whole text as one item if there is no such pair, and no item for an empty text.
+ * Returns the whole text as one item if there is no such pair, and no item for an empty string.
  */
 export function splitTuple(text: string): readonly string[] {
   const plain = withoutThousands(text);
@@ -84,9 +84,10 @@ export function shouldAllowEval(text: string): boolean {
 
 /**
  * Scores a response. Returns 1 if its answer equals the truth in one of the two spellings or by
- * {@link mathEqual}, else 0. The answer is the last box after the last `</think>`, or all text
- * after that tag if there is no box. {@link mathEqual} replaces PRIME's comparison, which
- * Trinity-RFT tries last. As in Trinity-RFT, a text with `\pi` is only compared as text.
+ * {@link mathEqual}, else 0. The answer is the content of the last `\boxed{}` (`\fbox{}` if there
+ * is none) after the last `</think>`, or all text after that tag without either. {@link mathEqual}
+ * replaces PRIME's comparison, which Trinity-RFT tries last. As in Trinity-RFT, a text with `\pi`
+ * is only compared as text.
  */
 export function naiveDapoScore(response: string, truth: string): number {
   const final = response.split('</think>').at(-1) ?? '';

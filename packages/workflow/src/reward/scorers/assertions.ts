@@ -1,4 +1,4 @@
-/** Assertions of promptfoo that neither ask a model nor run code. */
+/** Assertions of promptfoo that neither call a model nor run code. */
 import { ConfigError, RewardError } from '@trinity-rft/core';
 import { fillTemplate, pickRow, tryJson } from '@trinity-rft/core/support';
 import { isDeepStrictEqual } from 'node:util';
@@ -18,7 +18,7 @@ export interface Assertion {
   readonly value?: unknown;
   /** Largest edit distance that `levenshtein` accepts. @default 5 */
   readonly threshold?: number;
-  /** @default 1 */
+  /** Weight of the assertion in the score. @default 1 */
   readonly weight?: number;
 }
 
@@ -55,7 +55,7 @@ const mostOpenings = 50;
 /** Assertion types whose optional value is a JSON schema. Schemas are not supported. */
 const withSchema: readonly string[] = ['is-json', 'contains-json'];
 /**
- * Assertion types whose value may be an empty text. For types such as `contains`, an empty value
+ * Assertion types whose value may be an empty string. For types such as `contains`, an empty value
  * would accept every answer.
  */
 const withEmpty: readonly string[] = ['equals', 'levenshtein'];
@@ -90,7 +90,7 @@ const hasType = (value: unknown): value is Assertion =>
 export const isAssertions = (value: unknown): value is Assertion | readonly Assertion[] =>
   Array.isArray(value) ? value.some(hasType) : hasType(value);
 
-/** @throws RewardError if an entry has no type */
+/** Returns the assertions as a list. @throws RewardError if an entry has no type */
 function listOf(given: Assertion | readonly Assertion[]): readonly Assertion[] {
   const list = 'type' in given ? [given] : given;
   const wrong = list.findIndex((entry) => !hasType(entry));
@@ -141,10 +141,10 @@ function isPattern(source: string): boolean {
 /**
  * Creates a scorer. The score is the weighted mean of the assertions, as in promptfoo. The reason
  * names the assertions that do not hold.
- * @throws ConfigError for an unknown type, such as one that asks a model or runs code, and for a
+ * @throws ConfigError for an unknown type, such as one that calls a model or runs code, and for a
  * value that is missing or cannot be used; RewardError if an entry has no type, if the weights add
- * up to 0 or less, and (when an answer is scored) for a place without a value, an empty value, or a
- * pattern that cannot be searched for
+ * up to 0 or less, and (when an answer is scored) for a placeholder without a value, an empty
+ * value, or a pattern that cannot be searched for
  */
 export function assertionScorer(given: Assertion | readonly Assertion[]) {
   const checks = listOf(given).map((assertion) => {
@@ -174,9 +174,9 @@ export function assertionScorer(given: Assertion | readonly Assertion[]) {
 
 /**
  * Scores an answer by the assertions in the column `assert` of the task, which `trinity import
- * --from promptfoo` writes. Skips assertions that ask a model, execute code, measure time or cost,
- * have a JSON schema, or whose value is missing, invalid, or refers to a column without a value, and
- * names them in the reason.
+ * --from promptfoo` writes. Skips assertions that call a model, execute code, measure time or cost,
+ * have a JSON schema, or whose value is missing, invalid, or refers to a column without a value,
+ * and names them in the reason.
  * @throws RewardError for a task without an assertion that can be checked, for an entry without a
  * type, for weights that add up to 0 or less, and for a pattern that takes too long
  */
@@ -204,8 +204,8 @@ export async function taskAssertions({ output, metadata = {} }: AssertionArgumen
 }
 
 /**
- * Fills the columns of the task into the value of an assertion.
- * @throws RewardError if a column has no value, or if the value is then empty or no pattern
+ * Replaces the placeholders in the value of an assertion with the task's columns.
+ * @throws RewardError if a column has no value, or if the result is empty or not a valid pattern
  */
 function filled(assertion: Assertion, row: Row): unknown {
   const { value, problem } = fillIn(assertion, row);
@@ -214,8 +214,9 @@ function filled(assertion: Assertion, row: Row): unknown {
 }
 
 /**
- * Fills the columns of the task into the value of an assertion. A name that begins with no letter, as
- * in the pattern `a{{1}}`, is text unless there is such a column.
+ * Replaces the placeholders in the value of an assertion with the task's columns. A placeholder
+ * whose name begins with no letter, as in the pattern `a{{1}}`, is text unless there is such a
+ * column.
  */
 function fillIn(
   assertion: Assertion,
@@ -255,7 +256,7 @@ const negatedIf =
   async (...args) =>
     (await holds(...args)) !== isNot;
 
-/** Returns the value as it is after a round trip through JSON, where -0 is 0. */
+/** Returns the value after a round trip through JSON, where -0 is 0. */
 const asJson = (value: unknown): unknown => tryJson(JSON.stringify(value));
 
 const sameJson = (output: string, value: unknown): boolean =>

@@ -25,8 +25,8 @@ export type Scorer =
 
 export interface FromScorerOptions {
   /**
-   * Name of the metric for scores that have no name.
-   * @default the scorer's own name, else `score`
+   * Name of the metric for scores that have no name. @default the scorer's own name, otherwise
+   * `score`
    */
   readonly name?: string;
   /**

@@ -8,10 +8,7 @@ import { requireTruth } from './inputs.js';
 
 /** Dependencies that reward functions receive in addition to their configured arguments. */
 export interface RewardTools {
-  /**
-   * Compares answers within a deadline.
-   * @default the shared checker of the operating-system process
-   */
+  /** Compares answers within a deadline. @default the shared checker of the process */
   readonly mathChecker?: MathChecker;
 }
 
