@@ -611,6 +611,28 @@ it('has the models of the guide', async () => {
   }
 });
 
+it('takes texts of clients and paths literally in the configuration of a run', async () => {
+  const grader = { ...exact, reference: '${oc.env:SECRET} \\${model} {{ item.truth }}' };
+  directory = path.join(directory, '${model}');
+  await cp(practice, path.join(directory, 'base'), { recursive: true });
+  const { client, upload, statusOf } = await serve({
+    models: await baseModels({ base: 'base' }, directory, 'test'),
+  });
+  const training_file = await upload([task]);
+  const { id } = await client.fineTuning.jobs.create({
+    ...{ model: 'base', training_file, validation_file: training_file },
+    method: { type: 'reinforcement', reinforcement: { grader } },
+  });
+  await expect.poll(() => statusOf(id)).toBe('running');
+  const { loaded } = await readConfiguration({
+    configPath: path.join(directory, 'jobs', id, 'config.yaml'),
+    env: { SECRET: 'leaked' },
+  });
+  const [stage] = loaded.config.stages;
+  expect(stage?.buffer.explorerInput.tasksets[0]?.workflowArgs['grader']).toEqual(grader);
+  expect(stage?.model.modelPath).toBe(path.join(directory, 'base'));
+});
+
 it('has its directory for itself', async () => {
   await serve();
   await expect(serve()).rejects.toThrow('is in use by');
