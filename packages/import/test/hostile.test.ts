@@ -132,6 +132,20 @@ describe('an import of nothing', () => {
   });
 
   it.each([
+    ['rows.json', '[{"messages": [}]\n', '1 x the item is not JSON: FILE:1'],
+    ['rows.jsonl', '{"messages"}\n{"a": 1}', '1 x the line is not JSON: FILE:1'],
+    ['rows.json', '{\n"messages": [],\n}', '1 x the file is not JSON: FILE:1'],
+    ['tests.yaml', 'prompts: [a\ntests: []', '1 x the file is not YAML: FILE:1'],
+    ['tests.yaml', 'prompts: a\n---\nprompts: b', '1 x the file is not YAML: FILE:1'],
+  ])('names what cannot be read in %s: %j', async (name, text, problem) => {
+    const from = path.join(temporaryFolder(), name);
+    writeFileSync(from, text);
+    const error = String(await importFrom(from).catch(String));
+    expect(error).toContain(problem.replace('FILE', from));
+    expect(error.includes('no source recognises')).toBe(text.includes('{"a": 1}'));
+  });
+
+  it.each([
     ['rows.csv', 'has no header of CSV: quotes are not closed'],
     ['rows.parquet', 'unknown kind'],
   ])('refuses %s by name', async (name, problem) => {
