@@ -92,6 +92,21 @@ describe('a record that is wrong', () => {
     expect(JSON.stringify(calls.rows)).toContain('9007199254740993');
   });
 
+  it('keeps these digits in YAML as well', async () => {
+    const from = path.join(temporaryFolder(), 'tests.yaml');
+    writeFileSync(
+      from,
+      'prompts: ["{{id}} {{n}} {{h}}"]\ntests: [vars: {id: 9007199254740993, n: -7, h: 0x10, f: 1.5, 3: 4}]',
+    );
+    const { rows } = await importFrom(from);
+    expect(rows).toMatchObject([
+      {
+        question: '9007199254740993 -7 16',
+        vars: { id: '9007199254740993', n: -7, h: 16, f: 1.5, 3: 4 },
+      },
+    ]);
+  });
+
   it('reads a byte order mark, CRLF, empty lines, gzip and the role of every vendor', async () => {
     const file = path.join(temporaryFolder(), 'rows.jsonl.gz');
     const text = `\uFEFF${JSON.stringify(good)}\r\n\r\n${JSON.stringify({

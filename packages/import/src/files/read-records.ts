@@ -140,7 +140,7 @@ function recordOf(
 }
 
 function* inDocument(text: string, layout: 'json' | 'yaml'): Generator<FileRecord> {
-  const whole = { json: parseJson, yaml: parse }[layout];
+  const whole = { json: parseJson, yaml: parseYaml }[layout];
   let value: unknown;
   try {
     value = whole(text);
@@ -151,6 +151,15 @@ function* inDocument(text: string, layout: 'json' | 'yaml'): Generator<FileRecor
   }
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   for (const [i, item] of items.entries()) yield asRecord(i + 1, () => item, '');
+}
+
+/** Parses YAML. Whole numbers that a number cannot hold become texts, as in JSON. */
+const parseYaml = (text: string): unknown =>
+  parse(text, withNumbers, { intAsBigInt: true }) as unknown;
+
+function withNumbers(_key: unknown, value: unknown): unknown {
+  if (typeof value !== 'bigint') return value;
+  return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
 }
 
 function asRecord(line: number, read: () => unknown, reason: string): FileRecord {

@@ -123,18 +123,18 @@ function answeredBy(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return messages;
 }
 
-/** A number, or a boolean as 1 or 0; undefined for other values. */
-const scoreOf = (value: unknown): number | undefined =>
-  typeof value === 'boolean'
-    ? Number(value)
-    : Number.isFinite(value)
-      ? (value as number)
-      : undefined;
+const booleans: Readonly<Record<string, number>> = { true: 1, false: 0 };
 
-/**
- * Returns the mean of the scores; undefined without scores. Values other than numbers and booleans
- * are ignored.
- */
+/** A number, or a boolean as 1 or 0, also as text; undefined for other values. */
+export function scoreOf(value: unknown): number | undefined {
+  const text = String(value ?? '')
+    .trim()
+    .toLowerCase();
+  const score = booleans[text] ?? (text === '' ? NaN : Number(text));
+  return Number.isFinite(score) ? score : undefined;
+}
+
+/** Returns the mean of the scores; undefined without scores. Ignores values that are no score. */
 export function meanScore(values: readonly unknown[]): { readonly score?: number } {
   const scores = values.map(scoreOf).filter((score) => score !== undefined);
   if (scores.length === 0) return {};
