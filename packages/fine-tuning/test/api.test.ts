@@ -551,6 +551,11 @@ describe('a webhook', () => {
   it('needs an address and a secret', async () => {
     const open = (webhook: { url: string; secret: string }) => serve({ webhook });
     await expect(open({ url: 'ftp://x', secret })).rejects.toThrow('--webhook is "ftp://x"');
+    for (const url of ['https://user:pass@x', 'https://user@x', 'ftp://:pass@x']) {
+      const refused = open({ url, secret });
+      await expect(refused).rejects.toThrow('--webhook has a user name or password');
+      await expect(refused).rejects.not.toThrow(/@x|pass@/);
+    }
     await expect(open({ url: 'http://x', secret: 'short' })).rejects.toThrow(
       'TRINITY_WEBHOOK_SECRET',
     );
