@@ -58,7 +58,8 @@ function assertionOf(assertion: unknown, templates: Json): unknown {
   if (Array.isArray(assert))
     return { ...assertion, assert: assert.map((each) => assertionOf(each, templates)) };
   if (ref === undefined) return assertion;
-  const name = /^#\/assertionTemplates\/(.+)$/.exec(String(ref))?.[1] ?? '';
+  const [, name = ''] =
+    (typeof ref === 'string' && /^#\/assertionTemplates\/(.+)$/.exec(ref)) || [];
   if (!Object.hasOwn(templates, name))
     throw fault('an assertion refers to a template that the file lacks', ref);
   return templates[name];

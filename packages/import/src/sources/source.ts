@@ -123,15 +123,13 @@ function answeredBy(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return messages;
 }
 
-const booleans: Readonly<Record<string, number>> = { true: 1, false: 0 };
-
 /** A number, or a boolean as 1 or 0, also as text; undefined for other values. */
 export function scoreOf(value: unknown): number | undefined {
-  const text = String(value ?? '')
-    .trim()
-    .toLowerCase();
-  const score = booleans[text] ?? (text === '' ? NaN : Number(text));
-  return Number.isFinite(score) ? score : undefined;
+  const given = typeof value === 'string' ? value.trim().toLowerCase() : value;
+  if (given === true || given === 'true') return 1;
+  if (given === false || given === 'false') return 0;
+  const score = typeof given === 'string' && given !== '' ? Number(given) : given;
+  return Number.isFinite(score) ? (score as number) : undefined;
 }
 
 /** Returns the mean of the scores; undefined without scores. Ignores values that are no score. */
