@@ -42,9 +42,8 @@ async function exportAndUse(terminal: Terminal): Promise<string> {
   await terminal.run('npm install --ignore-scripts --no-audit --no-fund node-llama-cpp@3.21.1');
   const printed = await terminal.run('npm run export -- --check');
   const [, reward] = /held_out: reward ([\d.]+)/.exec(printed) ?? [];
-  const strip = 'node --experimental-strip-types --disable-warning=ExperimentalWarning';
-  const answered = await terminal.run(`${strip} exported/chat.ts ${question}`);
-  for (const [what, text] of Object.entries({ 'npm run chat': told, 'chat.ts': answered }))
+  const answered = await terminal.run(`node exported/chat.mjs ${question}`);
+  for (const [what, text] of Object.entries({ 'npm run chat': told, 'chat.mjs': answered }))
     if (!text.includes(call)) throw new Error(`${what} makes no tool call:\n${text}`);
   if (!(Number(reward) > 0.8))
     throw new Error(`the exported model got a reward of ${reward}:\n${printed}`);

@@ -1,5 +1,5 @@
 /** Tests `trinity export` and `trinity chat` on a run that the test trains. */
-import { cpSync, existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -64,7 +64,7 @@ describe('trinity export', () => {
     const recorded = report.source.evaluations?.[0]?.value ?? NaN;
     expect(report.rewards?.[0]?.checkpoint).toBe(recorded);
     expect(Math.abs((report.rewards?.[0]?.exported ?? NaN) - recorded)).toBeLessThan(0.5);
-    expect(existsSync(path.join(workspace.root, `out-${format}`, 'chat.ts'))).toBe(true);
+    expect(existsSync(path.join(workspace.root, `out-${format}`, 'chat.mjs'))).toBe(true);
   });
 
   it('takes the last of several stages, and leaves no trace in the run', async () => {
@@ -209,14 +209,33 @@ describe('trinity export', () => {
       2,
       expect.stringContaining('HF_TOKEN is not set'),
     ]);
-    rmSync(path.join(workspace.root, 'out-push'), { recursive: true });
+    process.env['HF_TOKEN'] = 'hf_secretsecretsecret';
+    const misnamed = await command(...args.slice(0, -1), 'model').finally(
+      () => delete process.env['HF_TOKEN'],
+    );
+    expect([misnamed.exitCode, misnamed.stderr]).toEqual([
+      2,
+      expect.stringContaining('--push is "model". Expected OWNER/NAME.'),
+    ]);
+    expect(existsSync(path.join(workspace.root, 'out-push'))).toBe(false);
     process.env['HF_ENDPOINT'] = `http://127.0.0.1:${(hub.address() as AddressInfo).port}`;
     process.env['HF_TOKEN'] = 'hf_secretsecretsecret';
     try {
-      const refused = await command(...args);
+      const refused = await command(...args, '--json');
+      expect(JSON.parse(refused.stdout)).toEqual(reportOf('out-push'));
       expect(refused.stderr).toContain('The hub did not take someone/model');
       expect(refused.stderr + refused.stdout).not.toContain('hf_secret');
       expect(asked[0]).toContain('/api/models/someone/model');
+      const before = asked.length;
+      writeFileSync(
+        path.join(workspace.root, 'long.jsonl'),
+        JSON.stringify({ question: '1'.repeat(9999) }),
+      );
+      const check = ['--check', 'long.jsonl', '--prompt-key', 'question', '--no-rewards'];
+      const faulty = await command(...args.with(5, 'out-faulty'), ...check);
+      expect([faulty.exitCode, faulty.stderr]).toEqual([1, '']);
+      expect(faulty.stdout).toMatch(/OUTSIDE THE LIMITS: No prompt was played[^]*\nNot uploaded: /);
+      expect(asked).toHaveLength(before);
     } finally {
       delete process.env['HF_ENDPOINT'];
       delete process.env['HF_TOKEN'];

@@ -1,12 +1,13 @@
 /**
- * Writes `chat.ts` of an export, a program that asks the model one question with the chat settings
+ * Writes `chat.mjs` of an export, a program that asks the model one question with the chat settings
  * of training.
  */
 import { chatFormatOptions, type ChatSettings } from '@trinity-rft/local';
 import type { FormatName } from './format/formats.js';
+import { ollamaNameOf } from './targets/model-name.js';
 
 /**
- * Returns a short program to execute with `node chat.ts "..."`. Its first line names the packages
+ * Returns a short program to execute with `node chat.mjs "..."`. Its first line names the packages
  * to install.
  */
 export function chatProgram(
@@ -26,7 +27,7 @@ export function chatProgram(
   const programs: Readonly<Record<FormatName, string>> = {
     gguf: local(file, 'npm install @trinity-rft/local node-llama-cpp'),
     hf: local('.', 'npm install @trinity-rft/local'),
-    ollama: ollama(file, name, settingsOf(chat)),
+    ollama: ollama(file, ollamaNameOf(name), settingsOf(chat)),
     transformersjs: transformersJs(dtype, settingsOf(chat)),
   };
   return programs[format];
@@ -68,12 +69,12 @@ import { createChatFormat, loadTokenizer } from '@trinity-rft/chat';
 
 const tokenizer = await loadTokenizer(fileURLToPath(new URL(${quoted(file)}, import.meta.url)));
 const format = createChatFormat({ tokenizer${settings} });
-const messages = [{ role: 'user', content: process.argv[2] ?? 'Hello' }] as const;
+const messages = [{ role: 'user', content: process.argv[2] ?? 'Hello' }];
 // Tools: render({ messages, tools }) and readTurn(..., { tools }), whose result has toolCalls.
 const prompt = format.render({ messages });
 const body = JSON.stringify({ model: ${quoted(name)}, prompt, raw: true, stream: false });
 const reply = await fetch('http://127.0.0.1:11434/api/generate', { method: 'POST', body });
-const { response } = (await reply.json()) as { response: string };
+const { response } = await reply.json();
 console.log(format.readTurn(format.encode(response), { tools: false }).text);
 `;
 
@@ -89,7 +90,7 @@ const folder = fileURLToPath(new URL('.', import.meta.url));
 const tokenizer = await AutoTokenizer.from_pretrained(folder);
 const model = await AutoModelForCausalLM.from_pretrained(folder, { dtype: ${quoted(dtype)} });
 const format = createChatFormat({ tokenizer: await loadTokenizer(folder)${settings} });
-const messages = [{ role: 'user', content: process.argv[2] ?? 'Hello' }] as const;
+const messages = [{ role: 'user', content: process.argv[2] ?? 'Hello' }];
 // Tools: render({ messages, tools }) and readTurn(ids, { tools }), whose result has toolCalls.
 const inputs = tokenizer(format.render({ messages }), { add_special_tokens: false });
 const output = await model.generate({ ...inputs, max_new_tokens: 256 });

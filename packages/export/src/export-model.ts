@@ -239,7 +239,7 @@ async function rewardsOf(
 }
 
 /**
- * Writes the files next to the weights of a whole model. These are `chat.ts` and, in formats that
+ * Writes the files next to the weights of a whole model. These are `chat.mjs` and, in formats that
  * are folders, the chat template of training.
  */
 async function writeCompanions(
@@ -253,7 +253,7 @@ async function writeCompanions(
   if (isFolder && chatTemplate !== undefined)
     await writeTokenizerFiles(folder, { ...(await readTokenizerFiles(folder)), chatTemplate });
   const program = chatProgram(format, { file, name, dtype: numbers.name, chat });
-  await writeFile(path.join(folder, 'chat.ts'), program);
+  await writeFile(path.join(folder, 'chat.mjs'), program);
 }
 
 /** @throws CheckpointError if a file of the checkpoint has changed since it was written */

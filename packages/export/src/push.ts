@@ -12,24 +12,14 @@ import type { ExportReport } from './export-model.js';
  * Uses the hub at `HF_ENDPOINT`, if set.
  * @param repository `OWNER/NAME`
  * @returns address of the repository
- * @throws ConfigError if the name is not `OWNER/NAME` or `HF_TOKEN` is not set, ModelError if the
- * upload fails
+ * @throws ConfigError of {@link readPush}, ModelError if the upload fails
  */
 export async function pushFolder(
   folder: string,
   repository: string,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<string> {
-  if (!/^[\w.-]+\/[\w.-]+$/.test(repository))
-    throw new ConfigError(`--push is "${repository}". Expected OWNER/NAME.`, {
-      code: 'ARGUMENT_INVALID',
-    });
-  const accessToken = env['HF_TOKEN'];
-  if (!accessToken)
-    throw new ConfigError(
-      'HF_TOKEN is not set, and --push needs a token that may write. The folder is complete; upload it later.',
-      { code: 'HF_TOKEN' },
-    );
+  const accessToken = readPush(repository, env);
   const hubUrl = env['HF_ENDPOINT'] || undefined;
   const repo = { type: 'model', name: repository } as const;
   const names = (await readdir(folder, { recursive: true, withFileTypes: true }))
@@ -58,6 +48,26 @@ export async function pushFolder(
     );
   }
   return `${hubUrl ?? 'https://huggingface.co'}/${repository}`;
+}
+
+/**
+ * Returns the token for an upload. Callers can check an upload before they write the folder.
+ * @throws ConfigError if the name is not `OWNER/NAME` or `HF_TOKEN` is not set
+ */
+export function readPush(
+  repository: string,
+  env: Readonly<Record<string, string | undefined>>,
+): string {
+  if (!/^[\w.-]+\/[\w.-]+$/.test(repository))
+    throw new ConfigError(`--push is "${repository}". Expected OWNER/NAME.`, {
+      code: 'ARGUMENT_INVALID',
+    });
+  const token = env['HF_TOKEN'];
+  if (token) return token;
+  throw new ConfigError(
+    'HF_TOKEN is not set. --push needs a token of the hub that may write: set it.',
+    { code: 'HF_TOKEN' },
+  );
 }
 
 /** Leaves out what concerns this machine only, such as names of folders. */

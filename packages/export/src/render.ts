@@ -17,7 +17,7 @@ export function renderExport(report: ExportReport, directory: string): string {
     ...(check ? checkLines(check) : []),
     ...(report.rewards ?? []).map(rewardLine),
     ...notes,
-    ...(report.adapterOnly ? [] : [`Try it: node ${path.join(directory, 'chat.ts')} "..."`]),
+    ...(report.adapterOnly ? [] : [`Try it: node ${path.join(directory, 'chat.mjs')} "..."`]),
   ]
     .join('\n')
     .concat('\n');

@@ -169,21 +169,30 @@ PARAMETER repeat_penalty 1
 
   it.each([
     ['me/practice', 'me-practice'],
+    ['Support Bot (v1)', 'Support-Bot-v1-'],
     ['../../escaped', 'escaped'],
     [`it's "x"\\`, 'it-s-x-'],
     ['日本', 'model'],
   ])('named %s has files of its own folder, and a program that can be read', async (name, own) => {
     const to = folder(`named-${own}`);
     const before = await readdir(scratch);
-    const shown = { ollama: `model: ${JSON.stringify(name)}`, gguf: `${own}-Q8_0.gguf` };
+    const shown = {
+      ollama: `ollama create ${own.toLowerCase()} -f Modelfile`,
+      gguf: `${own}-Q8_0.gguf`,
+    };
     for (const format of ['ollama', 'gguf'] as const) {
       const directory = path.join(to, format);
       const report = await exported('', { format, name, directory, check: undefined });
       expect(report).toMatchObject({ name, file: `${own}-Q8_0.gguf` });
       expect(await readdir(directory)).toContain(report.file);
-      const program = await readFile(path.join(directory, 'chat.ts'), 'utf8');
-      expect(stripTypeScriptTypes(program)).toContain(`"${report.file}"`);
+      const program = await readFile(path.join(directory, 'chat.mjs'), 'utf8');
+      // The program has the syntax of plain JavaScript.
+      expect(stripTypeScriptTypes(program)).toBe(program);
+      expect(program).toContain(`"${report.file}"`);
       expect(program).toContain(shown[format]);
+      if (format !== 'ollama') continue;
+      expect(program).toContain(`model: ${JSON.stringify(own.toLowerCase())}`);
+      expect(report.notes.join('\n')).toContain(shown.ollama);
     }
     const added = (await readdir(scratch)).filter((each) => !before.includes(each));
     expect(added).toEqual([path.basename(to)]);
@@ -233,13 +242,13 @@ describe('an export of a model that was trained without thinking', () => {
     },
   );
 
-  it('has no Ollama template that lets it think, and reads the thoughts in chat.ts', async () => {
+  it('has no Ollama template that lets it think, and reads the thoughts in chat.mjs', async () => {
     await exportedAs('ollama');
     const read = (format: string, file: string): Promise<string> =>
       readFile(path.join(folder(`no-thinking-${format}`), file), 'utf8');
     expect(await read('ollama', 'Modelfile')).toContain('TEMPLATE """{{ .Prompt }}"""');
     for (const format of ['ollama', 'transformersjs'])
-      expect(await read(format, 'chat.ts')).toContain(
+      expect(await read(format, 'chat.mjs')).toContain(
         ', reasoningParser: "qwen3", enableThinking: false });',
       );
   });
@@ -271,7 +280,7 @@ describe('an export of a model that was trained with tools in its messages', () 
       expect([equal, of]).toEqual([6, 6]);
       expect(report.notes.join('\n')).not.toContain('template "chatml"');
       if (format !== 'transformersjs' && format !== 'ollama') return;
-      const program = await readFile(path.join(directory, 'chat.ts'), 'utf8');
+      const program = await readFile(path.join(directory, 'chat.mjs'), 'utf8');
       expect(program).toContain(', toolPrompt: "generic" });');
     },
   );

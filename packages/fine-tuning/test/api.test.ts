@@ -551,6 +551,11 @@ describe('a webhook', () => {
   it('needs an address and a secret', async () => {
     const open = (webhook: { url: string; secret: string }) => serve({ webhook });
     await expect(open({ url: 'ftp://x', secret })).rejects.toThrow('--webhook is "ftp://x"');
+    for (const url of ['https://user:pass@x', 'https://user@x', 'ftp://:pass@x']) {
+      const refused = open({ url, secret });
+      await expect(refused).rejects.toThrow('--webhook has a user name or password');
+      await expect(refused).rejects.not.toThrow(/@x|pass@/);
+    }
     await expect(open({ url: 'http://x', secret: 'short' })).rejects.toThrow(
       'TRINITY_WEBHOOK_SECRET',
     );
@@ -609,6 +614,28 @@ it('has the models of the guide', async () => {
     const config = path.join(directory, 'jobs', id, 'config.yaml');
     await expect(readConfiguration({ configPath: config })).resolves.toMatchObject({ loaded: {} });
   }
+});
+
+it('takes texts of clients and paths literally in the configuration of a run', async () => {
+  const grader = { ...exact, reference: '${oc.env:SECRET} \\${model} {{ item.truth }}' };
+  directory = path.join(directory, '${model}');
+  await cp(practice, path.join(directory, 'base'), { recursive: true });
+  const { client, upload, statusOf } = await serve({
+    models: await baseModels({ base: 'base' }, directory, 'test'),
+  });
+  const training_file = await upload([task]);
+  const { id } = await client.fineTuning.jobs.create({
+    ...{ model: 'base', training_file, validation_file: training_file },
+    method: { type: 'reinforcement', reinforcement: { grader } },
+  });
+  await expect.poll(() => statusOf(id)).toBe('running');
+  const { loaded } = await readConfiguration({
+    configPath: path.join(directory, 'jobs', id, 'config.yaml'),
+    env: { SECRET: 'leaked' },
+  });
+  const [stage] = loaded.config.stages;
+  expect(stage?.buffer.explorerInput.tasksets[0]?.workflowArgs['grader']).toEqual(grader);
+  expect(stage?.model.modelPath).toBe(path.join(directory, 'base'));
 });
 
 it('has its directory for itself', async () => {

@@ -59,8 +59,12 @@ export async function importRows(options: ImportOptions): Promise<ImportReport> 
     const { read } = state;
     const [skipped, sources] = [tally.skipped(), [...state.sources]];
     if (read === 0) throw emptyError(from);
-    if (sources.length === 0) throw unknownError(from);
-    if (counts.written === 0) throw nothingError(from, sources, skippedLines(skipped));
+    const reasons = skippedLines(skipped);
+    if (sources.length === 0)
+      throw skipped.some(({ reason }) => reason === unknown.reason)
+        ? unknownError(from, reasons)
+        : unreadableError(from, reasons);
+    if (counts.written === 0) throw nothingError(from, sources, reasons);
     return { version: 1, sources, files: files.length, read, ...counts, skipped, ...tally.facts() };
   } finally {
     await rows.close();
@@ -84,6 +88,8 @@ async function readFiles(state: Import, files: readonly DataFile[]): Promise<voi
   }
 }
 
+const unknown = { reason: 'no source recognises the file' };
+
 const megabytes = (bytes: number): number => bytes / 1e6;
 
 async function readFile(
@@ -106,7 +112,7 @@ async function readFile(
       continue;
     }
     if (name === undefined) {
-      tally.skip({ reason: 'no source recognises the file' }, place);
+      tally.skip(unknown, place);
       return;
     }
     const items = orFault(() => sourceNamed(name).read(record));
@@ -152,11 +158,17 @@ const emptyError = (from: string): ConfigError =>
     code: 'IMPORT_NOTHING',
   });
 
-const unknownError = (from: string): ConfigError =>
+const unreadableError = (from: string, reasons: readonly string[]): ConfigError =>
+  new ConfigError([`${from}: no record can be read.`, ...reasons].join('\n'), {
+    code: 'IMPORT_NOTHING',
+  });
+
+const unknownError = (from: string, reasons: readonly string[]): ConfigError =>
   new ConfigError(
     [
       `${from}: no source recognises the records. These were tried; name one with --from if its records look different:`,
       ...describeSources(),
+      ...reasons,
     ].join('\n'),
     { code: 'IMPORT_UNKNOWN' },
   );

@@ -92,6 +92,21 @@ describe('a record that is wrong', () => {
     expect(JSON.stringify(calls.rows)).toContain('9007199254740993');
   });
 
+  it('keeps these digits in YAML as well', async () => {
+    const from = path.join(temporaryFolder(), 'tests.yaml');
+    writeFileSync(
+      from,
+      'prompts: ["{{id}} {{n}} {{h}}"]\ntests: [vars: {id: 9007199254740993, n: -7, h: 0x10, f: 1.5, 3: 4}]',
+    );
+    const { rows } = await importFrom(from);
+    expect(rows).toMatchObject([
+      {
+        question: '9007199254740993 -7 16',
+        vars: { id: '9007199254740993', n: -7, h: 16, f: 1.5, 3: 4 },
+      },
+    ]);
+  });
+
   it('reads a byte order mark, CRLF, empty lines, gzip and the role of every vendor', async () => {
     const file = path.join(temporaryFolder(), 'rows.jsonl.gz');
     const text = `\uFEFF${JSON.stringify(good)}\r\n\r\n${JSON.stringify({
@@ -129,6 +144,20 @@ describe('an import of nothing', () => {
   it('lists what was tried when no source recognises the file', async () => {
     const error = importLines([{ a: 1 }]);
     await expect(error).rejects.toThrow(/no source recognises .*\n.*otel: resourceSpans/);
+  });
+
+  it.each([
+    ['rows.json', '[{"messages": [}]\n', '1 x the item is not JSON: FILE:1'],
+    ['rows.jsonl', '{"messages"}\n{"a": 1}', '1 x the line is not JSON: FILE:1'],
+    ['rows.json', '{\n"messages": [],\n}', '1 x the file is not JSON: FILE:1'],
+    ['tests.yaml', 'prompts: [a\ntests: []', '1 x the file is not YAML: FILE:1'],
+    ['tests.yaml', 'prompts: a\n---\nprompts: b', '1 x the file is not YAML: FILE:1'],
+  ])('names what cannot be read in %s: %j', async (name, text, problem) => {
+    const from = path.join(temporaryFolder(), name);
+    writeFileSync(from, text);
+    const error = await importFrom(from).then(() => '', String);
+    expect(error).toContain(problem.replace('FILE', from));
+    expect(error.includes('no source recognises')).toBe(text.includes('{"a": 1}'));
   });
 
   it.each([

@@ -96,8 +96,12 @@ describe('CSV', () => {
       fc.property(separators, headers, rowsOfCells, sizes, (separator, names, rows, chunks) => {
         const lines = [names, ...rows.map((cells) => cells.map(quoted))];
         const text = lines.map((cells) => cells.join(separator)).join('\n');
-        const [header = '', ...found] = pieces(text, chunks, rowEnd());
-        expect(found.map(csvReader(header))).toEqual(
+        const [header = '', ...found] = pieces(
+          text,
+          chunks,
+          rowEnd(() => undefined),
+        );
+        expect(found.map(csvReader(header).read)).toEqual(
           rows.map(([a, b, c]) => ({ ...(a && { a }), ...(b && { b }), ...(c && { c }) })),
         );
       }),
@@ -119,6 +123,35 @@ describe('CSV', () => {
     });
     expect(rows).toEqual([row('Hi, "you"\n')]);
     expect(reasonsOf(report)[0]).toBe('the row does not fit the header: 4, 5');
+  });
+
+  it.each([',', ';', '\t'])('takes quotes within a cell as text, with %j', async (separator) => {
+    const lines = [
+      '\uFEFF"instruction","output"',
+      'Name it.,6" pipe',
+      'And "it".,a;"b',
+      '"Cut, ""now"".","two\nlines"',
+      ',"x"y',
+      'Last.,end',
+    ];
+    const other = separator === ',' ? ';' : ',';
+    const swapped = (text: string): string =>
+      text.replaceAll(/[,;]/g, (sign) => (sign === ',' ? separator : other));
+    const { rows, report } = await importFrom(written('rows.csv', swapped(lines.join('\n'))));
+    expect(rows).toEqual(
+      [
+        ['Name it.', '6" pipe'],
+        ['And "it".', swapped('a;"b')],
+        [swapped('Cut, "now".'), 'two\nlines'],
+        ['Last.', 'end'],
+      ].map(([content, answer]) => ({
+        messages: [
+          { role: 'user', content },
+          { role: 'assistant', content: answer },
+        ],
+      })),
+    );
+    expect(reasonsOf(report)).toEqual(['the row does not fit the header: 5']);
   });
 
   it('of instructions is found by its columns', async () => {

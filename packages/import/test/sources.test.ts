@@ -1,10 +1,11 @@
 /** Rows of a small file of each source, read as training reads them. */
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { readPreferenceRow, readSupervisedRow, readTaskRows } from '@trinity-rft/buffer';
 import { defaultFormatArgs } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { renderImport, type ImportOptions } from '../src/index.js';
-import { importFrom, reasonsOf, type Row } from './support.js';
+import { importFrom, reasonsOf, temporaryFolder, type Row } from './support.js';
 
 const system = (content: string) => ({ role: 'system', content });
 const user = (content: string) => ({ role: 'user', content });
@@ -136,7 +137,10 @@ const cases: readonly Case[] = [
       { messages: [user('Hi'), assistant('Hello'), user('Bye'), assistant('Goodbye')] },
       { messages: [user('Hi'), assistant('What?')] },
     ],
-    skipped: ['the observation is not a call of a model: 3'],
+    skipped: [
+      'the observation is not a call of a model: 3',
+      'a score is neither a number nor true or false: 7',
+    ],
     withScore: 2,
   },
   {
@@ -276,6 +280,60 @@ describe('importRows', () => {
       expect(read).toEqual(rows);
     },
   );
+
+  it.each([
+    [
+      'langfuse',
+      'id,trace_id,type,name,input,output,value',
+      'g1,t1,GENERATION,,Hi,Hello,',
+      'g2,t2,GENERATION,,Hi,What?,',
+      's1,t1,,polite,,,true',
+      's2,t1,,short,,,0.5',
+      's3,t2,,polite,,,False',
+      's4,t2,,tone,,,rude',
+      's5,t2,,tone,,,',
+    ],
+    [
+      'braintrust',
+      'input,output,scores',
+      'Hi,Hello,"{""polite"": ""0.5""}"',
+      'Hi,What?,"{""polite"": 0}"',
+    ],
+  ])('reads the scores of %s as CSV', async (source, ...lines) => {
+    const from = path.join(temporaryFolder(), 'rows.csv');
+    writeFileSync(from, lines.join('\n'));
+    const { rows, report } = await importFrom(from, { as: 'dpo' });
+    expect(report.sources).toEqual([source]);
+    expect(rows).toEqual([
+      { prompt: [user('Hi')], chosen: [assistant('Hello')], rejected: [assistant('What?')] },
+    ]);
+    expect(reasonsOf(report)).toEqual(
+      source === 'langfuse' ? ['a score is neither a number nor true or false: 7, 8'] : [],
+    );
+  });
+
+  it.each([
+    ['prompt', [system('Be brief.'), user('Hi')], [user('Hi')]],
+    ['prompt', [system('Be brief.'), user('Hi')], []],
+    ['answers', 'Hi', [system('Be brief.'), user(' Hi\n')]],
+    ['answers', 'Hi', [user('Hi'), assistant('Hello'), user('Bye')]],
+    ['neither', 'Hi', [user('Bye')]],
+    ['neither', [user('Hi'), assistant('Hello'), user('Bye')], [user('Hi')]],
+  ])('takes the prompt of %s, given %j and %j', async (taken, prompt, start) => {
+    const [chosen, rejected] = ['good', 'bad'].map((text) => [...start, assistant(text)]);
+    const from = path.join(temporaryFolder(), 'rows.json');
+    const pair = {
+      prompt: [user('1')],
+      chosen: [user('1'), assistant('2')],
+      rejected: [user('1'), assistant('3')],
+    };
+    writeFileSync(from, JSON.stringify([pair, { prompt, chosen, rejected }]));
+    const { rows, report } = await importFrom(from);
+    expect(rows[1]?.['prompt']).toEqual({ prompt, answers: start }[taken]);
+    expect(reasonsOf(report)).toEqual(
+      taken === 'neither' ? ['the prompt differs from the start of both answers: 2'] : [],
+    );
+  });
 
   it('imports a folder, each file by its own source', async () => {
     const { report } = await importFrom(path.join(import.meta.dirname, 'files'), { as: 'tasks' });

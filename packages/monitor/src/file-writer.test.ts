@@ -1,4 +1,13 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { expect, it } from 'vitest';
 import { useFolder } from '../test/folder.js';
 import { fileWriter } from './file-writer.js';
@@ -29,6 +38,34 @@ it('begins anew at its size, and keeps what was before once', () => {
   }
   expect(readFileSync(file, 'utf8')).toBe('longer than a file\n');
   expect(readFileSync(`${file}.1`, 'utf8')).toBe('ccc\n');
+});
+
+it('begins anew when the full file was removed', () => {
+  const file = inFolder('removed.log');
+  const writer = fileWriter(file, { maxFileBytes: 4 });
+  writer.write('aaa');
+  rmSync(file);
+  writer.write('bbb');
+  writer.close();
+  expect(readFileSync(file, 'utf8')).toBe('bbb\n');
+});
+
+it('leaves other files alone while the full file cannot be renamed, and writes again later', () => {
+  const file = inFolder('full.log');
+  const writer = fileWriter(file, { maxFileBytes: 4 });
+  writer.write('aaa');
+  mkdirSync(`${file}.1`);
+  expect(() => writer.write('lost')).toThrow('full.log could not be written: ');
+  // Takes the number of the closed descriptor.
+  const other = openSync(inFolder('other'), 'w');
+  expect(() => writer.write('lost')).toThrow('full.log could not be written: ');
+  rmdirSync(`${file}.1`);
+  writer.write('bbb');
+  writer.close();
+  writeSync(other, 'whole');
+  closeSync(other);
+  expect(readFileSync(file, 'utf8')).toBe('bbb\n');
+  expect(readFileSync(inFolder('other'), 'utf8')).toBe('whole');
 });
 
 it('says what it cannot open', () => {

@@ -39,25 +39,44 @@ export function fileWriter(
     return opened;
   };
   const append = (text: string): void => {
-    // Lines written after `close` are dropped.
-    if (descriptor === undefined) return;
     const size = Buffer.byteLength(text);
+    descriptor ??= open();
     if (bytes > 0 && bytes + size > maxFileBytes) {
-      closeSync(descriptor);
-      renameSync(file, earlierFile(file));
+      release();
+      moveAway(file);
       descriptor = open();
     }
     appendFileSync(descriptor, text);
     bytes += size;
   };
+  /** Forgets the descriptor before closing it, because its number can belong to another file then. */
+  const release = (): void => {
+    const opened = descriptor;
+    descriptor = undefined;
+    if (opened !== undefined) closeSync(opened);
+  };
+  /** Undefined after {@link release}, and until a failed rename or open succeeds. */
   let descriptor: number | undefined = guarded(open);
+  let isClosed = false;
   return {
-    write: (line) => guarded(() => append(`${line}\n`)),
+    write: (line) => {
+      // Lines written after `close` are dropped.
+      if (!isClosed) guarded(() => append(`${line}\n`));
+    },
     close: () => {
-      if (descriptor !== undefined) closeSync(descriptor);
-      descriptor = undefined;
+      isClosed = true;
+      release();
     },
   };
+}
+
+/** Renames a full file. A user may have removed it. */
+function moveAway(file: string): void {
+  try {
+    renameSync(file, earlierFile(file));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
 }
 
 /** Wraps file operations, so that their errors name the file. */

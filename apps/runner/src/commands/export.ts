@@ -49,7 +49,7 @@ export const addExport: AddCommand = (program, { exitWith, write }) =>
     .option('--prompt-key <key>', 'where the rows of the --check file have their text')
     .option(
       '--push <repository>',
-      'with --to hf: upload the folder to the hub, OWNER/NAME; needs HF_TOKEN',
+      'with --to hf: upload the folder to the hub, OWNER/NAME, unless --check fails; needs HF_TOKEN',
     )
     .option(
       '--json',
@@ -155,7 +155,7 @@ async function rewardsOf(
 const silent = (terminal: Terminal): Terminal => ({ ...terminal, write: () => undefined });
 
 async function exportCommand(model: string, given: ExportArguments, write: Write): Promise<number> {
-  const { exportModel, formatNamed, pushFolder, readPrompts, renderExport } =
+  const { exportModel, formatNamed, pushFolder, readPrompts, readPush, renderExport } =
     await import('@trinity-rft/export');
   const { findModel } = await import('@trinity-rft/local');
   const { standardTerminal } = await import('@trinity-rft/launcher');
@@ -163,6 +163,7 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
   const { output: directory, check } = given;
   if (directory === undefined) throw invalid('-o is missing. Name the folder to write: -o DIR');
   if (given.push !== undefined && format !== 'hf') throw invalid('--push needs --to hf.');
+  if (given.push !== undefined) readPush(given.push, process.env);
   if (check === undefined && !given.rewards) throw invalid('--no-rewards needs --check.');
   if (typeof check !== 'string' && given.promptKey !== undefined)
     throw invalid('--prompt-key needs --check FILE.');
@@ -198,11 +199,17 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
   );
   if (report === undefined) return exitCodes.interrupted;
   if (given.json !== true) write(renderExport(report, directory));
-  const uploaded =
-    given.push === undefined ? undefined : await pushFolder(directory, given.push, process.env);
-  if (uploaded !== undefined) terminal.write(`Uploaded: ${uploaded}\n`);
-  if (given.json === true) write(jsonText({ ...report, uploaded }));
-  return report.check !== undefined && report.check.faults.length > 0
-    ? exitCodes.failed
-    : exitCodes.done;
+  const isFaulty = report.check !== undefined && report.check.faults.length > 0;
+  let uploaded: string | undefined;
+  try {
+    if (given.push !== undefined && isFaulty)
+      terminal.write('Not uploaded: the check found differences outside the limits.\n');
+    else if (given.push !== undefined) {
+      uploaded = await pushFolder(directory, given.push, process.env);
+      terminal.write(`Uploaded: ${uploaded}\n`);
+    }
+  } finally {
+    if (given.json === true) write(jsonText({ ...report, uploaded }));
+  }
+  return isFaulty ? exitCodes.failed : exitCodes.done;
 }

@@ -50,7 +50,7 @@ async function openFolder(folder: string, dtype: Dtype) {
 
 interface TransformersPlayerOptions extends Pick<ChatFormatOptions, 'enableThinking'> {
   /**
-   * Format that renders the prompts, as in `chat.ts`, for models whose tools are described in
+   * Format that renders the prompts, as in `chat.mjs`, for models whose tools are described in
    * messages. @default transformers.js renders them
    */
   readonly format?: ChatFormat;

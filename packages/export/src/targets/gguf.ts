@@ -12,7 +12,7 @@ import {
 import { openMergedWeights, openWeights } from '@trinity-rft/engine-onnx';
 import { licenseOf } from './license.js';
 import { modelfileOf } from '../ollama/modelfile.js';
-import { fileNameOf } from './model-name.js';
+import { fileNameOf, ollamaNameOf } from './model-name.js';
 import { roundedNotes } from './rounded.js';
 import type { TargetInput, Written } from './target.js';
 
@@ -82,14 +82,14 @@ export async function writeOllama(input: TargetInput): Promise<Written> {
   const why = usesTools
     ? 'Ollama writes tool definitions in another form than training did'
     : 'No Ollama template is known to render prompts as this model was trained with';
-  const raw = `${why}, so the Modelfile passes prompts as they are: render them as chat.ts does, and send them with raw: true.`;
+  const raw = `${why}, so the Modelfile passes prompts as they are: render them as chat.mjs does, and send them with raw: true.`;
   const plain = `The Modelfile has Ollama's template "${template}", which renders plain conversations as training did; it has no place for tools.`;
   return {
     file,
     notes: [
       ...notes,
       template === undefined ? raw : plain,
-      `To use it: ollama create ${name} -f Modelfile`,
+      `To use it: ollama create ${ollamaNameOf(name)} -f Modelfile`,
     ],
   };
 }

@@ -4,8 +4,8 @@ import { ConfigError } from '@trinity-rft/core';
 import type { RunFacts } from '@trinity-rft/local';
 
 /**
- * Returns the name that users see: the given one, otherwise that of the run or folder, in lower
- * case and with only the characters of {@link fileNameOf}.
+ * Returns the name that users see: the given one, otherwise that of the run or folder as a name for
+ * Ollama.
  * @throws ConfigError if the given name is blank or has several lines
  */
 export function modelName(
@@ -13,7 +13,7 @@ export function modelName(
   from: string,
   facts: RunFacts | undefined,
 ): string {
-  if (given === undefined) return fileNameOf(folderName(from, facts)).toLowerCase();
+  if (given === undefined) return ollamaNameOf(folderName(from, facts));
   if (given.trim() !== '' && !/[\p{Cc}\u2028\u2029]/u.test(given)) return given;
   throw new ConfigError(`--name is ${JSON.stringify(given)}. Expected a name of one line.`, {
     code: 'ARGUMENT_INVALID',
@@ -26,6 +26,9 @@ export function modelName(
  */
 export const fileNameOf = (name: string): string =>
   name.replaceAll(/[^\w.-]+/g, '-').replace(/^[.-]+/, '') || 'model';
+
+/** Converts a name to a name for Ollama and the shell, in lower case. */
+export const ollamaNameOf = (name: string): string => fileNameOf(name).toLowerCase();
 
 function folderName(from: string, facts: RunFacts | undefined): string {
   const folder = path.resolve(facts?.jobDirectory ?? from);

@@ -72,12 +72,23 @@ function configurationOf(plan: JobPlan): Tree {
   };
   // A Tinker server uses the adapter settings of model.tinker instead.
   const adapter = 'tinker' in settings.model ? {} : embeddedAdapter;
-  const merged = [common, adapter, ...byMethod[job.method.type](plan), settings].reduce(mergeTrees);
+  const own = [common, adapter, ...byMethod[job.method.type](plan)].reduce(mergeTrees);
+  const { model_path } = settings.model;
+  const merged = [literal(own), settings, literal({ model: { model_path } })].reduce(mergeTrees);
   const optimizer = treeAt(treeAt(merged, 'algorithm'), 'optimizer');
   const rate = typeof optimizer['lr'] === 'number' ? optimizer['lr'] : baseRate;
   const lr = rate * numbers['learning_rate_multiplier']!;
   return mergeTrees(merged, { algorithm: { optimizer: { lr } } });
 }
+
+/**
+ * Escapes `${` in all texts of a tree. Texts of clients, such as the prompts of a grader, and paths
+ * are not interpolations, which could read the server's environment variables.
+ */
+const literal = (tree: Tree): Tree =>
+  JSON.parse(JSON.stringify(tree), (_, value: unknown) =>
+    typeof value === 'string' ? value.replaceAll('${', '\\${') : value,
+  ) as Tree;
 
 const shuffled = { data_selector: { selector_type: 'shuffle' } };
 

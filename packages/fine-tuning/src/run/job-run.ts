@@ -129,22 +129,31 @@ interface Follower {
 }
 
 /**
- * Adds an event for each new train step and checkpoint. Steps and checkpoints that already have an
- * event from an earlier process are skipped.
+ * Adds an event for each new train step and checkpoint, and another one for a step whose evaluation
+ * ends later. Those that already have an event from an earlier process are skipped.
  */
 function followSteps(id: string, folder: string, { jobs }: JobOptions): Follower {
   const file = path.join(folder, 'monitor', 'metrics.jsonl');
   const { method, steps: total } = jobs.get(id);
   const saidData = jobs.events(id).map(({ data }) => data);
+  const isEvaluated = (data: Readonly<Record<string, unknown>>): boolean =>
+    data['valid_mean_reward'] !== undefined;
+  const saidEvaluations = new Set(saidData.filter(isEvaluated).map(({ step }) => step));
   let lastStep = Math.max(0, ...saidData.map(({ step }) => Number(step ?? 0)));
   const saidCheckpoints = new Set(saidData.map(({ checkpoint }) => checkpoint));
   const look = async (): Promise<readonly StepNumbers[]> => {
     const steps = stepsIn(await readMetrics(file, []), method.type);
-    for (const { step, data } of steps.filter((each) => each.step > lastStep)) {
-      lastStep = step;
-      const loss = data['train_loss']?.toFixed(4) ?? '-';
+    for (const { step, data } of steps) {
+      const isNew = step > lastStep;
+      const isLate = isEvaluated(data) && !saidEvaluations.has(step);
+      if (!isNew && !isLate) continue;
+      lastStep = Math.max(lastStep, step);
+      if (isLate) saidEvaluations.add(step);
+      const [title, value] = isNew
+        ? ['training loss', data['train_loss']]
+        : ['validation reward', data['valid_mean_reward']];
       await jobs.say(id, {
-        message: `Step ${step}/${total}: training loss=${loss}`,
+        message: `Step ${step}/${total}: ${title}=${value?.toFixed(4) ?? '-'}`,
         type: 'metrics',
         data: { step, total_steps: total, ...data },
       });
@@ -186,14 +195,20 @@ async function succeed(
   const about = { filename: 'step_metrics.csv', purpose: 'fine-tune-results' } as const;
   // The id derives from the job's id. If the server is killed before the job is written, the next
   // attempt replaces the file.
-  const result = await files.create(csv, about, id.replace('ftjob-', 'file-'));
+  const result = await files
+    .create(csv, about, id.replace('ftjob-', 'file-'))
+    .catch(async (error: unknown) => {
+      const message = `The result file cannot be written: ${describeError(error)}. The metrics are in the events of the job.`;
+      await jobs.say(id, { level: 'warn', message });
+      return undefined;
+    });
   // The job has been cancelled, paused or interrupted in the meantime.
   if (signal.aborted) return undefined;
   const trained = jobs.change(id, {
     status: 'succeeded',
     finished_at: now(),
     checkpoint: checkpointFolder(runs, id, step),
-    result_files: [result.id],
+    result_files: result ? [result.id] : [],
     trained_tokens: steps.reduce((sum, { tokens }) => sum + tokens, 0),
   });
   // Clients see the changed record at once, and may ask the model that it names.
@@ -203,6 +218,9 @@ async function succeed(
   onEnd(await trained);
   return undefined;
 }
+
+/** Maximum number of rows without a loss that an event names. */
+const mostNamed = 5;
 
 /** Adds the validation loss to the steps with a checkpoint, if the job is supervised. */
 async function withValidLoss(
@@ -217,8 +235,16 @@ async function withValidLoss(
   const losses = new Map<number, number>();
   for (const step of saved) {
     const checkpoint = checkpointFolder(runs, id, step);
-    const loss = await validLoss(checkpoint, files.pathOf(file), signal).catch(describeError);
+    const skipped: string[] = [];
+    const onSkip = (why: string): void => void skipped.push(why);
+    const loss = await validLoss(checkpoint, files.pathOf(file), signal, onSkip).catch(
+      describeError,
+    );
     if (signal.aborted) return steps;
+    if (skipped.length > 0) {
+      const message = `The validation loss of step ${step} leaves out ${skipped.length} rows of ${file} that cannot be scored. ${skipped.slice(0, mostNamed).join(' ')}`;
+      await jobs.say(id, { level: 'warn', message });
+    }
     if (typeof loss === 'string') {
       const message = `The validation loss of step ${step} cannot be computed: ${loss}`;
       await jobs.say(id, { level: 'warn', message });

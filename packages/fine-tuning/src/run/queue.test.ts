@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -24,11 +24,14 @@ const queued = {
 } as unknown as JobRecord;
 
 /** Starts a job in a queue whose store is `watched`. The job's command ends when the test says so. */
-async function start(watched: (jobs: JobStore) => Partial<JobStore> = () => ({})) {
+async function start(
+  watched: (jobs: JobStore) => Partial<JobStore> = () => ({}),
+  job: JobRecord = queued,
+) {
   const stored = await openJobStore(path.join(folder, 'jobs'), now, () => undefined);
   const files = await openFileStore(path.join(folder, 'files'), now);
   const jobs = { ...stored, ...watched(stored) };
-  const { id } = await jobs.create(queued);
+  const { id } = await jobs.create(job);
   const { promise: ended, resolve: end, reject } = Promise.withResolvers<CommandEnd>();
   const served: string[] = [];
   const ends: string[] = [];
@@ -73,6 +76,43 @@ it('leaves a job paused whose command fails when it is stopped', async () => {
   await queue.close();
   expect(jobs.get(id).status).toBe('paused');
   expect(ends).toEqual([]);
+});
+
+it('adds the reward of an evaluation that ends after its step', async () => {
+  const method = { type: 'reinforcement' } as JobRecord['method'];
+  const { jobs, id, end, ends } = await start(undefined, { ...queued, method });
+  const file = path.join(folder, project, id, 'monitor', 'metrics.jsonl');
+  await mkdir(path.dirname(file), { recursive: true });
+  const write = (role: string, step: number, metrics: object): Promise<void> =>
+    appendFile(file, `${JSON.stringify({ role, step, metrics, timing: {} })}\n`);
+  const said = () =>
+    jobs
+      .events(id)
+      .flatMap(({ type, message, data }) => (type === 'metrics' ? [[message, data]] : []));
+  await write('trainer', 1, { 'actor/final_loss': 2 });
+  const step = { step: 1, total_steps: 1, train_loss: 2 };
+  const trained = ['Step 1/1: training loss=2.0000', step];
+  await expect.poll(said).toEqual([trained]);
+  await write('explorer', 2, { 'eval/model_version': 1, 'eval/validation/reward/mean@1': 0.5 });
+  const evaluated = ['Step 1/1: validation reward=0.5000', { ...step, valid_mean_reward: 0.5 }];
+  await expect.poll(said).toEqual([trained, evaluated]);
+  end({ outcome: 'done', output: '' });
+  await expect.poll(() => ends).toEqual(['succeeded']);
+  expect(said()).toEqual([trained, evaluated]);
+});
+
+it('keeps a trained model whose result file cannot be written', async () => {
+  const { jobs, id, end, ends } = await start();
+  await rm(path.join(folder, 'files'), { recursive: true });
+  end({ outcome: 'done', output: '' });
+  await expect.poll(() => ends).toEqual(['succeeded']);
+  expect(jobs.get(id)).toMatchObject({ result_files: [], checkpoint: expect.any(String) });
+  expect(jobs.events(id)).toContainEqual(
+    expect.objectContaining({
+      level: 'warn',
+      message: expect.stringMatching(/^The result file cannot be written: ENOENT/),
+    }),
+  );
 });
 
 it('serves a trained model as soon as the record names it', async () => {

@@ -23,9 +23,15 @@ export interface StepNumbers {
   readonly tokens: number;
 }
 
-/** Returns one entry per complete train step, in ascending order. */
+/**
+ * Returns one entry per complete train step, in ascending order. An evaluation belongs to the step
+ * that made its weights; the explorer writes it with its next step.
+ */
 export function stepsIn(lines: readonly MetricLine[], method: MethodName): readonly StepNumbers[] {
   const byStep = Map.groupBy(lines, ({ step }) => step);
+  const evaluations = new Map(
+    lines.map(({ metrics }) => [metrics['eval/model_version'], metrics] as const),
+  );
   const trained = lines.filter(({ role }) => role === 'trainer').map(({ step }) => step);
   return [...new Set(trained)]
     .toSorted((a, b) => a - b)
@@ -35,23 +41,19 @@ export function stepsIn(lines: readonly MetricLine[], method: MethodName): reado
         ...(byStep.get(step) ?? []).flatMap(({ metrics, timing = {} }) => [metrics, timing]),
       );
       const data = Object.entries(names[method]).flatMap(([name, metric]) => {
-        const value = valueOf(all, metric);
-        return value === undefined ? [] : [[name, value] as const];
+        const value = metric.startsWith('eval/')
+          ? valueOf(evaluations.get(step) ?? {}, metric)
+          : all[metric];
+        return value === undefined || value === null ? [] : [[name, value] as const];
       });
       return { step, data: Object.fromEntries(data), tokens: all['perf/total_num_tokens'] ?? 0 };
     });
 }
 
-/**
- * Returns the value of a metric. The sample count in the name of an evaluation metric (`@1`) is
- * ignored.
- */
-function valueOf(all: Readonly<Record<string, number | null>>, metric: string): number | undefined {
-  const start = metric.replace(/@\d+$/, '@');
-  const found = metric.endsWith('@1')
-    ? Object.keys(all).find((key) => key.startsWith(start) && /@\d+$/.test(key))
-    : metric;
-  return (found === undefined ? undefined : all[found]) ?? undefined;
+/** Returns the value of an evaluation metric. Ignores the sample count in its name (`@1`). */
+function valueOf(all: MetricLine['metrics'], metric: string): number | null | undefined {
+  const start = metric.replace(/\d+$/, '');
+  return Object.entries(all).find(([key]) => key.startsWith(start) && /@\d+$/.test(key))?.[1];
 }
 
 const columns = [

@@ -4,6 +4,9 @@
  */
 import { createReadStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { readPreferenceRow, readSupervisedRow } from '@trinity-rft/buffer';
+import { normalizeMessages } from '@trinity-rft/chat';
+import { defaultFormatArgs, describeError } from '@trinity-rft/core';
 import { z } from 'zod';
 import type { MethodName } from '../wire/job-request.js';
 
@@ -36,6 +39,27 @@ const rows = {
   reinforcement: z.looseObject({ messages: endsWith('user', 'developer'), ...tools }),
 } as const satisfies Readonly<Record<MethodName, z.ZodType>>;
 
+const format = {
+  ...defaultFormatArgs,
+  messagesKey: 'messages',
+  chosenKey: 'preferred_output',
+  rejectedKey: 'non_preferred_output',
+};
+
+/**
+ * Reads a row as training runs do. Images, for example, have the right shape, but cannot be
+ * trained on.
+ * @throws Error naming the problem
+ */
+const readers: { readonly [K in MethodName]: (row: z.infer<(typeof rows)[K]>) => void } = {
+  supervised: (row) => void normalizeMessages(readSupervisedRow(row, format).messages),
+  dpo: ({ input, ...answers }) => {
+    const { prompt, chosen, rejected } = readPreferenceRow({ ...input, ...answers }, format);
+    for (const answer of [chosen, rejected]) normalizeMessages([...prompt, ...answer]);
+  },
+  reinforcement: ({ messages }) => void normalizeMessages(messages),
+};
+
 export interface CheckedRows {
   readonly count: number;
   /**
@@ -47,11 +71,14 @@ export interface CheckedRows {
 
 const mostFaults = 5;
 
-/** Checks the rows of a file. @param onRow called with each valid row. @default no callback */
+/**
+ * Checks the rows of a file.
+ * @param onRow called with each valid row and the number of its line. @default no callback
+ */
 export async function checkRows(
   file: string,
   method: MethodName,
-  onRow: (row: Readonly<Record<string, unknown>>) => void = () => undefined,
+  onRow: (row: Readonly<Record<string, unknown>>, line: number) => void = () => undefined,
 ): Promise<CheckedRows> {
   const faults: string[] = [];
   let [line, count] = [0, 0];
@@ -62,7 +89,7 @@ export async function checkRows(
     const row = readRow(bare, method);
     if (typeof row !== 'string') {
       count++;
-      onRow(row);
+      onRow(row, line);
     } else if (faults.push(`Line ${line}: ${row}.`) === mostFaults) break;
   }
   if (count === 0 && faults.length === 0) faults.push('The file has no rows.');
@@ -95,9 +122,22 @@ function readRow(text: string, method: MethodName): Readonly<Record<string, unkn
     return 'it is not JSON';
   }
   const { success, data, error } = rows[method].safeParse(value);
-  if (success) return data;
+  if (success) return problemOf(data, method) ?? data;
   const [issue] = error.issues;
   return `${issue?.path.join('.') || 'the row'}: ${issue?.message ?? 'it cannot be read'}`;
+}
+
+/** Returns the problem that a training run would have with a row of the right shape. */
+function problemOf(row: Readonly<Record<string, unknown>>, method: MethodName): string | undefined {
+  try {
+    (readers[method] as (row: unknown) => void)(row);
+    return undefined;
+  } catch (error) {
+    // The caller names the line.
+    return describeError(error)
+      .replace(/^Row \?, /, '')
+      .replace(/\.$/, '');
+  }
 }
 
 /** Writes pairs in the layout that training runs read: `prompt`, `chosen`, `rejected`, `tools`. */

@@ -1,34 +1,45 @@
 /** Computes the validation loss of a checkpoint. */
 import { encodeConversation, type ConversationInput } from '@trinity-rft/chat';
+import { describeError } from '@trinity-rft/core';
 import { loadModel } from '@trinity-rft/local';
 import { checkRows } from './rows.js';
 
 /**
- * Returns the mean of -log p over the tokens of all answers, in nats, as in training.
+ * Returns the mean of -log p over the tokens of all answers, in nats, as in training. Leaves out rows
+ * that cannot be scored, for example because they are longer than the model's context.
  * @param checkpoint folder of the whole model
  * @param file file with rows of supervised fine-tuning
- * @throws the reason of `signal` when it aborts
+ * @param onSkip called with the line and the problem of each row that is left out
+ * @throws the reason of `signal` when it aborts, and an Error if no row can be scored
  */
 export async function validLoss(
   checkpoint: string,
   file: string,
   signal: AbortSignal,
+  onSkip: (why: string) => void,
 ): Promise<number> {
-  const rows: ConversationInput[] = [];
-  await checkRows(file, 'supervised', (row) => rows.push(row as unknown as ConversationInput));
+  const rows: (readonly [ConversationInput, number])[] = [];
+  await checkRows(file, 'supervised', (row, line) =>
+    rows.push([row as unknown as ConversationInput, line]),
+  );
   const model = await loadModel(checkpoint);
   try {
     let [sum, count] = [0, 0];
-    for (const { messages, tools } of rows) {
+    for (const [{ messages, tools }, line] of rows) {
       signal.throwIfAborted();
-      const encoded = encodeConversation(model.format, { messages, tools, trainOn: 'all' });
-      const { tokens, promptLength, actionMask } = encoded;
-      const logprobs = await model.score(Int32Array.from(tokens), promptLength);
-      for (const [i, bit] of actionMask.entries()) {
-        sum -= bit === 1 ? logprobs[i]! : 0;
-        count += bit;
+      try {
+        const encoded = encodeConversation(model.format, { messages, tools, trainOn: 'all' });
+        const { tokens, promptLength, actionMask } = encoded;
+        const logprobs = await model.score(Int32Array.from(tokens), promptLength);
+        for (const [i, bit] of actionMask.entries()) {
+          sum -= bit === 1 ? logprobs[i]! : 0;
+          count += bit;
+        }
+      } catch (error) {
+        onSkip(`Line ${line}: ${describeError(error)}`);
       }
     }
+    if (count === 0) throw new Error('no row can be scored');
     return sum / count;
   } finally {
     await model.close();

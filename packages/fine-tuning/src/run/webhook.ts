@@ -22,8 +22,13 @@ const deadlineMs = 10_000;
  * @throws ConfigError for an invalid address or secret
  */
 export function checkWebhook({ url, secret }: WebhookSettings): void {
-  const isHttp = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
-  if (!isHttp)
+  const address = URL.canParse(url) ? new URL(url) : undefined;
+  if (address && `${address.username}${address.password}` !== '')
+    throw new ConfigError(
+      '--webhook has a user name or password. Give an address without them: TRINITY_WEBHOOK_SECRET signs the messages.',
+      { code: 'WEBHOOK' },
+    );
+  if (!address || !/^https?:$/.test(address.protocol))
     throw new ConfigError(`--webhook is "${url}". Expected an http or https address.`, {
       code: 'WEBHOOK',
     });

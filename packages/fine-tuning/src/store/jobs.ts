@@ -203,10 +203,6 @@ interface StoredJob {
   readonly said: JobEvent[];
 }
 
-/** A stored job. In files of older versions, `notified` is called `told`. */
-type StoredRecord = Omit<JobRecord, 'notified'> &
-  Partial<Readonly<Record<'notified' | 'told', boolean>>>;
-
 const byAge = (a: StoredJob, b: StoredJob): number => (a.record.id < b.record.id ? -1 : 1);
 
 const eventsFile = 'events.jsonl';
@@ -220,10 +216,8 @@ async function saveEvents(file: string, events: readonly JobEvent[]): Promise<vo
 
 /** Reads a job; undefined for a folder without a record. No client has the id of such a folder. */
 async function readJob(folder: string): Promise<StoredJob | undefined> {
-  const stored = await readJson<StoredRecord>(path.join(folder, 'job.json'));
-  if (stored === undefined) return undefined;
-  const { told = false, notified = told, ...others } = stored;
-  const record = { ...others, notified };
+  const record = await readJson<JobRecord>(path.join(folder, 'job.json'));
+  if (record === undefined) return undefined;
   const file = path.join(folder, eventsFile);
   const text = await readFile(file, 'utf8').catch(() => '');
   const said = text.split('\n').flatMap(eventIn);

@@ -64,16 +64,6 @@ describe('jobs', () => {
     expect(await readFile(file, 'utf8')).toBe('{"message":"a"}\n{"message":"c"}\n');
   });
 
-  it('keep what older versions stored as `told`', async () => {
-    const { id } = await (await open()).create({ ...created, notified: true });
-    const file = path.join(folder, id, 'job.json');
-    await writeFile(file, (await readFile(file, 'utf8')).replace('"notified"', '"told"'));
-    const again = await open();
-    expect(again.get(id).notified).toBe(true);
-    await again.change(id, { deleted: true });
-    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ notified: true });
-  });
-
   it.each(['', '{"id": "ftj', 'null', '{}'])('name a record that is %j', async (text) => {
     const file = path.join(folder, 'ftjob-1', 'job.json');
     await mkdir(path.dirname(file));

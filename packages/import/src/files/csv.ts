@@ -3,32 +3,48 @@ import type { FindEnd } from './read-pieces.js';
 
 const [quote, lineFeed] = [0x22, 10];
 
+const separators = [',', ';', '\t'] as const;
+
 /**
- * Creates a function that finds the line ends outside quotes. A doubled quote is treated as closing
- * and reopening.
+ * Creates a function that finds the line ends outside quotes. Quotes open at the start of a cell
+ * only. A doubled quote is treated as closing and reopening.
+ * @param separator returns the separator of the file; undefined until the header has been read
  */
-export function rowEnd(): FindEnd {
+export function rowEnd(separator: () => string | undefined): FindEnd {
   let inQuotes = false;
+  /** True where a quote opens, or reopens, quotes. */
+  let opens = true;
   return (chunk, from) => {
+    const known = separator();
+    const starts = (known === undefined ? separators : [known]).map((each) => each.charCodeAt(0));
     for (let i = from; i < chunk.length; i++) {
       if (inQuotes) i = chunk.indexOf(quote, i);
       if (i < 0) return -1;
-      if (chunk[i] === quote) inQuotes = !inQuotes;
-      else if (chunk[i] === lineFeed) return i;
+      const byte = chunk[i]!;
+      const isEnd = byte === lineFeed;
+      if (byte === quote && opens) inQuotes = !inQuotes;
+      else opens = isEnd || starts.includes(byte);
+      if (isEnd) return i;
     }
     return -1;
   };
 }
 
-const separators = [',', ';', '\t'] as const;
+export interface CsvReader {
+  readonly separator: string;
+  /**
+   * Reads a row as an object of strings, without empty cells.
+   * @throws Error if the row does not fit the header
+   */
+  readonly read: (row: string) => Readonly<Record<string, string>>;
+}
 
 /**
- * Returns a function that reads a row as an object of strings, without empty cells.
+ * Creates the reader of the rows below a header.
  * @param header first row; the separator is the one that splits the header into the most columns
- * @throws Error if the header is not CSV; the returned function throws if a row does not fit the
- * header
+ * @throws Error if the header is not CSV
  */
-export function csvReader(header: string): (row: string) => Readonly<Record<string, string>> {
+export function csvReader(header: string): CsvReader {
   const split = (separator: string) => ({
     separator,
     names: cellsOf(header, separator).map((name) => name.trim()),
@@ -44,7 +60,7 @@ export function csvReader(header: string): (row: string) => Readonly<Record<stri
   const [best] = fitting.toSorted((a, b) => b.names.length - a.names.length);
   const { separator, names } = best ?? split(',');
   if (new Set(names).size < names.length) throw new Error('two columns have one name');
-  return (row) => {
+  const read = (row: string): Readonly<Record<string, string>> => {
     const cells = cellsOf(row, separator);
     if (cells.length !== names.length)
       throw new Error(`it has ${cells.length} cells, and the header ${names.length}`);
@@ -52,11 +68,12 @@ export function csvReader(header: string): (row: string) => Readonly<Record<stri
       names.flatMap((name, i) => (cells[i] ? [[name, cells[i]] as const] : [])),
     );
   };
+  return { separator, read };
 }
 
 /**
  * Splits a row into its cells.
- * @throws Error for a quote in the middle of a cell, or a quote that is not closed
+ * @throws Error for text after the quotes of a cell, or a quote that is not closed
  */
 function cellsOf(row: string, separator: string): readonly string[] {
   const cells: string[] = [];

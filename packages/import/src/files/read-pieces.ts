@@ -24,6 +24,8 @@ export type FindEnd = (chunk: Buffer, from: number) => number;
 /** Maximum size of a piece in bytes. The process holds a few copies of a piece. */
 const longestPiece = 2 ** 26;
 
+const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
+
 /** Finds line feeds only: JSON strings may contain the other line ends of Unicode. */
 export const lineEnd: FindEnd = (chunk, from) => chunk.indexOf(10, from);
 
@@ -57,8 +59,10 @@ export async function* readPieces(
       return { number, problem: `the ${what} is not UTF-8` };
     }
   };
+  let isFirst = true;
   for await (const chunk of openBytes(file, onBytes) as AsyncIterable<Buffer>) {
-    let start = 0;
+    let start = isFirst && chunk.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? 3 : 0;
+    isFirst = false;
     for (let end = findEnd(chunk, start); end >= 0; end = findEnd(chunk, start)) {
       add(chunk.subarray(start, end));
       yield take();

@@ -6,7 +6,7 @@ import { ConfigError, describeError } from '@trinity-rft/core';
 import { parse } from 'yaml';
 import { isJson, type Fault, type Json } from '../record/item.js';
 import { parseJson } from '../messages/parse-json.js';
-import { csvReader, rowEnd } from './csv.js';
+import { csvReader, rowEnd, type CsvReader } from './csv.js';
 import { scanList } from './json-list.js';
 import { firstCharacter, lineEnd, readPieces, type FindEnd, type Piece } from './read-pieces.js';
 
@@ -108,13 +108,14 @@ async function* inList(file: string, onBytes: OnBytes): AsyncGenerator<FileRecor
 
 /** Reads CSV. The first row names the columns; cells are strings, and empty cells are left out. */
 async function* inCsv(file: string, onBytes: OnBytes): AsyncGenerator<FileRecord> {
-  let read: ((text: string) => Json) | undefined;
-  for await (const piece of piecesOf(file, { what: 'row', findEnd: rowEnd() }, onBytes)) {
+  let rows: CsvReader | undefined;
+  const findEnd = rowEnd(() => rows?.separator);
+  for await (const piece of piecesOf(file, { what: 'row', findEnd }, onBytes)) {
     const { number: line, text, problem } = piece;
     if (text?.trim() === '') continue;
     if (text === undefined) yield { line, fault: { reason: problem ?? 'it cannot be read' } };
-    else if (read) yield asRecord(line, () => read?.(text), 'the row does not fit the header');
-    else read = rowReader(file, text);
+    else if (rows) yield asRecord(line, () => rows?.read(text), 'the row does not fit the header');
+    else rows = rowReader(file, text);
   }
 }
 
@@ -122,7 +123,7 @@ async function* inCsv(file: string, onBytes: OnBytes): AsyncGenerator<FileRecord
  * Returns the reader of the rows below a header.
  * @throws ConfigError if the header cannot be read
  */
-function rowReader(file: string, header: string): (text: string) => Json {
+function rowReader(file: string, header: string): CsvReader {
   try {
     return csvReader(header);
   } catch (cause) {
@@ -139,7 +140,7 @@ function recordOf(
 }
 
 function* inDocument(text: string, layout: 'json' | 'yaml'): Generator<FileRecord> {
-  const whole = { json: parseJson, yaml: parse }[layout];
+  const whole = { json: parseJson, yaml: parseYaml }[layout];
   let value: unknown;
   try {
     value = whole(text);
@@ -150,6 +151,15 @@ function* inDocument(text: string, layout: 'json' | 'yaml'): Generator<FileRecor
   }
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   for (const [i, item] of items.entries()) yield asRecord(i + 1, () => item, '');
+}
+
+/** Parses YAML. Whole numbers that a number cannot hold become texts, as in JSON. */
+const parseYaml = (text: string): unknown =>
+  parse(text, withNumbers, { intAsBigInt: true }) as unknown;
+
+function withNumbers(_key: unknown, value: unknown): unknown {
+  if (typeof value !== 'bigint') return value;
+  return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
 }
 
 function asRecord(line: number, read: () => unknown, reason: string): FileRecord {

@@ -49,7 +49,7 @@ export function readMessage(value: unknown): readonly ChatMessage[] {
   const role = roleOf(message);
   const content = message['content'] ?? message['value'] ?? message['parts'];
   if (role === 'function_call')
-    return [{ role: 'assistant', content: '', tool_calls: [readCall(content, 0)] }];
+    return [{ role: 'assistant', content: '', tool_calls: [readCall(content)] }];
   const parts = readParts(content);
   if (parts.results.length > 0) return resultsOf(parts, role);
   if (role === 'assistant') return [readAnswer(message, parts)];
@@ -100,7 +100,7 @@ function readAnswer(message: Json, parts: Parts): ChatMessage {
 
 function callsIn({ tool_calls, toolCalls, function_call: only }: Json): readonly ToolCall[] {
   const calls = readCalls(tool_calls ?? toolCalls);
-  return calls.length === 0 && isPresent(only) ? [readCall(only, 0)] : calls;
+  return calls.length === 0 && isPresent(only) ? [readCall(only)] : calls;
 }
 
 function resultsOf({ results, text, calls }: Parts, role: Role): readonly ChatMessage[] {

@@ -11,7 +11,7 @@ export function readCalls(value: unknown): readonly ToolCall[] {
 }
 
 /** Reads a call of any vendor, or its JSON text. A call without an id gets an empty id. */
-export function readCall(value: unknown, _index: number): ToolCall {
+export function readCall(value: unknown): ToolCall {
   const call = parsed(value, 'a tool call');
   if (!isJson(call)) throw fault('a tool call is not an object', call);
   const inner = isJson(call['function']) ? call['function'] : call;

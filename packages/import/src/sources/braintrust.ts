@@ -5,7 +5,8 @@ import { has, meanScore, readAnswer, readPrompt, type Source } from './source.js
 
 export const braintrust: Source = {
   looksFor: 'input with expected or scores',
-  detect: (record) => has(record, 'input') && ('expected' in record || isJson(record['scores'])),
+  detect: (record) =>
+    has(record, 'input') && ('expected' in record || isJson(unwrapped(record['scores']))),
   read: (record) => {
     const { input, output, expected, scores } = record;
     const answer = isPresent(output) ? readAnswer(output) : [];

@@ -3,7 +3,15 @@ import { unwrapped } from '../messages/json-text.js';
 import { readTools } from '../messages/tool-calls.js';
 import { fault } from '../record/fault.js';
 import { isJson, isPresent, type Conversation, type Item, type Json } from '../record/item.js';
-import { dropPrefixes, has, meanScore, readAnswer, readPrompt, type Source } from './source.js';
+import {
+  dropPrefixes,
+  has,
+  meanScore,
+  readAnswer,
+  readPrompt,
+  scoreOf,
+  type Source,
+} from './source.js';
 
 interface Generation {
   readonly id: unknown;
@@ -20,14 +28,15 @@ type Part = Generation | Score;
 
 export const langfuse: Source = {
   looksFor: 'type GENERATION, input and a trace id; or scores with a trace id',
-  detect: (record) => traceOf(record) !== undefined && (isScore(record) || isObservation(record)),
+  detect: (record) =>
+    traceOf(record) !== undefined &&
+    ((isScore(record) && 'value' in record) || isObservation(record)),
   read,
   assemble: (parts) => assemble(parts as readonly Part[]),
 };
 
 const traceOf = (record: Json): unknown => record['traceId'] ?? record['trace_id'];
-const isScore = (record: Json): boolean =>
-  has(record, 'name') && 'value' in record && !has(record, 'type');
+const isScore = (record: Json): boolean => has(record, 'name') && !has(record, 'type');
 const isObservation = (record: Json): boolean => has(record, 'type') && 'input' in record;
 
 function read(record: Json): readonly Item[] {
@@ -35,7 +44,10 @@ function read(record: Json): readonly Item[] {
   if (typeof trace !== 'string') throw fault('there is no trace id', Object.keys(record));
   if (isScore(record)) {
     const observation = record['observationId'] ?? record['observation_id'] ?? undefined;
-    return [{ group: trace, part: { observation, value: record['value'] } }];
+    const { value } = record;
+    if (scoreOf(value) === undefined)
+      throw fault('a score is neither a number nor true or false', value);
+    return [{ group: trace, part: { observation, value } }];
   }
   const { type, id } = record;
   if (type !== 'GENERATION') throw fault('the observation is not a call of a model', type);

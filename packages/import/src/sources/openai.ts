@@ -52,7 +52,7 @@ function readChosen(record: Json): Preference {
   const rejected = readAnswer(record['rejected']);
   const shared = sharedStart(chosen, rejected);
   const pair = {
-    prompt: shared > 0 ? chosen.slice(0, shared) : readPrompt(record['prompt']),
+    prompt: promptOf(record, chosen.slice(0, shared)),
     chosen: chosen.slice(shared),
     rejected: rejected.slice(shared),
   };
@@ -60,6 +60,24 @@ function readChosen(record: Json): Preference {
     throw fault('the two answers are to different prompts');
   return { ...pair, ...toolsOf(record) };
 }
+
+/** Returns the longer one of the prompt of a pair and the messages with which both answers start. */
+function promptOf(record: Json, start: readonly ChatMessage[]): readonly ChatMessage[] {
+  if (start.length > 0 && !has(record, 'prompt')) return start;
+  const prompt = readPrompt(record['prompt']);
+  const [given, found] = [linesOf(prompt), linesOf(start)];
+  if (given.endsWith(found)) return prompt;
+  if (found.endsWith(given) || found.startsWith(given)) return start;
+  throw fault('the prompt differs from the start of both answers', record['prompt']);
+}
+
+/** Returns a line per message, for comparisons. Spaces around texts are ignored. */
+const linesOf = (messages: readonly ChatMessage[]): string =>
+  messages
+    .map((message) => `\n${JSON.stringify(message, (_, value: unknown) => trimmed(value))}`)
+    .join('');
+
+const trimmed = (value: unknown): unknown => (typeof value === 'string' ? value.trim() : value);
 
 /** Number of shared messages at the start; 0 if the conversations start with the answer. */
 function sharedStart(chosen: readonly ChatMessage[], rejected: readonly ChatMessage[]): number {

@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { promptfoo } from './promptfoo.js';
 
-const read = (
-  test: object,
-  rest: { readonly prompts?: unknown; readonly defaultTest?: unknown } = {},
-) => promptfoo.read({ prompts: ['In {{language}}: {{word}}'], tests: [test], ...rest });
+const read = (test: object, rest: Readonly<Record<string, unknown>> = {}) =>
+  promptfoo.read({ prompts: ['In {{language}}: {{word}}'], tests: [test], ...rest });
 const equals = (value: unknown) => ({ type: 'equals', value });
 
 describe('promptfoo', () => {
@@ -78,6 +76,50 @@ describe('promptfoo', () => {
     expect(read(test)).toContainEqual(
       expect.objectContaining({ reason: expect.stringContaining(reason) }),
     );
+  });
+
+  it('puts the texts of the options around the prompt', () => {
+    const test = { vars: { language: 'en', word: 'a' }, options: { suffix: ' {{word}}!' } };
+    const defaultTest = { options: { prefix: 'Hi. ', suffix: '?' } };
+    expect(read(test, { defaultTest })).toMatchObject([
+      { messages: [{ content: 'Hi. In en: a a!' }] },
+    ]);
+  });
+
+  it('writes the assertions of templates', () => {
+    const named = (name: string) => ({ $ref: `#/assertionTemplates/${name}` });
+    const assertionTemplates = {
+      five: equals('{{word}}'),
+      short: { type: 'latency', threshold: 5 },
+    };
+    const test = {
+      vars: { language: 'en', word: 'a' },
+      assert: [named('short'), { type: 'assert-set', assert: [named('five')] }],
+    };
+    const defaultTest = { assert: [named('five')] };
+    const { five, short } = assertionTemplates;
+    expect(read(test, { defaultTest, assertionTemplates })).toMatchObject([
+      { truth: 'a', fields: { assert: [five, short, { type: 'assert-set', assert: [five] }] } },
+    ]);
+    for (const ref of ['#/assertionTemplates/toString', 'other.yaml#/five', 5])
+      expect(read({ ...test, assert: [{ $ref: ref }] }, { assertionTemplates })).toEqual([
+        {
+          reason: 'an assertion refers to a template that the file lacks',
+          detail: JSON.stringify(ref),
+        },
+      ]);
+  });
+
+  it('reports scenarios, which it does not read', () => {
+    const scenarios = [{ config: [], tests: [] }];
+    const reason = 'scenarios are not read; write their tests into `tests`';
+    expect(read({ vars: { language: 'en', word: 'a' } }, { scenarios })).toMatchObject([
+      { reason },
+      { messages: [{ content: 'In en: a' }] },
+    ]);
+    const record = { prompts: ['Hi'], scenarios };
+    expect(promptfoo.detect(record)).toBe(true);
+    expect(promptfoo.read(record)).toEqual([{ reason }]);
   });
 
   it('reports default values of another file', () => {

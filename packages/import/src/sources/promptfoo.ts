@@ -6,34 +6,63 @@ import { has, readPrompt, type Source } from './source.js';
 
 export const promptfoo: Source = {
   looksFor: 'prompts and tests',
-  detect: (record) => has(record, 'prompts', 'tests'),
+  detect: (record) => has(record, 'prompts') && (has(record, 'tests') || has(record, 'scenarios')),
   read: (record) => {
-    const { prompts, tests, defaultTest } = record;
+    const { prompts, tests = [], defaultTest } = record;
     if (!Array.isArray(tests)) throw elsewhere('the tests are', tests);
     if (typeof defaultTest === 'string') throw elsewhere('the default test is', defaultTest);
     const base = isJson(defaultTest) ? defaultTest : {};
+    const assertions = objectAt(record, 'assertionTemplates');
     const templates = (Array.isArray(prompts) ? prompts : [prompts]) as readonly unknown[];
-    return templates.flatMap((prompt) =>
-      tests.flatMap((test: unknown) => asList(orFault(() => tasksOf(prompt, test, base)))),
+    const tasks = templates.flatMap((prompt) =>
+      tests.flatMap((test: unknown) =>
+        asList(orFault(() => tasksOf(prompt, test, base, assertions))),
+      ),
     );
+    return has(record, 'scenarios') ? [scenarios, ...tasks] : tasks;
   },
 };
+
+const scenarios = { reason: 'scenarios are not read; write their tests into `tests`' };
 
 const elsewhere = (what: string, found: unknown) =>
   fault(`${what} in another file; write it into this one`, found);
 
 /**
  * Returns a task, or its fault, for each combination of values.
+ * @param assertions templates of assertions, by name
  * @throws the TaskError that `fault` creates, if the test as a whole is faulty
  */
-function tasksOf(prompt: unknown, test: unknown, base: Json): readonly Finished[] {
+function tasksOf(
+  prompt: unknown,
+  test: unknown,
+  base: Json,
+  assertions: Json,
+): readonly Finished[] {
   if (!isJson(test)) throw fault('a test is not an object', test);
-  const template = textOf(prompt);
   const vars = { ...objectAt(base, 'vars'), ...objectAt(test, 'vars') };
   const options = { ...objectAt(base, 'options'), ...objectAt(test, 'options') };
-  const asserts = [...listAt(base, 'assert'), ...listAt(test, 'assert')];
+  const { prefix = '', suffix = '' } = options;
+  const template = `${String(prefix)}${textOf(prompt)}${String(suffix)}`;
+  const asserts = [...listAt(base, 'assert'), ...listAt(test, 'assert')].map((each) =>
+    assertionOf(each, assertions),
+  );
   const all = options['disableVarExpansion'] === true ? [vars] : combinationsOf(vars);
   return all.map((each) => orFault(() => taskOf(template, each, asserts)));
+}
+
+/** Replaces references to templates, such as `$ref: '#/assertionTemplates/NAME'`, also in a set. */
+function assertionOf(assertion: unknown, templates: Json): unknown {
+  if (!isJson(assertion)) return assertion;
+  const { $ref: ref, assert } = assertion;
+  if (Array.isArray(assert))
+    return { ...assertion, assert: assert.map((each) => assertionOf(each, templates)) };
+  if (ref === undefined) return assertion;
+  const [, name = ''] =
+    (typeof ref === 'string' && /^#\/assertionTemplates\/(.+)$/.exec(ref)) || [];
+  if (!Object.hasOwn(templates, name))
+    throw fault('an assertion refers to a template that the file lacks', ref);
+  return templates[name];
 }
 
 /** Maximum number of tasks from one test. */

@@ -123,18 +123,16 @@ function answeredBy(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return messages;
 }
 
-/** A number, or a boolean as 1 or 0; undefined for other values. */
-const scoreOf = (value: unknown): number | undefined =>
-  typeof value === 'boolean'
-    ? Number(value)
-    : Number.isFinite(value)
-      ? (value as number)
-      : undefined;
+/** A number, or a boolean as 1 or 0, also as text; undefined for other values. */
+export function scoreOf(value: unknown): number | undefined {
+  const given = typeof value === 'string' ? value.trim().toLowerCase() : value;
+  if (given === true || given === 'true') return 1;
+  if (given === false || given === 'false') return 0;
+  const score = typeof given === 'string' && given !== '' ? Number(given) : given;
+  return Number.isFinite(score) ? (score as number) : undefined;
+}
 
-/**
- * Returns the mean of the scores; undefined without scores. Values other than numbers and booleans
- * are ignored.
- */
+/** Returns the mean of the scores; undefined without scores. Ignores values that are no score. */
 export function meanScore(values: readonly unknown[]): { readonly score?: number } {
   const scores = values.map(scoreOf).filter((score) => score !== undefined);
   if (scores.length === 0) return {};

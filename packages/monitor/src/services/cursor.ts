@@ -24,7 +24,7 @@ export function readCursor(file: string): Cursor | undefined {
   try {
     const cursor = JSON.parse(readFileSync(file, 'utf8')) as Partial<Cursor>;
     const { id, url, sent, roles, digests } = cursor;
-    if (typeof id !== 'string' || typeof sent !== 'number' || roles === undefined) return undefined;
+    if (typeof id !== 'string' || typeof sent !== 'number' || !roles || !digests) return undefined;
     return { id, url: url ?? '', sent, roles, digests };
   } catch {
     return undefined;

@@ -9,7 +9,7 @@ import { readCursor, writeCursor, type Cursor } from './cursor.js';
 import type { PreviewTable, RunOutcome, ServiceRecord, TrackedRun } from './service.js';
 import { ServiceError } from './service.js';
 import { recordReader } from './record-reader.js';
-import { digestOf, isSent, withSent, type RecordPlace } from './sent-records.js';
+import { digestOf, isSent, nothingSent, withSent, type RecordPlace } from './sent-records.js';
 
 export interface SenderOptions {
   /** Name of the service in messages, such as `Weights & Biases`. */
@@ -80,7 +80,7 @@ export function createSender(options: SenderOptions): Sender {
 
   const openRun = async (signal: AbortSignal): Promise<void> => {
     const { id, url, isNew } = await run.open(cursor?.id, signal);
-    const before = isNew || cursor === undefined ? { sent: 0, roles: {} } : cursor;
+    const before = isNew || cursor === undefined ? { ...nothingSent, sent: 0 } : cursor;
     keep({ ...before, id, url });
     isOpen = true;
     logger.info(`${title}: ${url}`);
@@ -101,7 +101,7 @@ export function createSender(options: SenderOptions): Sender {
       const place = (read[role] ?? 0) + 1;
       read[role] = place;
       const found = { ...record, time, place, digest: digestOf(record) };
-      if (!isSent(cursor ?? { roles: {} }, found)) pending.push(found);
+      if (!isSent(cursor ?? nothingSent, found)) pending.push(found);
     }
     return records.length > 0;
   };

@@ -11,12 +11,11 @@ type ByRole<T> = Readonly<Partial<Record<MetricRole, T>>>;
 export interface SentRecords {
   /** Number of records sent, for each role. */
   readonly roles: ByRole<number>;
-  /**
-   * Digests of the last of these records. Undefined in files of older versions, whose records count
-   * as identical.
-   */
-  readonly digests?: ByRole<readonly string[]> | undefined;
+  /** Digests of the last of these records. */
+  readonly digests: ByRole<readonly string[]>;
 }
+
+export const nothingSent: SentRecords = { roles: {}, digests: {} };
 
 /** A record in `metrics.jsonl`. */
 export interface RecordPlace {
@@ -38,12 +37,12 @@ export function digestOf({ step, metrics }: MetricRecord): string {
 export function isSent({ roles, digests }: SentRecords, record: RecordPlace): boolean {
   const { role, place, digest } = record;
   const sent = roles[role] ?? 0;
-  const kept = digests?.[role] ?? [];
+  const kept = digests[role] ?? [];
   return place <= sent && (kept[kept.length - 1 - sent + place] ?? digest) === digest;
 }
 
 export function withSent(
-  { roles, digests = {} }: SentRecords,
+  { roles, digests }: SentRecords,
   records: readonly RecordPlace[],
 ): SentRecords {
   const counts = { ...roles };

@@ -1,9 +1,18 @@
 /**
- * Exports the metrics of a training run as gauges. For example, `rollout/reward/mean` becomes
- * `trinity.rollout.reward.mean`.
+ * Exports the metrics of a training run as gauges. For example, `eval/gsm8k/reward/mean@4` becomes
+ * `trinity.eval.gsm8k.reward.mean_at_4`.
  */
 import { metrics, type Gauge } from '@opentelemetry/api';
 import type { MetricSink } from '@trinity-rft/core';
+
+/** Maximum length of an instrument name in OpenTelemetry. */
+const maxName = 255;
+
+/** Returns the name of a metric in a form that OpenTelemetry accepts. */
+const instrumentOf = (name: string): string =>
+  `trinity.${name.replaceAll('/', '.').replaceAll('@', '_at_')}`
+    .replaceAll(/[^\w.-]/g, '_')
+    .slice(0, maxName);
 
 /** Creates the sink. Without an SDK in the operating-system process, the sink does nothing. */
 export function telemetrySink(): MetricSink {
@@ -12,7 +21,7 @@ export function telemetrySink(): MetricSink {
   const gaugeOf = (name: string): Gauge => {
     const known = gauges.get(name);
     if (known !== undefined) return known;
-    const gauge = meter.createGauge(`trinity.${name.replaceAll('/', '.')}`);
+    const gauge = meter.createGauge(instrumentOf(name));
     gauges.set(name, gauge);
     return gauge;
   };

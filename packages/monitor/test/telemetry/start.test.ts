@@ -56,6 +56,13 @@ it('runs one after the other send their own spans and metrics, and the environme
   expect([{ ...process.env }, capturesContent()]).toEqual([before, false]);
 });
 
+it('metrics whose names no instrument can have are sent without a warning', async () => {
+  const telemetry = await start();
+  await record('eval/a set/reward/mean@4');
+  await telemetry!.close();
+  expect(received.join('\n')).toContain('"trinity.eval.a_set.reward.mean_at_4"');
+});
+
 it('runs that overlap send through the same SDK, until the last one ends', async () => {
   const [one, two] = await Promise.all([start(), start()]);
   await two!.close();
