@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { useFolder } from '../test/folder.js';
 import { fileWriter } from './file-writer.js';
@@ -36,4 +36,17 @@ it('says what it cannot open', () => {
   expect(() => fileWriter(inFolder('file', 'x.log'))).toThrow(
     /x\.log could not be written: .*writable/,
   );
+});
+
+it('writes again once a full file can be renamed', () => {
+  const file = inFolder('log', 'again.log');
+  const writer = fileWriter(file, { maxFileBytes: 4 });
+  writer.write('aaa');
+  mkdirSync(`${file}.1`);
+  expect(() => writer.write('lost')).toThrow(/again\.log could not be written: /);
+  rmdirSync(`${file}.1`);
+  writer.write('bbb');
+  writer.close();
+  expect(readFileSync(file, 'utf8')).toBe('bbb\n');
+  expect(readFileSync(`${file}.1`, 'utf8')).toBe('aaa\n');
 });

@@ -32,6 +32,12 @@ export function fileWriter(
 ): LineWriter {
   const guarded = fileGuard(file, 'LOG_FILE');
   let bytes = 0;
+  let isClosed = false;
+  let descriptor: number | undefined;
+  const close = (): void => {
+    if (descriptor !== undefined) closeSync(descriptor);
+    descriptor = undefined;
+  };
   const open = (): number => {
     mkdirSync(path.dirname(file), { recursive: true });
     const opened = openSync(file, 'a');
@@ -40,22 +46,23 @@ export function fileWriter(
   };
   const append = (text: string): void => {
     // Lines written after `close` are dropped.
-    if (descriptor === undefined) return;
+    if (isClosed) return;
     const size = Buffer.byteLength(text);
     if (bytes > 0 && bytes + size > maxFileBytes) {
-      closeSync(descriptor);
+      close();
       renameSync(file, earlierFile(file));
-      descriptor = open();
     }
+    // Also opens the file again after a write whose renaming failed.
+    descriptor ??= open();
     appendFileSync(descriptor, text);
     bytes += size;
   };
-  let descriptor: number | undefined = guarded(open);
+  descriptor = guarded(open);
   return {
     write: (line) => guarded(() => append(`${line}\n`)),
     close: () => {
-      if (descriptor !== undefined) closeSync(descriptor);
-      descriptor = undefined;
+      isClosed = true;
+      close();
     },
   };
 }

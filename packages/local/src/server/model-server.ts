@@ -27,7 +27,8 @@ export interface ModelServerOptions extends ServedModelsOptions {
   readonly apiKey?: string;
   /**
    * Called with a record of each POST request that a model answered. The record has no text unless
-   * {@link logTexts} is set.
+   * {@link logTexts} is set. If it throws, the client still gets the answer, and `onEvent` gets the
+   * error, once until a later call succeeds.
    * @default no callback
    */
   readonly onRequest?: (request: LoggedRequest) => void;
@@ -173,8 +174,10 @@ type Metrics = ReturnType<typeof createMetrics>;
 function answerer(
   models: ServedModels,
   metrics: Metrics,
-  { onRequest, logTexts = false }: ModelServerOptions,
+  options: ModelServerOptions,
 ): (request: Request, pathname: string) => Promise<Response> {
+  const { logTexts = false } = options;
+  const log = requestLog(options);
   return async (request, pathname) => {
     const route = `${request.method} ${routeLabel(pathname)}`;
     if (request.method === 'GET' && /^\/v1\/models\/?$/.test(pathname))
@@ -211,7 +214,7 @@ function answerer(
           ...record,
         };
         metrics.answered(seen);
-        onRequest?.({
+        log({
           time,
           id: headers.get('x-request-id')?.slice(0, 128) ?? randomBytes(8).toString('hex'),
           ...seen,
@@ -224,6 +227,23 @@ function answerer(
         void (answered += decoder.decode(chunk, { stream: true }));
       return whenSent(response, finish, logTexts ? keep : undefined);
     });
+  };
+}
+
+/** Returns `onRequest`, except that it does not throw: a full disk must not fail the answer. */
+function requestLog({
+  onRequest,
+  onEvent,
+}: ModelServerOptions): (request: LoggedRequest) => void {
+  let hasFailed = false;
+  return (request) => {
+    try {
+      onRequest?.(request);
+      hasFailed = false;
+    } catch (error) {
+      if (!hasFailed) onEvent(`Requests are not logged: ${describeError(error)}`);
+      hasFailed = true;
+    }
   };
 }
 
