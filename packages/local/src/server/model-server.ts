@@ -6,13 +6,16 @@ import { randomBytes } from 'node:crypto';
 import { describeError, ModelError } from '@trinity-rft/core';
 import {
   decodeSegment,
+  errorResponse,
   keyCheck,
   openHttpServer,
   parseJson,
   prometheusType,
   readBytes,
   routeLabel,
+  stopping,
   whenSent,
+  withoutCause,
 } from '@trinity-rft/http-server';
 import { recordCall, type CallRecord } from './call-record.js';
 import { createMetrics, type Answered } from './metrics.js';
@@ -103,17 +106,19 @@ export async function openModelServer(options: ModelServerOptions): Promise<Mode
         );
       if (pathname === '/metrics')
         return new Response(metrics.text(), { headers: { 'content-type': prometheusType } });
-      if (isClosing) throw stopping();
+      if (isClosing) return errorResponse(stopping());
       return (await options.answerFirst?.(request, models)) ?? (await answer(request, pathname));
     } catch (error) {
-      if (!(error instanceof ModelError))
-        options.onEvent(`${request.method} ${pathname} failed: ${describeError(error)}`);
-      return refusal(error);
+      return errorResponse(
+        withoutCause(error, (fault) =>
+          options.onEvent(`${request.method} ${pathname} failed: ${describeError(fault)}`),
+        ),
+      );
     }
   };
   const server = await openHttpServer({
     fetch,
-    refuse: refusal,
+    refuse: errorResponse,
     host: options.host,
     port: options.port,
     limits: requestTimeoutMs === undefined ? {} : { requestTimeoutMs },
@@ -149,24 +154,6 @@ function readiness(isClosing: boolean, models: ServedModels): Response {
     models: models.names,
     ...(failed.length > 0 && { not_reloaded: failed }),
   });
-}
-
-const stopping = (): ModelError =>
-  new ModelError('The server is stopping. Repeat the request when it is back.', {
-    status: 503,
-    code: 'stopping',
-    retryable: true,
-  });
-
-function refusal(error: unknown): Response {
-  const known = error instanceof ModelError;
-  const status = known ? error.status : 500;
-  const message = known ? error.message : 'The server failed to answer. Its log has the cause.';
-  const type = status < 500 ? 'invalid_request_error' : 'server_error';
-  const code = known ? error.code : 'server_error';
-  const headers = status === 503 ? { 'retry-after': '5' } : undefined;
-  const param = (known && error.details['param']) || null;
-  return Response.json({ error: { message, type, code, param } }, { status, headers });
 }
 
 type Metrics = ReturnType<typeof createMetrics>;
@@ -231,10 +218,7 @@ function answerer(
 }
 
 /** Returns `onRequest`, except that it does not throw: a full disk must not fail the answer. */
-function requestLog({
-  onRequest,
-  onEvent,
-}: ModelServerOptions): (request: LoggedRequest) => void {
+function requestLog({ onRequest, onEvent }: ModelServerOptions): (request: LoggedRequest) => void {
   let hasFailed = false;
   return (request) => {
     try {

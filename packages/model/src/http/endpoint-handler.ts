@@ -1,6 +1,7 @@
 /** The recording endpoint of one rollout as a web-standard function, without a socket. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { ModelError } from '@trinity-rft/core';
+import { withoutCause } from '@trinity-rft/http-server';
 import { chatCompletions } from '../protocols/chat/route.js';
 import { textCompletions } from '../protocols/completions/route.js';
 import { countTokens, messages } from '../protocols/messages/route.js';
@@ -58,7 +59,7 @@ export function createEndpointHandler(options: EndpointHandlerOptions): AnswerHa
       if (request.method === 'POST') checkPause(context);
       return await route(request, context, body);
     } catch (error) {
-      return errorResponseTo(request, error);
+      return errorResponseTo(request, withoutCause(error, options.onFault));
     }
   };
 }

@@ -1,9 +1,9 @@
 /** Settings that the owner of an endpoint uses to control its clients. */
 import { invalidRequest } from '@trinity-rft/chat/internal';
-import type { HeartbeatOptions } from './answer/delivery.js';
+import type { DeliveryPolicy } from './answer/delivery.js';
 import type { BodyLimits } from './request/body.js';
 
-export interface EndpointPolicy extends BodyLimits, HeartbeatOptions {
+export interface EndpointPolicy extends BodyLimits, DeliveryPolicy {
   /**
    * Determines if clients may request several choices with `n`. Each choice is a separate
    * experience, but the conversation can continue from only one choice.
