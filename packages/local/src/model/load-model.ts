@@ -282,6 +282,7 @@ function createModel(runtime: Runtime, parts: Parts, signal: AbortSignal): Recor
     modelPath: name,
     clientSampling: 'respect',
     strictFields: true,
+    independentClients: true,
     streamText: 'sampled',
     constrainedDecoding: runtime.enforcesFormats,
     recordHistory: false,

@@ -44,6 +44,7 @@ export function sessionHandlers(
     clientSampling: 'respect' as const,
     constrainedDecoding: true,
     strictFields: true,
+    independentClients: true,
     streamText: 'sampled' as const,
     // The turn store records the calls instead.
     recordHistory: false,

@@ -23,6 +23,12 @@ export interface EndpointPolicy extends BodyLimits, DeliveryPolicy {
    */
   readonly streamText?: 'sampled' | 'finished';
   /**
+   * True if clients are independent, such as the users of a product, and may send equal requests. A
+   * retry then gets a recorded answer only if no client has received it.
+   * @default false: equal requests are of one agent, so its retry joins or repeats an equal call
+   */
+  readonly independentClients?: boolean;
+  /**
    * Returns the number of seconds until calls are served again, or undefined if they are served
    * now. While calls are paused, the response to a request is 429 with `Retry-After`.
    * @default no call is rejected; calls wait until they can be served

@@ -57,7 +57,8 @@ export function answerRequest<T extends RecordedCall, Head>(
 ): Promise<Answer> {
   const key = `${new URL(request.url).pathname} ${digest}`;
   // The client libraries of OpenAI and Anthropic count their retries in this header.
-  const isRetry = Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0;
+  const isRetry =
+    !context.independentClients && Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0;
   const incoming = { key, isRetry, signal: request.signal };
   return deliver(context.deduplication.answer(incoming, generate), encoding, context);
 }
