@@ -23,7 +23,7 @@ export interface ServeOptions {
   readonly turns: TurnStore;
   /**
    * Creates the handler of a session. The handler must await `onCall` for every finished call
-   * before the client gets the answer. If `onCall` rejects, the call fails.
+   * before the client gets the end of the answer. If `onCall` rejects, the call fails.
    */
   readonly createHandler: (
     session: string,
@@ -133,7 +133,7 @@ export function createServe(options: ServeOptions): Serve {
 
 /**
  * Creates sessions that record each finished call in the turn store before the client gets the
- * answer.
+ * end of the answer.
  */
 function recordedSessions({ turns, createHandler, limits }: ServeOptions): Sessions {
   const sessions = createSessions(
