@@ -180,6 +180,15 @@ describe('the client', () => {
     await turns.close();
   });
 
+  it.each([
+    ['session', { session: '用户-1', apiKey: 'key' }],
+    ['apiKey', { apiKey: 'a\nb' }],
+  ])('names a %s that no header can carry', (field, options) => {
+    expect(() => createServeClient({ baseUrl: 'http://server', ...options })).toThrow(
+      new RegExp(`^${field} .*no HTTP header can carry`),
+    );
+  });
+
   it('reports a server that does not answer', async () => {
     const client = createServeClient({ baseUrl: 'http://127.0.0.1:9', apiKey: 'key' });
     expect(await client.alive()).toBe(false);
