@@ -52,6 +52,8 @@ export async function serveUntilInterrupted(
   const { endpoint, address } = await openServer(context, serve.handler);
   const stop = new AbortController();
   const update = updateWeights(stop.signal);
+  // The race below handles the rejection, but begins to wait only after the model is described.
+  update.catch(() => undefined);
   try {
     const step = engine.sampler.policyVersion;
     const model = await describeServed(context.stage, step);
