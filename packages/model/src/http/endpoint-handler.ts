@@ -14,7 +14,12 @@ import {
   type GenerateAnswerOptions,
 } from '../protocols/shared/generate-answer.js';
 import { createRequestDeduplication } from '../protocols/shared/request-deduplication.js';
-import { lastSegment, type Route, type RouteContext } from '../protocols/shared/route.js';
+import {
+  lastSegment,
+  segmentsOf,
+  type Route,
+  type RouteContext,
+} from '../protocols/shared/route.js';
 import { withoutKey } from './keys.js';
 
 export interface EndpointHandlerOptions
@@ -66,7 +71,7 @@ export function createEndpointHandler(options: EndpointHandlerOptions): AnswerHa
 
 function findRoute(request: Request): Route<ResponsesContext> {
   const pathname = withoutKey(new URL(request.url).pathname);
-  const segments = pathname.replace(/\/+$/, '').split('/');
+  const segments = segmentsOf(pathname);
   const atPath = routes.filter((route) => endsWith(segments, route.segments));
   const found = atPath.find(({ method }) => method === request.method);
   if (found) return found.route;
