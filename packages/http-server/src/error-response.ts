@@ -12,6 +12,7 @@ export interface ErrorBody {
   };
 }
 
+/** Creates the body of the response for an error. */
 export function errorBody(error: unknown): ErrorBody {
   const { type, code } = classify(error);
   const { param, msgIds } = detailsOf(error);
