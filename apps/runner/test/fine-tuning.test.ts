@@ -245,6 +245,7 @@ describe('trinity serve --openai-fine-tuning', () => {
   it.each([
     [[], 'No model can be trained. Name one with --model'],
     [['--model', 'a=practice', '--no-train'], '--openai-fine-tuning takes no configuration'],
+    [['--model', 'a=practice', '--plugin', 'x'], '--plugin or --plugin-dir'],
     [['--model', 'a=practice', '--webhook', 'http://x'], 'TRINITY_WEBHOOK_SECRET'],
     [['--models', 'none.yaml'], 'none.yaml cannot be read'],
   ])('refuses %o', async (args, message) => {

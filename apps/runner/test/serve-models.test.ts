@@ -65,6 +65,7 @@ describe('trinity serve --model', () => {
     [['--model', 'a=none'], 'There is no none.'],
     [['--model', 'a=practice', '--log-texts'], '--log-texts needs --log-requests FILE.'],
     [['--model', 'a=practice', '--no-train'], '--no-train have no effect'],
+    [['--model', 'a=practice', '--plugin-dir', 'x'], '--plugin-dir have no effect'],
     [['serve.yaml', '--model', 'a=practice'], 'the configuration serve.yaml has no effect'],
     [['serve.yaml', '--log-requests', 'x'], 'need --model'],
   ])('refuses %o', async (args, message) => {

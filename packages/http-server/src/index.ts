@@ -1,5 +1,12 @@
 export { parseJson, readBytes, readJson, type BodyLimits, type JsonText } from './body.js';
 export { decodeSegment } from './decode-segment.js';
+export {
+  errorBody,
+  errorResponse,
+  stopping,
+  withoutCause,
+  type ErrorBody,
+} from './error-response.js';
 export { bearerKey, keyCheck } from './key.js';
 export {
   addProcess,

@@ -36,3 +36,17 @@ it.each([
   await read(passed);
   expect(count).toBe(1);
 });
+
+it('stops the answer of a client that disconnects, even if the callback throws', async () => {
+  let [count, stopped] = [0, 0];
+  const body = new ReadableStream({
+    pull: (to) => to.enqueue(new Uint8Array(1)),
+    cancel: () => void stopped++,
+  });
+  const passed = whenSent(new Response(body), () => {
+    count++;
+    throw new Error('failed');
+  });
+  await expect(passed.body!.cancel()).rejects.toThrow('failed');
+  expect([count, stopped]).toEqual([1, 1]);
+});

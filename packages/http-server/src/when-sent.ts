@@ -17,8 +17,9 @@ export function whenSent(
   }
   let isEnded = false;
   const end = (): void => {
-    if (!isEnded) ended();
+    if (isEnded) return;
     isEnded = true;
+    ended();
   };
   const reader = body.getReader();
   const passed = new ReadableStream<Uint8Array>(
@@ -36,8 +37,11 @@ export function whenSent(
         controller.enqueue(value);
       },
       cancel: async (reason) => {
-        end();
-        await reader.cancel(reason);
+        try {
+          end();
+        } finally {
+          await reader.cancel(reason);
+        }
       },
     },
     { highWaterMark: 0 },

@@ -381,3 +381,23 @@ describe('a model is found', () => {
     await expect(loadModel(short, settings)).rejects.toThrow(/short\.gguf/);
   });
 });
+
+it('reports a fault to its owner, and hides the cause from clients', async () => {
+  const faults: unknown[] = [];
+  const fault = new Error('/srv/model is gone');
+  const model = await loadModel(practice, {
+    ...settings,
+    watch: (sampler) => ({ ...sampler, policyVersion: 0, sample: () => Promise.reject(fault) }),
+    onFault: (error) => void faults.push(error),
+  });
+  await expect(
+    model
+      .openai()
+      .chat.completions.create({ model: 'm', messages: question('1') }, { maxRetries: 0 }),
+  ).rejects.toMatchObject({
+    status: 500,
+    message: '500 The server failed to answer. Its log has the cause.',
+  });
+  expect(faults).toEqual([fault]);
+  await model.close();
+});

@@ -170,6 +170,22 @@ describe('a server of models', () => {
     expect(loud.requests[0]?.response).toContain(choices[0]?.message.content ?? '');
   });
 
+  it('answers while the log cannot be written, and says so once', async () => {
+    const { client, events } = await serve({
+      onRequest: () => {
+        throw new Error('requests.jsonl could not be written: ENOSPC');
+      },
+    });
+    const { choices } = await client.chat.completions.create(ask('plain'));
+    let text = '';
+    const stream = await client.chat.completions.create({ ...ask('plain'), stream: true });
+    for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? '';
+    expect(text).toBe(choices[0]?.message.content);
+    expect(events.filter((line) => line.includes('ENOSPC'))).toEqual([
+      'Requests are not logged: requests.jsonl could not be written: ENOSPC',
+    ]);
+  });
+
   it('takes the newest checkpoint of a run, and finishes what the old one has begun', async () => {
     const { server, client, get, events } = await serve();
     const stream = await client.chat.completions.create({

@@ -53,8 +53,9 @@ export interface RolloutModelOptions extends GenerateOptions, EndpointPolicy {
   readonly mounted?: Pick<EndpointMount, 'baseURL' | 'apiKey'> &
     Partial<Pick<EndpointMount, 'fetch' | 'keyedBaseURL'>>;
   /**
-   * Called for every call of the endpoint, and awaited before the client receives any part of the
-   * answer. If the callback fails, the call fails.
+   * Called for every finished call of the endpoint, and awaited before the client receives the end
+   * of the answer; unless a stream is sent as it is sampled (`streamText`), before the client
+   * receives any part of it. If the callback fails, the call fails.
    */
   readonly onAnswer?: (answer: RecordedAnswer) => void | Promise<void>;
   /** Signal that aborts every call of this rollout. */

@@ -2,9 +2,11 @@
  * The client that a product uses to send feedback and to commit. For chat, the product uses an
  * OpenAI client.
  */
-import { ModelError } from '@trinity-rft/core';
+import { ConfigError, ModelError } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
+import type { CommitResult } from './commit.js';
 import { sessionField } from './request-session.js';
+import type { FeedbackResult } from './turns/turn-store.js';
 
 export interface ServeClientOptions {
   /** URL `http://HOST:PORT`, with or without `/v1`. */
@@ -40,29 +42,15 @@ export interface FeedbackOptions {
   readonly runId?: number;
 }
 
-export interface FeedbackReply {
-  readonly applied: readonly string[];
-  /** Ids that already had the same feedback. */
-  readonly already: readonly string[];
-}
-
-export interface CommitReply {
-  /** Number of commits so far, not counting empty commits. */
-  readonly step: number;
-  /** Number of rewarded choices in this commit. A call may have several choices. */
-  readonly calls: number;
-  readonly experiences: number;
-}
-
 export interface ServeClient {
   openai(): OpenAISettings;
   /**
    * Rewards all ids or none.
    * @throws ModelError 404 for unknown ids, 409 if an id already has different feedback
    */
-  feedback(feedback: FeedbackOptions): Promise<FeedbackReply>;
+  feedback(feedback: FeedbackOptions): Promise<FeedbackResult>;
   /** Turns rewarded calls into experiences for training. Safe to repeat. */
-  commit(): Promise<CommitReply>;
+  commit(): Promise<CommitResult>;
   metrics(): Promise<Readonly<Record<string, number>>>;
   /** Resolves with true if the server answers. Needs no key. */
   alive(): Promise<boolean>;
@@ -73,10 +61,13 @@ type Json = Readonly<Record<string, unknown>>;
 /**
  * Creates a client. Its methods throw ModelError with the server's status and message, 503 if the
  * server is unreachable, or 502 if the reply is from another program.
+ * @throws ConfigError `HEADER_INVALID` for a session or key that no header can carry
  */
 export function createServeClient(options: ServeClientOptions): ServeClient {
   const { apiKey, session, fetch = globalThis.fetch, timeoutMs = 60_000 } = options;
   const root = options.baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '');
+  checkHeader('session', session);
+  checkHeader('apiKey', apiKey);
   const sessionHeaders: Record<string, string> = {};
   if (session !== undefined) sessionHeaders[sessionField] = session;
   /** @param fields fields that the reply must have */
@@ -116,12 +107,12 @@ export function createServeClient(options: ServeClientOptions): ServeClient {
         run_id: runId,
         task_id: taskId,
       });
-      return { applied, already } as FeedbackReply;
+      return { applied, already } as FeedbackResult;
     },
     commit: async () => {
       const fields = ['explore_step_num', 'calls', 'experiences'];
       const { explore_step_num: step, calls, experiences } = await ask('POST', '/commit', fields);
-      return { step, calls, experiences } as CommitReply;
+      return { step, calls, experiences } as CommitResult;
     },
     metrics: async () =>
       (await ask('GET', '/metrics', ['explore_step_num'])) as Readonly<Record<string, number>>,
@@ -133,6 +124,18 @@ export function createServeClient(options: ServeClientOptions): ServeClient {
       }
     },
   };
+}
+
+function checkHeader(field: 'session' | 'apiKey', value = ''): void {
+  try {
+    new Headers({ [sessionField]: value });
+  } catch (cause) {
+    const shown = field === 'session' ? ` ${JSON.stringify(value.slice(0, 100))}` : '';
+    throw new ConfigError(
+      `${field}${shown} has a character that no HTTP header can carry. Expected printable ASCII characters. Encode it, for example with encodeURIComponent.`,
+      { code: 'HEADER_INVALID', cause },
+    );
+  }
 }
 
 /** Parses a JSON object. Other text gives an empty object. */

@@ -77,12 +77,13 @@ async function storeBatch(
   const { experiences, metrics } = pipeline(recorded);
   // An earlier process may have stored the batch and ended before finishing it.
   if (stepOf(await store.explorerState()) < step) {
-    sink.write({ role: 'explorer', step, metrics: { ...commitMetrics(recorded), ...metrics } });
     await store.put(experiences, {
       step,
       policyVersion: recorded.reduce((a, { policyVersion: b }) => Math.max(a, b), 0),
       feed: {},
     });
+    // After the experiences are stored: if that fails, the next commit repeats the step.
+    sink.write({ role: 'explorer', step, metrics: { ...commitMetrics(recorded), ...metrics } });
   }
   await turns.finishBatch(step);
   return experiences.length;

@@ -1,7 +1,8 @@
 /**
  * Tracks the requests that are being answered, so that a server can stop without losing a request.
  */
-import { ModelError, type Clock, type Logger } from '@trinity-rft/core';
+import type { Clock, Logger } from '@trinity-rft/core';
+import { stopping } from '@trinity-rft/http-server';
 
 export interface InFlightRequests {
   /** Counts a request. @throws ModelError 503 after {@link drain} was called */
@@ -13,9 +14,6 @@ export interface InFlightRequests {
    */
   drain(timeoutMs: number): Promise<void>;
 }
-
-/** Seconds after which a restarted server is expected to be available. */
-const retryAfter = 5;
 
 export function trackInFlightRequests(clock: Clock, logger: Logger): InFlightRequests {
   let count = 0;
@@ -46,11 +44,3 @@ export function trackInFlightRequests(clock: Clock, logger: Logger): InFlightReq
     },
   };
 }
-
-const stopping = (): ModelError =>
-  new ModelError('The server is stopping. Repeat the request when it is back.', {
-    status: 503,
-    code: 'stopping',
-    retryable: true,
-    details: { retryAfter },
-  });

@@ -1,12 +1,5 @@
 export { createServeClient } from './client.js';
-export type {
-  CommitReply,
-  FeedbackOptions,
-  FeedbackReply,
-  OpenAISettings,
-  ServeClient,
-  ServeClientOptions,
-} from './client.js';
+export type { FeedbackOptions, OpenAISettings, ServeClient, ServeClientOptions } from './client.js';
 export { createCommit, type Commit, type CommitOptions, type CommitResult } from './commit.js';
 export { createServe, type Serve, type ServeOptions } from './serve.js';
 export type { SessionLimits } from './sessions.js';

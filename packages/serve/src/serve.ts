@@ -2,12 +2,12 @@
  * The server of a running product as one web-standard function: the model's endpoint, feedback,
  * commits and metrics.
  */
-import type { Clock, Logger } from '@trinity-rft/core';
-import { prometheusType, whenSent } from '@trinity-rft/http-server';
+import { describeError, type Clock, type Logger } from '@trinity-rft/core';
+import { errorResponse, prometheusType, whenSent, withoutCause } from '@trinity-rft/http-server';
 import type { Commit } from './commit.js';
 import { readFeedback } from './feedback-request.js';
 import { trackInFlightRequests } from './in-flight-requests.js';
-import { errorResponse, readJson } from './json.js';
+import { readJson } from './json.js';
 import { createRequestMetrics } from './request-metrics.js';
 import { sessionOf } from './request-session.js';
 import {
@@ -23,7 +23,7 @@ export interface ServeOptions {
   readonly turns: TurnStore;
   /**
    * Creates the handler of a session. The handler must await `onCall` for every finished call
-   * before the client gets the answer. If `onCall` rejects, the call fails.
+   * before the client gets the end of the answer. If `onCall` rejects, the call fails.
    */
   readonly createHandler: (
     session: string,
@@ -71,6 +71,8 @@ export function createServe(options: ServeOptions): Serve {
   const inFlight = trackInFlightRequests(options.clock, logger);
   const sessions = recordedSessions(options);
   const requests = createRequestMetrics(() => options.clock.now());
+  const onFault = (error: unknown): void =>
+    logger.error(`A request failed: ${describeError(error)}`);
   let modelRequests = 0;
 
   const routes: Readonly<Record<string, Handler>> = {
@@ -123,9 +125,7 @@ export function createServe(options: ServeOptions): Serve {
       return response;
     } catch (error) {
       inFlight.finish();
-      const response = failed(error);
-      if (response.status >= 500) logger.error(`A request failed: ${String(error)}`);
-      return response;
+      return failed(withoutCause(error, onFault));
     }
   };
   return { handler, drain: (timeoutMs) => inFlight.drain(timeoutMs) };
@@ -133,7 +133,7 @@ export function createServe(options: ServeOptions): Serve {
 
 /**
  * Creates sessions that record each finished call in the turn store before the client gets the
- * answer.
+ * end of the answer.
  */
 function recordedSessions({ turns, createHandler, limits }: ServeOptions): Sessions {
   const sessions = createSessions(

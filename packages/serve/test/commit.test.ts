@@ -43,6 +43,8 @@ describe('a commit', () => {
       const path = databasePath();
       const [first, store] = [await openTurnStore({ path }), listStore()];
       await rewarded(first, 3);
+      const steps: number[] = [];
+      const sink = { write: ({ step }: { readonly step: number }) => void steps.push(step) };
       const dying = {
         ...store,
         put: async (...args: Parameters<typeof store.put>) => {
@@ -63,6 +65,7 @@ describe('a commit', () => {
       ).toMatchObject({ step: 2, calls: 4 });
       expect(ids(store.rows)).toEqual(['1/t/0/0/0', '1/t/1/0/0', '1/t/0/1/0', '2/t/1/0/0']);
       expect(await second.counts()).toMatchObject({ ready: 0, committed: 4 });
+      expect(steps).toEqual(when.startsWith('after') ? [2] : [1, 2]);
       await second.close();
     },
   );

@@ -40,7 +40,11 @@ describe('feedback', () => {
     });
     expect([status, json['error']]).toMatchObject([
       404,
-      { code: 'unknown_msg_ids', msg_ids: ['nobody', `${known}:1`, 'x:0'] },
+      {
+        code: 'unknown_msg_ids',
+        msg_ids: ['nobody', `${known}:1`, 'x:0'],
+        message: expect.stringContaining('client disconnected before their end') as string,
+      },
     ]);
     expect(await turns.counts()).toMatchObject({ open: 1, ready: 0 });
     await turns.close();
@@ -174,6 +178,15 @@ describe('the client', () => {
       code: 'unknown_msg_ids',
     });
     await turns.close();
+  });
+
+  it.each([
+    ['session', { session: '用户-1', apiKey: 'key' }],
+    ['apiKey', { apiKey: 'a\nb' }],
+  ])('names a %s that no header can carry', (field, options) => {
+    expect(() => createServeClient({ baseUrl: 'http://server', ...options })).toThrow(
+      new RegExp(`^${field} .*no HTTP header can carry`),
+    );
   });
 
   it('reports a server that does not answer', async () => {

@@ -1,3 +1,4 @@
+import { recordingLogger } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
 import { served } from './helpers.js';
 
@@ -101,8 +102,10 @@ describe('the end of a server', () => {
     await turns.close();
   });
 
-  it('fails a call that could not be written down', async () => {
+  it('fails a call that could not be written down, and logs why', async () => {
+    const logger = recordingLogger();
     const { serve, turns } = await served({
+      logger,
       createHandler: (_, onCall) => async () => {
         await onCall({ msgId: 'same', experiences: [] });
         await turns.close();
@@ -113,6 +116,12 @@ describe('the end of a server', () => {
     const response = await serve.handler(
       new Request('http://server/v1/chat/completions', { method: 'POST' }),
     );
-    expect(response.status).toBe(503);
+    expect([response.status, await response.json()]).toMatchObject([
+      500,
+      { error: { message: 'The server failed to answer. Its log has the cause.' } },
+    ]);
+    expect(logger.lines).toMatchObject([
+      { level: 'error', message: expect.stringContaining('calls.db') as string },
+    ]);
   });
 });

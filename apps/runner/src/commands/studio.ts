@@ -10,7 +10,7 @@ import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { untilInterrupted } from '../shared/interrupt.js';
 import { pluginsOf, portOf, withPlugins, type PluginOptions } from '../shared/options.js';
-import { flagsOfOthers } from '../shared/server-flags.js';
+import { ownCommand } from '../shared/server-flags.js';
 import { keyIn } from '../shared/serve-access.js';
 
 interface StudioArguments {
@@ -104,13 +104,6 @@ async function serveStudio(
   }
   return exitCodes.done;
 }
-
-/** Command that starts this program in another process. */
-const ownCommand = (): readonly string[] => [
-  process.execPath,
-  ...flagsOfOthers(),
-  process.argv[1] ?? '',
-];
 
 /**
  * Environment variable with the studio's key. With a key from the user, an open page can reconnect

@@ -24,6 +24,12 @@ export function restartWithServerFlags(): void {
   process.execve?.(execPath, [execPath, ...execArgv, ...missing, ...argv.slice(1)], process.env);
 }
 
-/** Flags of this process without {@link serverFlags}, for child processes that compute. */
-export const flagsOfOthers = (): readonly string[] =>
-  process.execArgv.filter((flag) => !serverFlags.includes(flag));
+/**
+ * Returns the program and first arguments that start this program in another process, without
+ * {@link serverFlags}: the process may compute.
+ */
+export const ownCommand = (): readonly [string, ...string[]] => [
+  process.execPath,
+  ...process.execArgv.filter((flag) => !serverFlags.includes(flag)),
+  process.argv[1] ?? '',
+];

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import type { Terminal } from '@trinity-rft/launcher';
+import { ownCommand } from './server-flags.js';
 
 /**
  * Runs the studio in another process, so that reading for its page takes no time from the training
@@ -18,8 +19,8 @@ export async function withStudio<T>(
   await mkdir(folder, { recursive: true });
   // A process group of its own keeps the studio alive at the first Ctrl-C, at which the run saves a
   // checkpoint. The channel ends the studio if this process is killed.
-  const args = [...process.execArgv, process.argv[1] ?? '', 'studio', folder];
-  const studio = spawn(process.execPath, args, {
+  const [program, ...first] = ownCommand();
+  const studio = spawn(program, [...first, 'studio', folder], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     detached: true,
   });

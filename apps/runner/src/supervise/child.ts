@@ -4,6 +4,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { exitCodes } from '../shared/exit-codes.js';
+import { ownCommand } from '../shared/server-flags.js';
 
 export interface ChildOptions {
   /** Name in messages, such as `trainer` or `explorer-2`. */
@@ -115,7 +116,8 @@ function runOnce(
   onStart: (child: ChildProcess) => void,
 ): Promise<Exit> {
   const output = isShown ? 'inherit' : 'pipe';
-  const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...args], {
+  const [program, ...first] = ownCommand();
+  const child = spawn(program, [...first, ...args], {
     stdio: ['ignore', output, output, 'ipc'],
     detached: true,
   });

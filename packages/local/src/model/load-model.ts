@@ -68,6 +68,12 @@ export interface LoadModelOptions {
   readonly seed?: number;
   /** Wraps the sampler, for example to count or time its calls. @default the sampler itself */
   readonly watch?: (sampler: Sampler) => Sampler;
+  /**
+   * Called with each error of a request that is not the client's. The client then gets an error
+   * without the cause.
+   * @default clients get the cause
+   */
+  readonly onFault?: (error: unknown) => void;
 }
 
 export interface LocalModel {
@@ -154,9 +160,9 @@ export async function loadModel(
           sequences,
         });
   const name = options.name ?? path.basename(path.resolve(location)).replace(/\.gguf$/i, '');
-  const { watch = (sampler) => sampler, seed } = options;
+  const { watch = (sampler) => sampler, seed, onFault } = options;
   const watched = { ...runtime, sampler: watch(runtime.sampler) };
-  return localModel(watched, { kind, name, place, format, seed });
+  return localModel(watched, { kind, name, place, format, seed, onFault });
 }
 
 /** Converts chat settings to options of `createChatFormat`. */
@@ -196,6 +202,7 @@ interface Parts {
   readonly place: ModelPlace;
   readonly format: ChatFormat;
   readonly seed: number | undefined;
+  readonly onFault?: LoadModelOptions['onFault'] | undefined;
 }
 
 /** A host name that never resolves, because requests stay in this process. */
@@ -263,7 +270,7 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
  * in training.
  */
 function createModel(runtime: Runtime, parts: Parts, signal: AbortSignal): RecordingModel {
-  const { name, format, seed = randomInt(2 ** 31) } = parts;
+  const { name, format, seed = randomInt(2 ** 31), onFault } = parts;
   const runtimeOfCalls = {
     ...createRuntime({ seed }),
     newId: (prefix: string) => `${prefix}_${randomBytes(12).toString('base64url')}`,
@@ -275,12 +282,14 @@ function createModel(runtime: Runtime, parts: Parts, signal: AbortSignal): Recor
     modelPath: name,
     clientSampling: 'respect',
     strictFields: true,
+    independentClients: true,
     streamText: 'sampled',
     constrainedDecoding: runtime.enforcesFormats,
     recordHistory: false,
     keptCalls: 500,
     seedFor: () => runtimeOfCalls.seedFor('local', ++drawnSeeds),
     signal,
+    onFault,
     runtime: runtimeOfCalls,
   });
 }

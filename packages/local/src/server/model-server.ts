@@ -6,13 +6,16 @@ import { randomBytes } from 'node:crypto';
 import { describeError, ModelError } from '@trinity-rft/core';
 import {
   decodeSegment,
+  errorResponse,
   keyCheck,
   openHttpServer,
   parseJson,
   prometheusType,
   readBytes,
   routeLabel,
+  stopping,
   whenSent,
+  withoutCause,
 } from '@trinity-rft/http-server';
 import { recordCall, type CallRecord } from './call-record.js';
 import { createMetrics, type Answered } from './metrics.js';
@@ -27,7 +30,8 @@ export interface ModelServerOptions extends ServedModelsOptions {
   readonly apiKey?: string;
   /**
    * Called with a record of each POST request that a model answered. The record has no text unless
-   * {@link logTexts} is set.
+   * {@link logTexts} is set. If it throws, the client still gets the answer, and `onEvent` gets the
+   * error, once until a later call succeeds.
    * @default no callback
    */
   readonly onRequest?: (request: LoggedRequest) => void;
@@ -102,17 +106,19 @@ export async function openModelServer(options: ModelServerOptions): Promise<Mode
         );
       if (pathname === '/metrics')
         return new Response(metrics.text(), { headers: { 'content-type': prometheusType } });
-      if (isClosing) throw stopping();
+      if (isClosing) return errorResponse(stopping());
       return (await options.answerFirst?.(request, models)) ?? (await answer(request, pathname));
     } catch (error) {
-      if (!(error instanceof ModelError))
-        options.onEvent(`${request.method} ${pathname} failed: ${describeError(error)}`);
-      return refusal(error);
+      return errorResponse(
+        withoutCause(error, (fault) =>
+          options.onEvent(`${request.method} ${pathname} failed: ${describeError(fault)}`),
+        ),
+      );
     }
   };
   const server = await openHttpServer({
     fetch,
-    refuse: refusal,
+    refuse: errorResponse,
     host: options.host,
     port: options.port,
     limits: requestTimeoutMs === undefined ? {} : { requestTimeoutMs },
@@ -150,31 +156,15 @@ function readiness(isClosing: boolean, models: ServedModels): Response {
   });
 }
 
-const stopping = (): ModelError =>
-  new ModelError('The server is stopping. Repeat the request when it is back.', {
-    status: 503,
-    code: 'stopping',
-    retryable: true,
-  });
-
-function refusal(error: unknown): Response {
-  const known = error instanceof ModelError;
-  const status = known ? error.status : 500;
-  const message = known ? error.message : 'The server failed to answer. Its log has the cause.';
-  const type = status < 500 ? 'invalid_request_error' : 'server_error';
-  const code = known ? error.code : 'server_error';
-  const headers = status === 503 ? { 'retry-after': '5' } : undefined;
-  const param = (known && error.details['param']) || null;
-  return Response.json({ error: { message, type, code, param } }, { status, headers });
-}
-
 type Metrics = ReturnType<typeof createMetrics>;
 
 function answerer(
   models: ServedModels,
   metrics: Metrics,
-  { onRequest, logTexts = false }: ModelServerOptions,
+  options: ModelServerOptions,
 ): (request: Request, pathname: string) => Promise<Response> {
+  const { logTexts = false } = options;
+  const log = requestLog(options);
   return async (request, pathname) => {
     const route = `${request.method} ${routeLabel(pathname)}`;
     if (request.method === 'GET' && /^\/v1\/models\/?$/.test(pathname))
@@ -182,7 +172,7 @@ function answerer(
         object: 'list',
         data: models.names.map((name) => entryOf(models, name)),
       });
-    const named = /^\/v1\/models\/(.+)$/.exec(pathname)?.[1];
+    const named = /^\/v1\/models\/(.+?)\/*$/.exec(pathname)?.[1];
     if (request.method === 'GET' && named !== undefined)
       return Response.json(entryOf(models, decodeSegment(named)));
     if (request.method !== 'POST') return firstFound(request, models);
@@ -211,7 +201,7 @@ function answerer(
           ...record,
         };
         metrics.answered(seen);
-        onRequest?.({
+        log({
           time,
           id: headers.get('x-request-id')?.slice(0, 128) ?? randomBytes(8).toString('hex'),
           ...seen,
@@ -224,6 +214,20 @@ function answerer(
         void (answered += decoder.decode(chunk, { stream: true }));
       return whenSent(response, finish, logTexts ? keep : undefined);
     });
+  };
+}
+
+/** Returns `onRequest`, except that it does not throw: a full disk must not fail the answer. */
+function requestLog({ onRequest, onEvent }: ModelServerOptions): (request: LoggedRequest) => void {
+  let hasFailed = false;
+  return (request) => {
+    try {
+      onRequest?.(request);
+      hasFailed = false;
+    } catch (error) {
+      if (!hasFailed) onEvent(`Requests are not logged: ${describeError(error)}`);
+      hasFailed = true;
+    }
   };
 }
 

@@ -221,11 +221,13 @@ interface WeightsLoader {
   close(): Promise<void>;
 }
 
-function weightsLoader({ threads, gpu }: ServedModelsOptions): WeightsLoader {
+function weightsLoader({ threads, gpu, onEvent }: ServedModelsOptions): WeightsLoader {
   const all = new Set<Weights>();
   const load = async (name: string, place: string): Promise<Weights> => {
     const { model: path, adapter } = partsOf(place);
-    const model = await loadModel(path, { name, threads, gpu, adapter, watch: counted });
+    const onFault = (error: unknown): void =>
+      onEvent(`${name}: a request failed: ${describeError(error)}`);
+    const model = await loadModel(path, { name, threads, gpu, adapter, watch: counted, onFault });
     let users = 0;
     let isOld = false;
     const closeUnused = (): void => {
@@ -283,7 +285,7 @@ async function holdNow(
 const noRoom = (keep: number): ModelError =>
   new ModelError(
     `The ${keep} models in memory are all in use, and there is no room for another one. Repeat the request later.`,
-    { status: 503, code: 'models_busy', retryable: true },
+    { status: 503, code: 'models_busy', retryable: true, details: { retryAfter: 5 } },
   );
 
 function throwMissing(name: string, names: Iterable<string>): never {

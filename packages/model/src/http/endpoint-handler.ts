@@ -1,6 +1,7 @@
 /** The recording endpoint of one rollout as a web-standard function, without a socket. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { ModelError } from '@trinity-rft/core';
+import { withoutCause } from '@trinity-rft/http-server';
 import { chatCompletions } from '../protocols/chat/route.js';
 import { textCompletions } from '../protocols/completions/route.js';
 import { countTokens, messages } from '../protocols/messages/route.js';
@@ -13,7 +14,12 @@ import {
   type GenerateAnswerOptions,
 } from '../protocols/shared/generate-answer.js';
 import { createRequestDeduplication } from '../protocols/shared/request-deduplication.js';
-import { lastSegment, type Route, type RouteContext } from '../protocols/shared/route.js';
+import {
+  lastSegment,
+  segmentsOf,
+  type Route,
+  type RouteContext,
+} from '../protocols/shared/route.js';
 import { withoutKey } from './keys.js';
 
 export interface EndpointHandlerOptions
@@ -58,14 +64,14 @@ export function createEndpointHandler(options: EndpointHandlerOptions): AnswerHa
       if (request.method === 'POST') checkPause(context);
       return await route(request, context, body);
     } catch (error) {
-      return errorResponseTo(request, error);
+      return errorResponseTo(request, withoutCause(error, options.onFault));
     }
   };
 }
 
 function findRoute(request: Request): Route<ResponsesContext> {
   const pathname = withoutKey(new URL(request.url).pathname);
-  const segments = pathname.replace(/\/+$/, '').split('/');
+  const segments = segmentsOf(pathname);
   const atPath = routes.filter((route) => endsWith(segments, route.segments));
   const found = atPath.find(({ method }) => method === request.method);
   if (found) return found.route;

@@ -1,5 +1,6 @@
 /** Creates and reads secret keys. Keys are random, and servers store only their digests. */
 import { createHmac, createSecretKey, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { bearerKey } from '@trinity-rft/http-server';
 
 /** `rk_` keys give access to one rollout, `ak_` keys to the metrics of the server. */
 export type KeyKind = 'rk' | 'ak';
@@ -31,8 +32,7 @@ export function keysOf({ headers, url }: Request): readonly string[] {
   const header = (name: string) => headers.get(name)?.trim() || undefined;
   const ofRollout = differing(header('x-rollout-key'), keyInPath(url));
   if (ofRollout.length > 0) return ofRollout;
-  const bearer = /^bearer +(\S+)$/i.exec(header('authorization') ?? '')?.[1];
-  return differing(bearer, header('x-api-key'));
+  return differing(bearerKey(headers), header('x-api-key'));
 }
 
 const differing = (...keys: readonly (string | undefined)[]): readonly string[] =>

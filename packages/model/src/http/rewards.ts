@@ -4,8 +4,8 @@
  */
 import { ModelError, type Clock } from '@trinity-rft/core';
 import type { RewardReceipt } from '@trinity-rft/core/store';
+import { errorResponse } from '@trinity-rft/http-server';
 import type { JsonObject } from '../protocols/shared/request/fields.js';
-import { errorResponse } from '../protocols/shared/answer/error-response.js';
 import { readBody } from '../protocols/shared/request/body.js';
 import { createSignedKeys, digestOf, keysOf, withoutKey } from './keys.js';
 

@@ -1,8 +1,7 @@
 /** The recording endpoint over HTTP: one server, with an address and a key for each rollout. */
 import { type Runtime, CancelledError } from '@trinity-rft/core';
-import { openHttpServer } from '@trinity-rft/http-server';
+import { errorResponse, openHttpServer } from '@trinity-rft/http-server';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
-import { errorResponse } from '../protocols/shared/answer/error-response.js';
 import { createCors } from './cors.js';
 import { createApp, dispatch } from './dispatch.js';
 import { newKey, newRolloutId, withKey } from './keys.js';

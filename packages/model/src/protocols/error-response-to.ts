@@ -1,6 +1,6 @@
 /** Chooses the format of an error by the path of the request: Anthropic's or OpenAI's. */
+import { errorResponse } from '@trinity-rft/http-server';
 import { errorResponse as messagesErrorResponse } from './messages/error-body.js';
-import { errorResponse } from './shared/answer/error-response.js';
 
 export const errorResponseTo = ({ url }: Request, error: unknown): Response =>
   /\/v1\/messages(?:\/|$)/.test(new URL(url).pathname)

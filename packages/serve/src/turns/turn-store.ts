@@ -1,7 +1,7 @@
 /** Record of every call, from its answer until its reward is committed. */
 import type { Experience } from '@trinity-rft/core';
 
-/** A finished call, before its client has received the answer. */
+/** A finished call, before its client has received the end of the answer. */
 export interface ServedCall {
   /** The id of the completion or response that the client gets. */
   readonly msgId: string;

@@ -118,9 +118,9 @@ async function serveFineTuningCommand(
 ): Promise<number> {
   const { config, tinker, train, logRequests, logTexts } = given;
   const others = [file, config, tinker, train ? undefined : true, logRequests, logTexts];
-  if (others.some((each) => each !== undefined))
+  if (others.some((each) => each !== undefined) || namesPlugins(given))
     throw invalid(
-      '--openai-fine-tuning takes no configuration, --tinker, --no-train, --log-requests or --log-texts: jobs say what is trained.',
+      '--openai-fine-tuning takes no configuration, --tinker, --no-train, --log-requests, --log-texts, --plugin or --plugin-dir: jobs say what is trained.',
     );
   const { serveFineTuning } = await import('./fine-tuning.js');
   return serveFineTuning(given, modelsOf(given.model));
@@ -134,6 +134,10 @@ async function serveModelsCommand(
   if (config !== undefined || given.tinker === true || !given.train)
     throw invalid(
       `--model serves models without training, so ${config === undefined ? '--tinker and --no-train have' : `the configuration ${config} has`} no effect. Leave ${config === undefined ? 'them' : 'one of the two'} out.`,
+    );
+  if (namesPlugins(given))
+    throw invalid(
+      '--model serves models without training, so --plugin and --plugin-dir have no effect. Leave them out.',
     );
   if (given.logTexts === true && given.logRequests === undefined)
     throw invalid('--log-texts needs --log-requests FILE.');
@@ -163,6 +167,9 @@ async function serveModelsCommand(
   log?.close();
   return exitCodes.done;
 }
+
+const namesPlugins = ({ plugin, pluginDir }: PluginOptions): boolean =>
+  plugin.length > 0 || pluginDir.length > 0;
 
 /**
  * Parses the values of `--model`. Returns paths by model name.

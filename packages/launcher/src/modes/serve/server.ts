@@ -1,5 +1,5 @@
 /** Opens the server of mode `serve`, serves until the interrupt, and shuts the server down. */
-import { ModelError } from '@trinity-rft/core';
+import { stopping } from '@trinity-rft/http-server';
 import { openEndpointServer, type EndpointServer, type Refusals } from '@trinity-rft/model';
 import { createBodyThread, errorResponseTo, readBody } from '@trinity-rft/model/internal';
 import { createServe, type Commit, type ServeOptions, type TurnStore } from '../../outer/outer.js';
@@ -52,6 +52,8 @@ export async function serveUntilInterrupted(
   const { endpoint, address } = await openServer(context, serve.handler);
   const stop = new AbortController();
   const update = updateWeights(stop.signal);
+  // The race below handles the rejection, but begins to wait only after the model is described.
+  update.catch(() => undefined);
   try {
     const step = engine.sampler.policyVersion;
     const model = await describeServed(context.stage, step);
@@ -114,10 +116,5 @@ const refusals: Refusals = {
   keyMissing: `The request has no key. Expected the key of this server in Authorization: Bearer or in x-api-key. ${keyPlace}`,
   keyUnknown: `The key is not the one of this server. ${keyPlace}`,
   metricsKey: `The metrics need the key of this server in Authorization: Bearer. ${keyPlace}`,
-  closed: () =>
-    new ModelError('The server is stopping. Repeat the request when it is back.', {
-      status: 503,
-      code: 'stopping',
-      retryable: true,
-    }),
+  closed: stopping,
 };

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
-import type { Runtime } from '@trinity-rft/core';
+import { describeError, type Runtime } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 import { createRolloutModel } from '@trinity-rft/model';
 import type { EncoderThread } from '@trinity-rft/model/internal';
@@ -44,9 +44,11 @@ export function sessionHandlers(
     clientSampling: 'respect' as const,
     constrainedDecoding: true,
     strictFields: true,
+    independentClients: true,
     streamText: 'sampled' as const,
     // The turn store records the calls instead.
     recordHistory: false,
+    onFault: (error: unknown) => logger.error(`A call failed: ${describeError(error)}`),
     runtime: {
       clock,
       logger,

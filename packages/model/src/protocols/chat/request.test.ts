@@ -151,3 +151,48 @@ it('gives tool calls ids that the template of the syntax accepts, and knows them
   expect(decode(after!.prompt).startsWith(decode(before!.prompt))).toBe(true);
   expect(model.metrics()).toMatchObject({ 'model/spliced': 1 });
 });
+
+const function_ = (name: string) => ({ type: 'function', name });
+const two = [function_('add'), function_('remove')];
+const allow = (mode: string, names: readonly string[]) => ({
+  tools: two,
+  tool_choice: { type: 'allowed_tools', mode, tools: names.map(function_) },
+});
+
+it.each([
+  ['top_logprobs', post({ ...base, top_logprobs: 5 })],
+  ['top_logprobs', responses({ input: 'hi', top_logprobs: 5 })],
+  ['top_logprobs', responses({ input: 'hi', top_logprobs: 500 })],
+  ['include[1]', responses({ input: 'hi', include: ['file_search_call.results', 'nonsense'] })],
+  ['tool_choice.tools', responses({ input: 'hi', ...allow('auto', ['add']) })],
+  ['tool_choice.tools', responses({ input: 'hi', ...allow('required', []) })],
+  ['tool_choice.tools[0].name', responses({ input: 'hi', ...allow('auto', ['sub']) })],
+])('with strict fields, refuses %s that would be ignored', async (param, request) => {
+  const { model, sampler } = scripted([], { strictFields: true });
+  const answer = await model.handler(request);
+  expect([answer.status, await answer.json()]).toMatchObject([400, { error: { param } }]);
+  expect(sampler.calls).toEqual([]);
+});
+
+it('follows a choice of allowed tools with all of them, or with one to be called', async () => {
+  const { model, sampler } = scripted(['a<|im_end|>', 'b<|im_end|>'], { strictFields: true });
+  for (const choice of [allow('auto', ['add', 'remove']), allow('required', ['remove'])])
+    expect((await model.handler(responses({ input: 'hi', ...choice }))).status).toBe(200);
+  const [all, one] = sampler.calls.map(({ prompt }) => decode(prompt));
+  expect(all).not.toContain('You must');
+  expect(one).toContain('You must call the function remove.');
+});
+
+it.each(['/v1/models/ours/agent', '/r/7/v1/models/ours%2Fagent/'])(
+  'finds a model whose name has a slash at %s',
+  async (path) => {
+    const { model } = scripted([], { modelPath: 'ours/agent' });
+    const answer = await model.handler(new Request(`http://host${path}`));
+    expect(await answer.json()).toMatchObject({ id: 'ours/agent' });
+    const other = await model.handler(new Request(`http://host${path}x/y`));
+    expect([other.status, await other.json()]).toMatchObject([
+      404,
+      { error: { code: 'model_not_found' } },
+    ]);
+  },
+);

@@ -26,8 +26,8 @@ import {
 } from '../shared/request/response-format.js';
 import {
   maxChoices,
-  maxTopLogprobs,
   readSampling,
+  readTopLogprobs,
   type RequestedSampling,
 } from '../shared/request/sampling-fields.js';
 import { checkFields } from '../shared/request/strict-fields.js';
@@ -101,6 +101,7 @@ export function readRequest(body: unknown, context: RouteContext): ChatCompletio
   const choice = readToolChoice(body['tool_choice'], toolNames(tools), 'tool_choice');
   const format = readResponseFormat(body['response_format'], 'response_format');
   const parseTools = choice !== 'none';
+  const logprobs = flag(body, 'logprobs');
   checkToolResults(messages);
   const instructed = withInstructions(
     messages,
@@ -119,8 +120,8 @@ export function readRequest(body: unknown, context: RouteContext): ChatCompletio
     n: integer(body, 'n', 1, maxChoices) ?? 1,
     maxTokens: lower(integer(body, 'max_tokens'), integer(body, 'max_completion_tokens')),
     stop: stopStrings(body, 'stop'),
-    logprobs: flag(body, 'logprobs'),
-    topLogprobs: integer(body, 'top_logprobs', 0, maxTopLogprobs) ?? 0,
+    logprobs,
+    topLogprobs: readTopLogprobs(body, [logprobs, 'logprobs: true'], context),
     stream: flag(body, 'stream'),
     includeUsage: flag(object(body, 'stream_options'), 'include_usage'),
     returnTokenIds: flag(body, 'return_token_ids'),

@@ -1,8 +1,5 @@
 /** Errors in Anthropic's format. */
-import {
-  errorBody as openAIBody,
-  errorResponse as openAIResponse,
-} from '../shared/answer/error-response.js';
+import { errorBody as openAIBody, errorResponse as openAIResponse } from '@trinity-rft/http-server';
 
 export interface ErrorBody {
   readonly type: 'error';
@@ -24,11 +21,7 @@ export function errorResponse(error: unknown): Response {
   const { status, headers } = openAIResponse(error);
   const body = errorBody(error);
   const type = typeOfStatus[status] ?? body.error.type;
-  const kept = [...headers].filter(([name]) => name !== 'content-length');
-  return Response.json(
-    { ...body, error: { ...body.error, type } },
-    { status, headers: Object.fromEntries(kept) },
-  );
+  return Response.json({ ...body, error: { ...body.error, type } }, { status, headers });
 }
 
 const typeOfStatus: Readonly<Record<number, string>> = {

@@ -6,7 +6,7 @@ import { reportIgnoredSettings } from '../shared/ignored-settings.js';
 import { readBody, type RequestBody } from '../shared/request/body.js';
 import { answerRequest, turnListener, type RouteContext } from '../shared/route.js';
 import { checkToolResults } from '../shared/request/tool-results.js';
-import { errorBody, errorResponse } from './error-body.js';
+import { errorBody } from './error-body.js';
 import { eventWriter, failureEvents } from './events.js';
 import { readRequest, type MessagesRequest } from './request.js';
 import { toMessage, type MessageBody, type MessageHead } from './response.js';
@@ -34,21 +34,13 @@ export async function messages(
   context: RouteContext,
   body?: RequestBody,
 ): Promise<Answer> {
-  try {
-    const { value, digest } = body ?? (await readBody(request, context, 'a Messages request'));
-    const parsed = readRequest(value, context);
-    checkToolResults(parsed.messages);
-    reportIgnoredSettings(parsed, context);
-    return await answerRequest(
-      request,
-      digest,
-      context,
-      parsed.stream ? sse : json,
-      (signal, live) => create(parsed, context, signal, live),
-    );
-  } catch (error) {
-    return errorResponse(error);
-  }
+  const { value, digest } = body ?? (await readBody(request, context, 'a Messages request'));
+  const parsed = readRequest(value, context);
+  checkToolResults(parsed.messages);
+  reportIgnoredSettings(parsed, context);
+  return answerRequest(request, digest, context, parsed.stream ? sse : json, (signal, live) =>
+    create(parsed, context, signal, live),
+  );
 }
 
 /** `POST /v1/messages/count_tokens`: counts the tokens of a request's prompt. */
@@ -57,13 +49,9 @@ export async function countTokens(
   context: RouteContext,
   body?: RequestBody,
 ): Promise<Answer> {
-  try {
-    const { value } = body ?? (await readBody(request, context, 'a Messages request'));
-    const input_tokens = await context.countPrompt(readRequest(value, context));
-    return Response.json({ input_tokens });
-  } catch (error) {
-    return errorResponse(error);
-  }
+  const { value } = body ?? (await readBody(request, context, 'a Messages request'));
+  const input_tokens = await context.countPrompt(readRequest(value, context));
+  return Response.json({ input_tokens });
 }
 
 async function create(

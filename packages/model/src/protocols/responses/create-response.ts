@@ -100,7 +100,7 @@ function findPrevious(
   );
 }
 
-/** Samples a response, and stores it before the client receives it. */
+/** Samples a response, and stores it before the client receives the end of it. */
 async function create(
   { parsed, previous, before, input }: ResolvedRequest,
   context: ResponsesContext,

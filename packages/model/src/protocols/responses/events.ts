@@ -1,8 +1,8 @@
 /** Writes a response as the stream events of the Responses API. */
+import { errorBody } from '@trinity-rft/http-server';
 import type { OpenAI } from 'openai';
 import type { TurnSoFar } from '../../rollout/generate.js';
 import type { EventWriter, ServerEvent } from '../shared/answer/encodings.js';
-import { errorBody } from '../shared/answer/error-response.js';
 import { gained } from '../shared/answer/live-answer.js';
 import {
   itemIdOf,

@@ -3,6 +3,7 @@
  * ignored or rejected.
  */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
+import type { OpenAI } from 'openai';
 import type { EndpointPolicy } from '../shared/endpoint-policy.js';
 import {
   flag,
@@ -24,8 +25,8 @@ import {
   type ResponseFormat,
 } from '../shared/request/response-format.js';
 import {
-  maxTopLogprobs,
   readSampling,
+  readTopLogprobs,
   type RequestedSampling,
 } from '../shared/request/sampling-fields.js';
 import { checkFields } from '../shared/request/strict-fields.js';
@@ -105,9 +106,15 @@ export function readRequest(body: unknown, policy: EndpointPolicy): ResponsesReq
   for (const field of ['metadata', 'reasoning']) object(body, field);
   const previousResponseId = string(body, 'previous_response_id');
   const tools = (list(body, 'tools') ?? []).map(readTool);
-  const include = list(body, 'include') ?? [];
+  const include = readInclude(body, policy);
+  const hasLogprobs = include.includes('message.output_text.logprobs');
+  const topLogprobs = readTopLogprobs(
+    body,
+    [hasLogprobs, 'include: ["message.output_text.logprobs"]'],
+    policy,
+  );
   const store = !isPresent(body['store']) || flag(body, 'store');
-  const toolChoice = readChoice(body['tool_choice'], tools);
+  const toolChoice = readChoice(body['tool_choice'], tools, policy);
   const format = readResponseFormat(object(body, 'text')['format'], 'text.format');
   return {
     input: readInputField(body, previousResponseId !== undefined),
@@ -118,9 +125,7 @@ export function readRequest(body: unknown, policy: EndpointPolicy): ResponsesReq
     oneCall: wantsOneCall(body, tools),
     templateArgs: readTemplateArgs(body, [object(body, 'reasoning')['effort'], 'reasoning.effort']),
     maxTokens: integer(body, 'max_output_tokens'),
-    topLogprobs: include.includes('message.output_text.logprobs')
-      ? (integer(body, 'top_logprobs', 0, maxTopLogprobs) ?? 0)
-      : undefined,
+    topLogprobs: hasLogprobs ? topLogprobs : undefined,
     stream: flag(body, 'stream'),
     store,
     sealReasoning: !store || include.includes('reasoning.encrypted_content'),
@@ -181,13 +186,69 @@ function readTool(tool: unknown, i: number): FunctionTool {
 
 /**
  * Reads `tool_choice`. With `allowed_tools` the model still sees all tools, because prompts must
- * not differ between turns.
+ * not differ between turns. So the list is followed if it has all tools, or one that must be
+ * called; with `strictFields` other lists are rejected.
  */
-function readChoice(value: unknown, tools: readonly FunctionTool[]): ToolChoice {
-  const allowed = isObject(value) && value['type'] === 'allowed_tools';
-  return readToolChoice(
-    allowed ? value['mode'] : value,
-    tools.map((tool) => tool.function.name),
-    'tool_choice',
-  );
+function readChoice(
+  value: unknown,
+  tools: readonly FunctionTool[],
+  { strictFields = false }: EndpointPolicy,
+): ToolChoice {
+  const names = tools.map((tool) => tool.function.name);
+  if (!isObject(value) || value['type'] !== 'allowed_tools')
+    return readToolChoice(value, names, 'tool_choice');
+  const mode = readToolChoice(value['mode'], names, 'tool_choice.mode');
+  const allowed = readAllowed(value['tools'], names);
+  const [only] = allowed;
+  if (mode === 'required' && only !== undefined && allowed.size === 1) return { name: only };
+  if (strictFields && mode !== 'none' && names.some((name) => !allowed.has(name)))
+    throw invalidRequest(
+      'tool_choice.tools',
+      `allows ${quote([...allowed])} only`,
+      `all tools, or one with mode required; leave the others out of tools: ${names.join(', ')}`,
+    );
+  return mode;
 }
+
+/** Reads the names of the tools that a choice allows. */
+function readAllowed(value: unknown, names: readonly string[]): ReadonlySet<string> {
+  if (!Array.isArray(value))
+    throw invalidRequest('tool_choice.tools', `is ${quote(value)}`, 'a list of functions');
+  const allowed = value.map((tool: unknown, i) => {
+    const choice = readToolChoice(tool, names, `tool_choice.tools[${i}]`);
+    if (typeof choice === 'object') return choice.name;
+    throw invalidRequest(`tool_choice.tools[${i}]`, `is ${quote(tool)}`, 'a function');
+  });
+  return new Set(allowed);
+}
+
+/**
+ * Reads `include`.
+ * @throws ModelError 400 for a value that OpenAI's API does not have, with `strictFields`
+ */
+function readInclude(
+  body: JsonObject,
+  { strictFields = false }: EndpointPolicy,
+): readonly unknown[] {
+  const include = list(body, 'include') ?? [];
+  const unknown = include.findIndex((value) => !includable.has(value));
+  if (strictFields && unknown >= 0)
+    throw invalidRequest(
+      `include[${unknown}]`,
+      `is ${quote(include[unknown])}`,
+      `one of ${[...includable].join(', ')}`,
+    );
+  return include;
+}
+
+/** Values of `include`. Those that concern hosted tools and images add nothing to any answer. */
+const includable: ReadonlySet<unknown> = new Set<OpenAI.Responses.ResponseIncludable>([
+  'message.output_text.logprobs',
+  'reasoning.encrypted_content',
+  'file_search_call.results',
+  'web_search_call.results',
+  'web_search_call.action.sources',
+  'message.input_image.image_url',
+  'computer_call_output.output.image_url',
+  'code_interpreter_call.outputs',
+]);

@@ -18,6 +18,13 @@ describe('stored responses', () => {
       await model.handler(at(`${created.id}?stream=true&starting_after=6`))
     ).text();
     expect(rest.startsWith('event: response.output_item.done')).toBe(true);
+    for (const number of ['abc', '-1', '1.5', '']) {
+      const refused = await model.handler(at(`${created.id}?stream=true&starting_after=${number}`));
+      expect([refused.status, await refused.json()]).toMatchObject([
+        400,
+        { error: { param: 'starting_after' } },
+      ]);
+    }
   });
 
   it.each([

@@ -27,9 +27,23 @@ function retrieve(
   deliveries.markDelivered(found.callIndex);
   const query = new URL(request.url).searchParams;
   if (query.get('stream') !== 'true') return Promise.resolve(Response.json(found.body));
-  const { contentType, pieces } = sseAfter(Number(query.get('starting_after') ?? -1));
+  const { contentType, pieces } = sseAfter(sequenceNumber(query.get('starting_after')));
   const headers = { 'content-type': contentType };
   return Promise.resolve(new Response(pieces(found).join(''), { headers }));
+}
+
+/**
+ * Reads the number of the event after which the stream starts; -1 for the whole stream.
+ * @throws ModelError 400
+ */
+function sequenceNumber(text: string | null): number {
+  if (text === null) return -1;
+  if (/^\d+$/.test(text)) return Number(text);
+  throw invalidRequest(
+    'starting_after',
+    `is ${quote(text)}`,
+    'the sequence_number of an event, an integer of at least 0',
+  );
 }
 
 function remove(request: Request, { responses }: ResponsesContext): Promise<Response> {

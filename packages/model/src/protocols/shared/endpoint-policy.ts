@@ -1,9 +1,9 @@
 /** Settings that the owner of an endpoint uses to control its clients. */
 import { invalidRequest } from '@trinity-rft/chat/internal';
-import type { HeartbeatOptions } from './answer/delivery.js';
+import type { DeliveryPolicy } from './answer/delivery.js';
 import type { BodyLimits } from './request/body.js';
 
-export interface EndpointPolicy extends BodyLimits, HeartbeatOptions {
+export interface EndpointPolicy extends BodyLimits, DeliveryPolicy {
   /**
    * Determines if clients may request several choices with `n`. Each choice is a separate
    * experience, but the conversation can continue from only one choice.
@@ -22,6 +22,12 @@ export interface EndpointPolicy extends BodyLimits, HeartbeatOptions {
    * @default "finished"
    */
   readonly streamText?: 'sampled' | 'finished';
+  /**
+   * True if clients are independent, such as the users of a product, and may send equal requests. A
+   * retry then gets a recorded answer only if no client has received it.
+   * @default false: equal requests are of one agent, so its retry joins or repeats an equal call
+   */
+  readonly independentClients?: boolean;
   /**
    * Returns the number of seconds until calls are served again, or undefined if they are served
    * now. While calls are paused, the response to a request is 429 with `Retry-After`.

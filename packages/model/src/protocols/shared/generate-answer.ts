@@ -16,7 +16,7 @@ export type GenerateAnswer = <T>(
 export interface GenerateAnswerOptions {
   readonly generate: Generate;
   readonly deliveries: Deliveries;
-  /** Callback for each answer, awaited before the client receives any part of the answer. */
+  /** Callback for each answer, awaited before the client receives the end of the answer. */
   readonly onAnswer: (id: string, generation: Generation) => void | Promise<void>;
 }
 

@@ -57,17 +57,28 @@ export function answerRequest<T extends RecordedCall, Head>(
 ): Promise<Answer> {
   const key = `${new URL(request.url).pathname} ${digest}`;
   // The client libraries of OpenAI and Anthropic count their retries in this header.
-  const isRetry = Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0;
+  const isRetry =
+    !context.independentClients && Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0;
   const incoming = { key, isRetry, signal: request.signal };
   return deliver(context.deduplication.answer(incoming, generate), encoding, context);
 }
+
+/**
+ * Splits a path into its segments. The name of a model after `/v1/models/` is one segment, because
+ * it may have slashes.
+ */
+export const segmentsOf = (pathname: string): readonly string[] =>
+  pathname
+    .replace(/\/+$/, '')
+    .replace(/(?<=\/v1\/models\/).+/, (name) => name.replaceAll('/', '%2F'))
+    .split('/');
 
 /**
  * Returns the last segment of a request's path, decoded. It is the id in `/v1/models/ID` or
  * `/v1/responses/ID`.
  */
 export const lastSegment = ({ url }: Request): string =>
-  decodeSegment(new URL(url).pathname.replace(/\/+$/, '').split('/').at(-1) ?? '');
+  decodeSegment(segmentsOf(new URL(url).pathname).at(-1) ?? '');
 
 /**
  * Returns a listener that passes turns to clients that stream, or undefined if the text is not

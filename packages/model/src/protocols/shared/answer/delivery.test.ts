@@ -147,6 +147,20 @@ describe('a request that is repeated', () => {
     });
   });
 
+  it('of independent clients gets no answer that another one has or waits for', async () => {
+    const { model, runtime } = slow(['a<|im_end|>', 'b<|im_end|>', 'c<|im_end|>'], {
+      independentClients: true,
+      heartbeat: {},
+    });
+    const delivered = model.handler(post(base));
+    await runtime.clock.advance(40_000);
+    const ids = [await idOf(await delivered)];
+    const [running, repeated] = [model.handler(post(base)), model.handler(post(base, retry))];
+    await runtime.clock.advance(40_000);
+    for (const response of [running, repeated]) ids.push(await idOf(await response));
+    expect(new Set(ids).size).toBe(3);
+  });
+
   it('joins the one under way when the client says that it repeats, and outlives it', async () => {
     const { model, runtime, sampler } = slow(['a<|im_end|>']);
     const client = new AbortController();

@@ -1,5 +1,6 @@
 /** Delivers an answer, complete or in pieces. Sends heartbeats until the answer is ready. */
 import type { Clock } from '@trinity-rft/core';
+import { withoutCause } from '@trinity-rft/http-server';
 import type { Answer } from './answer.js';
 import { allPieces, bodyStream, type DeliveryListener, type NextPieces } from './body-stream.js';
 import type { AnswerEncoding, LiveWriter } from './encodings.js';
@@ -27,15 +28,21 @@ export interface Heartbeat {
   readonly everyMs: number;
 }
 
-export interface HeartbeatOptions {
+export interface DeliveryPolicy {
   /**
    * Heartbeats for answers that take a long time. The defaults are below the 300 s after which
    * Node's fetch times out.
    */
   readonly heartbeat?: Partial<Heartbeat>;
+  /**
+   * Called with each error that is a fault of the server, such as a full disk. The client then gets
+   * an error without the cause, which may name files of this machine.
+   * @default clients get the cause
+   */
+  readonly onFault?: ((error: unknown) => void) | undefined;
 }
 
-export interface DeliveryOptions extends HeartbeatOptions {
+export interface DeliveryOptions extends DeliveryPolicy {
   readonly runtime: { readonly clock: Clock };
 }
 
@@ -47,7 +54,7 @@ export interface DeliveryOptions extends HeartbeatOptions {
 export async function deliver<T, Head>(
   pending: PendingAnswer<T, Head>,
   encoding: AnswerEncoding<T, Head>,
-  { heartbeat, runtime: { clock } }: DeliveryOptions,
+  { heartbeat, onFault, runtime: { clock } }: DeliveryOptions,
 ): Promise<Answer> {
   const { afterMs = 200_000, everyMs = 15_000 } = heartbeat ?? {};
   const news = await withinTime(nextNews(pending, encoding, 0), afterMs, clock);
@@ -59,7 +66,12 @@ export async function deliver<T, Head>(
       throw error;
     }
   }
-  const next = livePieces(pending, encoding, { everyMs, clock, isLate: news === 'late' });
+  const next = livePieces(pending, encoding, {
+    everyMs,
+    clock,
+    onFault,
+    isLate: news === 'late',
+  });
   return inPieces(encoding, bodyStream(next, pending, encoding.heartbeat));
 }
 
@@ -113,7 +125,7 @@ function nextNews<T, Head>(
   return Promise.race([finished, live.changed(seen).then(() => 'changed' as const)]);
 }
 
-interface LiveOptions {
+interface LiveOptions extends Pick<DeliveryPolicy, 'onFault'> {
   readonly everyMs: number;
   readonly clock: Clock;
   /** True if the first heartbeat is due immediately. */
@@ -123,7 +135,7 @@ interface LiveOptions {
 function livePieces<T, Head>(
   pending: PendingAnswer<T, Head>,
   encoding: AnswerEncoding<T, Head>,
-  { everyMs, clock, isLate }: LiveOptions,
+  { everyMs, clock, onFault, isLate }: LiveOptions,
 ): NextPieces {
   const { live } = pending;
   let heartbeatDue = isLate;
@@ -147,7 +159,7 @@ function livePieces<T, Head>(
       return { pieces: text === '' ? [] : [text], last: false };
     } catch (error) {
       pending.lost();
-      return { pieces: [encoding.failure(error)], last: true };
+      return { pieces: [encoding.failure(withoutCause(error, onFault))], last: true };
     }
   };
 }

@@ -1,6 +1,6 @@
 /** The two formats of an answer: a JSON document, or server-sent events (SSE). */
+import { errorBody } from '@trinity-rft/http-server';
 import type { TurnSoFar } from '../../../rollout/generate.js';
-import { errorBody } from './error-response.js';
 
 /**
  * Writes an answer in one format.

@@ -29,6 +29,22 @@ export function readSampling(body: JsonObject): RequestedSampling {
   };
 }
 
+/**
+ * Reads the number of alternatives per token. @default 0
+ * @param request true if the request has log-probabilities, and the field that requests them
+ * @throws ModelError 400 with `strictFields` for alternatives without log-probabilities
+ */
+export function readTopLogprobs(
+  body: JsonObject,
+  [hasLogprobs, field]: readonly [boolean, string],
+  { strictFields = false }: { readonly strictFields?: boolean },
+): number {
+  const top = integer(body, 'top_logprobs', 0, maxTopLogprobs) ?? 0;
+  if (strictFields && top > 0 && !hasLogprobs)
+    throw invalidRequest('top_logprobs', `is ${top} without log-probabilities`, field);
+  return top;
+}
+
 function within(
   body: JsonObject,
   field: string,

@@ -3,7 +3,7 @@ import type { Sampler } from '@trinity-rft/core/engine';
 import { scriptedSampler } from '@trinity-rft/testing';
 import { APIUserAbortError, BadRequestError, ConflictError, InternalServerError } from 'openai';
 import { describe, expect, it } from 'vitest';
-import { modelOver, scripted } from '../../../../test/helpers.js';
+import { modelOver, scripted } from '../../test/helpers.js';
 
 const base = { model: 'gpt-5', messages: [{ role: 'user' as const, content: 'hi' }] };
 
@@ -84,6 +84,33 @@ describe('refusals', () => {
       message: expect.stringContaining('the worker died') as string,
     });
   });
+});
+
+describe('a fault of the server', () => {
+  const fault = new Error('/srv/calls.db cannot be written: ENOSPC.');
+  it.each(['/v1/chat/completions', '/v1/messages'])(
+    'of %s goes to the owner, and not to the client',
+    async (path) => {
+      const faults: unknown[] = [];
+      const onAnswer = (): never => {
+        throw fault;
+      };
+      const { model } = scripted(['a<|im_end|>', 'b<|im_end|>'], {
+        onAnswer,
+        onFault: (error) => void faults.push(error),
+        streamText: 'sampled',
+      });
+      const body = { ...base, max_tokens: 9 };
+      const whole = await model.handler(post(body, path));
+      const stream = await model.handler(post({ ...body, stream: true }, path));
+      expect([whole.status, stream.status]).toEqual([500, 200]);
+      for (const text of [await whole.text(), await stream.text()]) {
+        expect(text).toContain('The server failed to answer. Its log has the cause.');
+        expect(text).not.toContain('/srv');
+      }
+      expect(faults).toEqual([fault, fault]);
+    },
+  );
 });
 
 describe('cancelling', () => {

@@ -1,5 +1,5 @@
-/** Errors in OpenAI's format, which all routes of the endpoint use. */
-import { describeError, ModelError, CancelledError } from '@trinity-rft/core';
+/** Errors in OpenAI's format, which our servers use. */
+import { CancelledError, describeError, ModelError } from '@trinity-rft/core';
 
 export interface ErrorBody {
   readonly error: {
@@ -7,41 +7,78 @@ export interface ErrorBody {
     readonly type: string;
     readonly param: string | null;
     readonly code: string;
+    /** Ids that the error is about; absent for errors of other requests than feedback. */
+    readonly msg_ids?: readonly string[];
   };
 }
 
+/** Creates the body of the response for an error. */
 export function errorBody(error: unknown): ErrorBody {
   const { type, code } = classify(error);
-  const param = error instanceof ModelError ? error.details['param'] : undefined;
+  const { param, msgIds } = detailsOf(error);
   return {
     error: {
       message: describeError(error),
       type,
       param: typeof param === 'string' ? param : null,
       code,
+      ...(Array.isArray(msgIds) && { msg_ids: msgIds as readonly string[] }),
     },
   };
 }
 
 /**
- * Creates the response for an error. Sets the header `Allow` for 405, `Retry-After` for 429, and
- * `x-should-retry: false` if a retry cannot succeed. Some clients would otherwise retry after a
- * conflict.
+ * Creates the response for an error. Sets the header `Allow` for 405, `Retry-After` if the error
+ * has the time, and `x-should-retry: false` if a retry cannot succeed. Some clients would otherwise
+ * retry after a conflict.
  */
 export function errorResponse(error: unknown): Response {
   const { status } = classify(error);
   const headers = new Headers();
+  const details = detailsOf(error);
   for (const [detail, name] of Object.entries(headerOfDetail)) {
-    const value = error instanceof ModelError ? error.details[detail] : undefined;
+    const value = details[detail];
     if (typeof value === 'string' || typeof value === 'number') headers.set(name, `${value}`);
   }
   if (status < 500 && !temporaryStatuses.has(status)) headers.set('x-should-retry', 'false');
   return Response.json(errorBody(error), { status, headers });
 }
 
+const detailsOf = (error: unknown): Readonly<Record<string, unknown>> =>
+  error instanceof ModelError ? error.details : {};
+
 const temporaryStatuses = new Set([408, 429]);
 
 const headerOfDetail = { allow: 'allow', retryAfter: 'retry-after' };
+
+/**
+ * Passes a fault of the server to `onFault`, and returns the error that the client gets: without
+ * the cause, which may name files of this machine. Returns other errors unchanged, and without
+ * `onFault` every error.
+ */
+export function withoutCause(
+  error: unknown,
+  onFault: ((error: unknown) => void) | undefined,
+): unknown {
+  if (!onFault || classify(error).status < 500) return error;
+  onFault(error);
+  if (error instanceof ModelError) return error;
+  return new ModelError('The server failed to answer. Its log has the cause.', {
+    status: 500,
+    code: 'internal_error',
+    retryable: true,
+  });
+}
+
+/** Creates the error for requests to a server that is stopping. */
+export const stopping = (): ModelError =>
+  new ModelError('The server is stopping. Repeat the request when it is back.', {
+    status: 503,
+    code: 'stopping',
+    retryable: true,
+    // Seconds after which a restarted server is expected to be available.
+    details: { retryAfter: 5 },
+  });
 
 interface ErrorClass {
   readonly status: number;
