@@ -20,7 +20,7 @@ export { commonKeys } from './common-keys.js';
 export { openTogether, type Closable, type ResourceStack } from './open-together.js';
 export { asTyped, ownCommand } from './own-command.js';
 export { isProcessAlive, killGroup, readToEnd } from './process-alive.js';
-export { repeatedKey } from './repeated-key.js';
+export { repeatedKey, stringEnd } from './repeated-key.js';
 export { fillFile, replaceFile, replaceFileSync } from './replace-file.js';
 export { removeFolder, replaceFolder } from './replace-folder.js';
 export { retryAfterMs } from './retry-after.js';

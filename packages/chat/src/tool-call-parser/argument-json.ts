@@ -1,7 +1,7 @@
 /** The JSON of a call's arguments: its limit, and how calls whose syntax is not JSON get it. */
+import { stringEnd } from '@trinity-rft/core/support';
 import { dumps } from '../jinja/spelling.js';
 import type { Dict, Value } from '../jinja/values.js';
-import { stringEnd } from './json-span.js';
 import type { Attempt } from './scan-calls.js';
 
 /**
