@@ -94,7 +94,7 @@ export function checkEngine(
   const { valueHead } =
     context.engines[deriveCriticEngine(context, engine)]?.capabilities ?? facts.capabilities;
   const able = { ...facts, capabilities: { ...facts.capabilities, valueHead } };
-  checkNeeds(context, algorithm, unmetNeeds(algorithm.needs, able));
+  reportUnmet(context, algorithm, unmetNeeds(algorithm.needs, able));
   const { modelSection, scoresText = true } = facts.capabilities;
   if (!scoresText && context.part !== undefined && !sampler)
     context.report(
@@ -128,7 +128,7 @@ function checkAdapters(
 }
 
 /** Reports unmet needs at the key of the part that has the need, or else at the algorithm. */
-function checkNeeds(
+function reportUnmet(
   context: StageContext,
   { algorithmType }: AlgorithmConfig,
   unmet: ReturnType<typeof unmetNeeds>,
