@@ -40,7 +40,8 @@ interface OutcomeJson extends Omit<TaskOutcome, 'task' | 'runs' | 'attempts'> {
   readonly runs: readonly RunJson[];
 }
 
-export function toTaskResult({ task, runs, attempts: _, ...counts }: TaskOutcome): TaskResult {
+export function toTaskResult(result: TaskOutcome): TaskResult {
+  const { task, runs, attempts: _, ...counts } = result;
   const outcome: OutcomeJson = { ...counts, runs: runs.map(runJson) };
   return {
     experiences: runs.flatMap((run) => (run.status === 'ok' ? run.experiences : [])),
