@@ -11,8 +11,8 @@ import type {
   NamedShape,
   Numbers,
   RowCache,
-  UpdateOperands,
   UpdatePlan,
+  UpdateSets,
 } from '@trinity-rft/engine-onnx/graph-runtime';
 import { sizeOf } from './kernels/loop.js';
 import { gather } from './kernels/indices.js';
@@ -140,7 +140,7 @@ export class DeviceRuntime implements GraphRuntime {
     return Math.sqrt(sum);
   }
 
-  async adamW(sets: UpdateOperands<ArraySet>, plan: UpdatePlan): Promise<void> {
+  async adamW(sets: UpdateSets, plan: UpdatePlan): Promise<void> {
     const { from, to, gradient, first, second } = sets;
     const isGradient = to === gradient;
     // A dispatch cannot read a buffer that it writes, so the kernel updates in place.

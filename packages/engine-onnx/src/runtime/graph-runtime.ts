@@ -91,6 +91,8 @@ export type UpdateOperands<T> = Readonly<
   Record<'from' | 'to' | 'gradient' | 'first' | 'second', T>
 >;
 
+export type UpdateSets = UpdateOperands<ArraySet>;
+
 /** Shapes of a {@link RowCache}. */
 export interface CacheLayout {
   /**
@@ -221,7 +223,7 @@ export interface GraphRuntime {
    * Applies an AdamW update. @throws EngineError when the update fails; the arrays are then partly
    * updated
    */
-  adamW(sets: UpdateOperands<ArraySet>, plan: UpdatePlan): Promise<void>;
+  adamW(sets: UpdateSets, plan: UpdatePlan): Promise<void>;
   /** Makes a cache without rows. */
   cache(layout: CacheLayout): RowCache;
 

@@ -18,8 +18,8 @@ import type {
   LoadedGraph,
   NamedShape,
   Numbers,
-  UpdateOperands,
   UpdatePlan,
+  UpdateSets,
 } from './graph-runtime.js';
 import {
   flatOf,
@@ -117,10 +117,7 @@ export class OnnxRuntime implements GraphRuntime {
     return globalNorm(flatOf(set));
   }
 
-  adamW(
-    { from, to, gradient, first, second }: UpdateOperands<ArraySet>,
-    plan: UpdatePlan,
-  ): Promise<void> {
+  adamW({ from, to, gradient, first, second }: UpdateSets, plan: UpdatePlan): Promise<void> {
     const { flat, sizes } = ownSet(from);
     const arrays = {
       from: flat,
