@@ -10,7 +10,8 @@ import {
   createAlgorithm,
   type LossAggMode,
 } from '../../packages/algorithm/src/index.ts';
-import { aggregateLoss, aggregationWeights } from '../../packages/algorithm/src/parts/aggregate.ts';
+import { aggregationWeights } from '../../packages/algorithm/src/parts/aggregate.ts';
+import { aggregateLoss } from '../../packages/algorithm/test/batches.ts';
 import { evaluate } from '../../packages/algorithm/test/evaluate.ts';
 import { expectSame } from './compare.ts';
 import {

@@ -8,7 +8,8 @@ import {
 } from '../../packages/core/src/index.ts';
 import { prefixMetrics } from '../../packages/core/src/internal.ts';
 import { createOperators } from '../../packages/algorithm/src/index.ts';
-import { expectedBestOfDraws, keyMetrics } from '../../packages/explorer/src/internal.ts';
+import { expectedBestOfDraws } from '../../packages/explorer/src/internal.ts';
+import { keyMetrics } from '../../packages/explorer/src/metrics/eval-metrics.ts';
 import { learningRateAt } from '../../packages/trainer/src/schedule.ts';
 import { expectSame } from './compare.ts';
 import type { Numbers, VectorCase } from './suite.ts';

@@ -80,3 +80,13 @@ export function withMaskedJunk(
   };
   return { padded, positions: sources.flatMap((t, i) => (t < 0 ? [] : [i])) };
 }
+
+/**
+ * Returns sum(w * v) over tokens with a weight above 0, in float64. Values of masked tokens have no
+ * influence, even if they are NaN.
+ */
+export function aggregateLoss(values: ArrayLike<number>, weights: Float64Array): number {
+  let total = 0;
+  for (const [t, weight] of weights.entries()) if (weight !== 0) total += weight * values[t]!;
+  return total;
+}

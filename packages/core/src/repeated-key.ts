@@ -21,10 +21,12 @@ export function repeatedKey(json: string): RepeatedKey | undefined {
     else {
       // Braces and brackets inside strings do not count.
       const offset = found.index;
-      tokens.lastIndex = colon.lastIndex = stringEnd(json, offset);
+      const end = stringEnd(json, offset);
+      if (end < 0) return undefined;
+      tokens.lastIndex = colon.lastIndex = end;
       const keys = open.at(-1);
       if (!keys || !colon.test(json)) continue;
-      const key = JSON.parse(json.slice(offset, tokens.lastIndex)) as string;
+      const key = JSON.parse(json.slice(offset, end)) as string;
       if (keys.has(key)) return { key, offset };
       keys.add(key);
     }
@@ -33,15 +35,15 @@ export function repeatedKey(json: string): RepeatedKey | undefined {
 }
 
 /**
- * Returns the index after the string that begins at `start`. A regular expression that matches whole
- * strings would exhaust the stack on long ones.
+ * Returns the end of the JSON string that begins at `at`, or -1 if it does not end. Searches for
+ * quotes instead of reading every character, because a request may have megabytes in one string. A
+ * regular expression that matches whole strings would exhaust the stack on long ones.
  */
-function stringEnd(json: string, start: number): number {
-  let quote = json.indexOf('"', start + 1);
-  for (; quote >= 0; quote = json.indexOf('"', quote + 1)) {
-    let before = quote;
-    while (json[before - 1] === '\\') before--;
-    if ((quote - before) % 2 === 0) return quote + 1;
+export function stringEnd(text: string, at: number): number {
+  for (let i = text.indexOf('"', at + 1); i >= 0; i = text.indexOf('"', i + 1)) {
+    let backslashes = 0;
+    while (text[i - 1 - backslashes] === '\\') backslashes++;
+    if (backslashes % 2 === 0) return i + 1;
   }
-  return json.length;
+  return -1;
 }

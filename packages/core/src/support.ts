@@ -2,6 +2,7 @@
  * Helpers for adapters and drivers, for example for waits that log their cause, for the redaction
  * of secrets, and for errors that suggest a fix.
  */
+export { alignColumns } from './align-columns.js';
 export { cacheFolder } from './cache-folder.js';
 export { copyOf } from './copy-of.js';
 export { boundary, boundedText, causesOf, readableThrown } from './errors.js';
@@ -20,7 +21,7 @@ export { commonKeys } from './common-keys.js';
 export { openTogether, type Closable, type ResourceStack } from './open-together.js';
 export { asTyped, ownCommand } from './own-command.js';
 export { isProcessAlive, killGroup, readToEnd } from './process-alive.js';
-export { repeatedKey } from './repeated-key.js';
+export { repeatedKey, stringEnd } from './repeated-key.js';
 export { fillFile, replaceFile, replaceFileSync } from './replace-file.js';
 export { removeFolder, replaceFolder } from './replace-folder.js';
 export { retryAfterMs } from './retry-after.js';

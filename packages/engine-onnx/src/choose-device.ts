@@ -6,7 +6,7 @@ import type { CheckedModel, CheckRequest } from './device/check.js';
 import { checkInChild, isEndedEarly } from './device/child.js';
 import { tolerances, verdictOf, type CheckOutcome, type DeviceReport } from './device/report.js';
 import { resultsFolder, writeStored, type CheckKey } from './device/stored.js';
-import type { OnnxEngineOptions } from './engine.js';
+import type { OnnxEngineOptions } from './protocol/options.js';
 import { gpuModule } from './gpu-module.js';
 import { onnxOptions } from './engine-options.js';
 import { quantizedOptions } from './quantized/options.js';

@@ -1,6 +1,6 @@
 import type { AdapterOptions, CriticEngineOptions, EngineOptions } from '@trinity-rft/core/engine';
 
-import type { OnnxEngineOptions } from './engine.js';
+import type { OnnxEngineOptions } from './protocol/options.js';
 import type { LoraOptions } from './lora/plan.js';
 
 /**

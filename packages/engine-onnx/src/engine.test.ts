@@ -8,7 +8,8 @@ import { ModelError, CancelledError, CheckpointError, EngineError } from '@trini
 import type { Engine, SampledSequence } from '@trinity-rft/core/engine';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { createOnnxEngine, type OnnxEngineOptions } from './engine.js';
+import { createOnnxEngine } from './engine.js';
+import type { OnnxEngineOptions } from './protocol/options.js';
 import { createModelFolder } from './storage/new-model.js';
 
 const root = mkdtempSync(join(tmpdir(), 'engine-thread-'));

@@ -1,6 +1,7 @@
 export { measureDevices, type MeasuredDevices, type MeasureOptions } from './choose-device.js';
 export { createOnnxCritic, type OnnxCriticOptions } from './critic.js';
-export { createOnnxEngine, type OnnxEngineOptions } from './engine.js';
+export { createOnnxEngine } from './engine.js';
+export type { OnnxEngineOptions } from './protocol/options.js';
 export { onnxEngine } from './factory.js';
 export {
   convertModel,

@@ -1,5 +1,4 @@
 /** Exports for packages of this repository only. This interface is not stable. */
-export { keyMetrics } from './metrics/eval-metrics.js';
 export { expectedBestOfDraws } from './metrics/pass-at-n.js';
 export { runPipeline } from './pipeline.js';
 export { currentRun } from './runs/current-run.js';

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { alignColumns } from '@trinity-rft/core/support';
 import type { CheckResult } from './check/check-export.js';
 import type { Share } from './check/compare.js';
 import type { MergeLoss } from './check/merge-loss.js';
@@ -55,11 +56,10 @@ function checkLines(check: CheckResult): readonly string[] {
     ['tool calls equal', shareOf(check.toolCalls)],
     ['speed', `${check.tokensPerSecond.toFixed(1)} tokens/s`],
   ];
-  const width = Math.max(...rows.map(([title = '']) => title.length));
   return [
     '',
     `Checkpoint beside ${check.runtime}:`,
-    ...rows.map(([title = '', value]) => `  ${title.padEnd(width)}  ${value}`),
+    ...alignColumns(rows, '  '),
     ...check.warnings.map((line) => `  Warning: ${line}`),
     ...check.faults.map((line) => `  OUTSIDE THE LIMITS: ${line}`),
     '',

@@ -6,6 +6,7 @@ export {
   openFrozenModels,
   startWeights,
   trainableModel,
+  type FrozenStage,
 } from './assembly/models/frozen-models.js';
 export { withFetchedModels } from './assembly/models/hub-models.js';
 export { resolveModelFolder } from './assembly/models/model-folder.js';

@@ -5,6 +5,8 @@ import type {
   PartReference,
   PresetReference,
 } from '@trinity-rft/config';
+import { alignColumns } from '@trinity-rft/core/support';
+import wrapAnsi from 'wrap-ansi';
 
 /** Renders a row for each algorithm, then the names of the parts, grouped by key. */
 export function renderTable({ presets, parts }: AlgorithmReference): string {
@@ -31,10 +33,10 @@ export function renderTable({ presets, parts }: AlgorithmReference): string {
     names: members.map(({ name }) => name).join(', '),
   }));
   return [
-    ...columns([head, ...rows]),
+    ...alignColumns([head, ...rows]),
     '',
     'Parts',
-    ...keys.flatMap(({ key, names }) => wrapped(`  ${key.padEnd(16)}`, names)),
+    ...keys.map(({ key, names }) => wrapped(`  ${key.padEnd(16)}`, names)),
     '',
   ]
     .map((line) => `${line}\n`)
@@ -88,7 +90,7 @@ function renderPart(part: PartReference): string {
     ...headOf(`${part.key}: ${part.name}`, part),
     ...(args.length === 0
       ? ['  It takes no arguments.']
-      : columns([['  argument', 'type', 'default', 'meaning'], ...rows])),
+      : alignColumns([['  argument', 'type', 'default', 'meaning'], ...rows])),
     '',
   ].join('\n');
 }
@@ -99,8 +101,8 @@ function headOf(
 ): readonly string[] {
   return [
     title,
-    ...(summary === '' ? [] : wrapped('  ', summary)),
-    ...(formula === '' ? [] : ['', ...wrapped('    ', formula)]),
+    ...(summary === '' ? [] : [wrapped('  ', summary)]),
+    ...(formula === '' ? [] : ['', wrapped('    ', formula)]),
     ...(source === undefined ? [] : ['', `  ${source.title}`, `  ${source.url}`]),
     ...(needs.length === 0 ? [] : ['', `  needs ${needs.join(', ')}`]),
     '',
@@ -115,35 +117,11 @@ const chosen = ({ name, args }: ChosenPart): string => {
 const shown = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value);
 
-/** Aligns the cells of all rows, two spaces apart. */
-function columns(rows: readonly (readonly string[])[]): readonly string[] {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
-}
-
 const width = 120;
 
 /**
  * Wraps `text` at {@link width} columns. The first line begins with `start`; the following lines
  * are indented by its length.
  */
-function wrapped(start: string, text: string): readonly string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    if (line !== '' && start.length + line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = word;
-    } else line = line === '' ? word : `${line} ${word}`;
-  }
-  return [...lines, line].map(
-    (each, index) => `${index === 0 ? start : ' '.repeat(start.length)}${each}`,
-  );
-}
+const wrapped = (start: string, text: string): string =>
+  start + wrapAnsi(text, width - start.length).replaceAll('\n', `\n${' '.repeat(start.length)}`);

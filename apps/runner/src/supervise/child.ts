@@ -3,6 +3,7 @@
  * processes.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { systemClock } from '@trinity-rft/core';
 import { exitCodes } from '../shared/exit-codes.js';
 import { ownCommand } from '../shared/server-flags.js';
 
@@ -65,7 +66,7 @@ export function startChild(options: ChildOptions): Child {
         return { name: options.name, exitCode: code, output: lines.text() };
       const pauseMs = firstPauseMs * 2 ** restarts;
       options.onRestart(`${options.name} ${reason}; it starts again in ${pauseMs / 1000} s.`);
-      await sleep(pauseMs, pause.signal);
+      await systemClock.sleep(pauseMs, pause.signal).catch(() => undefined);
       if (stopping) return { name: options.name, exitCode: code, output: lines.text() };
     }
   };
@@ -90,16 +91,6 @@ export function startChild(options: ChildOptions): Child {
  */
 const isFinal = (code: number): boolean =>
   code === exitCodes.done || code === exitCodes.userError || code === exitCodes.environmentDown;
-
-const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      resolve();
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
 
 interface Exit {
   readonly code: number;

@@ -3,10 +3,10 @@ import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { TitleRow } from '../design/title-row.js';
 import type { Processes as Status } from '../../src/control/interface/index.js';
 import { CircleCheck, Cpu } from 'lucide';
-import { useEffect, useState } from 'preact/hooks';
-import { ask, messageOf, runPath } from '../api.js';
+import { runPath } from '../api.js';
 import { Help } from '../design/help.js';
 import { Empty, Problem, Skeleton } from '../design/states.js';
+import { useAnswers } from '../parts/use-answers.js';
 import { addressOf, type PageProps } from '../place.js';
 import { words as frame } from '../words/frame.js';
 import { words } from '../words/workers.js';
@@ -21,33 +21,11 @@ const everyMs = 1000;
 const answerMs = 8000;
 
 function useProcesses(run: string | undefined): Status | undefined {
-  const [status, setStatus] = useState<Status>();
-  useEffect(() => {
-    if (run === undefined) return undefined;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let isOver = false;
-    const look = async (): Promise<void> => {
-      if (!document.hidden) {
-        const answer = ask<Status>(runPath(run, 'processes'), AbortSignal.timeout(answerMs));
-        const found = await answer.catch((error: unknown) => problemOf(error));
-        if (!isOver) setStatus(found);
-      }
-      if (!isOver) timer = setTimeout(() => void look(), everyMs);
-    };
-    void look();
-    return () => {
-      isOver = true;
-      clearTimeout(timer);
-    };
-  }, [run]);
-  return status;
+  const paths = run === undefined ? [] : [runPath(run, 'processes')];
+  const again = run === undefined ? undefined : everyMs;
+  const { answers, problem } = useAnswers<Status>(paths, () => again, answerMs);
+  return problem === undefined ? answers[0] : { problem, members: [], chains: [] };
 }
-
-const problemOf = (error: unknown): Status => ({
-  problem: messageOf(error),
-  members: [],
-  chains: [],
-});
 
 /** Status of a run whose processes have ended. */
 function Ended({ run }: { readonly run: RunSummary }) {

@@ -13,10 +13,12 @@ export interface Answers<T> {
  * Loads the answers to some paths. While the page is in a hidden tab, it waits.
  * @param againMs returns the milliseconds until the answers are loaded again; undefined for never. An
  * error passes no answers. @default never
+ * @param mostMs milliseconds after which a request fails. @default no limit
  */
 export function useAnswers<T>(
   paths: readonly string[],
   againMs: (answers: readonly T[]) => number | undefined = () => undefined,
+  mostMs?: number,
 ): Answers<T> {
   const [answers, setAnswers] = useState<readonly T[]>([]);
   const [problem, setProblem] = useState<string>();
@@ -33,7 +35,9 @@ export function useAnswers<T>(
       let found: readonly T[] = [];
       let failure: string | undefined;
       try {
-        found = await Promise.all(paths.map((path) => ask<T>(path, signal)));
+        const late = mostMs === undefined ? [] : [AbortSignal.timeout(mostMs)];
+        const until = AbortSignal.any([signal, ...late]);
+        found = await Promise.all(paths.map((path) => ask<T>(path, until)));
       } catch (error) {
         failure = messageOf(error);
       }

@@ -2,22 +2,13 @@
  * Group-relative advantages that exclude tokens of bad rollouts if training on them would reduce
  * the entropy far more than is usual in the batch.
  */
-import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
-import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';
-import { checkAdvantageInput } from '../parts/check-input.js';
-import {
-  clipMetrics,
-  entropyEffects,
-  smallestDeviation,
-  trainedSpread,
-} from './shared/clip-tokens.js';
-import { byDeviation, byGroup } from './shared/group-scores.js';
-import { compareArg } from './shared/runs.js';
+import { numberArg } from '@trinity-rft/core';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
+import { clipArgs, clipping } from './shared/clip-tokens.js';
+import { trainedMoments } from './shared/whiten.js';
 
 const args = {
-  compare: compareArg,
-  epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation of the rewards of a task.'),
+  ...clipArgs,
   mu: numberArg(
     2.5,
     { min: 0 },
@@ -46,31 +37,14 @@ export const clipb = defineAdvantagePart({
     },
   },
   comparesRuns: true,
-  create: ({ compare, epsilon, mu }) => {
-    const { batchAdvantage } = byGroup(byDeviation(epsilon), { compare });
-    return {
-      batchAdvantage: (input) => clip(input, batchAdvantage, mu),
-      needs: { entropy: 'value' },
-    };
-  },
+  create: (options) =>
+    clipping(options, ({ actionMask }, effects) => {
+      const { trained, mean, squares } = trainedMoments(effects, actionMask);
+      const variance = squares / Math.max(trained, 1);
+      return {
+        distances: effects.map((effect) => mean - effect),
+        deviation: Math.sqrt(variance),
+        metrics: { ES: mean, varS: variance },
+      };
+    }),
 });
-
-function clip(input: AdvantageInput, compare: BatchAdvantageFn, mu: number): AdvantageOutput {
-  checkAdvantageInput(input, ['rewards', 'oldLogprobs', 'entropy']);
-  const { actionMask } = input;
-  const { advantages, returns, metrics } = compare(input);
-  const effects = entropyEffects(input);
-  const { mean, variance } = trainedSpread(effects, actionMask);
-  const deviation = Math.sqrt(variance);
-  const kept = actionMask.slice();
-  if (deviation >= smallestDeviation) {
-    for (let t = 0; t < kept.length; t++)
-      if (advantages[t]! < 0 && effects[t]! - mean < -mu * deviation) kept[t] = 0;
-  }
-  return {
-    advantages,
-    returns,
-    actionMask: kept,
-    metrics: { ...metrics, ...clipMetrics(actionMask, kept, advantages), ES: mean, varS: variance },
-  };
-}

@@ -2,22 +2,13 @@
  * Group-relative advantages that exclude tokens of bad rollouts if training on them would reduce
  * the entropy far more than is expected under the token's own distribution.
  */
-import { numberArg, type BatchAdvantageFn, InvariantError } from '@trinity-rft/core';
-import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';
-import { checkAdvantageInput } from '../parts/check-input.js';
-import {
-  clipMetrics,
-  entropyEffects,
-  smallestDeviation,
-  trainedSpread,
-} from './shared/clip-tokens.js';
-import { byDeviation, byGroup } from './shared/group-scores.js';
-import { compareArg } from './shared/runs.js';
+import { numberArg, InvariantError } from '@trinity-rft/core';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
+import { clipArgs, clipping } from './shared/clip-tokens.js';
+import { trainedMoments } from './shared/whiten.js';
 
 const args = {
-  compare: compareArg,
-  epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation of the rewards of a task.'),
+  ...clipArgs,
   mu: numberArg(
     8.5,
     { min: 0 },
@@ -53,47 +44,21 @@ export const clipv = defineAdvantagePart({
     },
   },
   comparesRuns: true,
-  create: ({ compare, epsilon, mu, maxFrac }) => {
-    const { batchAdvantage } = byGroup(byDeviation(epsilon), { compare });
-    return {
-      batchAdvantage: (input) => clip(input, batchAdvantage, mu, maxFrac),
-      needs: { entropy: 'value', necs: true },
-    };
-  },
+  create: ({ maxFrac, ...options }) =>
+    clipping(
+      options,
+      ({ actionMask, necs }, effects) => {
+        if (!necs)
+          throw new InvariantError(
+            'The advantage function "clipv" was given no necs; the algorithm declares that it needs them.',
+            { code: 'NECS_MISSING' },
+          );
+        const gaps = effects.map((effect, t) => necs[t]! - effect);
+        const { trained, squares } = trainedMoments(gaps, actionMask);
+        const deviation = Math.sqrt(squares / Math.max(trained, 1));
+        const most = Math.max(Math.floor(maxFrac * trained), 1);
+        return { distances: gaps, deviation, most, metrics: { stdD: deviation } };
+      },
+      { necs: true },
+    ),
 });
-
-function clip(
-  input: AdvantageInput,
-  compare: BatchAdvantageFn,
-  mu: number,
-  maxFrac: number,
-): AdvantageOutput {
-  checkAdvantageInput(input, ['rewards', 'oldLogprobs', 'entropy']);
-  const { actionMask, necs } = input;
-  if (!necs)
-    throw new InvariantError(
-      'The advantage function "clipv" was given no necs; the algorithm declares that it needs them.',
-      { code: 'NECS_MISSING' },
-    );
-  const { advantages, returns, metrics } = compare(input);
-  const gaps = entropyEffects(input);
-  for (let t = 0; t < gaps.length; t++) if (actionMask[t] === 1) gaps[t] = necs[t]! - gaps[t]!;
-  const deviation = Math.sqrt(trainedSpread(gaps, actionMask).variance);
-  const kept = actionMask.slice();
-  const outliers: number[] = [];
-  let trained = 0;
-  for (let t = 0; t < kept.length; t++) {
-    if (actionMask[t] === 0) continue;
-    trained++;
-    if (advantages[t]! >= 0 || deviation < smallestDeviation) continue;
-    if (gaps[t]! > mu * deviation) outliers.push(t);
-  }
-  const most = Math.max(Math.floor(maxFrac * trained), 1);
-  for (const t of outliers.sort((a, b) => gaps[b]! - gaps[a]!).slice(0, most)) kept[t] = 0;
-  return {
-    advantages,
-    returns,
-    actionMask: kept,
-    metrics: { ...metrics, ...clipMetrics(actionMask, kept, advantages), stdD: deviation },
-  };
-}

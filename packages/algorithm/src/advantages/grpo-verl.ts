@@ -1,7 +1,7 @@
 /** Group-relative advantage computed from token rewards, which a KL penalty may have changed. */
 import { numberArg } from '@trinity-rft/core';
 import { byDeviation, byGroup } from './shared/group-scores.js';
-import { returnOfRun } from './shared/groups.js';
+import { grpoSource, returnOfRun } from './shared/groups.js';
 import { compareArg } from './shared/runs.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
@@ -22,11 +22,7 @@ export const grpoVerl = defineAdvantagePart({
     summary:
       'grpo without its options, over the sums of token rewards; also runs on train batches, after a KL penalty.',
     formula: 'A_i = (G_i - mean(G)) / (std(G) + epsilon), G_i the sum of token rewards',
-    source: {
-      title:
-        'DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models, section 4.1',
-      url: 'https://arxiv.org/abs/2402.03300',
-    },
+    source: grpoSource,
   },
   comparesRuns: true,
   create: ({ epsilon, compare }) => byGroup(byDeviation(epsilon), { compare, read: returnOfRun }),

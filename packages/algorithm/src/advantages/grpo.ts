@@ -12,6 +12,7 @@ import {
   batchStd,
   dividing,
   groupMetrics,
+  grpoSource,
   isDropped,
   relativeScores,
   stdCalLevels,
@@ -68,11 +69,7 @@ export const grpo = defineAdvantagePart({
     summary: 'How much better a run did than the others of its task, in standard deviations.',
     formula:
       'A_i = (R_i - mean(R)) / (std(R) + epsilon), over the runs of one task; one run: A = R / (1 + epsilon)',
-    source: {
-      title:
-        'DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models, section 4.1',
-      url: 'https://arxiv.org/abs/2402.03300',
-    },
+    source: grpoSource,
   },
   comparesRuns: true,
   create: (options, seed) => {

@@ -13,6 +13,7 @@ import {
   dividing,
   groupMetrics,
   groupStats,
+  grpoSource,
   isDropped,
   relativeScores,
   rewardOf,
@@ -74,11 +75,7 @@ export const stepWiseGrpo = defineAdvantagePart({
       'How much better a whole run of several steps did than the others of its task; every step of the run gets the same.',
     formula:
       'A_k = (r_k - mean(r)) / (std(r) + epsilon), r_k the reward of the last step of run k; with step norm: A_k / steps of the run',
-    source: {
-      title:
-        'DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models, section 4.1',
-      url: 'https://arxiv.org/abs/2402.03300',
-    },
+    source: grpoSource,
   },
   comparesRuns: true,
   create: (options) => ({ advantage: (experiences) => compare(experiences, options) }),

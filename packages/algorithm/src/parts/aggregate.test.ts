@@ -1,14 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { lossInput } from '../../test/arbitrary.js';
-import { permuteRows } from '../../test/batches.js';
-import {
-  aggregateLoss,
-  aggregationWeights,
-  lossAggModes,
-  meanOf,
-  type LossAggMode,
-} from './aggregate.js';
+import { aggregateLoss, permuteRows } from '../../test/batches.js';
+import { aggregationWeights, lossAggModes, meanOf, type LossAggMode } from './aggregate.js';
 
 const modes = fc.constantFrom(...lossAggModes);
 

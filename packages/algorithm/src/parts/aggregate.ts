@@ -122,16 +122,6 @@ const weightOf: Readonly<Record<LossAggMode, (sizes: Sizes) => number>> = {
 };
 
 /**
- * Returns sum(w * v) over tokens with a weight above 0, in float64. Values of masked tokens have no
- * influence, even if they are NaN.
- */
-export function aggregateLoss(values: ArrayLike<number>, weights: Float64Array): number {
-  let total = 0;
-  for (const [t, weight] of weights.entries()) if (weight !== 0) total += weight * values[t]!;
-  return total;
-}
-
-/**
  * Returns sum / (M + epsilon) for M trained tokens, the mean that metrics use in every aggregation
  * mode.
  */

@@ -2,7 +2,7 @@ import { ConfigError, createExperience, numberArg, type LossInput } from '@trini
 import type { Algorithm } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import { builtInTables, byGroup, createAlgorithm } from '../index.js';
-import { aggregateLoss } from '../parts/aggregate.js';
+import { aggregateLoss } from '../../test/batches.js';
 import {
   defineAdvantage,
   defineAlgorithm,

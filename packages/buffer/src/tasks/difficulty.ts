@@ -32,15 +32,13 @@ export interface DifficultyArgs {
   readonly doSample: boolean;
 }
 
-export interface DifficultySelector {
-  /**
-   * Returns the rows for `count` positions, starting at `cursor`. The rows are distinct if there
-   * are at least `count` rows.
-   */
+/** An order of rows. If `state` is absent, the order depends on the position only. */
+export interface RowSelector {
+  /** Returns the rows for `count` positions, starting at `cursor`. */
   select(cursor: number, count: number): readonly number[];
-  feedback(feedback: readonly RowFeedback[]): void;
-  state(): JsonState;
-  restore(state: JsonState): void;
+  feedback?(feedback: readonly RowFeedback[]): void;
+  state?(): JsonState;
+  restore?(state: JsonState): void;
 }
 
 interface Estimate {
@@ -62,12 +60,13 @@ export interface DifficultyOptions {
   readonly name: string;
 }
 
+/** Creates a selector whose rows of one call are distinct if there are at least `count` rows. */
 export function difficultySelector({
   features,
   args,
   seed,
   name,
-}: DifficultyOptions): DifficultySelector {
+}: DifficultyOptions): Required<RowSelector> {
   const size = features.length;
   const estimate: Estimate = {
     alphas: new Float64Array(size).fill(1),

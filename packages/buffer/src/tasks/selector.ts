@@ -3,8 +3,7 @@
  * results.
  */
 import { type RawTask, TaskError } from '@trinity-rft/core';
-import type { JsonState, RowFeedback } from '@trinity-rft/core/store';
-import { difficultySelector, type DifficultyArgs } from './difficulty.js';
+import { difficultySelector, type DifficultyArgs, type RowSelector } from './difficulty.js';
 import { rowOrder, type PlainSelectorType } from './row-order.js';
 
 type SelectorType = PlainSelectorType | 'offline_easy2hard' | 'difficulty_based';
@@ -21,14 +20,6 @@ export interface SelectorOptions {
   readonly featureKeys?: readonly string[];
   /** Arguments of `difficulty_based`. */
   readonly selectorArgs?: Partial<DifficultyArgs>;
-}
-
-/** An order of rows. If `state` is absent, the order depends on the position only. */
-export interface RowSelector {
-  select(cursor: number, count: number): readonly number[];
-  feedback?(feedback: readonly RowFeedback[]): void;
-  state?(): JsonState;
-  restore?(state: JsonState): void;
 }
 
 const difficultyDefaults: DifficultyArgs = {

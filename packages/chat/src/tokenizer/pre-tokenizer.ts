@@ -11,12 +11,14 @@ const words = String.raw`'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}
 const letters = String.raw`\p{Alphabetic}\p{M}\p{Nd}\p{Pc}`;
 const punctuation = String.raw`[\p{P}\x21-\x2F\x3A-\x40\x5B-\x60\x7B-\x7E]`;
 
-const isolated = (regex: string): JsonObject => ({
+const splitBy = (regex: string, behavior: unknown, invert = false): JsonObject => ({
   type: 'Split',
   pattern: { Regex: regex },
-  behavior: 'Isolated',
-  invert: false,
+  behavior,
+  invert,
 });
+
+const isolated = (regex: string): JsonObject => splitBy(regex, 'Isolated');
 
 const sequence = (...pretokenizers: readonly unknown[]): JsonObject => ({
   type: 'Sequence',
@@ -48,15 +50,9 @@ const rewrites: Readonly<Record<string, (step: JsonObject) => unknown>> = {
     step['split'] === false
       ? step
       : sequence(step, before(typeof step['replacement'] === 'string' ? step['replacement'] : '▁')),
-  Punctuation: ({ behavior = 'Isolated' }) =>
-    split({ type: 'Split', pattern: { Regex: punctuation }, behavior, invert: false }),
+  Punctuation: ({ behavior = 'Isolated' }) => split(splitBy(punctuation, behavior)),
   // The library's `\w` includes ½.
-  Whitespace: () => ({
-    type: 'Split',
-    pattern: { Regex: `[${letters}]+|[^${letters}\\s]+` },
-    behavior: 'Removed',
-    invert: true,
-  }),
+  Whitespace: () => splitBy(`[${letters}]+|[^${letters}\\s]+`, 'Removed', true),
   // White space is that of Unicode, with U+0085 and without U+FEFF.
   WhitespaceSplit: () => whiteSpace,
   BertPreTokenizer: () => sequence(whiteSpace, isolated(punctuation)),
@@ -65,12 +61,7 @@ const rewrites: Readonly<Record<string, (step: JsonObject) => unknown>> = {
   Split: split,
 };
 
-const whiteSpace: JsonObject = {
-  type: 'Split',
-  pattern: { Regex: String.raw`\p{White_Space}+` },
-  behavior: 'Removed',
-  invert: false,
-};
+const whiteSpace = splitBy(String.raw`\p{White_Space}+`, 'Removed');
 
 /**
  * Returns a pre-tokenizer that splits text as `step` does in Python.

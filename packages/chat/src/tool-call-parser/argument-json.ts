@@ -1,7 +1,7 @@
 /** Limits and serialises the JSON of a call's arguments. */
+import { stringEnd } from '@trinity-rft/core/support';
 import { dumps } from '../jinja/spelling.js';
 import type { Dict, Value } from '../jinja/values.js';
-import { stringEnd } from './json-span.js';
 import type { Attempt } from './scan-calls.js';
 
 /**

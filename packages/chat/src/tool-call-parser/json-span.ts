@@ -2,6 +2,7 @@
  * Finds the start and end of JSON values in a text, so that the values can be kept exactly as the
  * model wrote them.
  */
+import { stringEnd } from '@trinity-rft/core/support';
 
 /** Range [start, end) in the text. */
 export type Span = readonly [start: number, end: number];
@@ -63,19 +64,6 @@ export function itemSpans(text: string, at: number): readonly Span[] {
     if (text[i] === ',') i = skipSpace(text, i + 1);
   }
   return spans;
-}
-
-/**
- * Returns the end of the string that begins at `at`, or -1 if it does not end. Searches for quotes
- * instead of reading every character, because a request may have megabytes in one string.
- */
-export function stringEnd(text: string, at: number): number {
-  for (let i = text.indexOf('"', at + 1); i >= 0; i = text.indexOf('"', i + 1)) {
-    let backslashes = 0;
-    while (text[i - 1 - backslashes] === '\\') backslashes++;
-    if (backslashes % 2 === 0) return i + 1;
-  }
-  return -1;
 }
 
 function scalarEnd(text: string, at: number): number {

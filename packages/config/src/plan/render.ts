@@ -1,3 +1,4 @@
+import { alignColumns } from '@trinity-rft/core/support';
 import { cachedTokens } from './gpu.js';
 import type { RunPlan, StagePlan } from './plan.js';
 
@@ -32,10 +33,9 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
     ...algorithmRows(stage),
     ['files', stage.files.join(', ')],
   ];
-  const width = Math.max(...rows.map(([label]) => label.length));
   return [
     `${title}: mode ${stage.part ?? stage.mode}, ${stage.algorithmType}`,
-    ...rows.map(([label, text]) => `  ${label.padEnd(width)}  ${text}`),
+    ...alignColumns(rows, '  '),
   ];
 }
 

@@ -18,7 +18,7 @@ export const toYaml = (
   Object.fromEntries(Object.entries(args).map(([name, value]) => [yamlName(name), value]));
 
 /** Converts `clip_range_low` to `clipRangeLow`. */
-const codeName = (name: string): string =>
+export const codeName = (name: string): string =>
   name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /** Converts names of arguments in a file to the names of their specification. */

@@ -4,6 +4,7 @@
  * omitted.
  */
 import { z } from 'zod';
+import { codeName } from './args.js';
 import { effectsOf, type Effect, type EffectsIn } from './fields.js';
 import { coreOf } from './introspect.js';
 
@@ -65,9 +66,6 @@ export type Resolved<S> = {
   readonly [K in keyof ShapeOf<S> as NameOf<K, EffectsIn<ShapeOf<S>[K]>>]: ValueOf<ShapeOf<S>[K]>;
 };
 
-const camelCase = (name: string): string =>
-  name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
-
 /**
  * Returns the values of a section in the resolved configuration.
  * @param values the parsed section
@@ -77,7 +75,7 @@ export function resolveSection<S extends z.ZodType>(schema: S, values: z.output<
   const entries = Object.entries(shape).flatMap(([key, child]) => {
     const effects = effectsOf(child);
     if (isHidden(effects)) return [];
-    const name = effects.find((effect) => 'name' in effect)?.name ?? camelCase(key);
+    const name = effects.find((effect) => 'name' in effect)?.name ?? codeName(key);
     const conversion = effects.find((effect) => 'convert' in effect);
     const value = (values as Readonly<Record<string, unknown>>)[key];
     const resolved =

@@ -4,7 +4,8 @@ import type { Engine, EngineCapabilities, Sampler, TrainEngine } from '@trinity-
 import { untilAborted } from '@trinity-rft/core/support';
 import type { Link } from '@trinity-rft/core/worker-link';
 
-import type { EngineFacts, EngineMethods, WorkerOptions } from '../protocol/engine-calls.js';
+import type { EngineFacts, EngineMethods } from '../protocol/engine-calls.js';
+import type { WorkerOptions } from '../protocol/options.js';
 import { packBatch, transferables } from '../protocol/packing.js';
 import { AddedGradients, knownGradients } from './added-gradients.js';
 import { DrawnTexts } from './drawn-texts.js';

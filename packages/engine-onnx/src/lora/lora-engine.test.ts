@@ -12,7 +12,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createEngineInThread } from '../../test/support/engine.js';
 import { checkModel } from '../check-model.js';
 import { convertModel } from '../convert.js';
-import type { OnnxEngineOptions } from '../engine.js';
+import type { OnnxEngineOptions } from '../protocol/options.js';
 import { openMergedWeights, openWeights } from '../index.js';
 import { loadModelFolder } from '../storage/model-folder.js';
 import { createModelFolder } from '../storage/new-model.js';

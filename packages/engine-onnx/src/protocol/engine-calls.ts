@@ -1,4 +1,4 @@
-/** Options of an engine's threads, and the calls that the threads handle. */
+/** Calls that an engine's threads handle. */
 import type { MessagePort } from 'node:worker_threads';
 
 import type { Metrics } from '@trinity-rft/core';
@@ -6,46 +6,13 @@ import type {
   ForwardOptions,
   ForwardPass,
   OptimizerOptions,
-  Quantization,
   SamplingOptions,
   StepStats,
   WeightSource,
 } from '@trinity-rft/core/engine';
 
-import type { LoraOptions } from '../lora/plan.js';
 import type { ModelConfig } from '../model/config.js';
-import type { TrainingMemory } from '../train/memory.js';
-import type { TokenBytes } from '../model/token-bytes.js';
 import type { PackedBatch, PackedSequences } from './packing.js';
-
-/** Options of a thread of the engine. */
-export interface WorkerOptions {
-  readonly modelPath: string;
-  readonly threads: number;
-  readonly reference: boolean;
-  readonly memory: TrainingMemory;
-  /** See `OnnxEngineOptions`. */
-  readonly interactive: boolean;
-  readonly maxSamplers: number;
-  readonly maxBatchSize: number;
-  readonly maxModelLen?: number;
-  readonly tokenBytes?: TokenBytes;
-  /** Adapters to train. @default no adapters */
-  readonly lora?: LoraOptions;
-  /** Quantization of the frozen weights; only with `lora`. @default no quantization */
-  readonly quantization?: Quantization;
-  /**
-   * Module that runs the graphs: it exports `createGraphRuntime` (see `CreateGraphRuntime`).
-   * @default ONNX Runtime on the CPU
-   */
-  readonly runtime?: string;
-  /**
-   * Config of the model, set only in a thread that only samples. This thread gets its weights from
-   * another thread of the engine.
-   * @default the model in `modelPath`
-   */
-  readonly samplerOf?: ModelConfig;
-}
 
 /** Report of a thread that is ready for calls. */
 export interface EngineFacts {

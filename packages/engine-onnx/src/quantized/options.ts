@@ -6,21 +6,14 @@ import type { Quantization } from '@trinity-rft/core/engine';
 
 import { holdsAdapterOnly, modelBelow } from '../lora/load-model.js';
 import type { LoraOptions, NewAdapters } from '../lora/plan.js';
+import type { WorkerOptions } from '../protocol/options.js';
 import { isGguf } from '@trinity-rft/chat/gguf';
 import { adapterFolder, readBaseRecord } from '../storage/base-record.js';
 
-interface Given {
-  readonly modelPath: string;
-  readonly lora?: LoraOptions;
-  readonly quantization?: Quantization;
-  /** A module that runs the graphs instead of ONNX Runtime. */
-  readonly runtime?: string;
-  /** Present if another thread sends the weights. */
-  readonly samplerOf?: object;
-}
+type Given = Pick<WorkerOptions, 'modelPath' | 'lora' | 'quantization' | 'runtime' | 'samplerOf'>;
 
 /** Options that replace the given options. */
-interface Quantized {
+export interface Quantized {
   readonly modelPath: string;
   readonly lora: LoraOptions;
   readonly quantization: Quantization;
@@ -28,7 +21,7 @@ interface Quantized {
 }
 
 /** Checkpoint whose adapters a model starts with. */
-export interface StartCheckpoint {
+interface StartCheckpoint {
   /**
    * Folder of the checkpoint. Its record of the frozen weights is compared with the loaded weights.
    */

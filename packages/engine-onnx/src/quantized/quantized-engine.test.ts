@@ -15,7 +15,7 @@ import { createEngineInThread } from '../../test/support/engine.js';
 import { writeRandomGguf } from '../../test/support/gguf.js';
 import { checkModel } from '../check-model.js';
 import { convertModel } from '../convert.js';
-import type { OnnxEngineOptions } from '../engine.js';
+import type { OnnxEngineOptions } from '../protocol/options.js';
 import { writeSafetensors } from '../storage/safetensors.js';
 import { createModelFolder } from '../storage/new-model.js';
 import { openMergedWeights } from './merged-weights.js';

@@ -1,6 +1,5 @@
 /** Adapters that are trained on top of quantised weights, and their checkpoints. */
 import { InvariantError } from '@trinity-rft/core';
-import type { Quantization } from '@trinity-rft/core/engine';
 import { lazily } from '@trinity-rft/core/support';
 
 import {
@@ -9,13 +8,7 @@ import {
   saveAdapterCheckpoint,
 } from '../lora/checkpoint.js';
 import { adaptersOf } from '../lora/open.js';
-import {
-  adapterScale,
-  adapterSpecs,
-  adapterTargets,
-  planAdapters,
-  type LoraOptions,
-} from '../lora/plan.js';
+import { adapterScale, adapterSpecs, adapterTargets, planAdapters } from '../lora/plan.js';
 import type { ParameterSpec } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
 import type { ModelFiles } from '../storage/model-folder.js';
@@ -27,18 +20,14 @@ import type { Trainable } from '../train/trainable.js';
 import type { QuantizedBase } from './base.js';
 import { loadQuantizedBase } from './load.js';
 import { QuantizedModel } from './model.js';
-import type { StartCheckpoint } from './options.js';
+import type { Quantized } from './options.js';
 
-export interface QuantizedOptions {
-  readonly modelPath: string;
-  readonly lora: LoraOptions;
-  readonly quantization: Quantization;
+export interface QuantizedOptions extends Quantized {
   /**
    * True to keep a reference model. It is the model of `checkpoint`, or without a checkpoint the
    * model without adapters.
    */
   readonly reference: boolean;
-  readonly checkpoint?: StartCheckpoint;
 }
 
 /**

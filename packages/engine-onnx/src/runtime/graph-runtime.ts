@@ -72,7 +72,7 @@ export type GraphKind = 'train' | 'sample';
  * m = b1 m + (1 - b1) scale g;  v = b2 v + (1 - b2) (scale g)^2;
  * w' = keep w - stepSize m / (sqrt(v) / rootCorrection + epsilon).
  */
-export interface UpdatePlan {
+export interface UpdatePlan<Keep = readonly number[]> {
   readonly betas: readonly [number, number];
   readonly epsilon: number;
   /** Factor of the gradient. */
@@ -80,20 +80,18 @@ export interface UpdatePlan {
   readonly stepSize: number;
   readonly rootCorrection: number;
   /** Factor by which weight decay shrinks the weights of each array, in order. */
-  readonly keep: readonly number[];
+  readonly keep: Keep;
 }
 
 /**
- * Sets of the same shapes. `to` may be the same set as `from` or as `gradient`, which is then
+ * Operands of the same shapes. `to` may be the same one as `from` or as `gradient`, which is then
  * overwritten.
  */
-export interface UpdateSets {
-  readonly from: ArraySet;
-  readonly to: ArraySet;
-  readonly gradient: ArraySet;
-  readonly first: ArraySet;
-  readonly second: ArraySet;
-}
+export type UpdateOperands<T> = Readonly<
+  Record<'from' | 'to' | 'gradient' | 'first' | 'second', T>
+>;
+
+export type UpdateSets = UpdateOperands<ArraySet>;
 
 /** Shapes of a {@link RowCache}. */
 export interface CacheLayout {

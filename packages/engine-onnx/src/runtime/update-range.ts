@@ -2,16 +2,9 @@
  * Computes AdamW updates of ranges of flat arrays, in float64. Results are rounded to float32 when
  * they are stored.
  */
-import type { UpdatePlan } from './graph-runtime.js';
+import type { UpdateOperands, UpdatePlan } from './graph-runtime.js';
 
-/** Arrays of the same length, [P]. `to` may be the same array as `from` or as the gradient. */
-export interface UpdateArrays {
-  readonly from: Float32Array;
-  readonly to: Float32Array;
-  readonly gradient: Float32Array;
-  readonly first: Float32Array;
-  readonly second: Float32Array;
-}
+export type UpdateArrays = UpdateOperands<Float32Array>;
 
 /** Range of the flat arrays, from `start` up to, but not including, `end`. */
 export interface Range {
@@ -41,17 +34,20 @@ export function updateRange(arrays: UpdateArrays, update: FlatUpdate, range: Ran
   }
 }
 
-interface TensorUpdate extends Omit<UpdatePlan, 'keep'> {
-  readonly keep: number;
-}
-
 function updateTensor(
   from: Float32Array,
   to: Float32Array,
   gradient: Float32Array,
   first: Float32Array,
   second: Float32Array,
-  { betas: [beta1, beta2], epsilon, gradientScale, keep, stepSize, rootCorrection }: TensorUpdate,
+  {
+    betas: [beta1, beta2],
+    epsilon,
+    gradientScale,
+    keep,
+    stepSize,
+    rootCorrection,
+  }: UpdatePlan<number>,
 ): void {
   for (let i = 0; i < from.length; i++) {
     const g = gradient[i]! * gradientScale;

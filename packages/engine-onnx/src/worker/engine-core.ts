@@ -13,12 +13,8 @@ import type { ModelConfig } from '../model/config.js';
 import { checkMaxModelLen } from '../model/max-model-len.js';
 import { parameterCount } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
-import type {
-  EngineFacts,
-  EngineMethods,
-  SaveCall,
-  WorkerOptions,
-} from '../protocol/engine-calls.js';
+import type { EngineFacts, EngineMethods, SaveCall } from '../protocol/engine-calls.js';
+import type { WorkerOptions } from '../protocol/options.js';
 import { unpackBatch } from '../protocol/packing.js';
 import type { CreateGraphRuntime, GraphRuntime } from '../runtime/graph-runtime.js';
 import { throughGate, workThroughGate } from '../runtime/native-gate.js';

@@ -12,8 +12,8 @@ import type {
   DrawnToken,
   SampleCall,
   SamplerWeightSource,
-  WorkerOptions,
 } from '../protocol/engine-calls.js';
+import type { WorkerOptions } from '../protocol/options.js';
 import { packSequences, type PackedSequences } from '../protocol/packing.js';
 import { createSamplerKernels, type SamplerKernels } from '../sample/kernels.js';
 import { planSample, type SampleLimits } from '../sample/plan.js';

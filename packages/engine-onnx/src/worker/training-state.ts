@@ -16,7 +16,7 @@ import type { WeightBuffers } from '../model/weights.js';
 import type { SamplerKernels } from '../sample/kernels.js';
 import type { OptimizerState } from '../train/adamw.js';
 import { allParameters, type Trainable } from '../train/trainable.js';
-import type { WorkerOptions } from '../protocol/engine-calls.js';
+import type { WorkerOptions } from '../protocol/options.js';
 
 export interface TrainingState {
   readonly trainable: Trainable;

@@ -5,7 +5,8 @@ import { toErrorRecord } from '@trinity-rft/core/store';
 import { answerCalls, type AnswerOptions, type ThreadTask } from '@trinity-rft/core/worker-link';
 
 import type { CriticMethods, CriticOptions } from '../protocol/critic-calls.js';
-import type { EngineMethods, WorkerOptions } from '../protocol/engine-calls.js';
+import type { EngineMethods } from '../protocol/engine-calls.js';
+import type { WorkerOptions } from '../protocol/options.js';
 import { transferables } from '../protocol/packing.js';
 import { useGate, type GateState } from '../runtime/native-gate.js';
 import { CriticCore } from './critic-core.js';

@@ -10,7 +10,7 @@ import { answerCalls, Link, type Handlers, type MethodTable } from '@trinity-rft
 
 import { onnxCapabilities } from '../../src/capabilities.js';
 import { completeCriticOptions, type OnnxCriticOptions } from '../../src/critic.js';
-import { completeOptions, type OnnxEngineOptions } from '../../src/engine.js';
+import { completeOptions, type OnnxEngineOptions } from '../../src/protocol/options.js';
 import { CriticCore } from '../../src/worker/critic-core.js';
 import { connectCritic } from '../../src/client/remote-critic.js';
 import { EngineCore } from '../../src/worker/engine-core.js';

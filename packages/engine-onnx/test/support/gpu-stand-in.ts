@@ -5,7 +5,7 @@
  */
 import { EngineError } from '@trinity-rft/core';
 
-import type { GraphRuntime, UpdatePlan, UpdateSets } from '../../src/runtime/graph-runtime.js';
+import type { GraphRuntime } from '../../src/runtime/graph-runtime.js';
 import { OnnxRuntime } from '../../src/runtime/onnx-runtime.js';
 
 const query = new URL(import.meta.url).searchParams;
@@ -23,7 +23,7 @@ export const checkRecord = async (): Promise<void> => {};
 
 /** Learns half as fast as it should. */
 class WrongRuntime extends OnnxRuntime {
-  override adamW(sets: UpdateSets, plan: UpdatePlan): Promise<void> {
+  override adamW(...[sets, plan]: Parameters<OnnxRuntime['adamW']>): Promise<void> {
     return super.adamW(sets, { ...plan, stepSize: plan.stepSize / 2 });
   }
 }

@@ -1,6 +1,8 @@
 /**
  * Kernels that are dispatched outside graphs: updates in place, sums of squares, and moves of rows.
  */
+import type { UpdatePlan } from '@trinity-rft/engine-onnx/graph-runtime';
+
 import { floatBits, maximum, perElement, perRow, reduceThreads, sum, type Call } from './kernel.js';
 
 /** Adds an array to another in place: to += from. */
@@ -85,20 +87,11 @@ export function squares(count: number, start: number, first: number): Call {
   return perRow(spec, [squareGroups(count), count, start, first], body);
 }
 
-interface Update {
-  readonly betas: readonly [number, number];
-  readonly epsilon: number;
-  readonly gradientScale: number;
-  readonly stepSize: number;
-  readonly rootCorrection: number;
-  readonly keep: number;
-}
-
 /**
  * Creates the call of one AdamW update that overwrites the weights or, with `isGradient`, the
  * gradient. Operands: the array that is only read, the array that is overwritten, and both moments.
  */
-export function adamW(count: number, isGradient: boolean, update: Update): Call {
+export function adamW(count: number, isGradient: boolean, update: UpdatePlan<number>): Call {
   const { betas, gradientScale, keep, stepSize, rootCorrection, epsilon } = update;
   const factors = betas.flatMap((beta) => [beta, 1 - beta]);
   const numbers = [...factors, gradientScale, keep, stepSize, rootCorrection, epsilon];

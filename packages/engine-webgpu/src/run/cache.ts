@@ -92,16 +92,13 @@ export class DeviceCache implements RowCache {
     const { inputs, heads } = this.#layout;
     const fresh = ownArray(keyValues);
     const positions = keyValues.shape[2]!;
-    const sizeOfFirst = (count: number): number =>
-      inputs.slice(0, count).reduce((sum, { width }) => sum + heads * positions * width, 0);
-    this.#move(moves, (i, { isState }) => {
+    const row = inputs.reduce((sum, { width }) => sum + heads * positions * width, 0);
+    let next = fresh.start;
+    this.#move(moves, (i, { isState, width }) => {
       if (isState) return whole(ownArray(states[i - inputs.length]!));
-      const place = {
-        row: sizeOfFirst(inputs.length),
-        start: fresh.start + sizeOfFirst(i),
-        positions,
-      };
-      return { part: fresh.whole, place };
+      const start = next;
+      next += heads * positions * width;
+      return { part: fresh.whole, place: { row, start, positions } };
     });
   }
 
@@ -144,7 +141,7 @@ export class DeviceCache implements RowCache {
     return { buffer: this.#buffers[index]!, offset: 0, bytes };
   }
 
-  /** @param source returns the location of an entry's new numbers */
+  /** @param source returns the location of an entry's new numbers; called in the order of entries */
   #move(
     moves: readonly RowMove[],
     source: (index: number, entry: Entry, scratch: Scratch) => Source,

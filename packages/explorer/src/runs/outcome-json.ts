@@ -36,28 +36,13 @@ interface RunJson {
   readonly error?: ErrorRecord;
 }
 
-interface OutcomeJson {
+interface OutcomeJson extends Omit<TaskOutcome, 'task' | 'runs' | 'attempts'> {
   readonly runs: readonly RunJson[];
-  readonly retries: number;
-  readonly timeouts: number;
-  readonly environmentFailures?: number;
-  readonly environmentWaitSeconds?: number;
-  readonly isCutOff?: boolean;
-  readonly seconds: number;
 }
 
-export function toTaskResult({ task, runs, ...counts }: TaskOutcome): TaskResult {
-  const { retries, timeouts, environmentFailures, environmentWaitSeconds } = counts;
-  const { isCutOff, seconds } = counts;
-  const outcome: OutcomeJson = {
-    runs: runs.map(runJson),
-    retries,
-    timeouts,
-    environmentFailures,
-    environmentWaitSeconds,
-    isCutOff,
-    seconds,
-  };
+export function toTaskResult(result: TaskOutcome): TaskResult {
+  const { task, runs, attempts: _, ...counts } = result;
+  const outcome: OutcomeJson = { ...counts, runs: runs.map(runJson) };
   return {
     experiences: runs.flatMap((run) => (run.status === 'ok' ? run.experiences : [])),
     outcome: outcome as unknown as JsonState,

@@ -1,3 +1,4 @@
+import { alignColumns } from '@trinity-rft/core/support';
 import type { ImportReport, Skipped } from './report.js';
 
 /** Renders the report as the lines that `trinity import` prints. */
@@ -21,10 +22,9 @@ export function renderImport(report: ImportReport): string {
     redacted && ['redacted', listed(redacted)],
   ];
   const shown = rows.filter((row) => row !== undefined);
-  const width = Math.max(...shown.map(([title]) => title.length));
   return [
     `Source: ${report.sources.join(', ')}`,
-    ...shown.map(([title, value]) => `  ${title.padEnd(width)}  ${value}`),
+    ...alignColumns(shown, '  '),
     ...skippedLines(report.skipped),
     ...(report.assertions ? rewardOfAssertions : []),
     '',

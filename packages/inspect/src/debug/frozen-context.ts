@@ -8,20 +8,12 @@ import {
   createRuntime,
   type Clock,
   type Logger,
-  type Runtime,
   systemClock,
 } from '@trinity-rft/core';
-import { variablesOf, type loadExtensions } from '@trinity-rft/launcher/parts';
+import { variablesOf, type FrozenStage, type loadExtensions } from '@trinity-rft/launcher/parts';
 
-export interface FrozenContext {
-  readonly stage: StageConfig;
-  /** Folder of the weights. */
-  readonly startModel: string;
+export interface FrozenContext extends FrozenStage {
   readonly extensions: Awaited<ReturnType<typeof loadExtensions>>;
-  readonly runtime: Runtime;
-  readonly signal: AbortSignal;
-  /** Environment variables of the stage. */
-  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 interface FrozenContextOptions extends Pick<FrozenContext, 'stage' | 'startModel' | 'extensions'> {

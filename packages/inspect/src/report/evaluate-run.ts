@@ -15,6 +15,7 @@ import {
 } from '@trinity-rft/explorer';
 import { type EvaluatedCheckpoint, run, type RunOptions } from '@trinity-rft/launcher';
 import type { Sampler } from '@trinity-rft/core/engine';
+import { alignColumns } from '@trinity-rft/core/support';
 import { signed } from '../diagnosis/evidence/format.js';
 import { reasonsOf } from './answers.js';
 import { createEvaluationFolder } from './evaluation-folder.js';
@@ -257,11 +258,7 @@ function renderSet({ set, key, checkpoints, tasks }: SetEvaluation, best?: numbe
     ...(checkpoints.length === 1 ? ['', ''] : [`against ${first}`, 'better / worse / same']),
     rows.some((row) => row[5] !== '') ? 'failed runs' : '',
   ];
-  const table = [head, ...rows];
-  const widths = head.map((_, i) => Math.max(...table.map((row) => row[i]?.length ?? 0)));
-  const lines = table.map((row) =>
-    `  ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ')}`.trimEnd(),
-  );
+  const lines = alignColumns([head, ...rows], '  ');
   return `\n${set}, ${tasks.length} tasks\n\n${lines.join('\n')}\n`;
 }
 

@@ -1,4 +1,5 @@
 /** The story of a run for a terminal. */
+import { alignColumns } from '@trinity-rft/core/support';
 import { plotCurve } from '@trinity-rft/monitor';
 import { costFigures, duration, fixed, percent } from '../studio/interface/figures.js';
 import { visible } from '../debug/visible.js';
@@ -61,13 +62,13 @@ function costLines({ cost, time }: Story): readonly string[] {
   return figures.length === 0 ? times : [figures.join(', '), ...times];
 }
 
-function nextLines({ actions }: Story): readonly string[] {
-  const width = Math.max(0, ...actions.map(({ command }) => command.length));
-  return [
-    'Next:',
-    ...actions.map(({ command, title }) => `  ${command.padEnd(width)}  # ${title}`),
-  ];
-}
+const nextLines = ({ actions }: Story): readonly string[] => [
+  'Next:',
+  ...alignColumns(
+    actions.map(({ command, title }) => [command, `# ${title}`]),
+    '  ',
+  ),
+];
 
 const indented = (text: string): string => text.replaceAll(/^/gm, '  ');
 

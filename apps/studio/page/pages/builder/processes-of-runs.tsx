@@ -1,9 +1,8 @@
 /** The runs that can be stopped or resumed, and processes that the studio has started. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import type { StartedRun } from '../../../src/control/interface/index.js';
-import { useEffect, useState } from 'preact/hooks';
-import { ask } from '../../api.js';
 import { canBeControlled, RunControl } from '../../parts/run-control.js';
+import { useAnswers } from '../../parts/use-answers.js';
 import { addressOf } from '../../place.js';
 import { words } from '../../words/builder.js';
 import { words as runsWords } from '../../words/runs.js';
@@ -11,26 +10,8 @@ import { words as runsWords } from '../../words/runs.js';
 const everyMs = 1000;
 const answerMs = 8000;
 
-export function useStarted(): readonly StartedRun[] {
-  const [started, setStarted] = useState<readonly StartedRun[]>([]);
-  useEffect(() => {
-    let isOver = false;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const look = async (): Promise<void> => {
-      const signal = AbortSignal.timeout(answerMs);
-      const found = await ask<StartedRun[]>('builder/started', signal).catch(() => undefined);
-      if (isOver) return;
-      if (found) setStarted(found);
-      timer = setTimeout(() => void look(), everyMs);
-    };
-    void look();
-    return () => {
-      isOver = true;
-      clearTimeout(timer);
-    };
-  }, []);
-  return started;
-}
+export const useStarted = (): readonly StartedRun[] =>
+  useAnswers<readonly StartedRun[]>(['builder/started'], () => everyMs, answerMs).answers[0] ?? [];
 
 /** Processes that the studio has started, with the end of their output. */
 export function Started({ started }: { readonly started: readonly StartedRun[] }) {

@@ -2,6 +2,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { untilAborted } from '@trinity-rft/core/support';
 import { environmentOf, type TrinityCommand } from '../shared/command.js';
 import type { FromSpeaker, Part, Question, ToSpeaker } from './protocol.js';
 
@@ -93,15 +94,12 @@ export async function within<T>(
   what: string,
   signal: AbortSignal,
 ): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const late = (): void => reject(new Error(`${what} took more than ${ms / 1000} s.`));
-  const timer = setTimeout(late, ms);
-  const onAbort = (): void => reject(signal.reason as Error);
-  signal.addEventListener('abort', onAbort, { once: true });
+  const late = new AbortController();
+  const reason = new Error(`${what} took more than ${ms / 1000} s.`);
+  const timer = setTimeout(() => late.abort(reason), ms);
   try {
-    return await Promise.race([work, promise]);
+    return await untilAborted(work, AbortSignal.any([signal, late.signal]));
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener('abort', onAbort);
   }
 }

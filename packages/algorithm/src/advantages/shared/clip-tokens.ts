@@ -1,7 +1,66 @@
-/** Statistics over trained tokens, for the advantage functions that remove tokens from training. */
-import { type Metrics, InvariantError } from '@trinity-rft/core';
+/** Group-relative advantages that remove tokens from training by their effect on the entropy. */
+import { type AlgorithmNeeds, type Metrics, InvariantError, numberArg } from '@trinity-rft/core';
 import type { AdvantageInput } from '@trinity-rft/core/internal';
-import { trainedMoments } from './whiten.js';
+import type { AdvantageStrategy } from '../../parts/advantage-part.js';
+import { checkAdvantageInput } from '../../parts/check-input.js';
+import { byDeviation, byGroup } from './group-scores.js';
+import { compareArg, type Compared } from './runs.js';
+
+export const clipArgs = {
+  compare: compareArg,
+  epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation of the rewards of a task.'),
+};
+
+export interface ClipOptions {
+  readonly compare: Compared;
+  readonly epsilon: number;
+  /** Standard deviations that a distance may be above 0. */
+  readonly mu: number;
+}
+
+export interface Distances {
+  /** How far the effect of each token is below the usual one. [N] */
+  readonly distances: Float64Array;
+  readonly deviation: number;
+  /** Maximum number of removed tokens, those of the largest distances. @default no limit */
+  readonly most?: number;
+  readonly metrics: Metrics;
+}
+
+/**
+ * Computes advantages as in `grpo_verl` and removes tokens with A < 0 and distance > mu * deviation
+ * from the action mask. Adds `frac_clipped`, `frac_clipped_pos` and `frac_clipped_neg` to the
+ * metrics. Needs entropies.
+ */
+export function clipping(
+  { compare, epsilon, mu }: ClipOptions,
+  measure: (input: AdvantageInput, effects: Float64Array) => Distances,
+  needs?: Partial<AlgorithmNeeds>,
+): AdvantageStrategy {
+  const { batchAdvantage } = byGroup(byDeviation(epsilon), { compare });
+  return {
+    batchAdvantage: (input) => {
+      checkAdvantageInput(input, ['rewards', 'oldLogprobs', 'entropy']);
+      const { advantages, returns, metrics } = batchAdvantage(input);
+      const { distances, deviation, most, ...own } = measure(input, entropyEffects(input));
+      const outliers: number[] = [];
+      if (deviation >= smallestDeviation)
+        for (const [t, distance] of distances.entries())
+          if (advantages[t]! < 0 && distance > mu * deviation) outliers.push(t);
+      const actionMask = input.actionMask.slice();
+      outliers.sort((a, b) => distances[b]! - distances[a]!);
+      for (const t of outliers.slice(0, most)) actionMask[t] = 0;
+      const clipped = clipMetrics(input.actionMask, actionMask, advantages);
+      return {
+        advantages,
+        returns,
+        actionMask,
+        metrics: { ...metrics, ...clipped, ...own.metrics },
+      };
+    },
+    needs: { entropy: 'value', ...needs },
+  };
+}
 
 /**
  * Returns the first-order decrease of the entropy per increase of a token's logit: p (H + log p),
@@ -10,7 +69,7 @@ import { trainedMoments } from './whiten.js';
  * arXiv:2602.03392
  * @throws InvariantError if there are no entropies
  */
-export function entropyEffects({ actionMask, oldLogprobs, entropy }: AdvantageInput): Float64Array {
+function entropyEffects({ actionMask, oldLogprobs, entropy }: AdvantageInput): Float64Array {
   if (!entropy)
     throw new InvariantError(
       'The advantage function was given no entropies; the algorithm declares that it needs them.',
@@ -27,30 +86,14 @@ export function entropyEffects({ actionMask, oldLogprobs, entropy }: AdvantageIn
 /**
  * Standard deviation below which all values are considered equal, so that no token is an outlier.
  */
-export const smallestDeviation = 1e-12;
-
-/**
- * Returns mean and population variance over tokens where the mask is 1; both are 0 if there are no
- * such tokens.
- */
-export function trainedSpread(
-  values: Float64Array,
-  actionMask: Uint8Array,
-): { readonly mean: number; readonly variance: number } {
-  const { trained, mean, squares } = trainedMoments(values, actionMask);
-  return { mean, variance: squares / Math.max(trained, 1) };
-}
+const smallestDeviation = 1e-12;
 
 /**
  * Returns `frac_clipped`, the share of trained tokens that were removed, and `frac_clipped_pos` and
  * `frac_clipped_neg`, the shares among trained tokens with positive and with negative advantage. A
  * share is 0 if there are no tokens to count.
  */
-export function clipMetrics(
-  before: Uint8Array,
-  after: Uint8Array,
-  advantages: Float32Array,
-): Metrics {
+function clipMetrics(before: Uint8Array, after: Uint8Array, advantages: Float32Array): Metrics {
   // Numbers of tokens by the sign of the advantage: below, at and above 0.
   const [all, taken] = [
     [0, 0, 0],

@@ -12,6 +12,12 @@ import {
 } from '@trinity-rft/core';
 import { populationStd, sampleStd } from '@trinity-rft/core/internal';
 
+export const grpoSource = {
+  title:
+    'DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models, section 4.1',
+  url: 'https://arxiv.org/abs/2402.03300',
+};
+
 /**
  * Returns the reward of an experience.
  * @throws RewardError if the reward is missing or not finite

@@ -94,7 +94,7 @@ export function checkEngine(
   const { valueHead } =
     context.engines[deriveCriticEngine(context, engine)]?.capabilities ?? facts.capabilities;
   const able = { ...facts, capabilities: { ...facts.capabilities, valueHead } };
-  checkNeeds(context, algorithm, unmetNeeds(algorithm.needs, able));
+  reportUnmet(context, algorithm, unmetNeeds(algorithm.needs, able));
   const { modelSection, scoresText = true } = facts.capabilities;
   if (!scoresText && context.part !== undefined && !sampler)
     context.report(
@@ -131,7 +131,7 @@ function checkAdapters(
  * Reports unmet needs at the key of the part that has the need, or at the algorithm if no such key
  * is set.
  */
-function checkNeeds(
+function reportUnmet(
   context: StageContext,
   { algorithmType }: AlgorithmConfig,
   unmet: ReturnType<typeof unmetNeeds>,

@@ -1,28 +1,15 @@
 /** Resolves the `buffer` section: batch sizes, task sets and the experience buffer. */
 import { resolveSection } from '../../schema/resolve-section.js';
 import type { StageContext } from '../base/context.js';
-import type {
-  AlgorithmConfig,
-  AuxiliaryModelConfig,
-  BufferConfig,
-  ModelConfig,
-  RolloutModelConfig,
-  SynchronizerConfig,
-  TaskPipelineConfig,
-} from '../base/resolved.js';
+import type { BufferConfig, SynchronizerConfig } from '../base/resolved.js';
 import { deriveAuxiliaryBuffers, deriveExperienceBuffer } from './experience-buffer.js';
 import { deriveExperts } from './sample-strategy.js';
-import { deriveTasksets } from './tasksets.js';
+import { deriveTasksets, type TasksetNeeds } from './tasksets.js';
 import { deriveTrainBatch } from './train-batch-size.js';
 
-export interface BufferNeeds {
-  readonly model: ModelConfig;
-  readonly rolloutModel: RolloutModelConfig;
-  readonly algorithm: AlgorithmConfig;
-  readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
+export interface BufferNeeds extends TasksetNeeds {
   /** Folder of the stage. */
   readonly jobDirectory: string;
-  readonly taskPipeline: TaskPipelineConfig | undefined;
   readonly synchronizer: SynchronizerConfig;
   /** Result of `stalenessBoundOf(synchronizer)`. */
   readonly stalenessBound: number | undefined;

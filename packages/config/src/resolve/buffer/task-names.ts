@@ -48,7 +48,7 @@ function checkWorkflow(context: StageContext, parts: Parts): void {
     context.report([...place, 'workflow_args', ...path], message, [at]);
   const named: Named = { ...parts, name, needs: facts.needs ?? {} };
   if (problems.length === 0) checkModels(context, at, named);
-  checkNeeds(context, at, named);
+  checkWorkflowNeeds(context, at, named);
 }
 
 /**
@@ -71,7 +71,7 @@ function checkModels(
 }
 
 /** Reports a missing reward function or auxiliary model, because every rollout would fail. */
-function checkNeeds(
+function checkWorkflowNeeds(
   context: StageContext,
   at: KeyPath,
   { place, input, taskset, auxiliaryModels, name, needs }: Named,

@@ -24,7 +24,7 @@ import { deriveTaskSelector } from './task-selector.js';
 type TasksetInput = RunInput['buffer']['explorer_input']['tasksets'][number];
 type List = 'tasksets' | 'eval_tasksets';
 
-interface TasksetNeeds {
+export interface TasksetNeeds {
   readonly model: ModelConfig;
   /** Model that is sampled, whose sampling settings are the defaults. */
   readonly rolloutModel: RolloutModelConfig;

@@ -202,11 +202,6 @@ export class Graph {
     return values;
   }
 
-  /** Number of nodes that an output depends on. */
-  get nodeCount(): number {
-    return this.#live().length;
-  }
-
   /**
    * Encodes the graph as an ONNX model. Omits nodes and constants that no output depends on; keeps
    * all inputs.
@@ -267,7 +262,7 @@ export class Graph {
     return { graph: this, id: this.#nextId++, dtype, shape };
   }
 
-  #live(outputs: readonly Value[] = [...this.#outputs.values()]): readonly Node[] {
+  #live(outputs: readonly Value[]): readonly Node[] {
     const producers = new Map(
       this.#nodes.flatMap((node) => node.outputs.map((output) => [output, node] as const)),
     );

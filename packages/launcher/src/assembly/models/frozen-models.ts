@@ -29,7 +29,7 @@ import {
 } from './model-folder.js';
 import { modelSettings } from './model-settings.js';
 
-interface FrozenStage {
+export interface FrozenStage {
   readonly stage: StageConfig;
   /** Folder of the weights. */
   readonly startModel: string;
