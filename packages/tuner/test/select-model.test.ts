@@ -24,12 +24,17 @@ interface Row {
 
 const local = (modelPath: string, maxTokens: number) => ({ modelPath, maxModelLen: 32, maxTokens });
 
-/** Starts a service that gives the answer 4, with `more` in the response. */
-async function service(more: object) {
+/**
+ * Starts a service that gives the answer 4, with `more` in the response. A path in `by` has its own
+ * addition.
+ */
+async function service(more: object, by: Readonly<Record<string, object>> = {}) {
   const message = { role: 'assistant', content: '4' };
-  const body = { choices: [{ index: 0, finish_reason: 'stop', message }], ...more };
-  const server = createServer((_, response) =>
-    response.setHeader('content-type', 'application/json').end(JSON.stringify(body)),
+  const body = { choices: [{ index: 0, finish_reason: 'stop', message }] };
+  const server = createServer(({ url = '' }, response) =>
+    response
+      .setHeader('content-type', 'application/json')
+      .end(JSON.stringify({ ...body, ...(by[url] ?? more) })),
   );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return { server, baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` };
@@ -200,6 +205,34 @@ describe('selectModel', () => {
     } finally {
       server.close();
     }
+  });
+
+  it.each([
+    ['in the spelling of Responses', { input_tokens: 5, output_tokens: 2 }, 'small'],
+    ['not at all, if one is missing', { input_tokens: 5 }, undefined],
+  ])('counts tokens %s', async (_, usage, chosen) => {
+    const { server, baseUrl } = await service(
+      { usage },
+      { '/v1/big/responses': { usage: { input_tokens: 5000, output_tokens: 900 } } },
+    );
+    const selected = selectModel({
+      trainDataset: { ...trainDataset(), totalSteps: 1 },
+      candidateModels: [
+        { ...local('big', 8), baseUrl: `${baseUrl}/big` },
+        { ...local('small', 8), baseUrl },
+      ],
+      adapter: (endpoint: AgentEndpoint) => endpoint,
+      workflowFunc: async ({ model: { baseURL, fetch } }) => {
+        await fetch(`${baseURL}/responses`, { method: 'POST', body: '{}' });
+        return { response: '' };
+      },
+      judgeFunc: avgTokenConsumptionJudge,
+    });
+    const rewards = (await selected).candidates.map(({ reward }) => reward);
+    expect([(await selected).model.modelPath, rewards]).toEqual(
+      chosen === undefined ? ['big', [-5900, undefined]] : ['small', [-5900, -7]],
+    );
+    server.close();
   });
 
   it('starts no row after an abort, and rejects when those in progress have ended', async () => {

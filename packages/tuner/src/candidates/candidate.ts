@@ -156,9 +156,12 @@ async function openRemote(
   };
 }
 
+/** Usage as Chat Completions reports it, or as the Responses and Messages interfaces do. */
 interface Usage {
   readonly prompt_tokens?: number;
   readonly completion_tokens?: number;
+  readonly input_tokens?: number;
+  readonly output_tokens?: number;
 }
 
 const isPost = (...[request, init]: Parameters<typeof globalThis.fetch>): boolean =>
@@ -170,21 +173,23 @@ const isPost = (...[request, init]: Parameters<typeof globalThis.fetch>): boolea
  */
 function usageCounter() {
   let [calls, input, output] = [0, 0, 0];
-  let isComplete = true;
   const counting: typeof globalThis.fetch = async (request, init) => {
     const response = await globalThis.fetch(request, init);
     if (!response.ok || !isPost(request, init)) return response;
     const isJson = (response.headers.get('content-type') ?? '').includes('json');
     const body = isJson ? ((await response.clone().json()) as { readonly usage?: Usage }) : {};
+    const { usage } = body;
     calls += 1;
-    isComplete &&= body.usage != null;
-    input += body.usage?.prompt_tokens ?? 0;
-    output += body.usage?.completion_tokens ?? 0;
+    // A sum with a missing count is NaN.
+    input += usage?.prompt_tokens ?? usage?.input_tokens ?? NaN;
+    output += usage?.completion_tokens ?? usage?.output_tokens ?? NaN;
     return response;
   };
   const metrics = (): Metrics => {
     if (calls === 0) return {};
-    return isComplete ? costMetrics(calls, input, output) : { model_calls: calls };
+    return Number.isFinite(input + output)
+      ? costMetrics(calls, input, output)
+      : { model_calls: calls };
   };
   return { fetch: counting, metrics };
 }
