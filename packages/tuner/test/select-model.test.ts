@@ -176,6 +176,18 @@ describe('selectModel', () => {
       });
       expect(report.variants[0]!.cost).toEqual({ calls: 1, seconds: expect.any(Number) as number });
       expect(renderPromptAndWeights(report)).toMatch(/\| 1 \|  \|  \| \d/);
+      const failed = await comparePromptAndWeights({
+        workflowFunc: () => Promise.reject(new Error('broken agent')),
+        judgeFunc,
+        evalDataset: options.trainDataset,
+        base: { components: {}, model: base! },
+        prompt: {},
+        weights: base!,
+        prices: { prefill: 1, sample: 1 },
+      });
+      expect(failed.variants[0]).toMatchObject({ failedRows: 1, cost: { seconds: 0 } });
+      expect(failed.variants[0]!.cost).not.toHaveProperty('dollars');
+      expect(failed.variants[0]!.cost.calls).toBeUndefined();
     } finally {
       server.close();
     }
