@@ -2,7 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { rmSync } from 'node:fs';
 import path from 'node:path';
-import { type Clock, systemClock } from '@trinity-rft/core';
+import { type Clock, silentLogger, systemClock } from '@trinity-rft/core';
+import { manualClock } from '@trinity-rft/testing';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -273,6 +274,7 @@ describe('selectModel', () => {
     const clock: Clock = {
       ...systemClock,
       after: (ms, end) => {
+        if (!abort.signal.aborted) return () => undefined;
         graces.push(ms);
         return systemClock.after(1, end);
       },
@@ -292,6 +294,49 @@ describe('selectModel', () => {
     expect([graces, judged]).toEqual([[5000], [true]]);
     server.close();
   });
+
+  it.each(['agent', 'grade'])(
+    'says that it waits for %s, and gives up after an hour',
+    async (hangs) => {
+      const clock = manualClock();
+      const [lines, warnings]: [string[], string[]] = [[], []];
+      let hasHung = false;
+      const called = Promise.withResolvers<AbortSignal>();
+      const maybeHang = async (name: string, signal: AbortSignal): Promise<void> => {
+        if (name !== hangs || hasHung) return;
+        hasHung = true;
+        called.resolve(signal);
+        await new Promise<never>(() => undefined);
+      };
+      const candidateModels = ['a', 'b'].map((name) => ({
+        ...local(name, 8),
+        baseUrl: 'http://127.0.0.1:9/v1',
+      }));
+      const selected = selectModel({
+        ...{ clock, candidateModels, trainDataset: { ...trainDataset(), totalSteps: 1 } },
+        logger: {
+          ...silentLogger,
+          info: (line) => void lines.push(line),
+          warn: (line) => void warnings.push(line),
+        },
+        workflowFunc: async function agent({ signal }) {
+          await maybeHang('agent', signal);
+          return { response: '' };
+        },
+        judgeFunc: async function grade({ signal }) {
+          await maybeHang('grade', signal);
+          return { reward: 1 };
+        },
+      });
+      const signal = await called.promise;
+      await clock.advance(5000);
+      expect(lines).toEqual([`Waiting for ${hangs} on row 0 (5 s until now).`]);
+      await clock.advance(3_595_000);
+      expect(signal.aborted).toBe(true);
+      expect((await selected).candidates).toMatchObject([{ failedRows: 1 }, { failedRows: 0 }]);
+      expect(warnings.at(-1)).toContain(`${hangs} on row 0 did not end within 3600 s`);
+    },
+  );
 
   it('rejects a single candidate, and names the first error when no row succeeded', async () => {
     const judgeFunc = () => ({ reward: 1 });

@@ -1,7 +1,8 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type Clock, systemClock } from '@trinity-rft/core';
+import { type Clock, silentLogger, systemClock } from '@trinity-rft/core';
+import { manualClock } from '@trinity-rft/testing';
 import { scriptedModel } from '@trinity-rft/workflow';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { tunePrompt, type Proposer, type PromptInput } from '../src/index.js';
@@ -188,6 +189,26 @@ describe('tunePrompt', () => {
     expect(counts).toEqual({ runs: whole.metrics['calls'], proposals: proposer.asked.length });
   });
 
+  it('gives a hanging function an hour, and says within 5 s what it waits for', async () => {
+    const clock = manualClock();
+    const lines: string[] = [];
+    const called = Promise.withResolvers<void>();
+    const tuned = tunePrompt({
+      ...{ ...call(), clock, trainDataset: dataset('one', 1) },
+      logger: { ...silentLogger, info: (line) => void lines.push(line) },
+      workflowFunc: (input: PromptInput<Row>) => follow(input),
+      judgeFunc: function grade() {
+        called.resolve();
+        return new Promise<never>(() => undefined);
+      },
+    });
+    await called.promise;
+    await clock.advance(5000);
+    expect(lines).toEqual(['Waiting for grade (5 s until now).']);
+    while (await clock.advanceToNext());
+    expect((await tuned).metrics).toMatchObject({ failed_rows: 1 });
+  });
+
   it('has saved all runs when it asks the proposer', async () => {
     const directory = folder();
     let state: unknown;
@@ -208,7 +229,7 @@ describe('tunePrompt', () => {
     const clock: Clock = {
       ...systemClock,
       after: (_, end) => {
-        graces.push(end);
+        if (abort.signal.aborted) graces.push(end);
         return () => undefined;
       },
     };

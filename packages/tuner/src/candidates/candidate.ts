@@ -14,6 +14,7 @@ import type { TunerModelConfig } from '../config/model-config.js';
 import { plan } from '../config/plan.js';
 import { readDataset } from '../config/read-dataset.js';
 import { remoteModel } from '../config/remote-model.js';
+import { callTimeoutMs } from './all-ended.js';
 
 export interface CandidateOptions {
   readonly dataset: DatasetConfig;
@@ -129,9 +130,6 @@ const costMetrics = (calls: number, input: number, output: number): Metrics => (
   total_tokens: input + output,
 });
 
-/** Timeout of one row in ms, as in training. */
-const timeoutMs = 3_600_000;
-
 async function openRemote(
   model: TunerModelConfig,
   baseURL: string,
@@ -144,7 +142,11 @@ async function openRemote(
     task: (row) => copyOf(at(rows, row)),
     run: async (_, work) => {
       const counter = usageCounter();
-      const remote = remoteModel(model, { baseURL, timeoutMs, fetch: counter.fetch, signal });
+      const remote = remoteModel(model, {
+        ...{ baseURL, signal },
+        timeoutMs: callTimeoutMs,
+        fetch: counter.fetch,
+      });
       const startMs = clock.now();
       const value = await work({ model: remote, signal });
       return {

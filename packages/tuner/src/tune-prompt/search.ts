@@ -5,7 +5,7 @@
  * on all selection rows.
  */
 import { mean, type Random, type RawTask, type Runtime } from '@trinity-rft/core';
-import { allEnded, endedOrAborted } from '../candidates/all-ended.js';
+import { allEnded, endedOrAborted, timedCall } from '../candidates/all-ended.js';
 import { isRowsFailed, type Played, type PlayRows } from './play-rows.js';
 import { proposeText, type Proposer } from './propose-prompt.js';
 import {
@@ -193,14 +193,16 @@ async function stillWorks(
 async function proposeChild(
   state: SearchState,
   { parent, rows }: Attempt,
-  { proposer, signal, perfectReward, runtime: { clock } }: SearchOptions,
+  { proposer, signal, perfectReward, runtime: { clock, logger } }: SearchOptions,
 ): Promise<Candidate | undefined> {
   const { components, played } = state.candidates[parent]!;
   const seen = rows.map((row) => played[row]!);
   if (seen.every(({ reward = perfectReward }) => reward >= perfectReward)) return undefined;
   const names = Object.keys(components);
   const component = names[state.attempts % names.length]!;
-  const proposal = proposeText(proposer, { components, component, played: seen, signal });
+  const proposal = timedCall('the proposer', { signal, clock, logger }, (ended) =>
+    proposeText(proposer, { components, component, played: seen, signal: ended }),
+  );
   const [text] = await allEnded([proposal], { signal, clock });
   return { components: { ...components, [component]: text! }, parent, played: {} };
 }
