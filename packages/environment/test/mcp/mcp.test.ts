@@ -5,8 +5,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import {
+  CallToolRequestSchema,
+  ErrorCode,
+  ListToolsRequestSchema,
+  McpError,
+} from '@modelcontextprotocol/sdk/types.js';
 import { silentLogger } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -224,6 +231,39 @@ it('breaks the episode, not the reward, when a server dies, hangs or does not st
   });
   await expect(begin(mcp, filesystem, { prompt: 'x' })).rejects.toThrow(/expects nothing/);
   expect(mcp.checkArgs({})).toMatchObject([{ message: /command of a server or its url/ }]);
+});
+
+it.each([
+  [
+    'a result that does not match its schema',
+    { structuredContent: { n: 'two' } },
+    'ENVIRONMENT_SERVER',
+  ],
+  ['no structured result', {}, 'ENVIRONMENT_SERVER'],
+  ['a result that matches', { structuredContent: { n: 2 } }, undefined],
+])('takes %s for a fault of the server, not of the policy', async (_, result, code) => {
+  const url = await listen(async (request, response) => {
+    const server = new Server({ name: 'http', version: '1' }, { capabilities: { tools: {} } });
+    const inputSchema = { type: 'object' } as const;
+    const outputSchema = { ...inputSchema, properties: { n: { type: 'number' } } };
+    server.setRequestHandler(ListToolsRequestSchema, () => ({
+      tools: [{ name: 'double', inputSchema, outputSchema }],
+    }));
+    server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
+      if (params.arguments === undefined || !('n' in params.arguments))
+        throw new McpError(ErrorCode.InvalidParams, 'n is missing');
+      return { content: [{ type: 'text', text: 'x' }], ...result };
+    });
+    const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined });
+    await server.connect(transport as Parameters<Server['connect']>[0]);
+    await transport.handleRequest(request, response);
+  });
+  const episode = await begin(mcp, { url }, { prompt: 'Double 1.', expected_answer: '2' });
+  expect(await episode.step(call('double'), signal)).toMatchObject({ refused: true });
+  const stepped = await Promise.allSettled([episode.step(call('double', { n: 1 }), signal)]);
+  expect(stepped).toMatchObject([
+    code === undefined ? { value: { refused: false } } : { reason: { code } },
+  ]);
 });
 
 it.each([
