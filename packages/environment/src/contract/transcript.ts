@@ -99,12 +99,23 @@ export async function failureOf(work: () => Promise<unknown>): Promise<string | 
 
 /**
  * Rejects if the work takes longer than `timeoutMs`. Takes no signal, so that episodes are closed
- * even if the checks are stopped.
+ * even if the checks are stopped. The signal that `work` receives aborts on the timeout.
  */
 export const inTime = <T>(
   { timeoutMs: ms }: Pick<Subject, 'timeoutMs'>,
-  work: () => Promise<T>,
+  work: (ended: AbortSignal) => Promise<T>,
 ): Promise<T> => within({ ms, signal: never }, () => tooLate(ms), work);
+
+/** Like {@link inTime}, but aborts with `signal` too, and closes what opens after the timeout. */
+export const openInTime = <T extends { close(): Promise<void> }>(
+  { timeoutMs, signal }: Pick<Subject, 'timeoutMs' | 'signal'>,
+  open: (signal: AbortSignal) => Promise<T>,
+): Promise<T> =>
+  inTime({ timeoutMs }, async (ended) => {
+    const opened = await open(AbortSignal.any([signal, ended]));
+    if (ended.aborted) await opened.close();
+    return opened;
+  });
 
 const never = new AbortController().signal;
 

@@ -11,6 +11,33 @@ const guard = { name: 'quiz', timeoutMs: 60_000, clock, logger: silentLogger, si
 const question = { messages: [], parse: Number, expected: 'a number' };
 const say = { type: 'text', text: 'x' } as const;
 
+it('gives the reset the time of the start, and a step its own', async () => {
+  const environment = nativeEnvironment(() => ({
+    observation: 'Why?',
+    step: () => new Promise(() => undefined),
+  }));
+  const slow: typeof environment = {
+    ...environment,
+    reset: async (start, ended) => {
+      await clock.sleep(299_000, signal);
+      return environment.reset(start, ended);
+    },
+  };
+  const begun = beginEpisode(slow, { row: {}, seed: 0 }, { ...guard, startTimeoutMs: 300_000 });
+  await clock.advance(299_000);
+  const failed = expect((await begun).step(say)).rejects.toThrow(
+    'within 60 s (workflow_args.environment_timeout)',
+  );
+  await clock.advance(60_000);
+  await failed;
+  const late = beginEpisode(slow, { row: {}, seed: 0 }, { ...guard, startTimeoutMs: 200_000 });
+  const tooLate = expect(late).rejects.toThrow(
+    'reset within 200 s (workflow_args.environment_start_timeout)',
+  );
+  await clock.advance(200_000);
+  await tooLate;
+});
+
 it('leaves the time of the judge out of the deadline of a step, and counts it as a wait', async () => {
   const verdict = Promise.withResolvers<number>();
   const judge = { ask: () => verdict.promise } as unknown as Judge;

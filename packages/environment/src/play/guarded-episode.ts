@@ -15,10 +15,10 @@ import { shorten, within } from '../waiting/within.js';
 export interface GuardOptions {
   /** Name in error messages. */
   readonly name: string;
-  /** Timeout of each call to the environment, in milliseconds. */
+  /** Timeout of each step, grade and close, in milliseconds. */
   readonly timeoutMs: number;
   /**
-   * Timeout for opening the environment, in milliseconds.
+   * Timeout for opening the environment, and for the reset, in milliseconds.
    * @default `timeoutMs`
    */
   readonly startTimeoutMs?: number;
@@ -53,11 +53,12 @@ export async function beginEpisode(
   options: GuardOptions,
 ): Promise<GuardedEpisode> {
   const { clock, startTimeoutMs = options.timeoutMs } = options;
-  const ready = await beforeDeadline('the start', () => Promise.resolve(environment), {
+  const startLimit: Limit = {
     ...options,
     timeoutMs: startTimeoutMs,
     key: 'environment_start_timeout',
-  });
+  };
+  const ready = await beforeDeadline('the start', () => Promise.resolve(environment), startLimit);
   let waitedMs = 0;
   const { clock: ownTime, untimed } = createDeadlineClock(clock);
   const { judge } = start;
@@ -66,15 +67,23 @@ export async function beginEpisode(
     judge: judge && { ask: (question) => untimed(() => judge.ask(question)) },
     untimed,
   };
-  const ask = async <T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+  const ask = async <T>(
+    what: string,
+    work: (signal: AbortSignal) => Promise<T>,
+    limit: Limit = options,
+  ): Promise<T> => {
     const asked = clock.now();
     try {
-      return await beforeDeadline(what, work, { ...options, clock: ownTime });
+      return await beforeDeadline(what, work, { ...limit, clock: ownTime });
     } finally {
       waitedMs += clock.now() - asked;
     }
   };
-  const episode = await ask('reset', (signal) => reset(ready, from, { ...options, signal }));
+  const episode = await ask(
+    'reset',
+    (signal) => reset(ready, from, { ...options, signal }),
+    startLimit,
+  );
   const close = (): Promise<void> => closeEpisode(episode, options);
   let steps = 0;
   return {

@@ -267,18 +267,32 @@ it.each([
 });
 
 it.each([
-  ['variables', { command: node, args: ['-e', 'console.error(process.env.QUOLL_TOKEN)'] }],
-  ['headers', { url: 'http://127.0.0.1:9/quoll-header-4711' }],
-])('makes the secrets of its %s known, so that errors do not show them', async (_, where) => {
-  const secrets = {
-    env: { QUOLL_TOKEN: 'quoll-token-4711' },
-    headers: { 'x-q': 'quoll-header-4711' },
-  };
-  const begun = begin(mcp, { ...where, ...secrets }, { prompt: 'x', expected_answer: 'y' });
+  [
+    'variables',
+    {
+      command: node,
+      args: ['-e', 'console.error(process.env.QUOLL_TOKEN)'],
+      env: { QUOLL_TOKEN: 'quoll-token-4711' },
+    },
+  ],
+  [
+    'headers',
+    { url: 'http://127.0.0.1:9/quoll-header-4711', headers: { 'x-q': 'quoll-header-4711' } },
+  ],
+])('makes the secrets of its %s known, so that errors do not show them', async (_, args) => {
+  const begun = begin(mcp, args, { prompt: 'x', expected_answer: 'y' });
   const error = (await begun.catch((thrown: unknown) => thrown)) as Error;
   expect(error.message).toMatch(/quoll-(token|header)-4711/);
   expect(redactText(error.message)).toMatch(/\[redacted\]/);
   expect(redactText(error.message)).not.toMatch(/quoll/);
+});
+
+it.each([
+  ['url', { url: 'http://127.0.0.1:9', env: { A: 'b' } }],
+  ['url', { url: 'http://127.0.0.1:9', args: ['--quiet'] }],
+  ['headers', { command: node, headers: { 'x-q': 'y' } }],
+])('refuses arguments that have no effect: %s', (place, args) => {
+  expect(mcp.checkArgs(args)).toMatchObject([{ path: [place] }]);
 });
 
 it('has room for another episode where the folder of one cannot be made', async () => {
