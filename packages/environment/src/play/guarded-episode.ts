@@ -22,6 +22,11 @@ export interface GuardOptions {
    * @default `timeoutMs`
    */
   readonly startTimeoutMs?: number;
+  /**
+   * Name of the limits in error messages.
+   * @default the key in `workflow_args`
+   */
+  readonly limitName?: string;
   readonly clock: Pick<Clock, 'after' | 'now'>;
   readonly logger: Logger;
   readonly signal: AbortSignal;
@@ -225,10 +230,10 @@ function checkEpisode(episode: Episode, options: GuardOptions): Episode {
 
 const tooLate = (
   what: string,
-  { name, timeoutMs, key = 'environment_timeout' }: Limit,
+  { name, timeoutMs, key = 'environment_timeout', limitName = `workflow_args.${key}` }: Limit,
 ): EnvironmentError =>
   new EnvironmentError(
-    `Environment "${name}" did not answer ${what} within ${timeoutMs / 1000} s (workflow_args.${key}).`,
+    `Environment "${name}" did not answer ${what} within ${timeoutMs / 1000} s (${limitName}).`,
     { code: 'ENVIRONMENT_TIMEOUT' },
   );
 
