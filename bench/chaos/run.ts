@@ -62,7 +62,12 @@ function configOf(name: string, environment: string) {
           storage_type: 'generated',
           task_count: 64,
           task_seed: 1,
-          workflow_args: { environment, action_pattern: '[^]', environment_timeout: 5 },
+          workflow_args: {
+            environment,
+            action_pattern: '[^]',
+            environment_timeout: 5,
+            environment_start_timeout: 5,
+          },
         },
       },
     },

@@ -21,6 +21,21 @@ const step = ({ type, text }) => text === 'left'
 const tools = [{ type: 'function', function: { name: 'leave', parameters: { properties: {} } } }];
 export const cave = defineEnvironment({ name: 'cave', description: 'A cave.',
   open: () => nativeEnvironment(() => ({ observation: 'dim', tools, step, grade: () => 0.25 })) });
+const steps = {
+  right: { observation: 'over', reward: 0.75, done: true },
+  wrong: { observation: 'over', reward: -1, done: true },
+  graded: { observation: 'over', done: true },
+  lost: { observation: 'on', reward: 1, done: false },
+};
+export const quiz = defineEnvironment({ name: 'quiz', description: 'A quiz.',
+  play: { reward: 'last', maxTurns: 3 },
+  tasks: ({ count }) => Object.keys(steps).slice(0, count).map((says) => ({ says })),
+  solver: ({ row }) => (seen) => ({ type: 'text', text: seen === '?' ? 'hm' : row.says }),
+  open: () => nativeEnvironment(() => ({ observation: '?', grade: () => 0.25,
+    step: ({ text }) => steps[text] ?? { observation: 'Go on.', reward: 5, done: false } })) });
+export const exam = defineEnvironment({ name: 'exam', description: 'An exam.',
+  open: () => nativeEnvironment(() => ({ observation: '?', grade: () => 0.25,
+    step: () => steps.graded })) });
 `,
 );
 
@@ -58,6 +73,17 @@ it('writes tasks, and conversations of the solver', async () => {
   expect(rows.stdout.trim().split('\n')).toHaveLength(2);
 });
 
+it('writes only conversations that solve their task, with the reward of a rollout', async () => {
+  const file = path.join(root, 'quiz.jsonl');
+  const args = ['quiz', '-n', '4', '-o', file, '--plugin', plugin];
+  const { stdout } = await mainHere('env', 'solve', ...args);
+  // The last rewards are 0.75, -1, 5 (before an end without a reward) and 0.25 (the grade).
+  expect(stdout).toContain(
+    '2 rows\nquiz: the solver played 4 tasks, mean reward 1.250, 2.3 steps a task; 2 of them not solved, which gave no rows\n',
+  );
+  expect(readFileSync(file, 'utf8').trim().split('\n')).toHaveLength(2);
+});
+
 it.each([
   [['play', 'cave'], /generates no tasks: its tasks come from a file\. Give one with --row/],
   [['solve', 'cave'], /has no solver/],
@@ -90,6 +116,11 @@ it('is played by hand, with tools too, until it is over or left', async () => {
   );
   expect(await play('')).toMatch(/Stopped in a state that is worth 0\.25\.\n$/);
   await world.close();
+  const exam = await openWorld({ name: 'exam', plugins: [plugin] });
+  let text = '';
+  await playByHand((await exam.begin({})).episode, ['x'], (part) => void (text += part));
+  expect(text).toMatch(/\nOver after a total reward of 0\.25\.\n$/);
+  await exam.close();
 });
 
 it('names keys of a row that the tasks of the environment do not have', async () => {

@@ -8,7 +8,6 @@ export {
   type RunConfig,
   type RunConfigOptions,
 } from './redirect.js';
-export { unstableToolNames } from './unstable-tools.js';
 export {
   langchainWorkflow,
   type LangchainContext,

@@ -10,14 +10,8 @@ import { testRuntime } from '@trinity-rft/testing';
 import { createAgent, providerStrategy, tool } from 'langchain';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import {
-  langchainWorkflow,
-  outcomeOf,
-  redirected,
-  redirectModel,
-  runModel,
-  unstableToolNames,
-} from '../src/index.js';
+import { langchainWorkflow, outcomeOf, redirected, redirectModel, runModel } from '../src/index.js';
+import { unstableToolNames } from '../src/unstable-tools.js';
 import { otherModel } from './support/agent.js';
 
 const lookUp = tool(() => 'nothing', {

@@ -26,16 +26,18 @@ export interface Command {
    */
   readonly input?: string;
   /**
-   * Maximum length of standard output in the transcript, and of standard error, in characters. The
-   * oldest output is dropped.
+   * Maximum length of standard output, and of standard error, in characters. The oldest output is
+   * dropped.
    * @default 1,000,000
    */
   readonly transcriptLimit?: number;
 }
 
 export interface CommandResult {
-  /** Standard output, trimmed. */
+  /** Standard output, trimmed: its last `transcriptLimit` characters. */
   readonly text: string;
+  /** Number of characters of standard output before `text` that were dropped. */
+  readonly dropped: number;
   /** Exit code of the program, or -1 if a signal ended it. */
   readonly exitCode: number;
   /** Signal that ended the program. @default no signal ended it */
@@ -87,6 +89,7 @@ export async function executeCommand(
   const exit = await untilExit(child, command, signal);
   return {
     text: transcript.text('stdout').trim(),
+    dropped: transcript.dropped('stdout'),
     ...exit,
     transcript: transcript.lines(),
     seconds: (performance.now() - startMs) / 1000,
@@ -175,6 +178,15 @@ function cancelled(command: Command, { reason }: AbortSignal): TrinityError {
     reason: 'aborted',
     cause: reason,
   });
+}
+
+/** @throws WorkflowError `PROCESS_OUTPUT` if the beginning of standard output was dropped */
+export function assertWhole(command: Command, { dropped }: CommandResult): void {
+  if (dropped === 0) return;
+  throw new WorkflowError(
+    `\`${line(command)}\` wrote ${dropped} more characters to standard output than are kept, so the answer cannot be scored. Let it write its log to standard error, or raise transcriptLimit of the command.`,
+    { code: 'PROCESS_OUTPUT', details: { dropped } },
+  );
 }
 
 /** Maximum number of output lines in a message. */

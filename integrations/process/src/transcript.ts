@@ -9,6 +9,8 @@ export interface Transcript {
   add(stream: TranscriptLine['stream'], text: string): void;
   /** Kept text of one stream. */
   text(stream: TranscriptLine['stream']): string;
+  /** Number of dropped characters of one stream. */
+  dropped(stream: TranscriptLine['stream']): number;
   /**
    * Kept lines. If characters of a stream were dropped, an additional line before the stream's
    * first line states how many.
@@ -44,6 +46,7 @@ export function createTranscript(limit = defaultLimit): Transcript {
         .kept()
         .pieces.map(({ text }) => text)
         .join(''),
+    dropped: (stream) => tails[stream].kept().dropped,
     lines: () =>
       runsOf(
         [...noticed('stdout'), ...noticed('stderr')].toSorted((a, b) => a.turn - b.turn),

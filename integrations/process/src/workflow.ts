@@ -14,6 +14,7 @@ import {
 } from '@trinity-rft/workflow';
 import {
   assertSucceeded,
+  assertWhole,
   executeCommand,
   type Command,
   type CommandResult,
@@ -36,7 +37,8 @@ export interface ProcessWorkflowOptions<Args = AnyArgs> {
   readonly command: (context: ProcessContext, args: Args) => Command;
   /**
    * Scores the result of the program.
-   * @default the task's reward function scores the standard output
+   * @default the task's reward function scores the standard output; a rollout whose output exceeds
+   * `transcriptLimit` fails
    */
   readonly score?: (
     result: CommandResult,
@@ -76,6 +78,7 @@ export function processWorkflow<Args = AnyArgs>({
       const made = checked(name, command(context, args));
       const result = await executeCommand(given.model.endpoint(), made, given.signal);
       if (failures === undefined) assertSucceeded(made, result);
+      if (!score) assertWhole(made, result);
       const scored = score ? score(result, context) : scoreAnswer(context, result.text);
       return withSeconds(await scored, result.seconds);
     },

@@ -39,6 +39,18 @@ it('fails a rollout whose program failed, unless score is asked for failures', a
     );
 });
 
+it('fails a rollout whose output is cut, unless a function of its own scores it', async () => {
+  const program = 'console.log("the answer is 4, " + "x".repeat(50))';
+  const made = { command: process.execPath, args: ['-e', program], transcriptLimit: 20 };
+  const command = () => made;
+  await expect(attempt({ command })).rejects.toMatchObject({
+    code: 'PROCESS_OUTPUT',
+    message: expect.stringMatching(/wrote 48 more characters .* raise transcriptLimit/) as string,
+  });
+  const score = ({ dropped }: CommandResult) => dropped;
+  expect(await attempt({ command, score })).toMatchObject({ reward: 48 });
+});
+
 it.each([[{ failures: 'score' }], [{ failures: true, score: () => 0 }]])(
   'refuses %j, which would have no effect',
   async (options) => {

@@ -16,6 +16,7 @@ Of `info`, `refused`, `truncated` and `instructions` are read. `close()` is opti
 import importlib
 import json
 import os
+import re
 import sys
 import tempfile
 import warnings
@@ -42,9 +43,13 @@ class Gymnasium:
     def step(self, action):
         space, word = self.env.action_space, action.strip()
         if hasattr(space, "n"):
-            number = self.actions.index(word) if word in self.actions else int(word) if word.isdigit() else -1
-            if not space.contains(number):
-                names = ", ".join(self.actions) or "a number from 0 to {}".format(space.n - 1)
+            first, number = int(getattr(space, "start", 0)), None
+            if word in self.actions:
+                number = first + self.actions.index(word)
+            elif re.fullmatch(r"-?\d{1,18}", word):
+                number = int(word)
+            if number is None or not space.contains(number):
+                names = ", ".join(self.actions) or "a number from {} to {}".format(first, first + space.n - 1)
                 return "That is no action. Write {}.".format(names), None, False, {"refused": True}
             action = number
         observation, reward, terminated, truncated, _ = self.env.step(action)
@@ -113,12 +118,17 @@ class TextWorld:
         if name not in CHALLENGES:
             return name
         key = "{}-{}-{}.z8".format(name, seed, "-".join(map(str, self.config.values())))
-        options = self.textworld.GameOptions()
-        options.seeds, options.path = seed, os.path.join(tempfile.gettempdir(), "trinity-" + key)
-        if not os.path.exists(options.path):
-            game = CHALLENGES[name][1]({"test": False, **self.config}, options)
-            self.textworld.generator.compile_game(game, options)
-        return options.path
+        games, file = tempfile.gettempdir(), "trinity-" + key
+        if not os.path.exists(os.path.join(games, file)):
+            # Other processes see the game only when it is complete; its file comes after those beside it.
+            with tempfile.TemporaryDirectory(dir=games) as folder:
+                options = self.textworld.GameOptions()
+                options.seeds, options.path = seed, os.path.join(folder, file)
+                game = CHALLENGES[name][1]({"test": False, **self.config}, options)
+                self.textworld.generator.compile_game(game, options)
+                for made in sorted(os.listdir(folder), key=lambda made: made == file):
+                    os.replace(os.path.join(folder, made), os.path.join(games, made))
+        return os.path.join(games, file)
 
     def reset(self, seed, task):
         self.close()
@@ -147,6 +157,7 @@ class ScienceWorld:
         self.env = None
 
     def reset(self, seed, task):
+        self.works = False
         # Each has a Java virtual machine, whose start takes seconds.
         if self.env is None:
             from scienceworld import ScienceWorldEnv
@@ -158,19 +169,25 @@ class ScienceWorld:
         observation, _ = self.env.reset()
         self.score = 0
         info = {"solution": self.env.get_gold_action_sequence()} if self.solution else {}
-        return self.env.get_task_description() + "\n" + observation, info
+        description = self.env.get_task_description()
+        self.works = True
+        return description + "\n" + observation, info
 
     def step(self, action):
+        self.works = False
         observation, _, done, info = self.env.step(action)
+        self.works = True
         # It ends with -100 after an action that cannot be undone.
         score = max(0, info["score"]) / 100
         reward, self.score = score - self.score, score
         return observation, reward, done
 
     def close(self):
-        if self.env:
-            self.idle.append(self.env)
-            self.env = None
+        env, self.env = self.env, None
+        if env and self.works:
+            self.idle.append(env)
+        elif env:
+            env.close()
 
 
 kinds = {

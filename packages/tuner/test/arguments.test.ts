@@ -253,6 +253,7 @@ algorithm: { algorithm_type: grpo }
 model: { model_path: model, max_model_len: 32 }
 buffer:
   batch_size: 5
+  total_steps: 50
   explorer_input: { taskset: { name: sums, path: my_dataset/test.jsonl, format: { prompt_key: question } } }
 explorer:
   auxiliary_models:
@@ -263,7 +264,7 @@ explorer:
       toYaml({
         cwd: world.cwd,
         configPath,
-        trainDataset: data,
+        trainDataset: { ...data, totalEpochs: 3 },
         auxiliaryModels: {
           judge: { ...model, modelPath: 'new', baseUrl: 'https://example.com/v2' },
         },
@@ -273,6 +274,8 @@ explorer:
       project: 'Mine',
       buffer: {
         batch_size: 5,
+        total_epochs: 3,
+        total_steps: null,
         explorer_input: {
           taskset: null,
           tasksets: [{ name: 'sums', path: 'my_dataset', format: { prompt_key: 'question' } }],

@@ -2,7 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { rmSync } from 'node:fs';
 import path from 'node:path';
-import { type Clock, systemClock } from '@trinity-rft/core';
+import { type Clock, silentLogger, systemClock } from '@trinity-rft/core';
+import { manualClock } from '@trinity-rft/testing';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -24,12 +25,17 @@ interface Row {
 
 const local = (modelPath: string, maxTokens: number) => ({ modelPath, maxModelLen: 32, maxTokens });
 
-/** Starts a service that gives the answer 4, with `more` in the response. */
-async function service(more: object) {
+/**
+ * Starts a service that gives the answer 4, with `more` in the response. A path in `by` has its own
+ * addition.
+ */
+async function service(more: object, by: Readonly<Record<string, object>> = {}) {
   const message = { role: 'assistant', content: '4' };
-  const body = { choices: [{ index: 0, finish_reason: 'stop', message }], ...more };
-  const server = createServer((_, response) =>
-    response.setHeader('content-type', 'application/json').end(JSON.stringify(body)),
+  const body = { choices: [{ index: 0, finish_reason: 'stop', message }] };
+  const server = createServer(({ url = '' }, response) =>
+    response
+      .setHeader('content-type', 'application/json')
+      .end(JSON.stringify({ ...body, ...(by[url] ?? more) })),
   );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return { server, baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` };
@@ -171,6 +177,18 @@ describe('selectModel', () => {
       });
       expect(report.variants[0]!.cost).toEqual({ calls: 1, seconds: expect.any(Number) as number });
       expect(renderPromptAndWeights(report)).toMatch(/\| 1 \|  \|  \| \d/);
+      const failed = await comparePromptAndWeights({
+        workflowFunc: () => Promise.reject(new Error('broken agent')),
+        judgeFunc,
+        evalDataset: options.trainDataset,
+        base: { components: {}, model: base! },
+        prompt: {},
+        weights: base!,
+        prices: { prefill: 1, sample: 1 },
+      });
+      expect(failed.variants[0]).toMatchObject({ failedRows: 1, cost: { seconds: 0 } });
+      expect(failed.variants[0]!.cost).not.toHaveProperty('dollars');
+      expect(failed.variants[0]!.cost.calls).toBeUndefined();
     } finally {
       server.close();
     }
@@ -202,6 +220,34 @@ describe('selectModel', () => {
     }
   });
 
+  it.each([
+    ['in the spelling of Responses', { input_tokens: 5, output_tokens: 2 }, 'small'],
+    ['not at all, if one is missing', { input_tokens: 5 }, undefined],
+  ])('counts tokens %s', async (_, usage, chosen) => {
+    const { server, baseUrl } = await service(
+      { usage },
+      { '/v1/big/responses': { usage: { input_tokens: 5000, output_tokens: 900 } } },
+    );
+    const selected = selectModel({
+      trainDataset: { ...trainDataset(), totalSteps: 1 },
+      candidateModels: [
+        { ...local('big', 8), baseUrl: `${baseUrl}/big` },
+        { ...local('small', 8), baseUrl },
+      ],
+      adapter: (endpoint: AgentEndpoint) => endpoint,
+      workflowFunc: async ({ model: { baseURL, fetch } }) => {
+        await fetch(`${baseURL}/responses`, { method: 'POST', body: '{}' });
+        return { response: '' };
+      },
+      judgeFunc: avgTokenConsumptionJudge,
+    });
+    const rewards = (await selected).candidates.map(({ reward }) => reward);
+    expect([(await selected).model.modelPath, rewards]).toEqual(
+      chosen === undefined ? ['big', [-5900, undefined]] : ['small', [-5900, -7]],
+    );
+    server.close();
+  });
+
   it('starts no row after an abort, and rejects when those in progress have ended', async () => {
     const abort = new AbortController();
     let [started, ended] = [0, 0];
@@ -228,6 +274,7 @@ describe('selectModel', () => {
     const clock: Clock = {
       ...systemClock,
       after: (ms, end) => {
+        if (!abort.signal.aborted) return () => undefined;
         graces.push(ms);
         return systemClock.after(1, end);
       },
@@ -247,6 +294,49 @@ describe('selectModel', () => {
     expect([graces, judged]).toEqual([[5000], [true]]);
     server.close();
   });
+
+  it.each(['agent', 'grade'])(
+    'says that it waits for %s, and gives up after an hour',
+    async (hangs) => {
+      const clock = manualClock();
+      const [lines, warnings]: [string[], string[]] = [[], []];
+      let hasHung = false;
+      const called = Promise.withResolvers<AbortSignal>();
+      const maybeHang = async (name: string, signal: AbortSignal): Promise<void> => {
+        if (name !== hangs || hasHung) return;
+        hasHung = true;
+        called.resolve(signal);
+        await new Promise<never>(() => undefined);
+      };
+      const candidateModels = ['a', 'b'].map((name) => ({
+        ...local(name, 8),
+        baseUrl: 'http://127.0.0.1:9/v1',
+      }));
+      const selected = selectModel({
+        ...{ clock, candidateModels, trainDataset: { ...trainDataset(), totalSteps: 1 } },
+        logger: {
+          ...silentLogger,
+          info: (line) => void lines.push(line),
+          warn: (line) => void warnings.push(line),
+        },
+        workflowFunc: async function agent({ signal }) {
+          await maybeHang('agent', signal);
+          return { response: '' };
+        },
+        judgeFunc: async function grade({ signal }) {
+          await maybeHang('grade', signal);
+          return { reward: 1 };
+        },
+      });
+      const signal = await called.promise;
+      await clock.advance(5000);
+      expect(lines).toEqual([`Waiting for ${hangs} on row 0 (5 s until now).`]);
+      await clock.advance(3_595_000);
+      expect(signal.aborted).toBe(true);
+      expect((await selected).candidates).toMatchObject([{ failedRows: 1 }, { failedRows: 0 }]);
+      expect(warnings.at(-1)).toContain(`${hangs} on row 0 did not end within 3600 s`);
+    },
+  );
 
   it('rejects a single candidate, and names the first error when no row succeeded', async () => {
     const judgeFunc = () => ({ reward: 1 });

@@ -1,7 +1,8 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type Clock, systemClock } from '@trinity-rft/core';
+import { type Clock, silentLogger, systemClock } from '@trinity-rft/core';
+import { manualClock } from '@trinity-rft/testing';
 import { scriptedModel } from '@trinity-rft/workflow';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { tunePrompt, type Proposer, type PromptInput } from '../src/index.js';
@@ -188,6 +189,26 @@ describe('tunePrompt', () => {
     expect(counts).toEqual({ runs: whole.metrics['calls'], proposals: proposer.asked.length });
   });
 
+  it('gives a hanging function an hour, and says within 5 s what it waits for', async () => {
+    const clock = manualClock();
+    const lines: string[] = [];
+    const called = Promise.withResolvers<void>();
+    const tuned = tunePrompt({
+      ...{ ...call(), clock, trainDataset: dataset('one', 1) },
+      logger: { ...silentLogger, info: (line) => void lines.push(line) },
+      workflowFunc: (input: PromptInput<Row>) => follow(input),
+      judgeFunc: function grade() {
+        called.resolve();
+        return new Promise<never>(() => undefined);
+      },
+    });
+    await called.promise;
+    await clock.advance(5000);
+    expect(lines).toEqual(['Waiting for grade (5 s until now).']);
+    while (await clock.advanceToNext());
+    expect((await tuned).metrics).toMatchObject({ failed_rows: 1 });
+  });
+
   it('has saved all runs when it asks the proposer', async () => {
     const directory = folder();
     let state: unknown;
@@ -208,7 +229,7 @@ describe('tunePrompt', () => {
     const clock: Clock = {
       ...systemClock,
       after: (_, end) => {
-        graces.push(end);
+        if (abort.signal.aborted) graces.push(end);
         return () => undefined;
       },
     };
@@ -228,17 +249,81 @@ describe('tunePrompt', () => {
     await expect(tuned).rejects.toThrow('aborted');
   });
 
-  it('asks for another text at the next call if all rows fail with the proposed one', async () => {
-    const directory = folder();
-    const proposer = scriptedModel({ answers: ['<prompt>bad</prompt>'] });
+  /** Proposer that writes "bad" at the first calls, and then listens. */
+  const badAtFirst = (count: number): Proposer => {
+    const good = listener();
+    let asked = 0;
+    const bad = scriptedModel({ answers: () => '<prompt>bad</prompt>' });
+    return { chat: (...args) => (++asked <= count ? bad : good).chat(...args) };
+  };
+
+  it('goes on with another text if all rows fail with the proposed one only', async () => {
+    let runs = 0;
     const workflowFunc = (input: PromptInput<Row>) => {
+      runs++;
       if (input.systemPrompt === 'bad') throw new Error('no such text');
+      return follow(input);
+    };
+    const proposer = badAtFirst(2);
+    const tuned = await tunePrompt({ ...call({ maxCalls: 80, proposer }), workflowFunc });
+    expect(tuned.metrics).toMatchObject({ trainset_reward_best: 1, prompts_kept: 6, calls: runs });
+  });
+
+  it('keeps within its budget if that ends when all selection rows fail', async () => {
+    let runs = 0;
+    const selection = new Set<string>();
+    const workflowFunc = ({ systemPrompt, task: { question } }: PromptInput<Row>) => {
+      if (++runs <= 4) selection.add(question);
+      if (systemPrompt === 'Answer.') return { response: [] };
+      if (selection.has(question)) throw new Error('no such row');
+      return { response: rules };
+    };
+    // The selection rows twice, and two batches of three rows.
+    const tuned = await tunePrompt({ ...call({ maxCalls: 14 }), workflowFunc });
+    expect([tuned.prompt, tuned.metrics['calls'], runs]).toEqual(['Answer.', 14, 14]);
+  });
+
+  it('asks for another text at the next call if the old one fails as well', async () => {
+    const directory = folder();
+    let isDown = false;
+    const workflowFunc = (input: PromptInput<Row>) => {
+      isDown ||= input.systemPrompt === 'bad';
+      if (isDown) throw new Error('no service');
       return follow(input);
     };
     const tune = (config: object) =>
       tunePrompt({ ...call({ directory, maxCalls: 60, ...config }), workflowFunc });
-    await expect(tune({ proposer })).rejects.toThrow('All 3 rows failed');
+    await expect(tune({ proposer: badAtFirst(1) })).rejects.toThrow('All 3 rows failed');
+    isDown = false;
     expect((await tune({})).metrics).toMatchObject({ trainset_reward_best: 1 });
+  });
+
+  it('compares texts on the same rows, and keeps none that fails on most of them', async () => {
+    const selection: string[] = [];
+    const workflowFunc = ({ systemPrompt, task: { question } }: PromptInput<Row>) => {
+      if (selection.length < 4) selection.push(question);
+      // Other texts do better, but succeed on only one selection row.
+      if (systemPrompt === 'Answer.') return { response: rules.slice(1) };
+      if (selection.indexOf(question) > 0) throw new Error('crash');
+      return { response: rules };
+    };
+    const config = { maxCalls: 40, evalNumThreads: 1 };
+    const tuned = await tunePrompt({ ...call(config), workflowFunc });
+    expect(tuned).toMatchObject({ prompt: 'Answer.', metrics: { prompts_kept: 0 } });
+    expect(tuned.metrics['prompts_tried']).toBeGreaterThan(1);
+  });
+
+  it('gives means over the rows on which neither of two texts failed', async () => {
+    let hard: string | undefined;
+    const workflowFunc = ({ systemPrompt, task: { question } }: PromptInput<Row>) => {
+      hard ??= question;
+      if (systemPrompt !== 'Answer.' && question === hard) throw new Error('crash');
+      const isHalf = systemPrompt === 'Answer.' && question !== hard;
+      return { response: isHalf ? rules.slice(3) : rules };
+    };
+    const config = { maxCalls: 30, evalNumThreads: 1 };
+    const tuned = await tunePrompt({ ...call(config), workflowFunc });
+    expect(tuned.metrics).toMatchObject({ trainset_reward: 0.5, trainset_reward_best: 1 });
   });
 
   it('keeps within a smaller budget in the middle of an attempt, which a larger one ends', async () => {

@@ -187,8 +187,9 @@ it('gives up waiting for an answer', async () => {
     description: 'Hangs.',
     open: () => ({ reset: () => new Promise(() => undefined), close: async () => undefined }),
   });
-  await expect(play([], { environment_timeout: 0.02 }, hangs)).rejects.toMatchObject({
+  await expect(play([], { environment_start_timeout: 0.02 }, hangs)).rejects.toMatchObject({
     code: 'ENVIRONMENT_TIMEOUT',
+    message: /within 0.02 s \(workflow_args\.environment_start_timeout\)/,
   });
 });
 
@@ -270,7 +271,9 @@ it('closes an episode that begins after its deadline', async () => {
       return { ...own, reset: (start) => begins.promise.then(() => own.reset(start, signal)) };
     },
   });
-  await expect(play([], { environment_timeout: 0.02 }, late)).rejects.toThrow(/within 0.02 s/);
+  await expect(play([], { environment_start_timeout: 0.02 }, late)).rejects.toThrow(
+    /within 0.02 s/,
+  );
   begins.resolve();
   await closed.promise;
 });

@@ -2,7 +2,7 @@
 import { silentLogger, type RawTask } from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '../seam/define.js';
 import { checks } from './checks.js';
-import { failureOf, inTime, type Subject } from './transcript.js';
+import { failureOf, inTime, openInTime, type Subject } from './transcript.js';
 
 export interface EnvironmentCheck {
   /** Claim that is checked, as a sentence such as `equal starts give equal episodes`. */
@@ -49,8 +49,9 @@ export async function checkEnvironment(
   const { signal = new AbortController().signal } = options;
   let subject: Subject | undefined;
   const failure = await failureOf(async () => {
-    const open = () => definition.open(args, { logger: silentLogger, signal });
-    const environment = await inTime({ timeoutMs }, open);
+    const environment = await openInTime({ timeoutMs, signal }, (ended) =>
+      definition.open(args, { logger: silentLogger, signal: ended }),
+    );
     const range = { split: 'train', count: rowCount, seed: 1 } as const;
     const rows = options.rows ?? definition.tasks?.(range, args) ?? [{}];
     subject = { definition, args, environment, rows, episodesAtOnce, timeoutMs, signal };

@@ -7,6 +7,7 @@ import {
   begin,
   failureOf,
   inTime,
+  openInTime,
   says,
   solverOf,
   transcriptOf,
@@ -100,8 +101,10 @@ const nonsenseEarnsLess: Check = async (subject) => {
 
 /** Calls `reset` directly, without the error handling of the play loop. */
 const resetRaw = (subject: Subject, { signal }: Pick<Subject, 'signal'> = subject) => {
-  const { environment, rows } = subject;
-  return inTime(subject, () => environment.reset({ row: rows[0] ?? {}, seed: 0 }, signal));
+  const { environment, rows, timeoutMs } = subject;
+  return openInTime({ timeoutMs, signal }, (ended) =>
+    environment.reset({ row: rows[0] ?? {}, seed: 0 }, ended),
+  );
 };
 
 const stepsAfterTheEndFail: Check = async (subject) => {

@@ -8,7 +8,7 @@ import {
   systemClock,
 } from '@trinity-rft/core';
 import { beginEpisode, type GuardedEpisode } from '../play/guarded-episode.js';
-import { combineRewards } from '../play/rewards.js';
+import { playPolicy } from '../play/play-policy.js';
 import type { EnvironmentDefinition } from '../seam/define.js';
 import type { Action, Environment, EpisodeStart, Solver, StepResult } from '../seam/types.js';
 import { within } from '../waiting/within.js';
@@ -59,26 +59,16 @@ export async function transcriptOf(
   start: EpisodeStart,
   policy: Solver,
 ): Promise<Transcript> {
-  const { maxTurns = 20 } = subject.definition.play;
   const episode = await begin(subject, start);
   const { observation, instructions, tools } = episode;
-  const steps: Transcript['steps'][number][] = [];
   try {
-    let seen = observation;
-    while (steps.length < maxTurns && steps.at(-1)?.done !== true) {
-      const action = policy(seen);
-      if (action === undefined) break;
-      const result = await episode.step(action);
-      seen = result.observation;
-      steps.push({ ...result, stateKey: episode.stateKey() });
-    }
-    const isDone = steps.at(-1)?.done ?? false;
-    const given = steps.flatMap(({ reward }) => reward ?? []);
-    const hasVerdict = isDone && steps.at(-1)?.truncated !== true && given.length > 0;
-    const grade = hasVerdict ? undefined : await episode.grade();
-    const rewards = grade === undefined ? given : [...given, grade];
-    const reward = combineRewards(subject.definition.play.reward ?? 'sum', rewards);
-    return { start: { observation, instructions, tools }, steps, reward, isDone };
+    const { steps, reward, isDone } = await playPolicy(episode, policy, subject.definition.play);
+    return {
+      start: { observation, instructions, tools },
+      steps: steps.map(({ result, stateKey }) => ({ ...result, stateKey })),
+      reward,
+      isDone,
+    };
   } finally {
     await episode.close();
   }
@@ -109,12 +99,23 @@ export async function failureOf(work: () => Promise<unknown>): Promise<string | 
 
 /**
  * Rejects if the work takes longer than `timeoutMs`. Takes no signal, so that episodes are closed
- * even if the checks are stopped.
+ * even if the checks are stopped. The signal that `work` receives aborts on the timeout.
  */
 export const inTime = <T>(
   { timeoutMs: ms }: Pick<Subject, 'timeoutMs'>,
-  work: () => Promise<T>,
+  work: (ended: AbortSignal) => Promise<T>,
 ): Promise<T> => within({ ms, signal: never }, () => tooLate(ms), work);
+
+/** Like {@link inTime}, but aborts with `signal` too, and closes what opens after the timeout. */
+export const openInTime = <T extends { close(): Promise<void> }>(
+  { timeoutMs, signal }: Pick<Subject, 'timeoutMs' | 'signal'>,
+  open: (signal: AbortSignal) => Promise<T>,
+): Promise<T> =>
+  inTime({ timeoutMs }, async (ended) => {
+    const opened = await open(AbortSignal.any([signal, ended]));
+    if (ended.aborted) await opened.close();
+    return opened;
+  });
 
 const never = new AbortController().signal;
 

@@ -1,10 +1,11 @@
 /** Plays episodes with the environment's solver and returns them as conversations to imitate. */
 import type { ChatMessage, RawTask, ToolDefinition } from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '../seam/define.js';
-import type { Action, StepResult } from '../seam/types.js';
+import type { Action } from '../seam/types.js';
 import { written } from './action-format.js';
 import type { GuardedEpisode } from './guarded-episode.js';
 import { asMessage, asObservation, opening } from './messages.js';
+import { playPolicy } from './play-policy.js';
 
 /** An episode played by the solver. */
 export interface Demonstration {
@@ -12,7 +13,7 @@ export interface Demonstration {
   readonly messages: readonly ChatMessage[];
   /** Tools of the episode; undefined if the episode has no tools. */
   readonly tools: readonly ToolDefinition[] | undefined;
-  /** Sum of the rewards. */
+  /** Reward of the episode by the environment's rule, its grade included. */
   readonly reward: number;
   readonly steps: number;
   readonly isDone: boolean;
@@ -34,26 +35,17 @@ export async function demonstrate(
   episode: GuardedEpisode,
   { definition, args, row, seed, maxTurns }: DemonstrateOptions,
 ): Promise<Demonstration> {
-  const { tools } = episode;
+  const { reward: rule, actionFormat } = definition.play;
+  const solver = definition.solver?.({ row, seed }, args) ?? (() => undefined);
+  const played = await playPolicy(episode, solver, { maxTurns, reward: rule });
   const messages = opening(episode);
-  const solver = definition.solver?.({ row, seed }, args);
-  let seen: Pick<StepResult, 'observation' | 'done'> = {
-    observation: episode.observation,
-    done: false,
-  };
-  let [reward, steps] = [0, 0];
-  while (!seen.done && steps < maxTurns) {
-    const action = solver?.(seen.observation);
-    if (action === undefined) break;
-    const said = asAnswer(action, definition.play.actionFormat, steps);
+  for (const [index, { action, result }] of played.steps.entries()) {
+    const said = asAnswer(action, actionFormat, index);
     messages.push(said);
-    const result = await episode.step(action);
-    reward += result.reward ?? 0;
-    steps++;
-    seen = result;
     if (!result.done) messages.push(asObservation(result.observation, said.tool_calls?.[0]));
   }
-  return { messages, tools, reward, steps, isDone: seen.done };
+  const { steps, reward, isDone } = played;
+  return { messages, tools: episode.tools, reward, steps: steps.length, isDone };
 }
 
 /** Returns the assistant message of a model that takes this action. */

@@ -11,6 +11,37 @@ const guard = { name: 'quiz', timeoutMs: 60_000, clock, logger: silentLogger, si
 const question = { messages: [], parse: Number, expected: 'a number' };
 const say = { type: 'text', text: 'x' } as const;
 
+it('gives the reset the time of the start, and a step its own', async () => {
+  const environment = nativeEnvironment(() => ({
+    observation: 'Why?',
+    step: () => new Promise(() => undefined),
+  }));
+  const slow: typeof environment = {
+    ...environment,
+    reset: async (start, ended) => {
+      await clock.sleep(299_000, signal);
+      return environment.reset(start, ended);
+    },
+  };
+  const begun = beginEpisode(slow, { row: {}, seed: 0 }, { ...guard, startTimeoutMs: 300_000 });
+  const fault = (work: Promise<unknown>): Promise<unknown> => work.catch((error: unknown) => error);
+  await clock.advance(299_000);
+  const stepped = fault((await begun).step(say));
+  await clock.advance(60_000);
+  expect(await stepped).toMatchObject({
+    message: expect.stringContaining('within 60 s (workflow_args.environment_timeout)') as string,
+  });
+  const late = fault(
+    beginEpisode(slow, { row: {}, seed: 0 }, { ...guard, startTimeoutMs: 200_000 }),
+  );
+  await clock.advance(200_000);
+  expect(await late).toMatchObject({
+    message: expect.stringContaining(
+      'reset within 200 s (workflow_args.environment_start_timeout)',
+    ) as string,
+  });
+});
+
 it('leaves the time of the judge out of the deadline of a step, and counts it as a wait', async () => {
   const verdict = Promise.withResolvers<number>();
   const judge = { ask: () => verdict.promise } as unknown as Judge;

@@ -15,13 +15,18 @@ import { shorten, within } from '../waiting/within.js';
 export interface GuardOptions {
   /** Name in error messages. */
   readonly name: string;
-  /** Timeout of each call to the environment, in milliseconds. */
+  /** Timeout of each step, grade and close, in milliseconds. */
   readonly timeoutMs: number;
   /**
-   * Timeout for opening the environment, in milliseconds.
+   * Timeout for opening the environment, and for the reset, in milliseconds.
    * @default `timeoutMs`
    */
   readonly startTimeoutMs?: number;
+  /**
+   * Name of the limits in error messages.
+   * @default the key in `workflow_args`
+   */
+  readonly limitName?: string;
   readonly clock: Pick<Clock, 'after' | 'now'>;
   readonly logger: Logger;
   readonly signal: AbortSignal;
@@ -53,11 +58,12 @@ export async function beginEpisode(
   options: GuardOptions,
 ): Promise<GuardedEpisode> {
   const { clock, startTimeoutMs = options.timeoutMs } = options;
-  const ready = await beforeDeadline('the start', () => Promise.resolve(environment), {
+  const startLimit: Limit = {
     ...options,
     timeoutMs: startTimeoutMs,
     key: 'environment_start_timeout',
-  });
+  };
+  const ready = await beforeDeadline('the start', () => Promise.resolve(environment), startLimit);
   let waitedMs = 0;
   const { clock: ownTime, untimed } = createDeadlineClock(clock);
   const { judge } = start;
@@ -66,15 +72,23 @@ export async function beginEpisode(
     judge: judge && { ask: (question) => untimed(() => judge.ask(question)) },
     untimed,
   };
-  const ask = async <T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+  const ask = async <T>(
+    what: string,
+    work: (signal: AbortSignal) => Promise<T>,
+    limit: Limit = options,
+  ): Promise<T> => {
     const asked = clock.now();
     try {
-      return await beforeDeadline(what, work, { ...options, clock: ownTime });
+      return await beforeDeadline(what, work, { ...limit, clock: ownTime });
     } finally {
       waitedMs += clock.now() - asked;
     }
   };
-  const episode = await ask('reset', (signal) => reset(ready, from, { ...options, signal }));
+  const episode = await ask(
+    'reset',
+    (signal) => reset(ready, from, { ...options, signal }),
+    startLimit,
+  );
   const close = (): Promise<void> => closeEpisode(episode, options);
   let steps = 0;
   return {
@@ -216,10 +230,10 @@ function checkEpisode(episode: Episode, options: GuardOptions): Episode {
 
 const tooLate = (
   what: string,
-  { name, timeoutMs, key = 'environment_timeout' }: Limit,
+  { name, timeoutMs, key = 'environment_timeout', limitName = `workflow_args.${key}` }: Limit,
 ): EnvironmentError =>
   new EnvironmentError(
-    `Environment "${name}" did not answer ${what} within ${timeoutMs / 1000} s (workflow_args.${key}).`,
+    `Environment "${name}" did not answer ${what} within ${timeoutMs / 1000} s (${limitName}).`,
     { code: 'ENVIRONMENT_TIMEOUT' },
   );
 

@@ -1,5 +1,13 @@
 /** Declares environments, and recognises those that plugins declare. */
-import type { ArgProblem, ArgsSchema, Logger, Needs, RawTask, TaskRange } from '@trinity-rft/core';
+import {
+  type ArgProblem,
+  type ArgsSchema,
+  ConfigError,
+  type Logger,
+  type Needs,
+  type RawTask,
+  type TaskRange,
+} from '@trinity-rft/core';
 import {
   argProblems,
   readArgsBy,
@@ -16,7 +24,7 @@ export interface PlayDefaults {
   /** Model calls per episode. @default 20 */
   readonly maxTurns?: number;
   /**
-   * Format in which the model writes an action, with the placeholder `{action}`:
+   * Format in which the model writes an action, with the placeholder `{action}` once:
    * `<action>{action}</action>`. The last action in the model's text counts.
    * @default the whole text, trimmed
    */
@@ -109,6 +117,9 @@ export interface EnvironmentDefinition {
 
 const kind = 'trinity-rft.environment';
 
+/** Placeholder in the format of actions. */
+export const actionSlot = '{action}';
+
 const owner: ArgsOwner = {
   key: 'environment_args',
   word: 'environment',
@@ -118,7 +129,8 @@ const owner: ArgsOwner = {
 /**
  * Declares an environment that `workflow_args.environment` can name. Export the result from a
  * plugin, or pass it to the launcher.
- * @throws ConfigError if the name is empty or has characters that are not allowed
+ * @throws ConfigError if the name is empty or has characters that are not allowed, or the format of
+ * actions has no placeholder
  */
 export function defineEnvironment<Args = AnyArgs>(
   options: EnvironmentOptions<Args>,
@@ -127,9 +139,12 @@ export function defineEnvironment<Args = AnyArgs>(
   const { open, tasks, solver } = options;
   const read = (given: AnyArgs): Args =>
     schema === undefined ? (copyOf(given) as Args) : readArgsBy(schema, copyOf(given), owner);
+  const name = checkName('Environment', options.name);
+  if (play.actionFormat !== undefined && play.actionFormat.split(actionSlot).length !== 2)
+    throw noSlot(name, play.actionFormat);
   return {
     kind,
-    name: checkName('Environment', options.name),
+    name,
     description,
     play,
     judged,
@@ -142,6 +157,12 @@ export function defineEnvironment<Args = AnyArgs>(
     solver: solver && ((start, given) => solver(start, read(given))),
   };
 }
+
+const noSlot = (name: string, format: string): ConfigError =>
+  new ConfigError(
+    `Environment "${name}": play.actionFormat is ${JSON.stringify(format)}; expected a format with {action} once, such as <action>{action}</action>.`,
+    { code: 'ACTION_FORMAT' },
+  );
 
 /**
  * Returns true for a result of {@link defineEnvironment}, even from another copy of this package.

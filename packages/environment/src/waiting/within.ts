@@ -65,6 +65,16 @@ export function cancelled({ reason }: AbortSignal): Error {
 export const broken = (code: string, message: string, cause?: unknown): EnvironmentError =>
   new EnvironmentError(message, { code, cause });
 
+/**
+ * Names the limits to raise after a timeout of a driver: its own, and that of the play loop, which
+ * applies as well.
+ */
+export const limitsOf = (
+  request: string,
+  key = request === 'step' ? 'timeout' : 'start_timeout',
+): string =>
+  `environment_args.${key} and workflow_args.environment_${request === 'step' ? '' : 'start_'}timeout`;
+
 /** Shortens external text for error messages. */
 export const shorten = (text: string, length = 300): string =>
   text.length > length ? `${text.slice(0, length)} ...` : text;

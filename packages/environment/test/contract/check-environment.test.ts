@@ -68,6 +68,41 @@ it('passes an environment that keeps to the contract, and says what it found', a
   });
 });
 
+it('closes an environment that opens after the timeout', async () => {
+  const begins = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<boolean>();
+  const late = define(undefined, {
+    open: async (_, { signal }) => {
+      await begins.promise;
+      const own = nativeEnvironment(({ row }) => says(row));
+      return { ...own, close: async () => closed.resolve(signal.aborted) };
+    },
+  });
+  expect(await failed(late)).toEqual(['opens, and has tasks: There was no answer within 0.1 s.']);
+  begins.resolve();
+  expect(await closed.promise).toBe(true);
+});
+
+it('closes every episode that begins after the timeout', async () => {
+  const begins = Promise.withResolvers<void>();
+  let [begun, closed] = [0, 0];
+  const own = nativeEnvironment(({ row }) => ({ ...says(row), close: () => void closed++ }));
+  const { signal } = new AbortController();
+  const late = define(undefined, {
+    open: () => ({
+      ...own,
+      reset: async (start) => {
+        begun++;
+        await begins.promise;
+        return own.reset(start, signal);
+      },
+    }),
+  });
+  await failed(late);
+  begins.resolve();
+  await expect.poll(() => closed).toBe(begun);
+});
+
 it('adds the grade of an episode that reached a limit, as the play loop does', async () => {
   const graded = define((world) => ({
     ...world,

@@ -5,8 +5,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import {
+  CallToolRequestSchema,
+  ErrorCode,
+  ListToolsRequestSchema,
+  McpError,
+} from '@modelcontextprotocol/sdk/types.js';
 import { silentLogger } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -227,18 +234,65 @@ it('breaks the episode, not the reward, when a server dies, hangs or does not st
 });
 
 it.each([
-  ['variables', { command: node, args: ['-e', 'console.error(process.env.QUOLL_TOKEN)'] }],
-  ['headers', { url: 'http://127.0.0.1:9/quoll-header-4711' }],
-])('makes the secrets of its %s known, so that errors do not show them', async (_, where) => {
-  const secrets = {
-    env: { QUOLL_TOKEN: 'quoll-token-4711' },
-    headers: { 'x-q': 'quoll-header-4711' },
-  };
-  const begun = begin(mcp, { ...where, ...secrets }, { prompt: 'x', expected_answer: 'y' });
+  [
+    'a result that does not match its schema',
+    { structuredContent: { n: 'two' } },
+    'ENVIRONMENT_SERVER',
+  ],
+  ['no structured result', {}, 'ENVIRONMENT_SERVER'],
+  ['a result that matches', { structuredContent: { n: 2 } }, undefined],
+])('takes %s for a fault of the server, not of the policy', async (_, result, code) => {
+  const url = await listen(async (request, response) => {
+    const server = new Server({ name: 'http', version: '1' }, { capabilities: { tools: {} } });
+    const inputSchema = { type: 'object' } as const;
+    const outputSchema = { ...inputSchema, properties: { n: { type: 'number' } } };
+    server.setRequestHandler(ListToolsRequestSchema, () => ({
+      tools: [{ name: 'double', inputSchema, outputSchema }],
+    }));
+    server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
+      if (params.arguments === undefined || !('n' in params.arguments))
+        throw new McpError(ErrorCode.InvalidParams, 'n is missing');
+      return { content: [{ type: 'text', text: 'x' }], ...result };
+    });
+    const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined });
+    await server.connect(transport as Parameters<Server['connect']>[0]);
+    await transport.handleRequest(request, response);
+  });
+  const episode = await begin(mcp, { url }, { prompt: 'Double 1.', expected_answer: '2' });
+  expect(await episode.step(call('double'), signal)).toMatchObject({ refused: true });
+  const stepped = await Promise.allSettled([episode.step(call('double', { n: 1 }), signal)]);
+  expect(stepped).toMatchObject([
+    code === undefined ? { value: { refused: false } } : { reason: { code } },
+  ]);
+});
+
+it.each([
+  [
+    'variables',
+    {
+      command: node,
+      args: ['-e', 'console.error(process.env.QUOLL_TOKEN)'],
+      env: { QUOLL_TOKEN: 'quoll-token-4711' },
+    },
+  ],
+  [
+    'headers',
+    { url: 'http://127.0.0.1:9/quoll-header-4711', headers: { 'x-q': 'quoll-header-4711' } },
+  ],
+])('makes the secrets of its %s known, so that errors do not show them', async (_, args) => {
+  const begun = begin(mcp, args, { prompt: 'x', expected_answer: 'y' });
   const error = (await begun.catch((thrown: unknown) => thrown)) as Error;
   expect(error.message).toMatch(/quoll-(token|header)-4711/);
   expect(redactText(error.message)).toMatch(/\[redacted\]/);
   expect(redactText(error.message)).not.toMatch(/quoll/);
+});
+
+it.each([
+  ['url', { url: 'http://127.0.0.1:9', env: { A: 'b' } }],
+  ['url', { url: 'http://127.0.0.1:9', args: ['--quiet'] }],
+  ['headers', { command: node, headers: { 'x-q': 'y' } }],
+])('refuses arguments that have no effect: %s', (place, args) => {
+  expect(mcp.checkArgs(args)).toMatchObject([{ path: [place] }]);
 });
 
 it('has room for another episode where the folder of one cannot be made', async () => {

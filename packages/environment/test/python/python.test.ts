@@ -1,8 +1,11 @@
 /** Tests the bridge with a stand-in, and its Python side with an environment that needs only the standard library. */
 import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { EnvironmentError, silentLogger } from '@trinity-rft/core';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { pythonArgs } from '../../src/drivers/python/args.js';
 import { openBridged, python } from '../../src/drivers/python/python.js';
 import { createEnvironments } from '../../src/open/environments.js';
@@ -136,6 +139,55 @@ describe.skipIf(!hasPython)('a world in Python', () => {
       reward: 0,
     });
     await expect(next.step(text('1'), signal)).rejects.toMatchObject({ code: 'ENVIRONMENT_OVER' });
+  });
+
+  const openStub = async (kind: string, name: string): Promise<Environment> => {
+    const environment = await python.open({ kind, name, path: `${here}stubs` }, context);
+    open.push(environment);
+    return environment;
+  };
+
+  it('of Gymnasium refuses what is no action, and says which there are', async () => {
+    const environment = await openStub('gymnasium', 'any');
+    const episode = await environment.reset({ row: {}, seed: 1 }, signal);
+    for (const action of ['²', '9'.repeat(5000), '0', '4', '-1', 'left'])
+      expect(await episode.step(text(action), signal)).toMatchObject({
+        refused: true,
+        observation: 'That is no action. Write a number from 1 to 3.',
+      });
+    expect(await episode.step(text('3'), signal)).toMatchObject({ observation: 'took 3' });
+  });
+
+  it('of ScienceWorld is used again if it works, and closed if it is broken', async () => {
+    const environment = await openStub('scienceworld', 'any');
+    const play = async (action: string): Promise<string> => {
+      const episode = await environment.reset({ row: { action }, seed: 1 }, signal);
+      await episode.step(text(action), signal).catch(() => undefined);
+      await episode.close();
+      return episode.observation;
+    };
+    expect([await play('look'), await play('break'), await play('take')]).toEqual([
+      'Do.\n1 made, 0 closed',
+      'Do.\n1 made, 0 closed',
+      'Do.\n2 made, 1 closed',
+    ]);
+  });
+
+  it('of TextWorld plays no game that was compiled in part', async () => {
+    const games = mkdtempSync(path.join(tmpdir(), 'trinity-games-'));
+    vi.stubEnv('TMPDIR', games);
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+      rmSync(games, { recursive: true });
+    });
+    const environment = await openStub('textworld', 'tw-stub');
+    const reset = async () => environment.reset({ row: {}, seed: 1 }, signal);
+    await expect(reset()).rejects.toThrow('no space left');
+    expect((await reset()).observation).toBe('half and half, beside');
+    expect(readdirSync(games).toSorted()).toEqual([
+      'trinity-tw-stub-1-.json',
+      'trinity-tw-stub-1-.z8',
+    ]);
   });
 
   it('keeps the contract of environments', async () => {

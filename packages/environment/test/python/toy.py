@@ -14,7 +14,7 @@ class Guess:
 
     def step(self, action):
         print("another")
-        if not action.strip().isdigit():
+        if not action.strip().isdecimal():
             return "That is no number.", None, False, {"refused": True}
         if int(action) == self.number:
             return "Right.", 1, True

@@ -1,6 +1,38 @@
-/** Waits for work that runs concurrently, with a limit after an abort. */
-import type { Clock } from '@trinity-rft/core';
-import { untilAborted } from '@trinity-rft/core/support';
+/** Waits for functions of users: with a timeout each, and with a limit after an abort. */
+import { type Clock, WorkflowError } from '@trinity-rft/core';
+import { untilAborted, waitingFor, type WaitLog } from '@trinity-rft/core/support';
+
+/** Timeout of each function of users in ms, as that of a rollout in training. */
+export const callTimeoutMs = 3_600_000;
+
+/**
+ * Calls a function of the user with a signal that aborts after an hour, or when `signal` aborts.
+ * Logs a long wait.
+ * @param what name of the function in the log and in the error
+ * @throws the errors of `work`, and WorkflowError after an hour
+ */
+export async function timedCall<T>(
+  what: string,
+  { signal, clock, logger }: Stop & WaitLog,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const timeout = new AbortController();
+  const cancel = clock.after(callTimeoutMs, () => timeout.abort(tooLong(what)));
+  const ended = AbortSignal.any([signal, timeout.signal]);
+  try {
+    return await waitingFor({ clock, logger }, { what, cause: () => undefined }, () =>
+      untilAborted(work(ended), timeout.signal),
+    );
+  } finally {
+    cancel();
+  }
+}
+
+const tooLong = (what: string): WorkflowError =>
+  new WorkflowError(
+    `${what} did not end within ${callTimeoutMs / 1000} s. Give its calls of other services a timeout.`,
+    { code: 'CALL_TIMEOUT' },
+  );
 
 /** Maximum time that work in progress gets to end after an abort, in ms. */
 const graceMs = 5000;

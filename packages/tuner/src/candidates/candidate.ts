@@ -14,6 +14,7 @@ import type { TunerModelConfig } from '../config/model-config.js';
 import { plan } from '../config/plan.js';
 import { readDataset } from '../config/read-dataset.js';
 import { remoteModel } from '../config/remote-model.js';
+import { callTimeoutMs } from './all-ended.js';
 
 export interface CandidateOptions {
   readonly dataset: DatasetConfig;
@@ -129,9 +130,6 @@ const costMetrics = (calls: number, input: number, output: number): Metrics => (
   total_tokens: input + output,
 });
 
-/** Timeout of one row in ms, as in training. */
-const timeoutMs = 3_600_000;
-
 async function openRemote(
   model: TunerModelConfig,
   baseURL: string,
@@ -144,7 +142,11 @@ async function openRemote(
     task: (row) => copyOf(at(rows, row)),
     run: async (_, work) => {
       const counter = usageCounter();
-      const remote = remoteModel(model, { baseURL, timeoutMs, fetch: counter.fetch, signal });
+      const remote = remoteModel(model, {
+        ...{ baseURL, signal },
+        timeoutMs: callTimeoutMs,
+        fetch: counter.fetch,
+      });
       const startMs = clock.now();
       const value = await work({ model: remote, signal });
       return {
@@ -156,9 +158,12 @@ async function openRemote(
   };
 }
 
+/** Usage as Chat Completions reports it, or as the Responses and Messages interfaces do. */
 interface Usage {
   readonly prompt_tokens?: number;
   readonly completion_tokens?: number;
+  readonly input_tokens?: number;
+  readonly output_tokens?: number;
 }
 
 const isPost = (...[request, init]: Parameters<typeof globalThis.fetch>): boolean =>
@@ -170,21 +175,23 @@ const isPost = (...[request, init]: Parameters<typeof globalThis.fetch>): boolea
  */
 function usageCounter() {
   let [calls, input, output] = [0, 0, 0];
-  let isComplete = true;
   const counting: typeof globalThis.fetch = async (request, init) => {
     const response = await globalThis.fetch(request, init);
     if (!response.ok || !isPost(request, init)) return response;
     const isJson = (response.headers.get('content-type') ?? '').includes('json');
     const body = isJson ? ((await response.clone().json()) as { readonly usage?: Usage }) : {};
+    const { usage } = body;
     calls += 1;
-    isComplete &&= body.usage != null;
-    input += body.usage?.prompt_tokens ?? 0;
-    output += body.usage?.completion_tokens ?? 0;
+    // A sum with a missing count is NaN.
+    input += usage?.prompt_tokens ?? usage?.input_tokens ?? NaN;
+    output += usage?.completion_tokens ?? usage?.output_tokens ?? NaN;
     return response;
   };
   const metrics = (): Metrics => {
     if (calls === 0) return {};
-    return isComplete ? costMetrics(calls, input, output) : { model_calls: calls };
+    return Number.isFinite(input + output)
+      ? costMetrics(calls, input, output)
+      : { model_calls: calls };
   };
   return { fetch: counting, metrics };
 }

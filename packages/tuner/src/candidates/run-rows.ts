@@ -18,7 +18,7 @@ import {
   type WorkflowType,
 } from '../functions/functions.js';
 import { checkJudgeOutput, checkWorkflowOutput } from '../functions/outputs.js';
-import { allEnded } from './all-ended.js';
+import { allEnded, timedCall } from './all-ended.js';
 import { openCandidate, type Candidate } from './candidate.js';
 
 /** Response that the judge gets, with metrics of the row. */
@@ -69,7 +69,7 @@ export async function runRows<Row, Response, Model>(
   const runRow = async (row: number): Promise<JudgedRow> => {
     signal.throwIfAborted();
     try {
-      return await judgeRow(candidate, row, { ...options, logger, signal });
+      return await judgeRow(candidate, row, { ...options, logger, clock, signal });
     } catch (error) {
       signal.throwIfAborted();
       logger.warn(`Row ${row} failed with ${model.modelPath}: ${describeError(error)}`);
@@ -91,23 +91,31 @@ async function judgeRow<Row, Response, Model>(
   row: number,
   options: RowsOptions<Row, Response, Model> & {
     readonly logger: Logger;
+    readonly clock: Clock;
     readonly signal: AbortSignal;
   },
 ): Promise<JudgedRow> {
-  const { workflowFunc, judgeFunc, adapter, logger, signal } = options;
+  const { workflowFunc, judgeFunc, adapter, logger } = options;
+  const [workflowName, judgeName] = [
+    nameOf(workflowFunc, 'workflowFunc'),
+    nameOf(judgeFunc, 'judgeFunc'),
+  ];
   const task = (): Row => candidate.task(row) as Row;
-  const { value, metrics } = await candidate.run(row, async ({ model, signal: ended }) => {
-    const models = await adaptModels<Model>(adapter, { model, auxiliaryModels: new Map() });
-    const output = await workflowFunc({ task: task(), ...models, logger, signal: ended });
-    return checkWorkflowOutput(nameOf(workflowFunc, 'workflowFunc'), output);
+  const { value, metrics } = await candidate.run(row, async ({ model, signal: runEnd }) => {
+    const run = { ...options, signal: runEnd };
+    const output = await timedCall(`${workflowName} on row ${row}`, run, async (ended) => {
+      const models = await adaptModels<Model>(adapter, { model, auxiliaryModels: new Map() });
+      return workflowFunc({ task: task(), ...models, logger, signal: ended });
+    });
+    return checkWorkflowOutput(workflowName, output);
   });
   const response = {
     response: value.response as Response,
     metrics: { ...value.metrics, ...metrics },
   };
-  const judged = checkJudgeOutput(
-    nameOf(judgeFunc, 'judgeFunc'),
-    await judgeFunc({ task: task(), response, auxiliaryModels: {}, logger, signal }),
+  const judgement = await timedCall(`${judgeName} on row ${row}`, options, async (ended) =>
+    judgeFunc({ task: task(), response, auxiliaryModels: {}, logger, signal: ended }),
   );
+  const judged = checkJudgeOutput(judgeName, judgement);
   return { reward: judged.reward, metrics: { ...response.metrics, ...judged.metrics } };
 }

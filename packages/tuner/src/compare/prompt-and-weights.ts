@@ -72,9 +72,12 @@ export type VariantName = 'base' | 'prompt only' | 'weights only' | 'both';
 
 /** Costs summed over the rows that succeeded. */
 export interface Cost {
-  /** Number of model calls; undefined if they were not measured, see {@link MeasuredResponse}. */
+  /**
+   * Number of model calls; undefined if they were not measured, see {@link MeasuredResponse}, or if
+   * no row succeeded.
+   */
   readonly calls?: number | undefined;
-  /** Undefined if the tokens were not measured. */
+  /** Undefined if the tokens were not measured, or if no row succeeded. */
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
   /** Sum of the durations of the rows, which may have run concurrently. */
@@ -187,7 +190,7 @@ function runVariant<Row, Response, Model>(
 function costOf(rows: readonly JudgedRow[], prices: PromptAndWeightsOptions['prices']): Cost {
   const measured = rows.map(({ metrics }) => metrics).filter((metrics) => metrics !== undefined);
   const sum = (key: string): number | undefined =>
-    measured.every((metrics) => key in metrics)
+    measured.length > 0 && measured.every((metrics) => key in metrics)
       ? measured.reduce((total, metrics) => total + (metrics[key] ?? 0), 0)
       : undefined;
   const [inputTokens, outputTokens] = [sum('input_tokens'), sum('output_tokens')];

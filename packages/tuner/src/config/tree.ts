@@ -80,7 +80,8 @@ export function overridesOf(settings: TuneSettings, file: ConfigTree): ConfigTre
     buffer: {
       batch_size: algorithm?.batchSize,
       total_epochs: trainDataset?.totalEpochs,
-      total_steps: trainDataset?.totalSteps,
+      // The file's steps would win over the epochs of the arguments.
+      total_steps: trainDataset && (trainDataset.totalSteps ?? null),
       explorer_input: explorerInput(trainDataset, evalDataset, inFile),
     },
     explorer: {

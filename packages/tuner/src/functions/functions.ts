@@ -38,8 +38,8 @@ export interface JudgeInput<Row = RawTask, Response = unknown, Model = AgentMode
   readonly auxiliaryModels: Readonly<Record<string, Model>>;
   readonly logger: Logger;
   /**
-   * Signal that aborts when training, a comparison of models or a prompt search stops, and, in
-   * training, when the rollout exceeds its deadline.
+   * Signal that aborts when training, a comparison of models or a prompt search stops, and when the
+   * rollout exceeds its deadline in training, or the judge takes an hour elsewhere.
    */
   readonly signal: AbortSignal;
 }

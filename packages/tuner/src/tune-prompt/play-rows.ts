@@ -11,7 +11,7 @@ import {
 } from '@trinity-rft/core';
 import { copyOf } from '@trinity-rft/core/support';
 import pLimit from 'p-limit';
-import { allEnded } from '../candidates/all-ended.js';
+import { allEnded, timedCall } from '../candidates/all-ended.js';
 import { nameOf, type JudgeType } from '../functions/functions.js';
 import {
   checkJudgeOutput,
@@ -108,25 +108,25 @@ export function rowPlayer<Row, Response>(options: PlayerOptions<Row, Response>):
 }
 
 async function playRow<Row, Response>(
-  { workflowFunc, judgeFunc, logger, signal }: PlayerOptions<Row, Response>,
+  options: PlayerOptions<Row, Response>,
   components: Components,
   row: RawTask,
 ): Promise<Played> {
+  const { workflowFunc, judgeFunc, logger } = options;
+  const [workflowName, judgeName] = [
+    nameOf(workflowFunc, 'workflowFunc'),
+    nameOf(judgeFunc, 'judgeFunc'),
+  ];
   const own = (): Row => copyOf(row) as Row;
   const systemPrompt = components['system'] ?? '';
-  const output = checkWorkflowOutput(
-    nameOf(workflowFunc, 'workflowFunc'),
-    await workflowFunc({ task: own(), systemPrompt, components, logger, signal }),
+  const output = await timedCall(workflowName, options, async (signal) =>
+    workflowFunc({ task: own(), systemPrompt, components, logger, signal }),
   );
-  const response = output.response as Response;
-  const judged = await judgeFunc({
-    task: own(),
-    response,
-    auxiliaryModels: {},
-    logger,
-    signal,
-  });
-  const { reward, feedback } = checkJudgeOutput(nameOf(judgeFunc, 'judgeFunc'), judged);
+  const response = checkWorkflowOutput(workflowName, output).response as Response;
+  const judged = await timedCall(judgeName, options, async (signal) =>
+    judgeFunc({ task: own(), response, auxiliaryModels: {}, logger, signal }),
+  );
+  const { reward, feedback } = checkJudgeOutput(judgeName, judged);
   return { task: row, response: shortText(response), reward, feedback: feedback ?? undefined };
 }
 

@@ -95,3 +95,14 @@ function parsed(text: string): SearchState | undefined {
 /** Returns the mean reward over the given rows that have a reward; NaN if no row has a reward. */
 export const meanReward = (candidate: Candidate, rows: readonly number[]): number =>
   mean(rows.flatMap((row) => candidate.played[row]?.reward ?? []));
+
+/** Returns the rewards of two candidates on the given rows that both have a reward for. */
+export const pairedRewards = (
+  first: Pick<Candidate, 'played'>,
+  second: Pick<Candidate, 'played'>,
+  rows: readonly number[],
+): (readonly [number, number])[] =>
+  rows.flatMap((row) => {
+    const [one, other] = [first.played[row]?.reward, second.played[row]?.reward];
+    return one === undefined || other === undefined ? [] : [[one, other] as const];
+  });

@@ -5,11 +5,12 @@
  * on all selection rows.
  */
 import { mean, type Random, type RawTask, type Runtime } from '@trinity-rft/core';
-import { allEnded, endedOrAborted } from '../candidates/all-ended.js';
+import { allEnded, endedOrAborted, timedCall } from '../candidates/all-ended.js';
 import { isRowsFailed, type Played, type PlayRows } from './play-rows.js';
 import { proposeText, type Proposer } from './propose-prompt.js';
 import {
   meanReward,
+  pairedRewards,
   saveState,
   type Attempt,
   type Candidate,
@@ -89,16 +90,21 @@ function runsLeft(
 }
 
 /**
- * Returns the index of the candidate with the highest mean over the selection rows; the earliest of
- * several equal candidates. A candidate without a reward ranks last.
+ * Returns the index of the best candidate on the selection rows; the earliest of several equal
+ * candidates. Candidates are compared on rows that both have rewards for. A candidate that failed on
+ * most rows ranks last.
  */
-function bestOf({ candidates }: SearchState, selection: readonly number[]): number {
-  const means = candidates.map((candidate) => {
-    const value = meanReward(candidate, selection);
-    return Number.isNaN(value) ? -Infinity : value;
-  });
-  return means.reduce((best, value, i) => (value > means[best]! ? i : best), 0);
-}
+const bestOf = ({ candidates }: SearchState, selection: readonly number[]): number =>
+  candidates.reduce((best, candidate, i) => {
+    const other = candidates[best]!;
+    const isBetter = mostlySucceeds(other, selection)
+      ? isBetterOn(selection, candidate, other)
+      : mostlySucceeds(candidate, selection);
+    return isBetter ? i : best;
+  }, 0);
+
+const mostlySucceeds = (candidate: Candidate, rows: readonly number[]): boolean =>
+  2 * pairedRewards(candidate, candidate, rows).length >= rows.length;
 
 /**
  * Draws a candidate with a probability proportional to the number of selection rows on which the
@@ -147,6 +153,7 @@ async function improve(
   options: SearchOptions,
 ): Promise<Candidate | undefined> {
   const { rows } = attempt;
+  const { selection } = options;
   const parent = state.candidates[attempt.parent]!;
   await ensurePlayed(state, parent, rows, options);
   const child = (attempt.child ??= await proposeChild(state, attempt, options));
@@ -154,27 +161,48 @@ async function improve(
   try {
     await ensurePlayed(state, child, rows, options);
     if (!isBetterOn(rows, child, parent)) return undefined;
-    await ensurePlayed(state, child, options.selection, options);
-    return child;
+    await ensurePlayed(state, child, selection, options);
+    return mostlySucceeds(child, selection) ? child : undefined;
   } catch (error) {
-    // The text may cause the failures, so the next call asks the proposer for another one.
-    if (isRowsFailed(error)) delete attempt.child;
-    throw error;
+    if (!isRowsFailed(error)) throw error;
+    const failed = [rows, selection].map((some) => some.filter((row) => !child.played[row]));
+    state.calls += failed.find(({ length }) => length > 0)?.length ?? 0;
+    delete attempt.child;
+    if (state.calls < options.maxCalls && !(await stillWorks(state, attempt, options))) throw error;
+    return undefined;
   }
+}
+
+/**
+ * Returns true if the candidate of the attempt succeeds once more on a row, so that the failures of
+ * a new text are due to the text and not to the functions or their service.
+ */
+async function stillWorks(
+  state: SearchState,
+  { parent, rows }: Attempt,
+  { play, rows: all }: SearchOptions,
+): Promise<boolean> {
+  const { components, played } = state.candidates[parent]!;
+  const row = rows.find((index) => played[index]?.reward !== undefined) ?? rows[0]!;
+  const [again] = await play(components, [all[row]!]);
+  state.calls++;
+  return again?.reward !== undefined;
 }
 
 /** Asks the proposer. Returns undefined if no row needs an improvement. */
 async function proposeChild(
   state: SearchState,
   { parent, rows }: Attempt,
-  { proposer, signal, perfectReward, runtime: { clock } }: SearchOptions,
+  { proposer, signal, perfectReward, runtime: { clock, logger } }: SearchOptions,
 ): Promise<Candidate | undefined> {
   const { components, played } = state.candidates[parent]!;
   const seen = rows.map((row) => played[row]!);
   if (seen.every(({ reward = perfectReward }) => reward >= perfectReward)) return undefined;
   const names = Object.keys(components);
   const component = names[state.attempts % names.length]!;
-  const proposal = proposeText(proposer, { components, component, played: seen, signal });
+  const proposal = timedCall('the proposer', { signal, clock, logger }, (ended) =>
+    proposeText(proposer, { components, component, played: seen, signal: ended }),
+  );
   const [text] = await allEnded([proposal], { signal, clock });
   return { components: { ...components, [component]: text! }, parent, played: {} };
 }
@@ -184,14 +212,11 @@ const sameTexts = (a: Candidate, b: Candidate): boolean =>
 
 /**
  * Returns true if `child` has the higher mean reward over the rows on which neither candidate
- * failed.
+ * failed, and these are at least half of the rows.
  */
 function isBetterOn(rows: readonly number[], child: Candidate, parent: Candidate): boolean {
-  const gains = rows.flatMap((row) => {
-    const [after, before] = [child.played[row]?.reward, parent.played[row]?.reward];
-    return after === undefined || before === undefined ? [] : [after - before];
-  });
-  return gains.length > 0 && mean(gains) > 0;
+  const gains = pairedRewards(parent, child, rows).map(([before, after]) => after - before);
+  return 2 * gains.length >= rows.length && mean(gains) > 0;
 }
 
 /**

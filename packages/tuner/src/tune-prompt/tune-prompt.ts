@@ -28,7 +28,7 @@ import {
 import { rowPlayer, type Components, type PlayRows, type PromptWorkflowType } from './play-rows.js';
 import type { Proposer } from './propose-prompt.js';
 import { search } from './search.js';
-import { digestOf, meanReward, openState, saveJson } from './search-state.js';
+import { digestOf, openState, pairedRewards, saveJson } from './search-state.js';
 
 export interface PromptTuneConfig {
   /** Model that rewrites texts: a model of a service with `baseUrl`, or an object with `chat`. */
@@ -90,8 +90,9 @@ export interface TunedPrompt {
   /** Best texts, keyed by name. */
   readonly components: Components;
   /**
-   * Metrics of the search: `trainset_reward` (of the original texts on the selection rows),
-   * `trainset_reward_best`, `prompts_tried` (attempts), `prompts_kept`, `calls` and `failed_rows`.
+   * Metrics of the search: `trainset_reward` and `trainset_reward_best` (of the original and the
+   * best texts, on the selection rows on which neither failed), `prompts_tried` (attempts),
+   * `prompts_kept`, `calls` and `failed_rows`.
    * If the texts are compared on an evaluation set, also `valset_reward`, `valset_reward_best`, the
    * 95 % interval of the difference (`valset_difference_low`, `valset_difference_high`; missing for
    * too few rows), and, unless `valset_reward` is 0, `valset_improvement` in percent.
@@ -123,7 +124,8 @@ const schema = z.strictObject({
  * Improves one text at a time: the proposer sees a few tasks with responses, rewards and feedback,
  * and rewrites the text. The new text is kept if it does better on the same tasks. The result is
  * the candidate with the highest mean reward on the selection rows, which the proposer does not see
- * unless there are fewer than three rows. Rows that fail are not counted.
+ * unless there are fewer than three rows. Rows that fail are not counted, and a text with which most
+ * selection rows fail is not kept.
  * @throws ConfigError or InvalidFunctionError for invalid arguments, or a directory of another
  * search; TaskError for an invalid data set; ModelError if the proposer fails; WorkflowError if all
  * rows fail
@@ -153,9 +155,10 @@ export async function tunePrompt<Row = RawTask, Response = unknown>(
     maxCalls: config.maxCalls ?? levels[config.optimizationLevel] * Math.max(4, selection.length),
   });
   const { components } = state.candidates[best]!;
+  const rewards = pairedRewards(state.candidates[0]!, state.candidates[best]!, selection);
   const metrics = {
-    trainset_reward: meanReward(state.candidates[0]!, selection),
-    trainset_reward_best: meanReward(state.candidates[best]!, selection),
+    trainset_reward: mean(rewards.map(([before]) => before)),
+    trainset_reward_best: mean(rewards.map(([, after]) => after)),
     prompts_tried: state.attempts,
     prompts_kept: state.candidates.length - 1,
     calls: state.calls,
@@ -188,10 +191,7 @@ async function compare(
   const isSame = JSON.stringify(first) === JSON.stringify(best);
   const before = await play(first, rows);
   const after = isSame ? before : await play(best, rows);
-  const both = before.flatMap(({ reward }, i) => {
-    const other = after[i]?.reward;
-    return reward === undefined || other === undefined ? [] : [[reward, other] as const];
-  });
+  const both = pairedRewards({ played: before }, { played: after }, [...rows.keys()]);
   const [firstRewards, bestRewards] = [both.map(([reward]) => reward), both.map(([, r]) => r)];
   const [low, high] = [mean(firstRewards), mean(bestRewards)];
   const { interval } = pairedDifference(firstRewards, bestRewards);

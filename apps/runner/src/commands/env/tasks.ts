@@ -42,19 +42,22 @@ export const addSolve: AddCommand = (env, { exitWith, write }) =>
       exitWith(async (name: string, given: CountArguments) => {
         const { solveTasks } = await import('@trinity-rft/launcher/parts');
         const lines: { readonly messages: unknown; readonly tools: unknown }[] = [];
-        let [reward, steps] = [0, 0];
+        let [count, reward, steps] = [0, 0, 0];
         const [split, seed] = [splitOf(given), seedOf(given)];
         const tasks = { split, count: integerOf('--count', given.count, 1), seed };
         for await (const each of solveTasks({ ...worldOf(name, given), ...tasks })) {
-          lines.push({ messages: each.messages, tools: each.tools });
+          const { messages, tools } = each;
+          if (each.isDone && each.reward > 0) lines.push({ messages, tools });
+          count++;
           reward += each.reward;
           steps += each.steps;
         }
         if (given.out !== undefined) await writeLines(lines, given.out, write);
-        const count = lines.length;
         const [mean, stepsPerTask] = [(reward / count).toFixed(3), (steps / count).toFixed(1)];
+        const unsolved = count - lines.length;
+        const rest = unsolved === 0 ? '' : `; ${unsolved} of them not solved, which gave no rows`;
         write(
-          `${name}: the solver played ${count} tasks, mean reward ${mean}, ${stepsPerTask} steps a task\n`,
+          `${name}: the solver played ${count} tasks, mean reward ${mean}, ${stepsPerTask} steps a task${rest}\n`,
         );
         return exitCodes.done;
       }),

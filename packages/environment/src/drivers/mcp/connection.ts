@@ -79,7 +79,8 @@ async function importSdk() {
       import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
       import('@modelcontextprotocol/sdk/types.js'),
     ]);
-    return { Client, ...stdio, ...http, McpError: types.McpError, ErrorCode: types.ErrorCode };
+    const { McpError, ErrorCode, CallToolResultSchema } = types;
+    return { Client, ...stdio, ...http, McpError, ErrorCode, CallToolResultSchema };
   } catch (cause) {
     throw new ConfigError(
       'Environments over MCP need the package @modelcontextprotocol/sdk. Install it: npm install @modelcontextprotocol/sdk.',
@@ -173,20 +174,25 @@ async function listTools(client: Client, options: object): Promise<readonly Tool
 }
 
 function caller(
-  { McpError, ErrorCode }: Sdk,
+  { McpError, ErrorCode, CallToolResultSchema }: Sdk,
   client: Client,
   name: string,
   lastWords: () => string,
 ): McpConnection['call'] {
   return async (tool, args, { ms, signal }) => {
+    // The client throws the same error if the server rejects the arguments as if the server's result
+    // does not match the tool's output schema.
+    let hasResult = false;
+    const schema = CallToolResultSchema.refine(() => (hasResult = true));
     try {
       const options = { timeout: ms, maxTotalTimeout: ms, signal };
-      const result = await client.callTool({ name: tool, arguments: args }, undefined, options);
+      const result = await client.callTool({ name: tool, arguments: args }, schema, options);
       return { text: textOf(result as CallToolResult), refused: result.isError === true };
     } catch (error) {
       if (signal.aborted) throw cancelled(signal);
-      if (error instanceof McpError && Number(error.code) === Number(ErrorCode.InvalidParams))
-        return { text: error.message, refused: true };
+      const isInvalid =
+        error instanceof McpError && Number(error.code) === Number(ErrorCode.InvalidParams);
+      if (isInvalid && !hasResult) return { text: error.message, refused: true };
       throw failed(name, tool, error, lastWords());
     }
   };

@@ -8,6 +8,8 @@ import { TaskError } from '@trinity-rft/core';
 import { z } from 'zod';
 import { mcpEnvironment, type McpEnd, type McpStart } from './mcp-environment.js';
 
+const keys = (record: object): number => Object.keys(record).length;
+
 const mcpArgs = z
   .strictObject({
     command: z
@@ -36,6 +38,14 @@ const mcpArgs = z
   .refine(({ command, url }) => (command === undefined) !== (url === undefined), {
     error: 'Name either the command of a server or its url.',
     path: ['command'],
+  })
+  .refine(({ url, args, env }) => url === undefined || args.length + keys(env) === 0, {
+    error: 'A url has no args and env: give its headers, or a command.',
+    path: ['url'],
+  })
+  .refine(({ command, headers }) => command === undefined || keys(headers) === 0, {
+    error: 'A command has no headers: give it args and env, or a url.',
+    path: ['headers'],
   });
 type McpArgs = z.infer<typeof mcpArgs>;
 

@@ -1,5 +1,6 @@
 /** `environment_args` of MiniWoB pages. */
 import { z } from 'zod';
+import { checkStarts } from '../shared/starts.js';
 
 const seconds = z.number().positive();
 
@@ -17,6 +18,7 @@ export const miniwobArgs = z.strictObject({
   max_pages: z.int().positive().default(8).describe('Pages at once.'),
   timeout: seconds.default(30).describe('Seconds for an action.'),
   start_timeout: seconds.default(120).describe('Seconds for the browser, and for a page.'),
+  check_starts: checkStarts,
 });
 
 export type MiniwobArgs = z.infer<typeof miniwobArgs>;

@@ -10,7 +10,7 @@ import type { Environment, Episode, EpisodeStart } from '../../seam/types.js';
 import { endsOnce } from '../../seam/ends-once.js';
 import { createSlots } from '../shared/slots.js';
 import { createStartCheck } from '../shared/starts.js';
-import { broken, within } from '../../waiting/within.js';
+import { broken, limitsOf, within } from '../../waiting/within.js';
 import { type MiniwobArgs, miniwobArgs } from './args.js';
 import { browserOf } from './browser.js';
 import { miniwobEpisode, startTask, type Within } from './episode.js';
@@ -60,7 +60,7 @@ function openMiniwob(args: MiniwobArgs): Environment {
       const open = { page, task, session: await page.context().newCDPSession(page) };
       const goal = await startTask(open, seed);
       const episode = await miniwobEpisode(open, goal, inTime(stepMs), end);
-      checkStart(start, episode.observation);
+      if (args.check_starts) checkStart(start, episode.observation);
       return endsOnce(`The page of ${task}`, episode);
     } catch (error) {
       await end().catch(() => undefined);
@@ -103,7 +103,7 @@ async function failing<T>(what: string, work: () => Promise<T>): Promise<T> {
 const late = (what: string, ms: number) =>
   broken(
     'ENVIRONMENT_DEADLINE',
-    `The browser did not end "${what}" within ${ms / 1000} s. Lower environment_args.max_pages, or raise environment_args.${what === 'step' ? 'timeout' : 'start_timeout'}.`,
+    `The browser did not end "${what}" within ${ms / 1000} s. Lower environment_args.max_pages, or raise ${limitsOf(what)}.`,
   );
 
 /**

@@ -1,9 +1,12 @@
 /** Plays the episodes of one connection, one after the other. */
 import { type RawTask, deriveSeed } from '@trinity-rft/core';
 import { z } from 'zod';
-import type { Action, Environment, Episode, StepResult } from '../../seam/types.js';
-import type { Patience } from '../../waiting/within.js';
-import { limitCalls } from './calls.js';
+import {
+  beginEpisode,
+  type GuardedEpisode,
+  type GuardOptions,
+} from '../../play/guarded-episode.js';
+import type { Action, Environment, StepResult } from '../../seam/types.js';
 import type { Tasks } from './tasks.js';
 
 export type Reply =
@@ -39,22 +42,25 @@ const actionSchema = z.union([
 ]);
 
 interface Current {
-  readonly episode: Episode;
+  readonly episode: GuardedEpisode;
   readonly facts: Record<string, unknown>;
   steps: number;
   hasReward: boolean;
   isOver: boolean;
 }
 
-export function createSession(environment: Environment, tasks: Tasks, patience: Patience): Session {
-  const calls = limitCalls(patience);
+export function createSession(
+  environment: Environment,
+  tasks: Tasks,
+  guard: GuardOptions,
+): Session {
   let current: Current | undefined;
 
   // An episode is closed only once, even if closing fails.
   const end = async (): Promise<void> => {
     const ended = current?.episode;
     current = undefined;
-    if (ended) await calls.close(ended);
+    await ended?.close();
   };
 
   async function reset(data: unknown): Promise<Reply> {
@@ -62,19 +68,18 @@ export function createSession(environment: Environment, tasks: Tasks, patience: 
     if (!read.success) return invalid(read.error);
     await end();
     const { row, facts, seed } = startOf(read.data, tasks);
-    const episode = await calls.begin(environment, { row, seed });
+    const episode = await beginEpisode(environment, { row, seed }, guard);
     current = { episode, facts, steps: 0, hasReward: false, isOver: false };
     const metadata = { ...facts, instructions: episode.instructions ?? null };
     return observed({ message: episode.observation, metadata }, null, false);
   }
 
   /**
-   * Adds the grade to the reward of the last step, under the conditions of {@link Episode.grade}.
+   * Adds the grade to the reward of the last step, under the conditions of `Episode.grade`.
    */
   async function graded(last: StepResult, { episode, hasReward }: Current): Promise<StepResult> {
     const asks = last.done && (last.truncated === true || !hasReward);
-    if (!asks || episode.grade === undefined) return last;
-    const grade = await calls.inTime('grade', async (signal) => episode.grade?.(signal));
+    const grade = asks ? await episode.grade() : undefined;
     return grade === undefined ? last : { ...last, reward: (last.reward ?? 0) + grade };
   }
 
@@ -89,7 +94,7 @@ export function createSession(environment: Environment, tasks: Tasks, patience: 
     const { episode } = current;
     // Any error ends the episode, because the effects of the error are unknown.
     current.isOver = true;
-    const taken = await calls.inTime('step', (signal) => episode.step(action, signal));
+    const taken = await episode.step(action);
     current.hasReward ||= taken.reward !== undefined;
     current.isOver = taken.done;
     const result = await graded(taken, current);
@@ -139,7 +144,7 @@ const observed = (observation: unknown, reward: number | null, done: boolean): R
   data: { observation, reward, done },
 });
 
-function listed({ tools = [] }: Episode): Reply {
+function listed({ tools = [] }: GuardedEpisode): Reply {
   const list = tools.map(({ function: { name, description, parameters } }) => ({
     name,
     description: description ?? '',

@@ -79,9 +79,10 @@ const splitTypes = { train: 'train', eval: 'test' };
  */
 function taskAnswer(verb: string, request: z.infer<typeof taskRequest>, tasks: Tasks): unknown {
   const { split, index = 0, start, stop } = request;
-  if (verb === 'num_tasks') return { num_tasks: tasks.count };
   if (verb === 'task') return { task: tasks.row(split, index) };
-  const [from, to] = [start ?? 0, Math.min(stop ?? tasks.count, tasks.count)];
+  const size = tasks.size(split);
+  if (verb === 'num_tasks') return { num_tasks: size };
+  const [from, to] = [start ?? 0, Math.min(stop ?? size, size)];
   const length = Math.max(0, to - from);
   return { tasks: Array.from({ length }, (_, offset) => tasks.row(split, from + offset)) };
 }

@@ -69,8 +69,31 @@ it('does not wait for ever for the first episode, and closes it if it begins lat
   const begins = Promise.withResolvers<void>();
   const definition = define(() => logging(log, () => begins.promise));
   await expect(serveEnvironment({ definition, timeoutMs: 50 })).rejects.toThrow(
-    /"reset" within 0.05 s/,
+    /did not answer reset within 0.05 s \(timeoutMs of the server\)/,
   );
   begins.resolve();
   await expect.poll(() => log).toEqual(['environment', 'episode']);
+});
+
+it('answers a reward that is no number with an error', async () => {
+  const definition = define(() =>
+    nativeEnvironment(() => ({
+      observation: 'begin',
+      step: () => ({ observation: '', reward: NaN, done: true }),
+    })),
+  );
+  const server = await serveEnvironment({ definition });
+  onTestFinished(() => server.close());
+  const socket = new WebSocket(`${server.url.replace('http', 'ws')}/ws`);
+  await once(socket, 'open');
+  const replies: unknown[] = [];
+  for (const message of [{ type: 'reset' }, { type: 'step', data: { message: 'x' } }]) {
+    socket.send(JSON.stringify(message));
+    const [data] = (await once(socket, 'message')) as [Buffer];
+    replies.push(JSON.parse(data.toString()));
+  }
+  expect(replies).toMatchObject([
+    { type: 'observation' },
+    { type: 'error', data: { message: expect.stringMatching(/returned NaN as reward/) as string } },
+  ]);
 });

@@ -7,6 +7,7 @@ import {
   ModelError,
   type Logger,
   silentLogger,
+  systemClock,
 } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import {
@@ -20,8 +21,7 @@ import {
 import type { WebSocket } from 'ws';
 import type { EnvironmentDefinition } from '../../seam/define.js';
 import type { Environment } from '../../seam/types.js';
-import type { Patience } from '../../waiting/within.js';
-import { limitCalls } from './calls.js';
+import { beginEpisode, type GuardOptions } from '../../play/guarded-episode.js';
 import { createSession, problem, type Reply, type Session } from './episodes.js';
 import { answerHttp, type Routes } from './routes.js';
 import { createTasks, type Tasks } from './tasks.js';
@@ -98,8 +98,11 @@ export async function serveEnvironment(
   const { signal } = stop;
   const environment = await definition.open(args, { logger, signal });
   const tasks = createTasks({ definition, args, count, seed });
-  const patience = { ms: timeoutMs, signal };
-  const sockets = await acceptSockets({ ...options, environment, tasks, patience });
+  const guard = {
+    ...{ name: definition.name, timeoutMs, clock: systemClock, logger, signal },
+    limitName: 'timeoutMs of the server',
+  };
+  const sockets = await acceptSockets({ ...options, environment, tasks, guard });
   const close = async (server?: HttpServer): Promise<void> => {
     stop.abort();
     const ended = sockets.close();
@@ -108,7 +111,7 @@ export async function serveEnvironment(
     await environment.close();
   };
   try {
-    const mayHaveTools = await episodesMayHaveTools(environment, tasks, patience);
+    const mayHaveTools = await episodesMayHaveTools(environment, tasks, guard);
     const routes: Routes = { definition, tasks, mayHaveTools };
     const server = await openHttpServer({
       fetch: (request) => answer(routes, request, isAllowed(request)),
@@ -143,12 +146,12 @@ const needsKey = (host: string) =>
 async function episodesMayHaveTools(
   environment: Environment,
   tasks: Tasks,
-  patience: Patience,
+  guard: GuardOptions,
 ): Promise<boolean> {
   if (tasks.splits.length === 0) return true;
-  const calls = limitCalls(patience);
-  const episode = await calls.begin(environment, { row: tasks.row('train', 0), seed: 0 });
-  await calls.close(episode);
+  const start = { row: tasks.row('train', 0), seed: 0 };
+  const episode = await beginEpisode(environment, start, guard);
+  await episode.close();
   return (episode.tools?.length ?? 0) > 0;
 }
 
@@ -172,10 +175,10 @@ const refuse = (error: unknown): Response =>
     { status: error instanceof ModelError ? error.status : 500 },
   );
 
-interface SocketOptions extends Pick<EnvironmentServerOptions, 'logger' | 'maxConcurrentEnvs'> {
+interface SocketOptions extends Pick<EnvironmentServerOptions, 'maxConcurrentEnvs'> {
   readonly environment: Environment;
   readonly tasks: Tasks;
-  readonly patience: Patience;
+  readonly guard: GuardOptions;
 }
 
 interface Sockets {
@@ -193,7 +196,7 @@ interface Waiting {
 }
 
 async function acceptSockets(options: SocketOptions): Promise<Sockets> {
-  const { maxConcurrentEnvs = 256, environment, tasks, patience, logger = silentLogger } = options;
+  const { maxConcurrentEnvs = 256, environment, tasks, guard } = options;
   // Loaded on first use, because every training run loads this package, but few serve an
   // environment.
   const { WebSocketServer } = await import('ws');
@@ -205,11 +208,10 @@ async function acceptSockets(options: SocketOptions): Promise<Sockets> {
     socket.on('error', () => socket.terminate());
     if (sessions.size >= maxConcurrentEnvs)
       return refuseSession(socket, sessions.size, maxConcurrentEnvs);
-    const session = createSession(environment, tasks, patience);
+    const session = createSession(environment, tasks, guard);
     const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()))
       .then(() => waiting.last)
       .then(() => session.close())
-      .catch((error: unknown) => logger.warn(`An episode did not close: ${describeError(error)}`))
       .finally(() => sessions.delete(socket));
     const waiting: Waiting = { last: Promise.resolve(), messages: 0, bytes: 0, ended };
     sessions.set(socket, waiting);

@@ -3,8 +3,9 @@ import { type RawTask, type SplitName, TaskError } from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '../../seam/define.js';
 
 export interface Tasks {
-  readonly count: number;
   readonly splits: readonly SplitName[];
+  /** Returns the number of rows of a split. @throws TaskError for an unknown split */
+  size(split: string): number;
   /**
    * Returns a row of a split.
    * @throws TaskError for an unknown split or index
@@ -39,12 +40,15 @@ export function createTasks({ definition, args, count, seed }: TasksOptions): Ta
   }
 
   return {
-    count,
     splits,
+    size: (split) => rowsOf(split).length,
     row: (split, index) => {
-      const row = rowsOf(split)[index];
+      const all = rowsOf(split);
+      const row = all[index];
       if (row !== undefined) return row;
-      throw new TaskError(`Split "${split}" has ${count} tasks, so there is no index ${index}.`);
+      throw new TaskError(
+        `Split "${split}" has ${all.length} tasks, so there is no index ${index}.`,
+      );
     },
     place: (split, from) => (from ?? next++) % Math.max(1, rowsOf(split).length),
   };

@@ -1,5 +1,6 @@
 /** `environment_args` of an OpenEnv server. */
 import { z } from 'zod';
+import { checkStarts } from '../shared/starts.js';
 
 const seconds = z.number().positive();
 const fields = z.record(z.string(), z.json());
@@ -37,11 +38,8 @@ export const openenvArgs = z.strictObject({
   timeout: seconds.default(120).describe('Seconds for an answer to reset, step or state.'),
   start_timeout: seconds
     .default(300)
-    .describe('Seconds until a server that starts up, or has no capacity left, must have a place.'),
-  check_starts: z
-    .boolean()
-    .default(true)
-    .describe('Equal tasks and seeds must give equal first observations.'),
+    .describe('Seconds to connect, and until a server without capacity must have a place.'),
+  check_starts: checkStarts,
 });
 
 export type OpenenvArgs = z.infer<typeof openenvArgs>;

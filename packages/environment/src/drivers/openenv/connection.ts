@@ -4,7 +4,7 @@
  * requests.
  */
 import type { EnvironmentError } from '@trinity-rft/core';
-import { broken, type Patience, shorten, within } from '../../waiting/within.js';
+import { broken, type Patience, shorten, within, limitsOf } from '../../waiting/within.js';
 import { type Answer, answerSchema } from './messages.js';
 
 export interface Connection {
@@ -143,7 +143,7 @@ const closed = (url: string, code: number) =>
 const silent = (url: string, request: string, ms: number) =>
   broken(
     'ENVIRONMENT_DEADLINE',
-    `${url} did not answer "${request}" within ${ms / 1000} s. See the server's log, or raise environment_args.timeout.`,
+    `${url} did not answer "${request}" within ${ms / 1000} s. See the server's log, or raise ${limitsOf(request, 'timeout')}.`,
   );
 
 const malformed = (url: string, text: string, cause: unknown) =>

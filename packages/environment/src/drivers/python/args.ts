@@ -1,5 +1,6 @@
 /** `environment_args` of Python environments. */
 import { z } from 'zod';
+import { checkStarts } from '../shared/starts.js';
 
 const seconds = z.number().positive();
 
@@ -38,10 +39,7 @@ export const pythonArgs = z.strictObject({
   start_timeout: seconds
     .default(300)
     .describe('Seconds for the start of a process, and for a reset.'),
-  check_starts: z
-    .boolean()
-    .default(true)
-    .describe('Equal tasks and seeds must give equal first observations.'),
+  check_starts: checkStarts,
 });
 
 export type PythonArgs = z.infer<typeof pythonArgs>;

@@ -5,7 +5,7 @@ import { ConfigError, describeError, type TrinityError } from '@trinity-rft/core
 import { killGroup, readToEnd, tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 import type { Untimed } from '../../seam/types.js';
-import { broken, shorten, within } from '../../waiting/within.js';
+import { broken, limitsOf, shorten, within } from '../../waiting/within.js';
 
 export interface BridgeOptions {
   readonly command: string;
@@ -141,7 +141,7 @@ const ended = (name: string, code: number | string | null, lastWords: string) =>
 const silent = (name: string, method: string, ms: number, lastWords: string) =>
   broken(
     'ENVIRONMENT_DEADLINE',
-    `\`${name}\` did not answer "${method}" within ${ms / 1000} s and was killed. Raise environment_args.${method === 'step' ? 'timeout' : 'start_timeout'} if that can be right.${said(lastWords)}`,
+    `\`${name}\` did not answer "${method}" within ${ms / 1000} s and was killed. Raise ${limitsOf(method)} if that can be right.${said(lastWords)}`,
   );
 
 const malformed = (name: string, line: string) =>

@@ -2,8 +2,15 @@
  * Checks that all rollouts of a task start from the same state, because their rewards are compared.
  */
 import { hash } from 'node:crypto';
+import { z } from 'zod';
 import type { EpisodeStart } from '../../seam/types.js';
 import { broken } from '../../waiting/within.js';
+
+/** Argument of a driver that turns the check off. */
+export const checkStarts = z
+  .boolean()
+  .default(true)
+  .describe('Equal tasks and seeds must give equal first observations.');
 
 /** Maximum number of remembered starts. The oldest starts are forgotten. */
 const remembered = 10_000;
