@@ -215,6 +215,24 @@ describe('a result', () => {
   });
 });
 
+describe('the address of a server', () => {
+  it.each([
+    'gpu-1:8000',
+    'localhost',
+    'http://bob:s3cret@127.0.0.1:9',
+    'http://127.0.0.1:9?k=s3cret',
+  ])('is refused before any request: %s', (baseUrl) => {
+    const clock = hurriedClock();
+    const options = { baseUrl, apiKey: undefined, clock, logger: silentLogger, patienceMs: 1000 };
+    expect(() => connect(options)).toThrow(
+      expect.objectContaining({
+        name: 'ConfigError',
+        message: expect.stringMatching(/^(?!.*s3cret).*model\.tinker\.base_url/),
+      }),
+    );
+  });
+});
+
 describe('a server that is away', () => {
   it('is spoken of after five seconds with the cause, and no longer waited for once the run stops', async () => {
     const { url, close } = await scriptedServer(() => ({ body: {} }));

@@ -7,11 +7,12 @@ import {
   type Clock,
   type Logger,
   CancelledError,
+  ConfigError,
   EngineError,
 } from '@trinity-rft/core';
-import { beginWait, retryAfterMs } from '@trinity-rft/core/support';
+import { addressProblem, beginWait, retryAfterMs } from '@trinity-rft/core/support';
 import { actionFor, errorDetail, type ErrorPlace } from '../../protocol/index.js';
-import { answerError, unreachable, withoutSecrets } from './errors.js';
+import { answerError, unreachable } from './errors.js';
 
 export interface ConnectionOptions {
   /** Address of the server, without a trailing slash. */
@@ -80,7 +81,14 @@ const firstPauseMs = 250;
 const longestPauseMs = 15_000;
 const defaultTimeoutMs = 60_000;
 
+/** @throws ConfigError if `baseUrl` is not an address, or contains a password */
 export function connect(options: ConnectionOptions): Connection {
+  const fault = addressProblem(options.baseUrl, 'the environment variable TINKER_API_KEY');
+  if (fault !== undefined)
+    throw new ConfigError(
+      `The address of the Tinker server, model.tinker.base_url or TINKER_BASE_URL: ${fault}`,
+      { code: 'TINKER_ADDRESS' },
+    );
   const { clock, patienceMs, signal: ended, stop } = options;
   let requests = 0;
   let retries = 0;
@@ -94,7 +102,7 @@ export function connect(options: ConnectionOptions): Connection {
     const again = of(stop);
     const until = clock.now() + (asked.patienceMs ?? patienceMs);
     let problem: EngineError | undefined;
-    const what = `the Tinker server ${withoutSecrets(options.baseUrl)} to ${asked.what}`;
+    const what = `the Tinker server ${options.baseUrl} to ${asked.what}`;
     const endWait = beginWait(options, what, () => problem && describeError(problem));
     try {
       for (let attempt = 0; ; attempt++) {
