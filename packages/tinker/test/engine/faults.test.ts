@@ -11,6 +11,7 @@ import {
   type SampleResult,
 } from '../../src/protocol/index.js';
 import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { connect } from '../../src/engine/http/connection.js';
 import { createCalls } from '../../src/engine/remote/calls.js';
 import { createModel, type RemoteModel } from '../../src/engine/remote/model.js';
@@ -158,6 +159,33 @@ describe('a result', () => {
     expect(clock.waited).toEqual([1, 2]);
     expect(server.received.filter((one) => one.json?.['request_id'] === 'optim_step')).toHaveLength(
       3,
+    );
+  });
+
+  it('that takes long is spoken of, also if each poll is answered at once', async () => {
+    const lines: string[] = [];
+    const { url, close } = await scriptedServer(() => ({ status: lines.length > 0 ? 200 : 408 }));
+    open.push(close);
+    const logger = { info: (line: string) => lines.push(line), warn: () => undefined };
+    const hurried = hurriedClock();
+    const timers = new Map<() => void, number>();
+    const clock: Clock = {
+      ...hurried,
+      after: (ms, callback) => {
+        timers.set(callback, hurried.now() + ms);
+        return () => timers.delete(callback);
+      },
+      sleep: async (ms) => {
+        await hurried.sleep(ms);
+        for (const [callback, at] of timers)
+          if (at <= hurried.now() && timers.delete(callback)) callback();
+      },
+    };
+    const options = { baseUrl: url, apiKey: undefined, clock, logger, patienceMs: 60_000 };
+    const calls = createCalls({ connection: connect(options), clock, resultMs: 60_000 });
+    await calls.result('x', z.unknown(), { what: 'compute gradients' });
+    expect(lines[0]).toMatch(
+      /^Waiting for the Tinker server http:.* to compute gradients \(5 s until now\)\.$/,
     );
   });
 
