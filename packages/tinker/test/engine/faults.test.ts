@@ -299,7 +299,7 @@ describe('a connection that has died silently', () => {
       ...{ baseUrl: url, apiKey: undefined, clock, patienceMs: 1000 },
       logger: silentLogger,
     });
-    const request = { method: 'POST', path: '/x', what: 'try', timeoutMs: 30 } as const;
+    const request = { method: 'POST', path: '/x', what: 'try', timeoutMs: 500 } as const;
     const answer = await connection.send({ ...request, place, repeat });
     return { answer, ...connection.takeCounts() };
   };
