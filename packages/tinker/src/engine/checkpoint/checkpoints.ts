@@ -145,7 +145,7 @@ function assertSameModel(
 ): void {
   if (record.base_model === baseModel && record.lora_rank === rank) return;
   throw new CheckpointError(
-    `${directory} holds an adapter of rank ${record.lora_rank} for ${record.base_model}, and the engine trains one of rank ${rank} for ${baseModel}. Set model.tinker.rank and model.model_path as they were.`,
+    `${directory} holds an adapter of rank ${record.lora_rank} for ${record.base_model}, and the engine trains one of rank ${rank} for ${baseModel}. Set model.tinker.rank, and model.tinker.base_model or model.model_path, as they were.`,
     { code: 'CHECKPOINT_OTHER_MODEL' },
   );
 }
