@@ -10,7 +10,7 @@ import type { Faults } from './faults.js';
  * Executes a wait of the native driver. The thread is not terminated during the wait, because that
  * would abort the operating-system process.
  */
-export type Gate = <T>(wait: () => Promise<T>) => Promise<T>;
+type Gate = <T>(wait: () => Promise<T>) => Promise<T>;
 
 export interface WaitOptions {
   /** Keeps the thread from being terminated during a wait. */

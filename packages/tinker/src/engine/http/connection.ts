@@ -59,7 +59,7 @@ export interface Request {
 }
 
 /** A wait for the server, which is logged if it takes long. */
-export interface ServerWait {
+interface ServerWait {
   /** Reason for the retry in progress; undefined if the server works on the request. */
   problem: EngineError | undefined;
   readonly end: () => void;
