@@ -245,6 +245,18 @@ describe('servers that sample beside the engine', () => {
   });
 });
 
+describe('a Tinker server', () => {
+  it.each(['gpu-1:8000', 'localhost', 'http://u:secret@gpu-1', 'u:secret@gpu-1:8000'])(
+    'has an address that requests can be sent to: %s',
+    (address) => {
+      const model = `model: {model_path: ./tiny, tinker: {base_url: "${address}"}}`;
+      const [problem] = problems(cwd, yaml({ model }));
+      expect(problem).toMatchObject({ key: 'model.tinker.base_url' });
+      expect(JSON.stringify(problem)).not.toContain('secret');
+    },
+  );
+});
+
 describe('a model behind an API', () => {
   const bench = (rest: string): string =>
     yaml({
