@@ -13,13 +13,13 @@ export interface WebhookSettings {
   readonly secret: string;
 }
 
-/** Milliseconds of back-off after each failed attempt. */
+/** Back-off after each failed attempt, in milliseconds. */
 const pausesMs = [1000, 5000, 25_000, 120_000, 600_000];
 const deadlineMs = 10_000;
 
 /**
  * Checks the settings of a webhook.
- * @throws ConfigError for an invalid address or secret
+ * @throws ConfigError for an invalid URL or secret
  */
 export function checkWebhook({ url, secret }: WebhookSettings): void {
   const address = URL.canParse(url) ? new URL(url) : undefined;
@@ -40,9 +40,9 @@ export function checkWebhook({ url, secret }: WebhookSettings): void {
 }
 
 /**
- * Notifies the webhook that a job has ended. Resolves with true when the webhook has answered with
+ * Notifies the webhook that a job has ended. Resolves with true when the webhook has responded with
  * 2xx, or with false after retries for about 12 minutes. All attempts have the same message id,
- * which derives from the job's id.
+ * derived from the job's id.
  */
 export async function notifyProduct(
   job: JobRecord,
@@ -100,6 +100,6 @@ async function post(
   }
 }
 
-/** Waits. Resolves with true, or with false if the signal aborts. */
+/** Waits for `ms` milliseconds. Resolves with true, or with false if the signal aborts first. */
 const slept = (ms: number, signal: AbortSignal): Promise<boolean> =>
   setTimeout(ms, true, { signal }).catch(() => false);

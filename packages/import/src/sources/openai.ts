@@ -17,7 +17,7 @@ export const openai: Source = {
   hasReferences: true,
 };
 
-/** Columns that are not copied to the additional columns of a task. */
+/** Columns that are not copied as additional columns of a task. */
 const known: readonly string[] = ['messages', 'tools', 'functions', 'parallel_tool_calls'];
 
 export function readRow(record: Json): readonly Item[] {
@@ -61,7 +61,9 @@ function readChosen(record: Json): Preference {
   return { ...pair, ...toolsOf(record) };
 }
 
-/** Returns the longer one of the prompt of a pair and the messages with which both answers start. */
+/**
+ * Returns the pair's prompt or the messages with which both responses start, whichever is longer.
+ */
 function promptOf(record: Json, start: readonly ChatMessage[]): readonly ChatMessage[] {
   if (start.length > 0 && !has(record, 'prompt')) return start;
   const prompt = readPrompt(record['prompt']);
@@ -71,7 +73,10 @@ function promptOf(record: Json, start: readonly ChatMessage[]): readonly ChatMes
   throw fault('the prompt differs from the start of both answers', record['prompt']);
 }
 
-/** Returns a line per message, for comparisons. Spaces around texts are ignored. */
+/**
+ * Returns one line per message, for comparisons. Leading and trailing spaces of strings are
+ * ignored.
+ */
 const linesOf = (messages: readonly ChatMessage[]): string =>
   messages
     .map((message) => `\n${JSON.stringify(message, (_, value: unknown) => trimmed(value))}`)
@@ -79,7 +84,7 @@ const linesOf = (messages: readonly ChatMessage[]): string =>
 
 const trimmed = (value: unknown): unknown => (typeof value === 'string' ? value.trim() : value);
 
-/** Number of shared messages at the start; 0 if the conversations start with the answer. */
+/** Number of shared messages at the start; 0 if `chosen` starts with the response. */
 function sharedStart(chosen: readonly ChatMessage[], rejected: readonly ChatMessage[]): number {
   if (chosen[0]?.role === 'assistant') return 0;
   const most = Math.min(chosen.length, rejected.length) - 1;

@@ -14,7 +14,7 @@ const instrumentOf = (name: string): string =>
     .replaceAll(/[^\w.-]/g, '_')
     .slice(0, maxName);
 
-/** Creates the sink. Without an SDK in the operating-system process, the sink does nothing. */
+/** Creates the sink. Without an SDK in the process, the sink does nothing. */
 export function telemetrySink(): MetricSink {
   const meter = metrics.getMeter('trinity-rft');
   const gauges = new Map<string, Gauge>();
