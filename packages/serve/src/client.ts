@@ -126,7 +126,7 @@ export function createServeClient(options: ServeClientOptions): ServeClient {
   };
 }
 
-/** What to do about a value that no header can carry. */
+/** Advice on a value that no header can carry. */
 const remedies = {
   session: 'Encode it, for example with encodeURIComponent.',
   apiKey: 'Use the key of the server: TRINITY_SERVE_KEY, or what trinity serve printed.',
