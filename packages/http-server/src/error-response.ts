@@ -52,22 +52,22 @@ const temporaryStatuses = new Set([408, 429]);
 const headerOfDetail = { allow: 'allow', retryAfter: 'retry-after' };
 
 /**
- * Passes a server fault to `onFault`, and returns the error for the client: a ModelError unchanged,
- * any other fault as a general error, because its cause may name files of this machine. Returns all
- * other errors unchanged, and every error if `onFault` is undefined.
+ * Passes a server fault to `onFault`, and returns the error for the client: it has neither the
+ * message nor the cause, which may name files and addresses of this machine. Returns other errors
+ * unchanged, such as those of a busy server that tells clients when to retry
+ * (`details.retryAfter`), and every error if `onFault` is undefined.
  */
 export function withoutCause(
   error: unknown,
   onFault: ((error: unknown) => void) | undefined,
 ): unknown {
-  if (!onFault || classify(error).status < 500) return error;
+  const { status, code } = classify(error);
+  const details = detailsOf(error);
+  if (!onFault || status < 500 || details['retryAfter'] !== undefined) return error;
   onFault(error);
-  if (error instanceof ModelError) return error;
-  return new ModelError('The server failed to answer. Its log has the cause.', {
-    status: 500,
-    code: 'internal_error',
-    retryable: true,
-  });
+  const retryable = error instanceof ModelError ? error.retryable : true;
+  const message = 'The server failed to answer. Its log has the cause.';
+  return new ModelError(message, { status, code, retryable, details });
 }
 
 /** Creates the error for requests to a server that is stopping. */

@@ -132,16 +132,20 @@ export function createServeClient(options: ServeClientOptions): ServeClient {
   };
 }
 
-function checkHeader(field: 'session' | 'apiKey', value = ''): void {
-  try {
-    new Headers({ [sessionField]: value });
-  } catch (cause) {
-    const shown = field === 'session' ? ` ${JSON.stringify(value.slice(0, 100))}` : '';
-    throw new ConfigError(
-      `${field}${shown} has a character that no HTTP header can carry. Expected printable ASCII characters. Encode it, for example with encodeURIComponent.`,
-      { code: 'HEADER_INVALID', cause },
-    );
-  }
+/** Advice on a value that no header can carry. */
+const remedies = {
+  session: 'Encode it, for example with encodeURIComponent.',
+  apiKey: 'Use the key of the server: TRINITY_SERVE_KEY, or what trinity serve printed.',
+};
+
+/** The error does not show a key. */
+function checkHeader(field: keyof typeof remedies, value = ''): void {
+  if (/^[\x20-\x7e]*$/.test(value)) return;
+  const shown = field === 'session' ? ` ${JSON.stringify(value.slice(0, 100))}` : '';
+  throw new ConfigError(
+    `${field}${shown} has a character that no HTTP header can carry. Expected printable ASCII characters. ${remedies[field]}`,
+    { code: 'HEADER_INVALID' },
+  );
 }
 
 /** Parses a JSON object. Returns an empty object for any other text. */

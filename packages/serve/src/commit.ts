@@ -42,12 +42,21 @@ export type Commit = () => Promise<CommitResult>;
  * Creates the commit function. A commit puts the rewarded calls into a numbered batch, stores the
  * experiences and this number in one transaction, and then finishes the batch. If the process ends
  * in between, the next commit compares the number of the batch with the number in the store, and
- * completes the missing steps.
+ * completes the missing steps. Within a process, the metrics of a batch are written once; a process
+ * that finishes a batch of an earlier one writes them again.
  */
 export function createCommit(options: CommitOptions): Commit {
   let last: Promise<unknown> = Promise.resolve();
+  let written = 0;
+  const sink: CommitOptions['sink'] = {
+    write: (record) => {
+      if (record.step <= written) return;
+      options.sink.write(record);
+      written = record.step;
+    },
+  };
   return () => {
-    const next = last.then(() => commit(options));
+    const next = last.then(() => commit({ ...options, sink }));
     last = next.catch(() => undefined);
     return next;
   };
@@ -82,9 +91,9 @@ async function storeBatch(
       policyVersion: recorded.reduce((a, { policyVersion: b }) => Math.max(a, b), 0),
       feed: {},
     });
-    // After the experiences are stored: if that fails, the next commit repeats the step.
-    sink.write({ role: 'explorer', step, metrics: { ...commitMetrics(recorded), ...metrics } });
   }
+  // After the experiences are stored: if that fails, the next commit repeats the step.
+  sink.write({ role: 'explorer', step, metrics: { ...commitMetrics(recorded), ...metrics } });
   await turns.finishBatch(step);
   return experiences.length;
 }

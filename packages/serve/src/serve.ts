@@ -104,7 +104,7 @@ export function createServe(options: ServeOptions): Serve {
   const handler: Handler = async (request) => {
     const { pathname } = new URL(request.url);
     const end = requests.begin(pathname);
-    const route = routes[`${request.method} ${pathname.replace(/\/+$/, '')}`];
+    const route = routes[`${request.method} ${pathname.replace(/(?<!\/)\/+$/, '')}`];
     const failed = (error: unknown): Response => {
       const response = route ? errorResponse(error) : modelErrorResponse(request, error);
       end(response.status);

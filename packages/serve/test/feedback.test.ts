@@ -1,4 +1,4 @@
-import { ModelError } from '@trinity-rft/core';
+import { describeError, ModelError } from '@trinity-rft/core';
 import { createServeClient } from '@trinity-rft/serve';
 import { recordingLogger } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
@@ -43,7 +43,7 @@ describe('feedback', () => {
       {
         code: 'unknown_msg_ids',
         msg_ids: ['nobody', `${known}:1`, 'x:0'],
-        message: expect.stringContaining('client disconnected before their end') as string,
+        message: expect.stringContaining('client disconnected before they were finished') as string,
       },
     ]);
     expect(await turns.counts()).toMatchObject({ open: 1, ready: 0 });
@@ -181,12 +181,19 @@ describe('the client', () => {
   });
 
   it.each([
-    ['session', { session: '用户-1', apiKey: 'key' }],
-    ['apiKey', { apiKey: 'a\nb' }],
-  ])('names a %s that no header can carry', (field, options) => {
-    expect(() => createServeClient({ baseUrl: 'http://server', ...options })).toThrow(
-      new RegExp(`^${field} .*no HTTP header can carry`),
-    );
+    ['session', 'encodeURIComponent', { session: '用户-1', apiKey: 'key' }],
+    ['session', 'encodeURIComponent', { session: 'a\u0001', apiKey: 'key' }],
+    ['apiKey', 'TRINITY_SERVE_KEY', { apiKey: 'sk-secret\n' }],
+    ['apiKey', 'TRINITY_SERVE_KEY', { apiKey: 'sk-secret\u007f' }],
+  ])('names a %s that no header can carry, with a remedy but no key', (field, remedy, options) => {
+    let text = '';
+    try {
+      createServeClient({ baseUrl: 'http://server', ...options });
+    } catch (error) {
+      text = describeError(error);
+    }
+    expect(text).toMatch(new RegExp(`^${field} .*no HTTP header can carry.*${remedy}`));
+    expect(text).not.toContain('sk-secret');
   });
 
   it('reports a server that does not answer', async () => {

@@ -383,6 +383,7 @@ function queueFull(maxQueue: number): ModelError {
       status: 503,
       code: 'queue_full',
       retryable: true,
+      details: { retryAfter: 1 },
     },
   );
 }

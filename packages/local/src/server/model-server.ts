@@ -172,7 +172,7 @@ function answerer(
         object: 'list',
         data: models.names.map((name) => entryOf(models, name)),
       });
-    const named = /^\/v1\/models\/(.+?)\/*$/.exec(pathname)?.[1];
+    const named = /^\/v1\/models\/(.*[^/])\/*$/.exec(pathname)?.[1];
     if (request.method === 'GET' && named !== undefined)
       return Response.json(entryOf(models, decodeSegment(named)));
     if (request.method !== 'POST') return firstFound(request, models);

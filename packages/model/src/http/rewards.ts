@@ -2,7 +2,7 @@
  * Accepts rewards that arrive after their rollouts: `POST /r/<rollout>/v1/rewards` with the key of
  * the mounted rollout, and `POST /v1/rewards` with one key for all rollouts.
  */
-import { ModelError, type Clock } from '@trinity-rft/core';
+import { describeError, ModelError, type Clock, type Logger } from '@trinity-rft/core';
 import type { RewardReceipt } from '@trinity-rft/core/store';
 import { errorResponse } from '@trinity-rft/http-server';
 import type { JsonObject } from '../protocols/shared/request/fields.js';
@@ -40,7 +40,7 @@ export interface RewardRouteOptions {
   readonly score: ScoreRun;
   /** Key whose holder may score any run by the run's id. @default no such key */
   readonly rewardKey?: string | undefined;
-  readonly runtime: { readonly clock: Clock };
+  readonly runtime: { readonly clock: Clock; readonly logger: Logger };
 }
 
 export function createRewardRoute({ score, rewardKey, runtime }: RewardRouteOptions): RewardRoute {
@@ -59,8 +59,9 @@ export function createRewardRoute({ score, rewardKey, runtime }: RewardRouteOpti
   const receive: ScoreRun = async (run, reward) => {
     try {
       return await score(run, reward);
-    } catch (cause) {
-      throw refusal(run, 'not_stored', cause);
+    } catch (error) {
+      runtime.logger.error(`The reward of run "${run}" was not stored: ${describeError(error)}`);
+      throw refusal(run, 'not_stored');
     }
   };
   const store = async (request: Request, rollout: string | undefined): Promise<Response> => {
@@ -137,10 +138,10 @@ type Refusal = Exclude<RewardReceipt, 'stored'> | 'not_stored';
  * Creates the error that a client receives if its reward was not stored. The message must not
  * reveal anything about the files of the training run.
  */
-function refusal(run: string, reason: Refusal, cause?: unknown): ModelError {
+function refusal(run: string, reason: Refusal): ModelError {
   const [status, why] = refusals[reason];
   const message = `The reward of run "${run}" was not stored: ${why}.`;
-  return new ModelError(message, { status, code: `reward_${reason}`, cause });
+  return new ModelError(message, { status, code: `reward_${reason}` });
 }
 
 const refusals: Readonly<Record<Refusal, readonly [number, string]>> = {

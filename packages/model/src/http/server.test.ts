@@ -287,6 +287,30 @@ describe('the server', () => {
     });
   });
 
+  it('tells its owner why a reward was not stored, and the client only that', async () => {
+    const logger = recordingLogger();
+    const server = await openEndpointServer({
+      runtime: { clock: manualClock(), logger },
+      rewardKey: 'key',
+      score: () => Promise.reject(new Error('/srv/run.db is read-only')),
+    });
+    const response = await fetch(`${server.url}/v1/rewards`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer key' },
+      body: '{"run":"3/0/1","reward":1}',
+    });
+    const text = await response.text();
+    expect([response.status, text]).toEqual([503, expect.stringContaining('reward_not_stored')]);
+    expect(text).not.toContain('/srv');
+    expect(logger.lines).toMatchObject([
+      {
+        level: 'error',
+        message: 'The reward of run "3/0/1" was not stored: /srv/run.db is read-only',
+      },
+    ]);
+    await server.close();
+  });
+
   it('closes idle connections at once, and says which calls it waited for', async () => {
     const clock = manualClock();
     const logger = recordingLogger();

@@ -58,7 +58,7 @@ const list = (names: readonly string[]): string =>
 
 function unknownIds(names: readonly string[]): ModelError {
   return new ModelError(
-    `msg_ids: unknown ids ${list(names)}. Expected ids of complete answers of this server. Answers whose client disconnected before their end are not recorded, and old answers without a reward are deleted. Nothing was applied.`,
+    `msg_ids: unknown ids ${list(names)}. Expected ids of complete answers of this server. Answers whose client disconnected before they were finished are not recorded, and old answers without a reward are deleted. Nothing was applied.`,
     { status: 404, code: 'unknown_msg_ids', details: { param: 'msg_ids', msgIds: names } },
   );
 }

@@ -1,4 +1,5 @@
 import { createChatFormat, createTokenizer } from '@trinity-rft/chat';
+import { recordingLogger, testRuntime } from '@trinity-rft/testing';
 import { expect, it } from 'vitest';
 import { decode, format, promptOf, scripted, tools } from '../../../test/helpers.js';
 
@@ -166,12 +167,31 @@ it.each([
   ['include[1]', responses({ input: 'hi', include: ['file_search_call.results', 'nonsense'] })],
   ['tool_choice.tools', responses({ input: 'hi', ...allow('auto', ['add']) })],
   ['tool_choice.tools', responses({ input: 'hi', ...allow('required', []) })],
-  ['tool_choice.tools[0].name', responses({ input: 'hi', ...allow('auto', ['sub']) })],
+  ['tool_choice.tools[0]', responses({ input: 'hi', ...allow('auto', ['sub']) })],
 ])('with strict fields, refuses %s that would be ignored', async (param, request) => {
   const { model, sampler } = scripted([], { strictFields: true });
   const answer = await model.handler(request);
   expect([answer.status, await answer.json()]).toMatchObject([400, { error: { param } }]);
   expect(sampler.calls).toEqual([]);
+});
+
+it('names the tools that an ignored choice does not allow', async () => {
+  const logger = recordingLogger();
+  const { model } = scripted(['a<|im_end|>'], { runtime: { ...testRuntime(), logger } });
+  await model.handler(responses({ input: 'hi', ...allow('auto', ['add']) }));
+  expect(logger.lines).toMatchObject([
+    {
+      message: expect.stringContaining('does not allow the tools remove in tool_choice') as string,
+    },
+  ]);
+  const strict = scripted([], { strictFields: true }).model;
+  for (const [choice, text] of [
+    [allow('auto', ['add']), 'tool_choice.tools does not have remove.'],
+    [allow('auto', ['sub']), 'one of add, remove'],
+  ] as const) {
+    const answer = await strict.handler(responses({ input: 'hi', ...choice }));
+    expect(await answer.text()).toContain(text);
+  }
 });
 
 it('follows a choice of allowed tools with all of them, or with one to be called', async () => {
@@ -181,6 +201,17 @@ it('follows a choice of allowed tools with all of them, or with one to be called
   const [all, one] = sampler.calls.map(({ prompt }) => decode(prompt));
   expect(all).not.toContain('You must');
   expect(one).toContain('You must call the function remove.');
+});
+
+it('answers below the path of a model', async () => {
+  const { model } = scripted(['a<|im_end|>'], { modelPath: 'ours/agent' });
+  const mount = 'http://host/v1/models/ours/agent/v1';
+  const chat = post(base);
+  expect((await model.handler(new Request(`${mount}/chat/completions`, chat))).status).toBe(200);
+  const named = await model.handler(new Request(`${mount}/models/ours/agent`));
+  expect(await named.json()).toMatchObject({ id: 'ours/agent' });
+  const all = await model.handler(new Request(`${mount}/models`));
+  expect(await all.json()).toMatchObject({ data: [{ id: 'ours/agent' }] });
 });
 
 it.each(['/v1/models/ours/agent', '/r/7/v1/models/ours%2Fagent/'])(

@@ -47,6 +47,8 @@ export interface ResponsesRequest extends RequestedSampling, ConstraintRequest {
   /** Tools in the format of chat completions. */
   readonly tools: readonly unknown[];
   readonly toolChoice: ToolChoice;
+  /** Names of the tools that `tool_choice` does not allow, but that the model can call. */
+  readonly notAllowed: readonly string[];
   /** True if parallel tool calls are not allowed. */
   readonly oneCall: boolean;
   /** Variables of the chat template. */
@@ -114,7 +116,7 @@ export function readRequest(body: unknown, policy: EndpointPolicy): ResponsesReq
     policy,
   );
   const store = !isPresent(body['store']) || flag(body, 'store');
-  const toolChoice = readChoice(body['tool_choice'], tools, policy);
+  const { toolChoice, notAllowed } = readChoice(body['tool_choice'], tools, policy);
   const format = readResponseFormat(object(body, 'text')['format'], 'text.format');
   return {
     input: readInputField(body, previousResponseId !== undefined),
@@ -122,6 +124,7 @@ export function readRequest(body: unknown, policy: EndpointPolicy): ResponsesReq
     previousResponseId,
     tools,
     toolChoice,
+    notAllowed,
     oneCall: wantsOneCall(body, tools),
     templateArgs: readTemplateArgs(body, [object(body, 'reasoning')['effort'], 'reasoning.effort']),
     maxTokens: integer(body, 'max_output_tokens'),
@@ -194,21 +197,23 @@ function readChoice(
   value: unknown,
   tools: readonly FunctionTool[],
   { strictFields = false }: EndpointPolicy,
-): ToolChoice {
+): Pick<ResponsesRequest, 'toolChoice' | 'notAllowed'> {
   const names = tools.map((tool) => tool.function.name);
   if (!isObject(value) || value['type'] !== 'allowed_tools')
-    return readToolChoice(value, names, 'tool_choice');
+    return { toolChoice: readToolChoice(value, names, 'tool_choice'), notAllowed: [] };
   const mode = readToolChoice(value['mode'], names, 'tool_choice.mode');
   const allowed = readAllowed(value['tools'], names);
   const [only] = allowed;
-  if (mode === 'required' && only !== undefined && allowed.size === 1) return { name: only };
-  if (strictFields && mode !== 'none' && names.some((name) => !allowed.has(name)))
+  if (mode === 'required' && only !== undefined && allowed.size === 1)
+    return { toolChoice: { name: only }, notAllowed: [] };
+  const notAllowed = mode === 'none' ? [] : names.filter((name) => !allowed.has(name));
+  if (strictFields && notAllowed.length > 0)
     throw invalidRequest(
       'tool_choice.tools',
-      `allows ${quote([...allowed])} only`,
-      `all tools, or one with mode required; leave the others out of tools: ${names.join(', ')}`,
+      `does not have ${notAllowed.join(', ')}`,
+      'all tools, or one with mode required; leave tools that are not allowed out of the request',
     );
-  return mode;
+  return { toolChoice: mode, notAllowed };
 }
 
 /** Reads the names of the tools that a choice allows. */
@@ -216,9 +221,13 @@ function readAllowed(value: unknown, names: readonly string[]): ReadonlySet<stri
   if (!Array.isArray(value))
     throw invalidRequest('tool_choice.tools', `is ${quote(value)}`, 'a list of functions');
   const allowed = value.map((tool: unknown, i) => {
-    const choice = readToolChoice(tool, names, `tool_choice.tools[${i}]`);
-    if (typeof choice === 'object') return choice.name;
-    throw invalidRequest(`tool_choice.tools[${i}]`, `is ${quote(tool)}`, 'a function');
+    const { type, name } = isObject(tool) ? tool : {};
+    if (type === 'function' && typeof name === 'string' && names.includes(name)) return name;
+    throw invalidRequest(
+      `tool_choice.tools[${i}]`,
+      `is ${quote(tool)}`,
+      `{ "type": "function", "name": one of ${names.join(', ') || 'the tools, but there are none'} }`,
+    );
   });
   return new Set(allowed);
 }

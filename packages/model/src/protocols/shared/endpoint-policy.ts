@@ -23,8 +23,8 @@ export interface EndpointPolicy extends BodyLimits, DeliveryPolicy {
    */
   readonly streamText?: 'sampled' | 'finished';
   /**
-   * True if clients are independent, such as the users of a product, and may send equal requests. A
-   * retry then gets a recorded response only if no client has received it.
+   * True if clients are independent, such as the users of a product, and may send equal requests. No
+   * client then gets a response that was made for another request, not even for a retry.
    * @default false: equal requests come from one agent, so its retry joins or repeats an equal call
    */
   readonly independentClients?: boolean;

@@ -6,11 +6,13 @@ interface ClientSettings {
   readonly samplingFields: readonly string[];
   /** Names of the fields that require a response format or a tool call. */
   readonly constraintFields: readonly string[];
+  /** Names of the tools that the request does not allow, but that the model can call. */
+  readonly notAllowed?: readonly string[];
 }
 
 /** Counts requests with ignored settings, and logs each message once. */
 export function reportIgnoredSettings(
-  { samplingFields, constraintFields }: ClientSettings,
+  { samplingFields, constraintFields, notAllowed = [] }: ClientSettings,
   context: RouteContext,
 ): void {
   const { clientSampling, constrainedDecoding, counters } = context;
@@ -21,6 +23,11 @@ export function reportIgnoredSettings(
       `The agent sets ${samplingFields.join(', ')}. These settings are ignored: the run samples with its own.`,
     );
   }
+  if (notAllowed.length > 0)
+    logOnce(
+      context,
+      `The agent does not allow the tools ${notAllowed.join(', ')} in tool_choice. This is ignored: the model can call all tools. Leave them out of the request's tools.`,
+    );
   if (constraintFields.length === 0) return;
   counters.add(constrainedDecoding ? 'constrained' : 'unconstrained');
   if (!constrainedDecoding) {

@@ -33,6 +33,7 @@ type StartGeneration<T, Head> = (signal: AbortSignal, live: LiveAnswer<Head>) =>
 export interface RequestDeduplication {
   /**
    * Returns the response for one client:
+   * - with `independentClients`, every request is a separate sample;
    * - a response that no client received is replayed for the next equal request, because the client
    * is assumed to have reconnected for it;
    * - a retry joins the running generation of an equal request, or gets its recorded response
@@ -89,7 +90,7 @@ interface State {
 const maxFinished = 16;
 
 export function createRequestDeduplication(
-  options: { readonly signal?: AbortSignal },
+  options: { readonly signal?: AbortSignal; readonly independentClients?: boolean },
   deliveries: Deliveries,
   counters: Pick<Counters, 'add'>,
 ): RequestDeduplication {
@@ -103,7 +104,7 @@ export function createRequestDeduplication(
       request: IncomingRequest,
       generate: StartGeneration<T, Head>,
     ) => {
-      const existing = findAnswer(state, request);
+      const existing = options.independentClients ? undefined : findAnswer(state, request);
       if (existing) counters.add('replayed');
       const entry = existing ?? startAnswer(state, request.key, generate);
       return attachClient(state, entry, request.signal) as PendingAnswer<T, Head>;

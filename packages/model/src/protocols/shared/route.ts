@@ -57,20 +57,19 @@ export function answerRequest<T extends RecordedCall, Head>(
 ): Promise<Answer> {
   const key = `${new URL(request.url).pathname} ${digest}`;
   // The client libraries of OpenAI and Anthropic count their retries in this header.
-  const isRetry =
-    !context.independentClients && Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0;
+  const isRetry = Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0;
   const incoming = { key, isRetry, signal: request.signal };
   return deliver(context.deduplication.answer(incoming, generate), encoding, context);
 }
 
 /**
  * Splits a path into its segments. The model name after `/v1/models/` is one segment, because it
- * may contain slashes.
+ * may contain slashes. If another `/v1/` follows, the handler is mounted below such a path.
  */
 export const segmentsOf = (pathname: string): readonly string[] =>
   pathname
-    .replace(/\/+$/, '')
-    .replace(/(?<=\/v1\/models\/).+/, (name) => name.replaceAll('/', '%2F'))
+    .replace(/(?<!\/)\/+$/, '')
+    .replace(/(?<=\/v1\/models\/)(?!.*\/v1\/).+/, (name) => name.replaceAll('/', '%2F'))
     .split('/');
 
 /**

@@ -161,6 +161,21 @@ describe('a request that is repeated', () => {
     expect(new Set(ids).size).toBe(3);
   });
 
+  it.each([{}, retry])(
+    'of independent clients gets no answer that another one left',
+    async (as) => {
+      const { model } = scripted(['a<|im_end|>', 'b<|im_end|>'], { independentClients: true });
+      const reader = (await model.handler(post({ ...base, stream: true }))).body!.getReader();
+      const { value } = await reader.read();
+      await reader.cancel();
+      const [id = ''] = /chatcmpl_\w+/.exec(new TextDecoder().decode(value)) ?? [];
+      const next = await (await model.handler(post({ ...base, stream: true }, as))).text();
+      expect(id).toMatch(/^chatcmpl_/);
+      expect(next).toContain('"content":"b"');
+      expect(next).not.toContain(id);
+    },
+  );
+
   it('joins the one under way when the client says that it repeats, and outlives it', async () => {
     const { model, runtime, sampler } = slow(['a<|im_end|>']);
     const client = new AbortController();
