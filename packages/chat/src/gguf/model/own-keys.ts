@@ -1,12 +1,19 @@
 /** Keys of config.json that depend on the architecture of a GGUF file. */
 import { unsupported } from '../file/failure.js';
 import type { GgufArchitecture } from './architecture.js';
-import { gemmaKeys } from './gemma.js';
-import type { Described, Keys } from './keys.js';
+import { gemma4Keys, gemmaKeys } from './gemma.js';
+import { layerTypes, type Described, type Keys } from './keys.js';
+import { ropeByLayerType } from './rope.js';
 
 type HfKeys = Readonly<Record<string, unknown>>;
 
-export const ownKeys: Readonly<Record<GgufArchitecture, (model: Described) => HfKeys>> = {
+/**
+ * Functions that make the keys. `rope` holds the base and the scaling of the rotary frequencies, as
+ * `rope_parameters` of config.json does.
+ */
+export const ownKeys: Readonly<
+  Record<GgufArchitecture, (model: Described, rope: HfKeys) => HfKeys>
+> = {
   llama: attentionKeys,
   qwen2: attentionKeys,
   qwen3: attentionKeys,
@@ -15,9 +22,10 @@ export const ownKeys: Readonly<Record<GgufArchitecture, (model: Described) => Hf
   lfm2: lfm2Keys,
   qwen35: (model) => ({ ...attentionKeys(model), ...qwen35Keys(model) }),
   smollm3: (model) => ({ ...attentionKeys(model), no_rope_layer_interval: 4 }),
-  olmo2: (model) => ({ ...attentionKeys(model), ...assertNoWindow(model) }),
+  olmo2: (model, rope) => ({ ...attentionKeys(model), ...olmo3Keys(model, rope) }),
   gemma2: (model) => ({ ...attentionKeys(model), ...gemmaKeys(model, 'gemma2') }),
   gemma3: (model) => ({ ...attentionKeys(model), ...gemmaKeys(model, 'gemma3') }),
+  gemma4: (model, rope) => ({ ...attentionKeys(model), ...gemma4Keys(model, rope) }),
   granite: (model) => ({ ...attentionKeys(model), ...multipliers(model) }),
 };
 
@@ -69,15 +77,17 @@ function qwen35Keys({ keys, layers, kvHeadsByLayer, headDim, rotated, delta }: D
   };
 }
 
-/** @throws CheckpointError for OLMo 3, whose files have the architecture of OLMo 2 */
-function assertNoWindow({ path, keys }: Described): HfKeys {
-  const window = keys.own('attention.sliding_window');
-  if (keys.number(window) === undefined) return {};
-  throw unsupported(
-    path,
-    window,
-    `${window} is set, so this is OLMo 3, which is not read from GGUF files. Use the Hugging Face folder of this model.`,
-  );
+/** Keys of OLMo 3, whose files have the architecture of OLMo 2; none for OLMo 2. */
+function olmo3Keys(model: Described, rope: HfKeys): HfKeys {
+  const window = model.keys.number(model.keys.own('attention.sliding_window'));
+  if (!window) return {};
+  return {
+    architectures: ['Olmo3ForCausalLM'],
+    model_type: 'olmo3',
+    sliding_window: window,
+    layer_types: layerTypes(model, 4),
+    rope_parameters: ropeByLayerType(rope, rope['rope_theta']),
+  };
 }
 
 /**

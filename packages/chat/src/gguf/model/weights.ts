@@ -43,9 +43,15 @@ function hfParts(architecture: GgufArchitecture): (name: ParsedName) => string |
 const hfShape = (part: string, shape: readonly number[]): readonly number[] =>
   part === 'shortconv.conv' || part === 'ssm_conv1d' ? [shape[0] ?? 0, 1, shape[1] ?? 0] : shape;
 
+/** Matches the names of tensors of image and audio encoders, and of their projections. */
+const encoderParts = /^(v|a|mm)\./;
+
+export const hasEncoders = ({ tensors }: GgufFile): boolean =>
+  [...tensors.keys()].some((name) => encoderParts.test(name));
+
 /**
  * Returns the weights of the model. Leaves out layers for multi-token prediction, which follow the
- * layers of the model.
+ * layers of the model, and encoders of images and sounds, which Ollama keeps in the same file.
  */
 export function hfWeights(file: GgufFile): ReadonlyMap<string, WeightTensor> {
   const architecture = architectureOf(file);
@@ -54,7 +60,7 @@ export function hfWeights(file: GgufFile): ReadonlyMap<string, WeightTensor> {
   return new Map(
     [...file.tensors.values()]
       .map((tensor) => ({ tensor, parsed: parseGgufName(tensor.name) }))
-      .filter(({ tensor }) => !ropeTensors.has(tensor.name))
+      .filter(({ tensor: { name } }) => !ropeTensors.has(name) && !encoderParts.test(name))
       .filter(({ parsed }) => (parsed.layer ?? 0) < described.layers)
       .map(({ tensor, parsed }) => {
         const { part } = parsed;
