@@ -126,6 +126,15 @@ const configs: Record<string, Json> = {
     moe_intermediate_size: 16,
     norm_topk_prob: true,
   },
+  'qwen3_moe, wide': {
+    model_type: 'qwen3_moe',
+    hidden_size: 256,
+    head_dim: 64,
+    num_experts: 4,
+    num_experts_per_tok: 2,
+    moe_intermediate_size: 256,
+    norm_topk_prob: true,
+  },
   'qwen3, wide': {
     model_type: 'qwen3',
     hidden_size: 256,
@@ -411,8 +420,7 @@ describe('log-probabilities of a GGUF file in llama.cpp equal those of the engin
   });
 });
 
-// Files of models with experts are only written.
-it.for(Object.keys(configs).filter((name) => !name.startsWith('qwen3_moe')))(
+it.for(Object.keys(configs))(
   'a GGUF file of %s is read as the model that was written',
   async (name) => {
     const model = await makeModel(name);
@@ -469,9 +477,11 @@ describe('log-probabilities of a quantised file with an adapter in llama.cpp are
     ['lfm2, wide', 'Q8_0', 0.03],
     ['qwen3_5_text, wide', 'Q8_0', 0.03],
     ['gemma4_text, wide', 'Q8_0', 0.03],
+    ['qwen3_moe, wide', 'Q8_0', 0.03],
     ['llama, wide', 'Q4_K_M', 0.06],
     ['qwen3, wide', 'Q4_K_M', 0.06],
     ['gemma4_text, wide', 'Q4_K_M', 0.06],
+    ['qwen3_moe, wide', 'Q4_K_M', 0.06],
   ] as const)('%s as %s', async ([name, type, limit], context) => {
     const model = await makeModel(name);
     const { target } = await save(model, type);

@@ -7,6 +7,7 @@ export const ggufArchitectures = {
   llama: { modelType: 'llama', className: 'LlamaForCausalLM' },
   qwen2: { modelType: 'qwen2', className: 'Qwen2ForCausalLM' },
   qwen3: { modelType: 'qwen3', className: 'Qwen3ForCausalLM' },
+  qwen3moe: { modelType: 'qwen3_moe', className: 'Qwen3MoeForCausalLM' },
   phi3: { modelType: 'phi3', className: 'Phi3ForCausalLM' },
   mistral3: { modelType: 'ministral3', className: 'Ministral3ForCausalLM' },
   lfm2: { modelType: 'lfm2', className: 'Lfm2ForCausalLM' },

@@ -17,7 +17,7 @@ export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
   const { modelType, className } = ggufArchitectures[architecture];
   const model = describe(file);
   const { keys, heads, headDim, hiddenSize, rotated } = model;
-  refuseExperts(file, keys);
+  if (architecture !== 'qwen3moe') refuseExperts(file, keys);
   if (rotated !== headDim && !rotatedInPart.has(architecture))
     throw unsupported(
       file.path,
@@ -56,6 +56,6 @@ function refuseExperts({ path }: GgufFile, keys: Keys): void {
     throw unsupported(
       path,
       keys.own('expert_count'),
-      `the model has ${experts} experts per layer; expected a model without experts.`,
+      `the model has ${experts} experts per layer; expected a model without experts, or a qwen3moe model.`,
     );
 }

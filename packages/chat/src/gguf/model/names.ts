@@ -104,7 +104,7 @@ const qwen35Layer: Parts = {
   'linear_attn.dt_bias': 'ssm_dt',
 };
 
-/** The parts of a layer by architecture, without the experts of `qwen3moe`. */
+/** The parts of a layer by architecture, without the experts of `qwen3moe`, see {@link expertParts}. */
 export const layerParts = {
   llama: { ...before, ...attention, ...feedForward },
   mistral3: { ...before, ...attention, ...feedForward },
@@ -144,6 +144,17 @@ export const graniteShared: Parts = {
 export const graniteDivided: Readonly<Record<string, readonly string[]>> = {
   'shared_mlp.input_linear': ['ffn_gate', 'ffn_up'],
 };
+
+/** Parts that hold the matrices of all experts of a layer, with the name of the matrix. */
+export const expertParts: Parts = {
+  ffn_gate_exps: 'gate_proj',
+  ffn_up_exps: 'up_proj',
+  ffn_down_exps: 'down_proj',
+};
+
+/** Part of Hugging Face's names that holds a matrix of one expert. */
+export const expertPart = (expert: number, matrix: string): string =>
+  `mlp.experts.${expert}.${matrix}`;
 
 /** A name, split into its components. */
 export interface ParsedName {

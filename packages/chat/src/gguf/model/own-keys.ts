@@ -17,6 +17,7 @@ export const ownKeys: Readonly<
   llama: attentionKeys,
   qwen2: attentionKeys,
   qwen3: attentionKeys,
+  qwen3moe: (model) => ({ ...attentionKeys(model), ...expertKeys(model) }),
   phi3: (model) => ({ ...attentionKeys(model), ...partKeys(model) }),
   mistral3: attentionKeys,
   lfm2: lfm2Keys,
@@ -43,6 +44,16 @@ const partKeys = ({ keys, headDim, rotated }: Described): HfKeys => ({
   partial_rotary_factor: rotated / headDim,
   original_max_position_embeddings: keys.number(keys.own('rope.scaling.original_context_length')),
   sliding_window: keys.number(keys.own('attention.sliding_window')) || null,
+});
+
+/** Keys of experts. llama.cpp has no others for Qwen3: each layer has experts, with weights of sum 1. */
+const expertKeys = ({ keys }: Described): HfKeys => ({
+  num_experts: keys.need(keys.own('expert_count')),
+  num_experts_per_tok: keys.need(keys.own('expert_used_count')),
+  moe_intermediate_size: keys.need(keys.own('expert_feed_forward_length')),
+  norm_topk_prob: true,
+  decoder_sparse_step: 1,
+  mlp_only_layers: [],
 });
 
 /** Keys of LFM2. Layers without key heads have a convolution. */

@@ -2,8 +2,11 @@
 import { refused } from '../file/failure.js';
 import { orderOf, toFileOrder, valuesOf, type Order } from '../model/layout.js';
 import {
+  expertPart,
+  expertParts,
   ggufName,
   hasItsKind,
+  hfName,
   layerParts,
   parseName,
   wholeParts,
@@ -143,16 +146,15 @@ type Stack = Omit<PlannedTensor, 'shape'>;
 function expertStacks({ family, json, layers }: SavedConfig): readonly Stack[] {
   if (family.architecture !== 'qwen3moe') return [];
   const count = expertCount(json);
-  const stack = (layer: number, part: string): Stack => ({
-    name: `blk.${layer}.ffn_${part}_exps.weight`,
+  const stack = (layer: number, part: string, matrix: string): Stack => ({
+    name: `blk.${layer}.${part}.weight`,
     layer,
-    sources: Array.from(
-      { length: count },
-      (_, expert) => `model.layers.${layer}.mlp.experts.${expert}.${part}_proj.weight`,
+    sources: Array.from({ length: count }, (_, expert) =>
+      hfName({ layer, part, kind: 'weight' }, expertPart(expert, matrix)),
     ),
   });
   return Array.from({ length: layers }, (_, layer) =>
-    ['gate', 'up', 'down'].map((part) => stack(layer, part)),
+    Object.entries(expertParts).map(([part, matrix]) => stack(layer, part, matrix)),
   ).flat();
 }
 
@@ -222,8 +224,8 @@ const inputParts = /^(per_layer_.+|inp_gate|proj|post_norm)$/;
 function expectedNames(config: SavedConfig): readonly string[] {
   const { family, layers, tied } = config;
   const parts: readonly string[] = Object.values(layerParts[family.architecture]);
-  const experts = ['ffn_gate_exps', 'ffn_up_exps', 'ffn_down_exps'];
-  const all = family.architecture === 'qwen3moe' ? [...parts, ...experts] : parts;
+  const experts = family.architecture === 'qwen3moe' ? Object.keys(expertParts) : [];
+  const all = [...parts, ...experts];
   const whole = Object.values(wholeParts(family.architecture));
   const hasInputs = Boolean(config.json['hidden_size_per_layer_input']);
   const isIn = (part: string): boolean => hasInputs || !inputParts.test(part);
