@@ -39,7 +39,7 @@ export interface GgufFile {
 }
 
 /** Adjacent elements of a tensor. */
-export interface ElementRange {
+interface ElementRange {
   readonly start: number;
   readonly count: number;
 }
