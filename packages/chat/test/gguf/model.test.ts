@@ -192,7 +192,7 @@ describe('a GGUF file', () => {
     });
   });
 
-  it('of OLMo 3 is told from OLMo 2, whose architecture it has, by its window', () => {
+  it('of OLMo 3 differs from one of OLMo 2 by a window', () => {
     const olmo3 = Object.fromEntries(
       Object.entries(metadata).map(([key, value]) => [key.replace(/^llama\./, 'olmo2.'), value]),
     );
