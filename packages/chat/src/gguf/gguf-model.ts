@@ -9,7 +9,7 @@ import { unsupported } from './file/failure.js';
 import { openGguf, type GgufFile } from './file/gguf-file.js';
 import { hfConfig } from './model/config.js';
 import { keysOf } from './model/keys.js';
-import { hfWeights, type WeightTensor } from './model/weights.js';
+import { hasEncoders, hfWeights, type WeightTensor } from './model/weights.js';
 import {
   chatTemplate,
   generationConfig,
@@ -28,6 +28,8 @@ export interface GgufModel {
   text(name: string): string | undefined;
   /** Tensors by Hugging Face's names. */
   readonly tensors: ReadonlyMap<string, WeightTensor>;
+  /** True if the file also holds encoders of images or sounds, which `tensors` leaves out. */
+  readonly isTextPart: boolean;
   close(): void;
 }
 
@@ -55,16 +57,19 @@ export function openGgufModel(path: string): GgufModel {
     files: Object.keys(writers),
     text: (name) => {
       const content = Object.hasOwn(writers, name) ? writers[name]?.(file) : undefined;
-      return typeof content === 'object'
-        ? `${JSON.stringify(content, null, 2)}\n`
-        : (content as string | undefined);
+      return typeof content === 'object' ? jsonText(content) : (content as string | undefined);
     },
     get tensors() {
       return hfWeights(file);
     },
+    isTextPart: hasEncoders(file),
     close: () => file.close(),
   };
 }
+
+/** Returns JSON in which soft caps are like 30.0, because transformers rejects 30 there. */
+const jsonText = (content: unknown): string =>
+  `${JSON.stringify(content, null, 2)}\n`.replaceAll(/("\w+_softcapping": \d+)(?=,?\n)/g, '$1.0');
 
 /** All parts but the first have no other keys. */
 function refusePart(file: GgufFile): void {

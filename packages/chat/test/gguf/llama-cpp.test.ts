@@ -9,7 +9,13 @@ import { saveGgufModel } from '../../src/gguf/save/save-model.js';
 import { buildCharTokenizer } from '../../src/tokenizer/char-tokenizer.js';
 import type { TokenizerFiles } from '../../src/tokenizer/files.js';
 import { createTokenizer } from '../../src/tokenizer/tokenizer.js';
-import { llamaShapes, randomWeights, smallConfig } from './support/small-model.js';
+import {
+  gemma4Config,
+  gemma4Shapes,
+  llamaShapes,
+  randomWeights,
+  smallConfig,
+} from './support/small-model.js';
 import { bytePairs, sentencePieces, spacePrefixes, texts } from './support/tokenizers.js';
 
 let scratch = '';
@@ -43,11 +49,13 @@ async function compare(
   files: TokenizerFiles,
   inputs: readonly string[],
   with_: Llama,
+  isGemma4 = false,
 ): Promise<Compared> {
   const tokenizer = createTokenizer(files);
-  const config = { ...smallConfig, vocab_size: tokenizer.vocabularySize + 3 };
+  const sizes = isGemma4 ? gemma4Config : smallConfig;
+  const config = { ...sizes, vocab_size: tokenizer.vocabularySize + 3 };
   const target = path.join(scratch, 'model.gguf');
-  const weights = randomWeights(llamaShapes(config));
+  const weights = randomWeights((isGemma4 ? gemma4Shapes : llamaShapes)(config));
   const { notes } = await saveGgufModel({ config, tokenizer: files, weights, target, type: 'F16' });
   const model = await with_.loadModel({ modelPath: target, gpuLayers: 0, useMmap: false });
   try {
@@ -99,6 +107,30 @@ describe('ids of 200 texts in llama.cpp are those of the tokenizer:', () => {
       expect(compared.notes.some((each) => each.includes(note))).toBe(prefix in differing);
     },
   );
+});
+
+describe('ids of a SentencePiece tokenizer for Gemma 4 in llama.cpp are those of the tokenizer', () => {
+  const files = sentencePieces('no space before a text');
+  const model = files.tokenizer['model'] as { merges: readonly (readonly string[])[] };
+  // llama.cpp always adds the BOS token.
+  const inputs = texts.map((text) => `<s>${text}\n\n</s>`);
+  const note = 'llama.cpp splits texts at line breaks';
+
+  it('in the order of the merges, which scores do not have', async (context) => {
+    const apart = model.merges.filter((merge) => !/\n[^\n]|[^\n]\n/.test(merge.join('')));
+    const merges = apart.toReversed();
+    expect(apart.length).toBeLessThan(model.merges.length);
+    const tokenizer = { ...files.tokenizer, model: { ...model, merges } };
+    const compared = await compare({ ...files, tokenizer }, inputs, runtime(context), true);
+    expect(different(compared).slice(0, 3)).toEqual([]);
+    expect(compared.notes).not.toContainEqual(expect.stringContaining(note));
+  });
+
+  it('but where merges join line breaks with other text, which is said', async (context) => {
+    const compared = await compare(files, inputs, runtime(context), true);
+    expect(compared.notes).toContainEqual(expect.stringContaining(note));
+    expect(different(compared).every(({ text }) => text.includes('\n'))).toBe(true);
+  });
 });
 
 describe('a tokenizer of characters and words', () => {

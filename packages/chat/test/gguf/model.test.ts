@@ -192,13 +192,25 @@ describe('a GGUF file', () => {
     });
   });
 
-  it('of OLMo 3 is refused, because its architecture is that of OLMo 2', () => {
+  it('of OLMo 3 differs from one of OLMo 2 by a window', () => {
     const olmo3 = Object.fromEntries(
       Object.entries(metadata).map(([key, value]) => [key.replace(/^llama\./, 'olmo2.'), value]),
     );
-    const windowed = { 'general.architecture': 'olmo2', 'olmo2.attention.sliding_window': 16 };
-    expect(() => json(write({ ...olmo3, ...windowed }), 'config.json')).toThrow(
-      'olmo2.attention.sliding_window is set, so this is OLMo 3',
+    const own = { ...olmo3, 'general.architecture': 'olmo2', 'olmo2.block_count': 5 };
+    const windowed = { ...own, 'olmo2.attention.sliding_window': 16 };
+    const types = (change: object): unknown =>
+      json(write({ ...windowed, ...change }), 'config.json')['layer_types'];
+    const [full, sliding] = ['full_attention', 'sliding_attention'];
+    expect(json(write(own), 'config.json')).toMatchObject({ model_type: 'olmo2' });
+    expect(json(write(windowed), 'config.json')).toMatchObject({
+      architectures: ['Olmo3ForCausalLM'],
+      model_type: 'olmo3',
+      sliding_window: 16,
+    });
+    expect(types({})).toEqual([sliding, sliding, sliding, full, sliding]);
+    const listed = [false, true, false, false, true];
+    expect(types({ 'olmo2.attention.sliding_window_pattern': listed })).toEqual(
+      listed.map((slides) => (slides ? sliding : full)),
     );
   });
 
@@ -280,6 +292,7 @@ describe('a GGUF file', () => {
 
   it('keeps the name of a tensor that is not known, so that the engine can refuse it', () => {
     const model = openGgufModel(write());
+    expect(model.isTextPart).toBe(false);
     expect([...model.tensors.keys()]).toEqual(['model.embed_tokens.weight', 'rope_odd.weight']);
     model.close();
   });

@@ -275,6 +275,10 @@ describe('a model is refused by name when llama.cpp would compute something else
     query_pre_attn_scalar: 8,
   };
   const moe = { model_type: 'qwen3_moe', norm_topk_prob: true };
+  const gemma4 = { model_type: 'gemma4_text', hidden_size_per_layer_input: 0 };
+  const inputs = { ...gemma4, hidden_size_per_layer_input: 4, vocab_size_per_layer_input: 99 };
+  const base = { rope_theta: 100 };
+  const scaled = { rope_type: 'proportional', factor: 2 };
 
   it.each<readonly [Json, string]>([
     [{ model_type: 'mamba' }, 'model_type is "mamba"; expected one of llama, mistral'],
@@ -314,6 +318,25 @@ describe('a model is refused by name when llama.cpp would compute something else
       'no_rope_layers is [1,0]; expected every fourth layer',
     ],
     [{ model_type: 'smollm3', no_rope_layer_interval: 2 }, 'no_rope_layer_interval is 2'],
+    [{ ...gemma4, attention_k_eq_v: true }, 'attention_k_eq_v is true; expected false'],
+    [{ ...gemma4, enable_moe_block: true }, 'enable_moe_block is true; expected false'],
+    [{ ...gemma4, num_global_key_value_heads: 1 }, 'num_global_key_value_heads is 1; expected 2'],
+    [{ ...gemma4, per_layer_config: { 1: { num_key_value_heads: 1 } } }, 'expected one head_dim'],
+    [inputs, 'vocab_size_per_layer_input is 99; expected vocab_size (98)'],
+    [{ ...gemma4, rope_parameters: { full_attention: {} } }, 'expected proportional'],
+    [{ ...gemma4, rope_parameters: { full_attention: scaled } }, 'factor is 2; expected 1'],
+    [
+      {
+        model_type: 'olmo3',
+        rope_theta: 10_000,
+        rope_parameters: { full_attention: {}, sliding_attention: base },
+      },
+      'sliding_attention.rope_theta is 100; expected 10000, as in other layers',
+    ],
+    [
+      { model_type: 'olmo3', layer_types: ['sliding_attention', 'full_attention'] },
+      'expected full_attention at every 4-th layer and only there',
+    ],
     [{ ...moe, mlp_only_layers: [0] }, 'mlp_only_layers is [0]; expected an empty list'],
     [{ ...moe, decoder_sparse_step: 2 }, 'decoder_sparse_step is 2; expected 1'],
     [{ ...moe, norm_topk_prob: false }, 'norm_topk_prob is false; expected true'],

@@ -109,6 +109,7 @@ function ggufFiles(path: string): ModelFiles {
       config: parseModelConfig(parseJson(configText, path), path),
       configText,
       companions: new Map(companions),
+      ...(model.isTextPart && { isTextPart: true }),
     };
   } finally {
     model.close();

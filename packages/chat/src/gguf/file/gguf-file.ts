@@ -24,16 +24,24 @@ export interface GgufFile {
   readonly metadata: Metadata;
   readonly tensors: ReadonlyMap<string, GgufTensor>;
   /**
-   * Decodes a tensor, row-major. `into` has exactly as many elements as the tensor.
+   * Decodes as many elements of a tensor as `into` has, row-major.
+   * @param start first element, at the start of a row. @default 0
    * @throws CheckpointError when there is no such tensor, or the file was cut short
    */
-  read(name: string, into: Float32Array): void;
+  read(name: string, into: Float32Array, start?: number): void;
   /**
    * Integers of a quantised tensor and their scales; undefined for a floating-point tensor.
+   * @param part elements to read, as whole rows. @default all elements
    * @throws CheckpointError as {@link read}
    */
-  readLevels(name: string): TensorLevels | undefined;
+  readLevels(name: string, part?: ElementRange): TensorLevels | undefined;
   close(): void;
+}
+
+/** Adjacent elements of a tensor. */
+interface ElementRange {
+  readonly start: number;
+  readonly count: number;
 }
 
 /** A tensor with its place in the file. */
@@ -65,12 +73,13 @@ export function openGguf(path: string): GgufFile {
       path,
       metadata,
       tensors: placed,
-      read: (name, into) => {
-        const { format, blocks } = opened(path, file, placed.get(name), name);
+      read: (name, into, start = 0) => {
+        const part = { start, count: into.length };
+        const { format, blocks } = opened(path, file, placed.get(name), { name, part });
         for (const { bytes, from, at } of blocks) format.decode(bytes, from, into, at);
       },
-      readLevels: (name) => {
-        const { format, blocks, numbers } = opened(path, file, placed.get(name), name);
+      readLevels: (name, part) => {
+        const { format, blocks, numbers } = opened(path, file, placed.get(name), { name, part });
         const { levels, blockLength } = format;
         if (!levels) return undefined;
         const into = emptyLevels(levels, numbers);
@@ -153,16 +162,19 @@ function opened(
   path: string,
   file: number,
   tensor: PlacedTensor | undefined,
-  name: string,
+  { name, part }: { readonly name: string; readonly part: ElementRange | undefined },
 ): OpenedTensor {
   if (!tensor)
     throw new CheckpointError(`${path} holds no tensor ${name}.`, {
       code: 'GGUF_TENSOR_MISSING',
       details: { tensor: name },
     });
-  const { format, begin, end } = tensor;
+  const { format } = tensor;
+  const bytesOf = (numbers: number): number => (numbers / format.blockLength) * format.blockBytes;
+  const begin = tensor.begin + bytesOf(part?.start ?? 0);
+  const end = part ? begin + bytesOf(part.count) : tensor.end;
   const numbers = ((end - begin) / format.blockBytes) * format.blockLength;
-  return { format, numbers, blocks: blocksOf(path, file, tensor) };
+  return { format, numbers, blocks: blocksOf(path, file, { ...tensor, begin, end }) };
 }
 
 function* blocksOf(

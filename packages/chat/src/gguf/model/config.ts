@@ -1,7 +1,7 @@
 import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
 import { architectureOf, ggufArchitectures, type GgufArchitecture } from './architecture.js';
-import { describe, type Keys } from './keys.js';
+import { describe, feedForwardLengths, type Keys } from './keys.js';
 import { ownKeys } from './own-keys.js';
 import { ropeScaling } from './rope.js';
 
@@ -17,7 +17,7 @@ export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
   const { modelType, className } = ggufArchitectures[architecture];
   const model = describe(file);
   const { keys, heads, headDim, hiddenSize, rotated } = model;
-  refuseExperts(file, keys);
+  if (architecture !== 'qwen3moe') refuseExperts(file, keys);
   if (rotated !== headDim && !rotatedInPart.has(architecture))
     throw unsupported(
       file.path,
@@ -25,18 +25,19 @@ export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
       `${keys.own('rope.dimension_count')} is ${rotated}; expected the width of a head, ${headDim}, because only heads of Phi-3 and Qwen3.5 can be rotated in part.`,
     );
   const theta = keys.number(keys.own('rope.freq_base')) ?? 10_000;
+  const scaling = ropeScaling(file, keys, { theta, headDim: rotated });
   return {
     architectures: [className],
     model_type: modelType,
-    vocab_size: vocabularySize(file),
+    vocab_size: model.vocabularySize,
     hidden_size: hiddenSize,
-    intermediate_size: keys.need(keys.own('feed_forward_length')),
+    intermediate_size: feedForwardLengths(model)[0],
     num_hidden_layers: model.layers,
     num_attention_heads: heads,
     head_dim: headDim,
     hidden_act: 'silu',
     rope_theta: theta,
-    rope_scaling: ropeScaling(file, keys, { theta, headDim: rotated }) ?? null,
+    rope_scaling: scaling ?? null,
     max_position_embeddings: keys.need(keys.own('context_length')),
     tie_word_embeddings: !file.tensors.has('output.weight'),
     attention_bias: file.tensors.has('blk.0.attn_q.bias'),
@@ -45,20 +46,8 @@ export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
     eos_token_id: keys.number('tokenizer.ggml.eos_token_id'),
     pad_token_id: keys.number('tokenizer.ggml.padding_token_id'),
     dtype: 'float32',
-    ...ownKeys[architecture](model),
+    ...ownKeys[architecture](model, { rope_theta: theta, ...scaling }),
   };
-}
-
-/** Number of embedding rows, which may exceed the number of tokens. */
-function vocabularySize(file: GgufFile): number {
-  const rows = file.tensors.get('token_embd.weight')?.shape[0];
-  if (rows === undefined)
-    throw unsupported(
-      file.path,
-      'token_embd.weight',
-      'it holds no tensor token_embd.weight. Give the file of a whole model, not of a vocabulary or an adapter.',
-    );
-  return rows;
 }
 
 function refuseExperts({ path }: GgufFile, keys: Keys): void {
@@ -67,6 +56,6 @@ function refuseExperts({ path }: GgufFile, keys: Keys): void {
     throw unsupported(
       path,
       keys.own('expert_count'),
-      `the model has ${experts} experts per layer; expected a model without experts.`,
+      `the model has ${experts} experts per layer; expected a model without experts, or a qwen3moe model.`,
     );
 }

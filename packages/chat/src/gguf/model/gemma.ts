@@ -1,5 +1,7 @@
-/** Settings specific to Gemma 2 and 3: attention windows, soft caps, and two rotary embeddings. */
-import type { Described } from './keys.js';
+/** Settings specific to Gemma: attention windows, soft caps, and what differs between layers. */
+import { unsupported } from '../file/failure.js';
+import { feedForwardLengths, layerTypes, type Described } from './keys.js';
+import { ropeByLayerType } from './rope.js';
 
 /** Settings by architecture for which GGUF files have no key, or a key that many files lack. */
 export const gemmas = {
@@ -12,18 +14,18 @@ export const gemmas = {
     finalCap: 30,
   },
   gemma3: { layersOf27B: 62, period: 6, attentionCap: null, finalCap: null },
+  gemma4: { period: 6, finalCap: 30 },
 } as const;
 
 /** Keys of config.json that the family adds to the common keys. */
 export function gemmaKeys(
-  { keys, layers, heads, headDim, hiddenSize }: Described,
-  architecture: keyof typeof gemmas,
+  model: Described,
+  architecture: 'gemma2' | 'gemma3',
 ): Readonly<Record<string, unknown>> {
+  const { keys, layers, heads, headDim, hiddenSize } = model;
   const known = gemmas[architecture];
   const number = (name: string): number | undefined => keys.number(keys.own(name));
   const window = number('attention.sliding_window');
-  const period = number('attention.sliding_window_pattern') ?? known.period;
-  const isFull = (layer: number): boolean => window === undefined || (layer + 1) % period === 0;
   return {
     hidden_activation: 'gelu_pytorch_tanh',
     query_pre_attn_scalar: layers === known.layersOf27B ? hiddenSize / heads : headDim,
@@ -31,10 +33,69 @@ export function gemmaKeys(
       rope_local_base_freq: number('rope.freq_base_swa') ?? 10_000,
     }),
     sliding_window: window ?? null,
-    layer_types: Array.from({ length: layers }, (_, layer) =>
-      isFull(layer) ? 'full_attention' : 'sliding_attention',
-    ),
+    layer_types: layerTypes(model, known.period),
     attn_logit_softcapping: number('attn_logit_softcapping') ?? known.attentionCap,
     final_logit_softcapping: number('final_logit_softcapping') ?? known.finalCap,
   };
+}
+
+/**
+ * Keys of config.json for Gemma 4. Layers with a window have narrower heads than the others, the
+ * last layers read the keys and values of earlier layers, and layers may have inputs by token.
+ * @param rope base and scaling of the rotary frequencies in layers without a window
+ * @throws CheckpointError that names a key whose values belong to the larger models
+ */
+export function gemma4Keys(
+  model: Described,
+  rope: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const { keys, layers, headDim, vocabularySize } = model;
+  const number = (name: string): number | undefined => keys.number(keys.own(name));
+  const shared = number('attention.shared_kv_layers') ?? 0;
+  assertKeyHeads(model);
+  return {
+    hidden_activation: 'gelu_pytorch_tanh',
+    head_dim: keys.need(keys.own('attention.key_length_swa')),
+    global_head_dim: headDim,
+    rope_theta: undefined,
+    rope_scaling: undefined,
+    rope_parameters: ropeByLayerType(rope, number('rope.freq_base_swa') ?? 10_000),
+    sliding_window: keys.need(keys.own('attention.sliding_window')),
+    layer_types: layerTypes(model, gemmas.gemma4.period),
+    num_kv_shared_layers: shared,
+    use_double_wide_mlp: hasWideLayers(model, layers - shared),
+    hidden_size_per_layer_input: number('embedding_length_per_layer_input') ?? 0,
+    vocab_size_per_layer_input: vocabularySize,
+    // 0 is no cap.
+    final_logit_softcapping: (number('final_logit_softcapping') ?? gemmas.gemma4.finalCap) || null,
+  };
+}
+
+/** Checks that all layers have equally many key heads. */
+function assertKeyHeads({ path, keys, kvHeads, kvHeadsByLayer }: Described): void {
+  if (kvHeadsByLayer?.every((count) => count === kvHeads) ?? true) return;
+  const name = keys.own('attention.head_count_kv');
+  throw unsupported(
+    path,
+    name,
+    `${name} differs between layers (${kvHeadsByLayer?.join(', ')}), as in the larger models of Gemma 4, which are not supported. Use Gemma 4 E2B or E4B.`,
+  );
+}
+
+/**
+ * Returns true if the feed-forward blocks are twice as wide from layer `first` on.
+ * @throws CheckpointError when their widths differ in another way
+ */
+function hasWideLayers(model: Described, first: number): boolean {
+  const lengths = feedForwardLengths(model);
+  const width = lengths[0]!;
+  const isWide = lengths.at(-1) !== width;
+  if (lengths.every((length, layer) => length === (isWide && layer >= first ? 2 * width : width)))
+    return isWide;
+  const name = model.keys.own('feed_forward_length');
+  throw unsupported(
+    model.path,
+    name,
+    `${name} is ${lengths.join(', ')}; expected one width, or twice that width from layer ${first} on, where layers share keys. Use the Hugging Face folder of this model.`,
+  );
 }

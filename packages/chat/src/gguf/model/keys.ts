@@ -17,6 +17,9 @@ export interface Keys {
   flag(key: string): boolean | undefined;
   texts(key: string): readonly string[] | undefined;
   numbers(key: string): readonly number[] | undefined;
+  flags(key: string): readonly boolean[] | undefined;
+  /** Returns true if the value of `key` is a list, such as one with a value for each layer. */
+  isList(key: string): boolean;
 }
 
 /** Metadata of a file, and sizes that all architectures have. */
@@ -31,6 +34,8 @@ export interface Described extends LayoutSizes {
   /** Width of the rotated part of a head. */
   readonly rotated: number;
   readonly hiddenSize: number;
+  /** Number of embedding rows, which may exceed the number of tokens. */
+  readonly vocabularySize: number;
 }
 
 /** @throws CheckpointError that names the key that is missing or of another type */
@@ -41,10 +46,11 @@ export function describe(file: GgufFile): Described {
   const [heads, hiddenSize] = [need('attention.head_count'), need('embedding_length')];
   const headDim = number('attention.key_length') ?? hiddenSize / heads;
   const kvName = keys.own('attention.head_count_kv');
-  const byLayer = Array.isArray(file.metadata.get(kvName)) ? keys.numbers(kvName) : undefined;
+  const byLayer = keys.isList(kvName) ? keys.numbers(kvName) : undefined;
   return {
     path: file.path,
     keys,
+    vocabularySize: vocabularySize(file),
     layers: need('block_count') - (number('nextn_predict_layers') ?? 0),
     heads,
     kvHeads: byLayer ? Math.max(...byLayer) : (keys.number(kvName) ?? heads),
@@ -54,6 +60,41 @@ export function describe(file: GgufFile): Described {
     hiddenSize,
     delta: deltaSizes(keys),
   };
+}
+
+/** Widths of the feed-forward blocks of all layers. */
+export function feedForwardLengths({ keys, layers }: Described): readonly number[] {
+  const name = keys.own('feed_forward_length');
+  if (keys.isList(name)) return keys.numbers(name) ?? [];
+  return Array.from<number>({ length: layers }).fill(keys.need(name));
+}
+
+/**
+ * Types of all layers, as in `layer_types` of config.json. Files name the layers with a window one
+ * by one, or give the period of the layers without one.
+ * @param period period if the file gives none
+ */
+export function layerTypes({ keys, layers }: Described, period: number): readonly string[] {
+  const name = keys.own('attention.sliding_window_pattern');
+  const listed = keys.isList(name) ? keys.flags(name) : undefined;
+  const every = listed ? undefined : (keys.number(name) ?? period);
+  const hasWindow = keys.number(keys.own('attention.sliding_window')) !== undefined;
+  const slides = (layer: number): boolean =>
+    every === undefined ? listed?.[layer] === true : (layer + 1) % every !== 0;
+  return Array.from({ length: layers }, (_, layer) =>
+    hasWindow && slides(layer) ? 'sliding_attention' : 'full_attention',
+  );
+}
+
+function vocabularySize(file: GgufFile): number {
+  const rows = file.tensors.get('token_embd.weight')?.shape[0];
+  if (rows === undefined)
+    throw unsupported(
+      file.path,
+      'token_embd.weight',
+      'it holds no tensor token_embd.weight. Give the file of a whole model, not of a vocabulary or an adapter.',
+    );
+  return rows;
 }
 
 function deltaSizes(keys: Keys): DeltaSizes | undefined {
@@ -96,6 +137,8 @@ export function keysOf({ path, metadata }: GgufFile): Keys {
     flag: (key) => read(key, 'true or false', isFlag),
     texts: (key) => read(key, 'a list of texts', isTexts),
     numbers: (key) => read(key, 'a list of numbers', isNumbers),
+    flags: (key) => read(key, 'a list of true and false', isFlags),
+    isList: (key) => Array.isArray(metadata.get(key)),
   };
 }
 
@@ -106,3 +149,5 @@ const isTexts = (value: GgufValue): value is readonly string[] =>
   Array.isArray(value) && (value as readonly GgufValue[]).every(isText);
 const isNumbers = (value: GgufValue): value is readonly number[] =>
   Array.isArray(value) && (value as readonly GgufValue[]).every(isNumber);
+const isFlags = (value: GgufValue): value is readonly boolean[] =>
+  Array.isArray(value) && (value as readonly GgufValue[]).every(isFlag);

@@ -17,6 +17,12 @@ const wholeByArchitecture: Readonly<Record<string, Parts>> = {
     'model.embedding_norm': 'token_embd_norm',
     lm_head: 'output',
   },
+  gemma4: {
+    ...wholeModel,
+    'model.embed_tokens_per_layer': 'per_layer_token_embd',
+    'model.per_layer_model_projection': 'per_layer_model_proj',
+    'model.per_layer_projection_norm': 'per_layer_proj_norm',
+  },
 };
 
 /** The parts of a model outside its layers. */
@@ -98,7 +104,7 @@ const qwen35Layer: Parts = {
   'linear_attn.dt_bias': 'ssm_dt',
 };
 
-/** The parts of a layer by architecture, without the experts of `qwen3moe`. */
+/** The parts of a layer by architecture, without the experts of `qwen3moe`, see {@link expertParts}. */
 export const layerParts = {
   llama: { ...before, ...attention, ...feedForward },
   mistral3: { ...before, ...attention, ...feedForward },
@@ -112,6 +118,16 @@ export const layerParts = {
   olmo2: { ...after, ...attention, ...queryKeyNorms, ...feedForward },
   gemma2: { ...around, ...attention, ...feedForward },
   gemma3: { ...around, ...attention, ...queryKeyNorms, ...feedForward },
+  gemma4: {
+    ...around,
+    ...attention,
+    ...queryKeyNorms,
+    ...feedForward,
+    per_layer_input_gate: 'inp_gate',
+    per_layer_projection: 'proj',
+    post_per_layer_input_norm: 'post_norm',
+    layer_scalar: 'layer_output_scale',
+  },
   granite: { ...before, ...attention, ...feedForward },
 } as const satisfies Readonly<Record<string, Parts>>;
 
@@ -129,12 +145,23 @@ export const graniteDivided: Readonly<Record<string, readonly string[]>> = {
   'shared_mlp.input_linear': ['ffn_gate', 'ffn_up'],
 };
 
+/** Parts that hold the matrices of all experts of a layer, with the name of the matrix. */
+export const expertParts: Parts = {
+  ffn_gate_exps: 'gate_proj',
+  ffn_up_exps: 'up_proj',
+  ffn_down_exps: 'down_proj',
+};
+
+/** Part of Hugging Face's names that holds a matrix of one expert. */
+export const expertPart = (expert: number, matrix: string): string =>
+  `mlp.experts.${expert}.${matrix}`;
+
 /** A name, split into its components. */
 export interface ParsedName {
   readonly layer?: number;
   /** Name without the layer, such as `self_attn.q_proj`. */
   readonly part: string;
-  /** Undefined for the vectors of the gated delta rule, which Hugging Face names without it. */
+  /** Undefined for a few vectors, which Hugging Face names without it. */
   readonly kind?: string;
 }
 
@@ -158,9 +185,17 @@ function parsed(pattern: RegExp, name: string): ParsedName {
 }
 
 /** Parts that Hugging Face names without a kind. */
-const unkinded: ReadonlySet<string> = new Set(['linear_attn.A_log', 'linear_attn.dt_bias']);
+const unkinded: ReadonlySet<string> = new Set([
+  'linear_attn.A_log',
+  'linear_attn.dt_bias',
+  'layer_scalar',
+]);
 /** Kinds of these parts in GGUF; the empty text for none. */
-const ownKinds: Readonly<Record<string, string>> = { ssm_a: '', ssm_dt: 'bias' };
+const ownKinds: Readonly<Record<string, string>> = {
+  ssm_a: '',
+  ssm_dt: 'bias',
+  layer_output_scale: 'weight',
+};
 
 /** True if a name has a kind and its part requires one, or neither. For Hugging Face names. */
 export const hasItsKind = ({ part, kind }: ParsedName): boolean =>

@@ -1,23 +1,32 @@
 /** Keys of config.json that depend on the architecture of a GGUF file. */
 import { unsupported } from '../file/failure.js';
 import type { GgufArchitecture } from './architecture.js';
-import { gemmaKeys } from './gemma.js';
-import type { Described, Keys } from './keys.js';
+import { gemma4Keys, gemmaKeys } from './gemma.js';
+import { layerTypes, type Described, type Keys } from './keys.js';
+import { ropeByLayerType } from './rope.js';
 
 type HfKeys = Readonly<Record<string, unknown>>;
 
-export const ownKeys: Readonly<Record<GgufArchitecture, (model: Described) => HfKeys>> = {
+/**
+ * Functions that make the keys. `rope` holds the base and the scaling of the rotary frequencies, as
+ * `rope_parameters` of config.json does.
+ */
+export const ownKeys: Readonly<
+  Record<GgufArchitecture, (model: Described, rope: HfKeys) => HfKeys>
+> = {
   llama: attentionKeys,
   qwen2: attentionKeys,
   qwen3: attentionKeys,
+  qwen3moe: (model) => ({ ...attentionKeys(model), ...expertKeys(model) }),
   phi3: (model) => ({ ...attentionKeys(model), ...partKeys(model) }),
   mistral3: attentionKeys,
   lfm2: lfm2Keys,
   qwen35: (model) => ({ ...attentionKeys(model), ...qwen35Keys(model) }),
   smollm3: (model) => ({ ...attentionKeys(model), no_rope_layer_interval: 4 }),
-  olmo2: (model) => ({ ...attentionKeys(model), ...assertNoWindow(model) }),
+  olmo2: (model, rope) => ({ ...attentionKeys(model), ...olmo3Keys(model, rope) }),
   gemma2: (model) => ({ ...attentionKeys(model), ...gemmaKeys(model, 'gemma2') }),
   gemma3: (model) => ({ ...attentionKeys(model), ...gemmaKeys(model, 'gemma3') }),
+  gemma4: (model, rope) => ({ ...attentionKeys(model), ...gemma4Keys(model, rope) }),
   granite: (model) => ({ ...attentionKeys(model), ...multipliers(model) }),
 };
 
@@ -35,6 +44,16 @@ const partKeys = ({ keys, headDim, rotated }: Described): HfKeys => ({
   partial_rotary_factor: rotated / headDim,
   original_max_position_embeddings: keys.number(keys.own('rope.scaling.original_context_length')),
   sliding_window: keys.number(keys.own('attention.sliding_window')) || null,
+});
+
+/** Keys of experts. llama.cpp has no others for Qwen3: each layer has experts, with weights of sum 1. */
+const expertKeys = ({ keys }: Described): HfKeys => ({
+  num_experts: keys.need(keys.own('expert_count')),
+  num_experts_per_tok: keys.need(keys.own('expert_used_count')),
+  moe_intermediate_size: keys.need(keys.own('expert_feed_forward_length')),
+  norm_topk_prob: true,
+  decoder_sparse_step: 1,
+  mlp_only_layers: [],
 });
 
 /** Keys of LFM2. Layers without key heads have a convolution. */
@@ -69,15 +88,17 @@ function qwen35Keys({ keys, layers, kvHeadsByLayer, headDim, rotated, delta }: D
   };
 }
 
-/** @throws CheckpointError for OLMo 3, whose files have the architecture of OLMo 2 */
-function assertNoWindow({ path, keys }: Described): HfKeys {
-  const window = keys.own('attention.sliding_window');
-  if (keys.number(window) === undefined) return {};
-  throw unsupported(
-    path,
-    window,
-    `${window} is set, so this is OLMo 3, which is not read from GGUF files. Use the Hugging Face folder of this model.`,
-  );
+/** Keys of OLMo 3, whose files have the architecture of OLMo 2; none for OLMo 2. */
+function olmo3Keys(model: Described, rope: HfKeys): HfKeys {
+  const window = model.keys.number(model.keys.own('attention.sliding_window'));
+  if (!window) return {};
+  return {
+    architectures: ['Olmo3ForCausalLM'],
+    model_type: 'olmo3',
+    sliding_window: window,
+    layer_types: layerTypes(model, 4),
+    rope_parameters: ropeByLayerType(rope, rope['rope_theta']),
+  };
 }
 
 /**

@@ -1,11 +1,12 @@
 /** Converts the scaling of rotary frequencies in a GGUF file to `rope_scaling`. */
 import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
+import { architectureOf } from './architecture.js';
 import type { Keys } from './keys.js';
 
 /**
  * Tensor with the divisors of the rotary frequencies. llama.cpp's converter computes the divisors
- * for Llama 3.1 and later.
+ * for Llama 3.1 and later, and for Gemma 4.
  */
 export const ropeFactorsName = 'rope_freqs.weight';
 
@@ -32,7 +33,7 @@ interface Rotary {
 
 /**
  * Makes `rope_scaling` of config.json from the metadata and the tensor of divisors.
- * @throws CheckpointError when the divisors are not those of Llama 3
+ * @throws CheckpointError when the divisors are not those of Llama 3 or Gemma 4
  */
 export function ropeScaling(
   file: GgufFile,
@@ -40,6 +41,7 @@ export function ropeScaling(
   rotary: Rotary,
 ): Readonly<Record<string, unknown>> | undefined {
   const context = keys.number(keys.own('rope.scaling.original_context_length'));
+  if (architectureOf(file) === 'gemma4') return proportional(file, rotary);
   if (file.tensors.has(ropeFactorsName)) return llama3Scaling(file, rotary, context);
   if (file.tensors.has(longRopeNames.short_factor)) return longRope(file, keys, context);
   const number = (name: string): number | undefined => keys.number(keys.own(name));
@@ -62,6 +64,17 @@ export function ropeScaling(
     llama_4_scaling_beta: number('attention.temperature_scale'),
   };
 }
+
+/**
+ * Makes `rope_parameters` of config.json for a model whose layers with a window have unscaled
+ * frequencies.
+ * @param full base and scaling in layers without a window
+ * @param theta base in layers with a window
+ */
+export const ropeByLayerType = (full: Readonly<Record<string, unknown>>, theta: unknown) => ({
+  full_attention: { rope_type: 'default', ...full },
+  sliding_attention: { rope_type: 'default', rope_theta: theta },
+});
 
 function longRope(
   file: GgufFile,
@@ -93,9 +106,7 @@ function llama3Scaling(
   rotary: Rotary,
   context = llama3Context,
 ): Readonly<Record<string, unknown>> {
-  const divisors = new Float32Array(rotary.headDim / 2);
-  if (file.tensors.get(ropeFactorsName)?.shape.join() === String(divisors.length))
-    file.read(ropeFactorsName, divisors);
+  const divisors = readDivisors(file, rotary);
   const { low_freq_factor: low, high_freq_factor: high } = llama3;
   const slowest = divisors.length - 1;
   const smooth = smoothing(slowest, { ...rotary, low, high, context });
@@ -108,11 +119,40 @@ function llama3Scaling(
     divisors.every((divisor, i) => Math.abs(divisor - expected[i]!) <= 1e-4 * divisor)
   )
     return { ...llama3, factor, original_max_position_embeddings: context };
-  throw unsupported(
-    file.path,
+  throw otherDivisors(file, 'Llama 3');
+}
+
+const otherDivisors = ({ path }: GgufFile, expected: string) =>
+  unsupported(
+    path,
     ropeFactorsName,
-    `its rotary frequencies are scaled in a way that is not supported: ${ropeFactorsName} is not that of Llama 3. Use the Hugging Face folder of this model.`,
+    `its rotary frequencies are scaled in a way that is not supported: ${ropeFactorsName} is not that of ${expected}. Use the Hugging Face folder of this model.`,
   );
+
+/** Returns the divisors of all frequencies; zeros if the file has none, or fewer or more. */
+function readDivisors(file: GgufFile, { headDim }: Rotary): Float32Array {
+  const divisors = new Float32Array(headDim / 2);
+  if (file.tensors.get(ropeFactorsName)?.shape.join() === String(divisors.length))
+    file.read(ropeFactorsName, divisors);
+  return divisors;
+}
+
+/** Divisor that llama.cpp's converter gives frequencies that are not rotated. */
+const endless = 1e30;
+
+/** Returns the divisors of which the first `part` are 1, and which stop the rotation of the others. */
+export function proportionalDivisors(headDim: number, part: number): readonly number[] {
+  const rotated = Math.floor((part * headDim) / 2);
+  return Array.from({ length: headDim / 2 }, (_, i) => (i < rotated ? 1 : endless));
+}
+
+function proportional(file: GgufFile, rotary: Rotary): Readonly<Record<string, unknown>> {
+  const divisors = readDivisors(file, rotary);
+  const part = divisors.filter((divisor) => divisor === 1).length / divisors.length;
+  const expected = Float32Array.from(proportionalDivisors(rotary.headDim, part));
+  if (part > 0 && divisors.every((divisor, i) => divisor === expected[i]))
+    return { rope_type: 'proportional', partial_rotary_factor: part };
+  throw otherDivisors(file, 'Gemma 4');
 }
 
 /** Sizes and bounds that determine the divisors. */

@@ -5,7 +5,15 @@ import type { TensorLevels } from '../quantization/levels.js';
 import { architectureOf, type GgufArchitecture } from './architecture.js';
 import { describe } from './keys.js';
 import { inverseOf, isDivisible, orderOf, toFileOrder, valuesOf, type Order } from './layout.js';
-import { hfName, layerParts, parseGgufName, wholeParts, type ParsedName } from './names.js';
+import {
+  expertPart,
+  expertParts,
+  hfName,
+  layerParts,
+  parseGgufName,
+  wholeParts,
+  type ParsedName,
+} from './names.js';
 import { ropeTensors } from './rope.js';
 
 /** A tensor of a GGUF file in the layout of Hugging Face. */
@@ -43,9 +51,15 @@ function hfParts(architecture: GgufArchitecture): (name: ParsedName) => string |
 const hfShape = (part: string, shape: readonly number[]): readonly number[] =>
   part === 'shortconv.conv' || part === 'ssm_conv1d' ? [shape[0] ?? 0, 1, shape[1] ?? 0] : shape;
 
+/** Matches the names of tensors of image and audio encoders, and of their projections. */
+const encoderParts = /^(v|a|mm)\./;
+
+export const hasEncoders = ({ tensors }: GgufFile): boolean =>
+  [...tensors.keys()].some((name) => encoderParts.test(name));
+
 /**
  * Returns the weights of the model. Leaves out layers for multi-token prediction, which follow the
- * layers of the model.
+ * layers of the model, and encoders of images and sounds, which Ollama keeps in the same file.
  */
 export function hfWeights(file: GgufFile): ReadonlyMap<string, WeightTensor> {
   const architecture = architectureOf(file);
@@ -54,21 +68,41 @@ export function hfWeights(file: GgufFile): ReadonlyMap<string, WeightTensor> {
   return new Map(
     [...file.tensors.values()]
       .map((tensor) => ({ tensor, parsed: parseGgufName(tensor.name) }))
-      .filter(({ tensor }) => !ropeTensors.has(tensor.name))
+      .filter(({ tensor: { name } }) => !ropeTensors.has(name) && !encoderParts.test(name))
       .filter(({ parsed }) => (parsed.layer ?? 0) < described.layers)
-      .map(({ tensor, parsed }) => {
+      .flatMap(({ tensor, parsed }): readonly (readonly [string, WeightTensor])[] => {
         const { part } = parsed;
+        const matrix = architecture === 'qwen3moe' ? expertParts[part] : undefined;
+        if (matrix !== undefined) return expertsOf(file, tensor, parsed, matrix);
         const own = partOf(parsed);
-        return [
-          own === undefined ? tensor.name : hfName(parsed, own),
-          arranged(file, tensor, {
-            shape: hfShape(part, tensor.shape),
-            order: orderOf(architecture, part, described),
-            fromFile: valuesOf(architecture, part)?.fromFile,
-          }),
-        ];
+        const weight = arranged(file, tensor, {
+          shape: hfShape(part, tensor.shape),
+          order: orderOf(architecture, part, described),
+          fromFile: valuesOf(architecture, part)?.fromFile,
+        });
+        return [[own === undefined ? tensor.name : hfName(parsed, own), weight]];
       }),
   );
+}
+
+/** Returns the matrices of all experts of a layer, which the file stacks. */
+function expertsOf(
+  file: GgufFile,
+  tensor: GgufTensor,
+  parsed: ParsedName,
+  matrix: string,
+): readonly (readonly [string, WeightTensor])[] {
+  const [experts = 0, ...shape] = tensor.shape;
+  const count = shape.reduce((product, n) => product * n, 1);
+  return Array.from({ length: experts }, (_, expert) => {
+    const start = expert * count;
+    const weight: WeightTensor = {
+      shape,
+      read: (into) => file.read(tensor.name, into, start),
+      readLevels: () => file.readLevels(tensor.name, { start, count }),
+    };
+    return [hfName(parsed, expertPart(expert, matrix)), weight] as const;
+  });
 }
 
 interface Arrangement {

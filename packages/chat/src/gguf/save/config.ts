@@ -22,6 +22,8 @@ export interface SavedConfig extends LayoutSizes {
   /** Maximum sequence length of the model, in tokens. */
   readonly context: number;
   readonly tied: boolean;
+  /** Number of layers with keys and values of their own, which come first. */
+  readonly ownKeyLayers: number;
 }
 
 /**
@@ -44,13 +46,16 @@ export function readSavedConfig(config: Json): SavedConfig {
   const json = withDefaults(commonKeys(config) as Json);
   const number = (key: string): number => positive(json, key);
   const [heads, hiddenSize] = [number('num_attention_heads'), number('hidden_size')];
+  const layers = number('num_hidden_layers');
+  const isGemma4 = family.architecture === 'gemma4';
   const saved: SavedConfig = {
     family,
     json,
-    layers: number('num_hidden_layers'),
+    layers,
+    ownKeyLayers: layers - (isGemma4 ? Number(json['num_kv_shared_layers'] ?? 0) : 0),
     heads,
     kvHeads: json['num_key_value_heads'] == null ? heads : number('num_key_value_heads'),
-    headDim: json['head_dim'] == null ? hiddenSize / heads : number('head_dim'),
+    headDim: isGemma4 ? globalHeadDim(json) : headDimOf(json, hiddenSize / heads),
     delta: family.architecture === 'qwen35' ? deltaSizes(number) : undefined,
     hiddenSize,
     vocabularySize: number('vocab_size'),
@@ -59,6 +64,18 @@ export function readSavedConfig(config: Json): SavedConfig {
   };
   refuseTraits(saved);
   return saved;
+}
+
+const headDimOf = (json: Json, otherwise: number): number =>
+  json['head_dim'] == null ? otherwise : positive(json, 'head_dim');
+
+/**
+ * Width of Gemma 4's heads in layers without a window. transformers 5 writes it for each such layer
+ * to `per_layer_config`; the releases have `global_head_dim`.
+ */
+function globalHeadDim(json: Json): number {
+  const [first] = Object.values((json['per_layer_config'] ?? {}) as Record<string, Json>);
+  return headDimOf({ head_dim: json['global_head_dim'] ?? first?.['head_dim'] }, 512);
 }
 
 const deltaSizes = (number: (key: string) => number): DeltaSizes => ({
@@ -97,8 +114,8 @@ export const notFollowed = (key: string, value: unknown, expected: string) =>
 
 function refuseTraits(config: SavedConfig): void {
   const { family, json } = config;
-  for (const check of [activation, biases, windows, attention, rotation, delta, experts, dense])
-    check(config);
+  const checks = [activation, biases, windows, attention, rotation, delta, experts, dense, gemma4];
+  for (const check of checks) check(config);
   if (family.squareAttention && config.heads * config.headDim !== config.hiddenSize)
     throw notFollowed(
       'head_dim',
@@ -134,8 +151,9 @@ const switched = new Set(['qwen2', 'qwen3', 'qwen3_moe', 'smollm3']);
 const unwindowed = new Set(['llama', 'olmo2', 'granite', 'granitemoehybrid']);
 
 function windows({ family, json, context, layers }: SavedConfig): void {
-  if (family.windows) {
-    assertPeriod(json, layers);
+  if (family.windows === 'any') return;
+  if (family.windows !== undefined) {
+    assertPeriod(json, layers, family.windows);
     return;
   }
   const type = String(json['model_type']);
@@ -150,13 +168,18 @@ function windows({ family, json, context, layers }: SavedConfig): void {
   );
 }
 
-function assertPeriod(json: Json, layers: number): void {
+function assertPeriod(json: Json, layers: number, expected: number | 'regular'): void {
   const types = json['layer_types'];
-  const period = attentionPeriod(json, 'sliding_window_pattern');
+  const period =
+    expected === 'regular' ? attentionPeriod(json, 'sliding_window_pattern') : expected;
   const regular = (type: unknown, layer: number): boolean =>
     (type === 'sliding_attention') === ((layer + 1) % period !== 0);
   if (Array.isArray(types) && (types.length !== layers || !types.every(regular)))
-    throw notFollowed('layer_types', types, 'full_attention at every n-th layer and only there');
+    throw notFollowed(
+      'layer_types',
+      types,
+      `full_attention at every ${expected === 'regular' ? 'n' : expected}-th layer and only there`,
+    );
 }
 
 /**
@@ -171,6 +194,35 @@ export function attentionPeriod(
   const first = Array.isArray(types) ? types.indexOf('full_attention') : -1;
   if (first >= 0) return first + 1;
   return Array.isArray(types) ? types.length + 1 : positive(json, key);
+}
+
+/** True if a layer attends to a window only. */
+export function hasWindow({ json }: SavedConfig, layer: number): boolean {
+  const types = json['layer_types'];
+  if (Array.isArray(types)) return types[layer] === 'sliding_attention';
+  return (layer + 1) % positive(json, 'sliding_window_pattern') !== 0;
+}
+
+/** Checks that a Gemma 4 model has no trait that only the larger models have. */
+function gemma4({ family, json, kvHeads, headDim, vocabularySize }: SavedConfig): void {
+  if (family.architecture !== 'gemma4') return;
+  const layers = Object.values((json['per_layer_config'] ?? {}) as Record<string, Json>);
+  const isUniform = layers.every(
+    (layer) => Object.keys(layer).join() === 'head_dim' && layer['head_dim'] === headDim,
+  );
+  if (!isUniform)
+    throw notFollowed('per_layer_config', json['per_layer_config'], 'one head_dim in all layers');
+  const expected: Readonly<Record<string, readonly unknown[]>> = {
+    attention_k_eq_v: [false, undefined, null],
+    enable_moe_block: [false, undefined, null],
+    num_global_key_value_heads: [kvHeads, undefined, null],
+    use_bidirectional_attention: [false, undefined, null],
+  };
+  for (const [key, values] of Object.entries(expected))
+    if (!values.includes(json[key])) throw notFollowed(key, json[key], String(values[0]));
+  const rows = json['vocab_size_per_layer_input'];
+  if (json['hidden_size_per_layer_input'] && rows !== vocabularySize)
+    throw notFollowed('vocab_size_per_layer_input', rows, `vocab_size (${vocabularySize})`);
 }
 
 function attention({ family, json, headDim, heads, hiddenSize, layers }: SavedConfig): void {

@@ -25,8 +25,11 @@ export interface SavedFamily {
   /** True if llama.cpp can rotate only the first part of a head. */
   readonly partialRotary?: true;
   readonly mlpBias?: true;
-  /** True if llama.cpp supports windows; otherwise a window must cover the whole context. */
-  readonly windows?: true;
+  /**
+   * Layers for which llama.cpp supports windows: all but every n-th for the given n or for each n,
+   * or any. Otherwise a window must cover the whole context.
+   */
+  readonly windows?: number | 'regular' | 'any';
   /** True if the hidden size must equal the total width of the heads. */
   readonly squareAttention?: true;
   /** True if `output.weight` must exist even if the head is tied. */
@@ -38,11 +41,19 @@ export interface SavedFamily {
   readonly layersOf27B?: number;
 }
 
-export type RopeType = 'default' | 'linear' | 'llama3' | 'yarn' | 'longrope';
+export type RopeType = 'default' | 'linear' | 'llama3' | 'yarn' | 'longrope' | 'proportional';
 
 const silu = ['silu', 'swish'] as const;
 const tanhGelu = ['gelu_pytorch_tanh', 'gelu_new'] as const;
 const scaled = ['default', 'linear', 'yarn'] as const;
+
+const olmo = {
+  architecture: 'olmo2',
+  activations: silu,
+  ropeTypes: scaled,
+  squareAttention: true,
+  ownHead: true,
+} as const satisfies SavedFamily;
 
 const granite = {
   architecture: 'granite',
@@ -108,26 +119,28 @@ export const savedFamilies: Readonly<Partial<Record<FamilyName, SavedFamily>>> =
     partialRotary: true,
     squareAttention: true,
   },
-  olmo2: {
-    architecture: 'olmo2',
-    activations: silu,
-    ropeTypes: scaled,
-    squareAttention: true,
-    ownHead: true,
-  },
+  olmo2: olmo,
+  // Some releases of llama.cpp do not read the key that names the layers.
+  olmo3: { ...olmo, windows: 4 },
   gemma2: {
     architecture: 'gemma2',
     activations: tanhGelu,
     ropeTypes: ['default', 'linear'],
-    windows: true,
+    windows: 'regular',
     layersOf27B: gemmas.gemma2.layersOf27B,
   },
   gemma3_text: {
     architecture: 'gemma3',
     activations: tanhGelu,
     ropeTypes: ['default', 'linear'],
-    windows: true,
+    windows: 'regular',
     layersOf27B: gemmas.gemma3.layersOf27B,
+  },
+  gemma4_text: {
+    architecture: 'gemma4',
+    activations: tanhGelu,
+    ropeTypes: ['proportional'],
+    windows: 'any',
   },
   granite: { ...granite, mlpBias: true },
   granitemoehybrid: {

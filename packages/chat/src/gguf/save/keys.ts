@@ -3,7 +3,14 @@
  * graph.
  */
 import { f32, text, u32, type TypedValue } from '../file/typed-value.js';
-import { attentionPeriod, expertCount, isRecurrent, positive, type SavedConfig } from './config.js';
+import {
+  attentionPeriod,
+  expertCount,
+  hasWindow,
+  isRecurrent,
+  positive,
+  type SavedConfig,
+} from './config.js';
 import type { SavedFamily } from './families.js';
 import type { SavedRope } from './rope.js';
 import { fileTypeNumber, type GgufFileType } from './types.js';
@@ -83,7 +90,7 @@ export function modelKeys(config: SavedConfig, rope: SavedRope): readonly Key[] 
     ['block_count', u32(config.layers)],
     ['context_length', u32(config.context)],
     ['embedding_length', u32(config.hiddenSize)],
-    ['feed_forward_length', u32(positive(json, 'intermediate_size'))],
+    ['feed_forward_length', feedForwardLength(config)],
     ['attention.head_count', u32(config.heads)],
     ['attention.head_count_kv', keyHeads(config)],
     ['attention.key_length', u32(config.headDim)],
@@ -101,6 +108,16 @@ function keyHeads(config: SavedConfig): TypedValue {
   if (config.family.architecture !== 'lfm2') return u32(config.kvHeads);
   const value = Array.from({ length: config.layers }, (_, layer) =>
     isRecurrent(config, layer) ? 0 : config.kvHeads,
+  );
+  return { list: 'i32', value };
+}
+
+/** Width of the feed-forward blocks; for Gemma 4 one number per layer if they differ. */
+function feedForwardLength({ json, layers, ownKeyLayers }: SavedConfig): TypedValue {
+  const width = positive(json, 'intermediate_size');
+  if (json['use_double_wide_mlp'] !== true || ownKeyLayers === layers) return u32(width);
+  const value = Array.from({ length: layers }, (_, layer) =>
+    layer < ownKeyLayers ? width : 2 * width,
   );
   return { list: 'i32', value };
 }
@@ -160,6 +177,31 @@ function gemmaKeys({ json, context, family }: SavedConfig): readonly Key[] {
   ];
 }
 
+const windowKeys = (config: SavedConfig): readonly Key[] => [
+  ['attention.sliding_window', u32(positive(config.json, 'sliding_window'))],
+  [
+    'attention.sliding_window_pattern',
+    {
+      list: 'bool',
+      value: Array.from({ length: config.layers }, (_, layer) => hasWindow(config, layer)),
+    },
+  ],
+];
+
+function gemma4Keys(config: SavedConfig): readonly Key[] {
+  const { json, layers, ownKeyLayers } = config;
+  const width = u32(positive(json, 'head_dim'));
+  return [
+    ...windowKeys(config),
+    ['attention.key_length_swa', width],
+    ['attention.value_length_swa', width],
+    ['attention.shared_kv_layers', u32(layers - ownKeyLayers)],
+    ['embedding_length_per_layer_input', u32(Number(json['hidden_size_per_layer_input'] ?? 0))],
+    // Without this key, llama.cpp caps logits at 30; 0 is no cap.
+    ['final_logit_softcapping', f32(Number(json['final_logit_softcapping'] ?? 0))],
+  ];
+}
+
 /** Keys that only some architectures have. */
 const ownKeys: Readonly<
   Partial<Record<SavedFamily['architecture'], (config: SavedConfig) => readonly Key[]>>
@@ -167,6 +209,8 @@ const ownKeys: Readonly<
   qwen3moe: expertKeys,
   gemma2: gemmaKeys,
   gemma3: gemmaKeys,
+  gemma4: gemma4Keys,
+  olmo2: (config) => (config.json['model_type'] === 'olmo3' ? windowKeys(config) : []),
   lfm2: convolutionKeys,
   qwen35: deltaKeys,
   granite: multiplierKeys,

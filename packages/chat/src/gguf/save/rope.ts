@@ -3,8 +3,13 @@
  * Llama 3 and longrope.
  */
 import { f32, text, u32, type TypedValue } from '../file/typed-value.js';
-import { llama3Divisors, longRopeNames, ropeFactorsName } from '../model/rope.js';
-import { notFollowed, type Json, type SavedConfig } from './config.js';
+import {
+  llama3Divisors,
+  longRopeNames,
+  proportionalDivisors,
+  ropeFactorsName,
+} from '../model/rope.js';
+import { notFollowed, positive, type Json, type SavedConfig } from './config.js';
 import type { RopeType } from './families.js';
 
 export interface SavedRope {
@@ -35,6 +40,8 @@ export function savedRope(config: SavedConfig): SavedRope {
   if (family.architecture === 'qwen35')
     return { keys: [...common, ['rope.dimension_sections', sections(rotated)]] };
   if (family.architecture === 'gemma3') return gemma3(config, common, full, sliding);
+  if (family.architecture === 'gemma4') return gemma4(config, common, full, sliding);
+  if (family.architecture === 'olmo2') assertUnscaled(sliding, theta);
   if (type === 'longrope') return longRope(config, common, full, rotated);
   if (type !== 'llama3') return { keys: [...common, ...scaling(type, full, config)] };
   const number = (name: string): number => need(full, name);
@@ -98,14 +105,46 @@ function longRope(
   };
 }
 
+/**
+ * Checks that layers with a window have unscaled rotary frequencies, which llama.cpp assumes.
+ * @param theta base that llama.cpp uses in these layers too. @default a base of their own
+ */
+function assertUnscaled(sliding: Json, theta?: number): void {
+  const { rope_type: type = 'default', rope_theta: own = theta } = sliding;
+  if (type !== 'default') throw notFollowed(key('sliding_attention.rope_type'), type, 'default');
+  if (theta !== undefined && own !== theta)
+    throw notFollowed(key('sliding_attention.rope_theta'), own, `${theta}, as in other layers`);
+}
+
+/** @see llama.cpp, `Gemma4Model` of its converter */
+function gemma4(
+  { json, headDim }: SavedConfig,
+  common: SavedRope['keys'],
+  full: Json,
+  sliding: Json,
+): SavedRope {
+  assertUnscaled(sliding);
+  const { factor = 1, partial_rotary_factor: part = 1 } = full;
+  if (factor !== 1) throw notFollowed(key('full_attention.factor'), factor, '1');
+  return {
+    keys: [
+      ...common,
+      ['rope.dimension_count_swa', u32(positive(json, 'head_dim'))],
+      ['rope.freq_base_swa', f32(base(sliding['rope_theta'], key('sliding_attention.rope_theta')))],
+    ],
+    divisors: {
+      [ropeFactorsName]: Float32Array.from(proportionalDivisors(headDim, Number(part))),
+    },
+  };
+}
+
 function gemma3(
   config: SavedConfig,
   common: SavedRope['keys'],
   full: Json,
   sliding: Json,
 ): SavedRope {
-  const local = ropeType(sliding, config);
-  if (local !== 'default') throw notFollowed(key('sliding_attention.rope_type'), local, 'default');
+  assertUnscaled(sliding);
   const theta = sliding['rope_theta'] ?? config.json['rope_local_base_freq'];
   return {
     keys: [
@@ -130,8 +169,12 @@ function byLayerType(json: Json): { readonly full: Json; readonly sliding: Json 
   };
 }
 
-/** Width of the rotated part of a head, rounded down as in transformers. */
+/**
+ * Width of the rotated part of a head, rounded down as in transformers. With `proportional`, divisors
+ * say which part of the whole head is rotated.
+ */
 function rotatedWidth(rope: Json, { family, json, headDim }: SavedConfig): number {
+  if (rope['rope_type'] === 'proportional') return headDim;
   const part = rope['partial_rotary_factor'] ?? json['partial_rotary_factor'] ?? 1;
   if (part !== 1 && !family.partialRotary)
     throw notFollowed('partial_rotary_factor', part, '1 (whole heads are rotated)');

@@ -2,8 +2,11 @@
 import { refused } from '../file/failure.js';
 import { orderOf, toFileOrder, valuesOf, type Order } from '../model/layout.js';
 import {
+  expertPart,
+  expertParts,
   ggufName,
   hasItsKind,
+  hfName,
   layerParts,
   parseName,
   wholeParts,
@@ -57,8 +60,14 @@ export function planTensors(config: SavedConfig, shapes: Shapes): readonly Plann
 }
 
 /** True for a tensor that a checkpoint may contain although the model does not use it. */
-const isSurplus = ({ tied }: SavedConfig, name: string): boolean =>
-  (tied && name === 'lm_head.weight') || name.endsWith('.rotary_emb.inv_freq');
+const isSurplus = (config: SavedConfig, name: string): boolean =>
+  (config.tied && name === 'lm_head.weight') ||
+  name.endsWith('.rotary_emb.inv_freq') ||
+  isUnread(config, parseName(name));
+
+/** True for a part that makes keys or values in a layer that reads those of another layer. */
+const isUnread = ({ ownKeyLayers }: SavedConfig, { layer = 0, part }: ParsedName): boolean =>
+  layer >= ownKeyLayers && /^self_attn\.(k_proj|v_proj|k_norm)$/.test(part);
 
 function planMatrix(
   config: SavedConfig,
@@ -109,9 +118,10 @@ export function arranged(
  * Returns the GGUF names of a weight, without the layer, and without `weight` or `bias`. The list
  * is empty for an unknown weight, and has one name per share for a matrix that is divided.
  */
-export function partsOf({ family, layers }: SavedConfig, name: ParsedName): readonly string[] {
+export function partsOf(config: SavedConfig, name: ParsedName): readonly string[] {
+  const { family, layers } = config;
   const { architecture, parts = layerParts[architecture], divided = {} } = family;
-  if (!hasItsKind(name)) return [];
+  if (!hasItsKind(name) || isUnread(config, name)) return [];
   if (name.layer === undefined) return own(wholeParts(family.architecture), name.part);
   if (name.layer >= layers) return [];
   const one = own(parts, name.part);
@@ -136,16 +146,15 @@ type Stack = Omit<PlannedTensor, 'shape'>;
 function expertStacks({ family, json, layers }: SavedConfig): readonly Stack[] {
   if (family.architecture !== 'qwen3moe') return [];
   const count = expertCount(json);
-  const stack = (layer: number, part: string): Stack => ({
-    name: `blk.${layer}.ffn_${part}_exps.weight`,
+  const stack = (layer: number, part: string, matrix: string): Stack => ({
+    name: `blk.${layer}.${part}.weight`,
     layer,
-    sources: Array.from(
-      { length: count },
-      (_, expert) => `model.layers.${layer}.mlp.experts.${expert}.${part}_proj.weight`,
+    sources: Array.from({ length: count }, (_, expert) =>
+      hfName({ layer, part, kind: 'weight' }, expertPart(expert, matrix)),
     ),
   });
   return Array.from({ length: layers }, (_, layer) =>
-    ['gate', 'up', 'down'].map((part) => stack(layer, part)),
+    Object.entries(expertParts).map(([part, matrix]) => stack(layer, part, matrix)),
   ).flat();
 }
 
@@ -206,19 +215,30 @@ const attentionParts = /^attn_(q|k|v|output)(_|$)/;
 /** Matches parts of layers without attention only. */
 const recurrentParts = ({ delta }: SavedConfig): RegExp =>
   delta ? /^(ssm_|attn_(qkv|gate)$)/ : /^shortconv\./;
+/** Matches parts of layers that do not read the keys and values of another layer. */
+const keyParts = /^attn_(k|v|k_norm)$/;
+/** Matches parts of models whose layers have inputs by token. */
+const inputParts = /^(per_layer_.+|inp_gate|proj|post_norm)$/;
 
 /** GGUF names of the weights that every model of the family has. */
 function expectedNames(config: SavedConfig): readonly string[] {
   const { family, layers, tied } = config;
   const parts: readonly string[] = Object.values(layerParts[family.architecture]);
-  const experts = ['ffn_gate_exps', 'ffn_up_exps', 'ffn_down_exps'];
-  const all = family.architecture === 'qwen3moe' ? [...parts, ...experts] : parts;
+  const experts = family.architecture === 'qwen3moe' ? Object.keys(expertParts) : [];
+  const all = [...parts, ...experts];
   const whole = Object.values(wholeParts(family.architecture));
+  const hasInputs = Boolean(config.json['hidden_size_per_layer_input']);
+  const isIn = (part: string): boolean => hasInputs || !inputParts.test(part);
   return [
-    ...whole.filter((part) => !tied || part !== 'output').map((part) => `${part}.weight`),
+    ...whole
+      .filter((part) => isIn(part) && !(tied && part === 'output'))
+      .map((part) => `${part}.weight`),
     ...Array.from({ length: layers }, (_, layer) => {
-      const absent = isRecurrent(config, layer) ? attentionParts : recurrentParts(config);
-      const own = all.filter((part) => !absent.test(part));
+      const absent = [
+        isRecurrent(config, layer) ? attentionParts : recurrentParts(config),
+        ...(layer < config.ownKeyLayers ? [] : [keyParts]),
+      ];
+      const own = all.filter((part) => isIn(part) && !absent.some((parts) => parts.test(part)));
       return own.map((part) => ggufName({ layer, part, kind: 'weight' }, part));
     }).flat(),
   ];

@@ -25,11 +25,13 @@ export interface ChosenType {
 }
 
 /**
- * True for vectors, norms, routers and the kernels of convolutions. These tensors keep full
- * precision, because they are small and llama.cpp requires full precision.
+ * True for vectors, norms, routers, the kernels of convolutions, and the projection to the inputs of
+ * all layers. These tensors keep full precision, because they are small and llama.cpp requires full
+ * precision, or does not round them either.
  */
 const isPlain = ({ name, shape }: PlannedTensor): boolean =>
-  shape.length < 2 || /_norm\.|ffn_gate_inp|shortconv\.conv\.|ssm_conv1d/.test(name);
+  shape.length < 2 ||
+  /_norm\.|ffn_gate_inp|shortconv\.conv\.|ssm_conv1d|per_layer_model_proj/.test(name);
 
 /**
  * Chooses the format of a tensor in a file of the format `wanted`.
@@ -54,7 +56,7 @@ export function chooseType(
  * @see llama-quant.cpp, `llama_tensor_get_type`
  */
 function mixed({ name, layer = 0 }: PlannedTensor, layers: number, tied: boolean): EncodedType {
-  const isHead = name === 'output.weight' || (tied && name === 'token_embd.weight');
+  const isHead = name === 'output.weight' || (tied && name.endsWith('token_embd.weight'));
   if (isHead || name.includes('attn_qkv')) return 'Q6_K';
   const sensitive = /\.(attn_v|ffn_down|ffn_down_exps)\.weight$/.test(name);
   return sensitive && hasMoreBits(layer, layers) ? 'Q6_K' : 'Q4_K';

@@ -17,40 +17,67 @@ const space = '▁';
 const noScore = -1e9;
 
 /**
- * Makes the keys of GGUF's tokenizer model `llama` from a tokenizer.json with byte fallback. `rows`
- * is the number of embedding rows.
+ * Tokens that llama.cpp would hide as special tokens. Its converter of Gemma 4 makes them visible,
+ * because programs find reasoning and tool calls in the text.
+ */
+const visible =
+  /^<(\|(channel|tool_call|tool_response)|(channel|tool_call|tool_response)\||\|"\|)>$/;
+
+/**
+ * Makes the keys of GGUF's tokenizer model `llama`, or `gemma4`, from a tokenizer.json with byte
+ * fallback.
+ * @param rows number of embedding rows
+ * @param isGemma4 true for a model of Gemma 4, for which llama.cpp reads merges
  * @throws CheckpointError that names the part that has no counterpart in llama.cpp
  */
-export function sentencePieceKeys(files: TokenizerSource, rows: number): TokenizerKeys {
+export function sentencePieceKeys(
+  files: TokenizerSource,
+  rows: number,
+  isGemma4: boolean,
+): TokenizerKeys {
   const model = section(files.tokenizer, 'model');
   const vocabulary = vocabularyEntries(files);
   assertBytes(vocabulary);
   const unknown = typeof model['unk_token'] === 'string' ? model['unk_token'] : undefined;
   const prefix = spacePrefix(files.tokenizer);
+  const ranked = isGemma4 && !prefix.added;
   const list = listTokens({
     vocabulary: new Map([...vocabulary].map(([token, id]) => [id, listed(token, unknown)])),
     added: addedEntries(files).map((entry) => ({
       ...entry,
       // Special tokens are found in the text before spaces are replaced.
-      content: entry.special ? entry.content : entry.content.replaceAll(space, ' '),
+      content: entry.special || ranked ? entry.content : entry.content.replaceAll(space, ' '),
+      special: entry.special && !(ranked && visible.test(entry.content)),
     })),
     rows,
     ...(unknown !== undefined && { unknown }),
   });
   const merges = mergesOf(files);
-  const scores = scoresOf(list.tokens, merges);
+  const scores = ranked ? undefined : scoresOf(list.tokens, merges);
+  const order: TokenizerKeys['keys'][number] = scores
+    ? ['tokenizer.ggml.scores', { list: 'f32', value: scores }]
+    : ['tokenizer.ggml.merges', { list: 'string', value: merges }];
+  const notes = scores ? orderNotes(list.tokens, scores, merges) : lineNotes(merges);
   return {
     keys: [
-      ['tokenizer.ggml.model', text('llama')],
-      ['tokenizer.ggml.pre', text('default')],
+      ['tokenizer.ggml.model', text(ranked ? 'gemma4' : 'llama')],
+      ['tokenizer.ggml.pre', text(ranked ? 'gemma4' : 'default')],
       ['tokenizer.ggml.tokens', { list: 'string', value: list.tokens.map((token) => token.text) }],
-      ['tokenizer.ggml.scores', { list: 'f32', value: scores }],
+      order,
       ['tokenizer.ggml.token_type', { list: 'i32', value: kindNumbers(list.tokens) }],
       ['tokenizer.ggml.add_space_prefix', flag(prefix.added)],
     ],
-    notes: [...prefix.notes, ...orderNotes(list.tokens, scores, merges), ...list.notes],
+    notes: [...prefix.notes, ...notes, ...list.notes],
   };
 }
+
+/** Returns a note if merges join a line break and other text, which llama.cpp keeps apart. */
+const lineNotes = (merges: readonly string[]): readonly string[] =>
+  merges.some((merge) => merge.includes('\n') && /[^\n ]/.test(merge))
+    ? [
+        'llama.cpp splits texts at line breaks, which merges of tokenizer.json join with other text: ids of some texts differ.',
+      ]
+    : [];
 
 const byteToken = /^<0x[0-9A-F]{2}>$/;
 

@@ -29,8 +29,8 @@ export interface TokenizerOptions {
  * @throws CheckpointError that names the part of a file that has no counterpart in llama.cpp
  */
 export function tokenizerKeys(options: TokenizerOptions): TokenizerKeys {
-  const { files, rows } = options;
-  const split = splitKeys(files, rows);
+  const { files } = options;
+  const split = splitKeys(options);
   const ends = specialIds(options);
   return {
     keys: [...split.keys, ...ends.keys, ...additions(files), ...templates(files)],
@@ -38,7 +38,7 @@ export function tokenizerKeys(options: TokenizerOptions): TokenizerKeys {
   };
 }
 
-function splitKeys(files: TokenizerSource, rows: number): TokenizerKeys {
+function splitKeys({ files, config, rows }: TokenizerOptions): TokenizerKeys {
   const model = section(files.tokenizer, 'model');
   if (model['type'] === 'WordLevel') return wordKeys(files, rows);
   // Older tokenizer.json files do not name the type of the model.
@@ -46,7 +46,7 @@ function splitKeys(files: TokenizerSource, rows: number): TokenizerKeys {
   if (!isPairs)
     throw noCounterpart('model.type', model['type'], 'BPE, or WordLevel of characters and words');
   return model['byte_fallback'] === true
-    ? sentencePieceKeys(files, rows)
+    ? sentencePieceKeys(files, rows, config['model_type'] === 'gemma4_text')
     : bytePairKeys(files, rows);
 }
 

@@ -1,30 +1,26 @@
 /**
- * Makes `tokenizer.json` for GGUF's tokenizer model `llama`: a SentencePiece vocabulary with
- * scores. The pair with the best score is merged first, so the scores determine the order of the
- * merges.
+ * Makes `tokenizer.json` for GGUF's tokenizer models `llama` and `gemma4`: a SentencePiece
+ * vocabulary. With `gemma4`, the file holds the merges. With `llama`, the pair with the best score
+ * is merged first, so the scores determine the order of the merges.
  */
 import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
-import { keysOf } from '../model/keys.js';
+import { keysOf, type Keys } from '../model/keys.js';
 import { tokensOf } from './tokens.js';
 
 const space = '▁';
+const mergesKey = 'tokenizer.ggml.merges';
+const scoresKey = 'tokenizer.ggml.scores';
 
 /**
  * Makes the content of `tokenizer.json`.
- * @throws CheckpointError when there are no scores
+ * @throws CheckpointError when there are neither merges nor scores
  */
 export function sentencePieceTokenizer(file: GgufFile): Readonly<Record<string, unknown>> {
   const keys = keysOf(file);
-  const scores = keys.numbers('tokenizer.ggml.scores');
-  if (!scores)
-    throw unsupported(
-      file.path,
-      'tokenizer.ggml.scores',
-      'it holds no tokenizer.ggml.scores. Use the Hugging Face folder of this model.',
-    );
   const { texts, added } = tokensOf(file);
-  const prefix = keys.flag('tokenizer.ggml.add_space_prefix') ?? true;
+  const merges = hasMerges(keys) ? needed(file, mergesKey, keys.texts(mergesKey)) : undefined;
+  const prefix = keys.flag('tokenizer.ggml.add_space_prefix') ?? merges === undefined;
   const unknown = texts[keys.number('tokenizer.ggml.unknown_token_id') ?? 0];
   return {
     version: '1.0',
@@ -59,9 +55,18 @@ export function sentencePieceTokenizer(file: GgufFile): Readonly<Record<string, 
       byte_fallback: true,
       ignore_merges: false,
       vocab: Object.fromEntries(texts.map((text, id) => [text, id])),
-      merges: mergesByScore(texts, scores),
+      merges: merges ?? mergesByScore(texts, needed(file, scoresKey, keys.numbers(scoresKey))),
     },
   };
+}
+
+/** True for Gemma 4. Files that Ollama converts name it in the key of the pre-tokenizer only. */
+const hasMerges = (keys: Keys): boolean =>
+  ['model', 'pre'].some((name) => keys.text(`tokenizer.ggml.${name}`) === 'gemma4');
+
+function needed<T>({ path }: GgufFile, key: string, value: T | undefined): T {
+  if (value !== undefined) return value;
+  throw unsupported(path, key, `it holds no ${key}. Use the Hugging Face folder of this model.`);
 }
 
 /**

@@ -8,7 +8,7 @@ import { sentencePieceTokenizer } from './sentence-pieces.js';
 
 /** Functions that make `tokenizer.json`, by the name in `tokenizer.ggml.model`. */
 const tokenizers: Readonly<Record<string, (file: GgufFile) => Readonly<Record<string, unknown>>>> =
-  { gpt2: bytePairTokenizer, llama: sentencePieceTokenizer };
+  { gpt2: bytePairTokenizer, llama: sentencePieceTokenizer, gemma4: sentencePieceTokenizer };
 
 /**
  * Content of `tokenizer.json`; undefined if the file has no tokenizer.
@@ -54,7 +54,7 @@ export function tokenizerConfig(file: GgufFile): Readonly<Record<string, unknown
 
 /** llama.cpp's default of `add_bos_token`, which older files do not state. */
 const addsBos = (keys: Keys): boolean =>
-  keys.text('tokenizer.ggml.model') === 'llama' ||
+  ['llama', 'gemma4'].includes(keys.text('tokenizer.ggml.model') ?? '') ||
   preTokenizers.get(keys.text('tokenizer.ggml.pre') ?? '')?.addsBos === true;
 
 const moreTemplates = (keys: Keys): readonly string[] =>
@@ -84,9 +84,13 @@ function namedTemplates(keys: Keys): Readonly<Record<string, unknown>> {
 /** Content of `generation_config.json`: the tokens that end a response. */
 export function generationConfig(file: GgufFile): Readonly<Record<string, unknown>> {
   const keys = keysOf(file);
-  const ends = ['eos', 'eot', 'eom'].flatMap(
-    (name) => keys.number(`tokenizer.ggml.${name}_token_id`) ?? [],
-  );
+  const ends = [
+    ...['eos', 'eot', 'eom'].flatMap(
+      (name) => keys.number(`tokenizer.ggml.${name}_token_id`) ?? [],
+    ),
+    // Ollama's converter lists all of them.
+    ...(keys.numbers('tokenizer.ggml.eos_token_ids') ?? []),
+  ];
   return {
     bos_token_id: keys.number('tokenizer.ggml.bos_token_id'),
     eos_token_id: [...new Set(ends)],

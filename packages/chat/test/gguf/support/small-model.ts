@@ -16,6 +16,15 @@ export const smallConfig = {
   tie_word_embeddings: true,
 } as const;
 
+/** Sizes of a Gemma 4 model with one kind of layers, and without inputs by token. */
+export const gemma4Config = {
+  ...smallConfig,
+  model_type: 'gemma4_text',
+  global_head_dim: 8,
+  hidden_size_per_layer_input: 0,
+  layer_types: ['full_attention', 'full_attention'],
+} as const;
+
 type Sizes = Readonly<
   Record<keyof Omit<typeof smallConfig, 'model_type' | 'tie_word_embeddings'>, number>
 >;
@@ -41,6 +50,20 @@ export function llamaShapes(sizes: Sizes): ReadonlyMap<string, readonly number[]
     ...Array.from({ length: sizes.num_hidden_layers }, (_, index) => layer(index)).flat(),
     ['model.norm.weight', [hidden]],
   ]);
+}
+
+/** Shapes of a model of {@link gemma4Config}. */
+export function gemma4Shapes(sizes: Sizes): ReadonlyMap<string, readonly number[]> {
+  const own = Array.from({ length: sizes.num_hidden_layers }, (_, index) =>
+    Object.entries({
+      'pre_feedforward_layernorm.weight': [sizes.hidden_size],
+      'post_feedforward_layernorm.weight': [sizes.hidden_size],
+      'self_attn.q_norm.weight': [gemma4Config.global_head_dim],
+      'self_attn.k_norm.weight': [gemma4Config.global_head_dim],
+      layer_scalar: [1],
+    }).map(([part, shape]) => [`model.layers.${index}.${part}`, shape] as const),
+  );
+  return new Map<string, readonly number[]>([...llamaShapes(sizes), ...own.flat()]);
 }
 
 /** Normally distributed numbers, seeded by the tensor's name. */

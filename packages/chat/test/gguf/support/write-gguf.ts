@@ -11,17 +11,20 @@ import {
   valueBytes,
 } from '../../../src/gguf/file/typed-value.js';
 
-type Value = number | boolean | string | readonly string[] | readonly number[];
+type Value = number | boolean | string | readonly string[] | readonly number[] | readonly boolean[];
 
 export interface GgufContent {
   readonly metadata: Readonly<Record<string, Value>>;
-  /** Row-major shapes; the numbers are 0. */
+  /** Row-major shapes; the numbers are 0, or `values`. */
   readonly tensors?: Readonly<Record<string, readonly number[]>>;
+  /** Numbers of the first tensor. @default zeros */
+  readonly values?: readonly number[];
   /** Format number that the file states for all tensors. @default 0 */
   readonly type?: number;
 }
 
-export function writeGguf(path: string, { metadata, tensors = {}, type = 0 }: GgufContent): string {
+export function writeGguf(path: string, content: GgufContent): string {
+  const { metadata, tensors = {}, values = [], type = 0 } = content;
   const pairs = Object.entries(metadata);
   const entries = Object.entries(tensors);
   const parts = [
@@ -45,7 +48,9 @@ export function writeGguf(path: string, { metadata, tensors = {}, type = 0 }: Gg
   }
   const header = Buffer.concat(parts);
   const padding = Buffer.alloc((32 - (header.length % 32)) % 32);
-  writeFileSync(path, Buffer.concat([header, padding, Buffer.alloc(end)]));
+  const data = Buffer.alloc(end);
+  for (const [i, value] of values.entries()) data.writeFloatLE(value, 4 * i);
+  writeFileSync(path, Buffer.concat([header, padding, data]));
   return path;
 }
 
@@ -54,11 +59,12 @@ function typed(value: Value): Buffer {
   if (typeof value === 'boolean') return valueBytes(flag(value));
   if (typeof value === 'number')
     return valueBytes(Number.isInteger(value) ? u32(value) : f32(value));
-  const isText = (item: number | string): item is string => typeof item === 'string';
-  const items: readonly (number | string)[] = value;
+  const items: readonly (number | string | boolean)[] = value;
+  if (items.every((item) => typeof item === 'string'))
+    return valueBytes({ list: 'string', value: items });
   return valueBytes(
-    items.every(isText)
-      ? { list: 'string', value: items }
-      : { list: 'f32', value: value as readonly number[] },
+    items.every((item) => typeof item === 'boolean')
+      ? { list: 'bool', value: items }
+      : { list: 'f32', value: items as readonly number[] },
   );
 }
