@@ -64,7 +64,7 @@ const wrapperKeys = ['role', 'messages', 'choices', 'generations', 'kwargs'];
  * Parses JSON text of messages. Other JSON text stays unchanged, because a model may have written
  * it.
  */
-function messagesIn(value: unknown): unknown {
+export function messagesIn(value: unknown): unknown {
   const inner = unwrapped(value);
   const first: unknown = Array.isArray(inner) ? inner[0] : inner;
   return isJson(first) && wrapperKeys.some((key) => key in first) ? inner : value;
