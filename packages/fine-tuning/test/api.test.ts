@@ -556,6 +556,11 @@ describe('a webhook', () => {
       await expect(refused).rejects.toThrow('--webhook has a user name or password');
       await expect(refused).rejects.not.toThrow(/@x|pass@/);
     }
+    for (const url of ['https://user:p@ss@h:99999/', 'https://user:ss@', 'user:ss@host']) {
+      const refused = open({ url, secret });
+      await expect(refused).rejects.toThrow('--webhook is "[redacted]@');
+      await expect(refused).rejects.not.toThrow('ss@');
+    }
     await expect(open({ url: 'http://x', secret: 'short' })).rejects.toThrow(
       'TRINITY_WEBHOOK_SECRET',
     );

@@ -5,6 +5,7 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { ConfigError, describeError } from '@trinity-rft/core';
+import { redacted } from '@trinity-rft/core/support';
 import { isOver, type JobRecord } from '../store/jobs.js';
 
 export interface WebhookSettings {
@@ -29,9 +30,11 @@ export function checkWebhook({ url, secret }: WebhookSettings): void {
       { code: 'WEBHOOK' },
     );
   if (!address || !/^https?:$/.test(address.protocol))
-    throw new ConfigError(`--webhook is "${url}". Expected an http or https address.`, {
-      code: 'WEBHOOK',
-    });
+    // Before the last @ may be a password, also in a text that is no address.
+    throw new ConfigError(
+      `--webhook is "${url.replace(/^.*@/s, `${redacted}@`)}". Expected an http or https address.`,
+      { code: 'WEBHOOK' },
+    );
   if (!/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(secret))
     throw new ConfigError(
       'TRINITY_WEBHOOK_SECRET is no secret of webhooks. Expected whsec_ and at least 24 bytes in base64.',
