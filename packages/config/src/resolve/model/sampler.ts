@@ -1,6 +1,5 @@
 /** Resolves the servers that sample instead of the engine that trains. */
 import type { ServerAddress } from '@trinity-rft/core/engine';
-import { redacted } from '@trinity-rft/core/support';
 import { samplerNames } from '../../schema/engines.js';
 import type { KeyPath } from '../../source/node.js';
 import { showValue } from '../../source/secrets.js';
@@ -126,8 +125,7 @@ function serverAt(context: StageContext, address: string): ServerAddress | undef
   if (url === null || !/^https?:$/.test(url.protocol)) {
     context.report(
       at('base_url'),
-      // Before the last @ may be a password, also in a text that is no address.
-      `got "${address.replace(/^.*@/s, `${redacted}@`)}". Expected an address such as http://127.0.0.1:8000.`,
+      `got "${address}". Expected an address such as http://127.0.0.1:8000.`,
     );
     return undefined;
   }
