@@ -368,9 +368,7 @@ function published(parts: Parts, member: Membership, weights: PublishedWeights):
   const { version, digest, final } = weights;
   if (version > facts.records.size)
     report(`version ${version} was published after train step ${facts.records.size}`);
-  const earlier = facts.published.find(
-    (each) => each.version === version && each.final === final,
-  );
+  const earlier = facts.published.find((each) => each.version === version && each.final === final);
   if (earlier && earlier.digest !== digest)
     report(`version ${version} was published twice, unlike`);
   if (earlier) return;

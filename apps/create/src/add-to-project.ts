@@ -39,7 +39,7 @@ const frameworks: readonly (readonly [dependency: string, template: string])[] =
 export interface AddToProjectOptions {
   /**
    * Name of an agent template.
-   * @default the template of the project's framework, or else "openai"
+   * @default the template of the project's framework, otherwise "openai"
    */
   readonly template?: string;
   /** Folder of the project. @default the working directory */
@@ -133,8 +133,8 @@ const dependenciesOf = (manifest: Manifest): Readonly<Record<string, unknown>> =
 });
 
 /**
- * Adds the template's dependencies that the project lacks. Returns a line for each one that the
- * project has in another version.
+ * Adds the template's dependencies that the project lacks. Returns a line for each dependency that
+ * it has in another version.
  */
 async function addDependencies(
   file: string,
@@ -162,7 +162,7 @@ async function denyScripts(manifest: string, env: Environment): Promise<void> {
   });
 }
 
-/** Returns a test of whether a file is at the root of a workspace that contains a project. */
+/** Returns a predicate for files at the root of a workspace that contains the project. */
 const containing =
   (project: string, patternsOf: (file: string) => readonly string[] | undefined) =>
   (file: string): boolean => {
@@ -187,7 +187,10 @@ function manifestPatterns(file: string): readonly string[] | undefined {
   }
 }
 
-/** Returns the workspace patterns of a pnpm-workspace.yaml; any folder if it cannot be parsed. */
+/**
+ * Returns the workspace patterns of a pnpm-workspace.yaml; a pattern for any folder if it cannot be
+ * parsed.
+ */
 function pnpmPatterns(file: string): readonly string[] {
   const document = parseDocument(readFileSync(file, 'utf8'));
   if (document.errors.length > 0) return ['**'];
@@ -198,9 +201,9 @@ const textsOf = (list: unknown): readonly string[] =>
   Array.isArray(list) ? list.filter((item) => typeof item === 'string') : [];
 
 /**
- * Returns the settings of pnpm, which forbid the install scripts of {@link denied}; undefined if
- * the project does not use pnpm.
- * @throws ConfigError if the present settings cannot be edited
+ * Returns pnpm's settings, extended to forbid the install scripts of {@link denied}, or undefined
+ * if the project does not use pnpm.
+ * @throws ConfigError if the existing settings cannot be edited
  */
 async function pnpmSettingsOf(
   cwd: string,

@@ -12,7 +12,7 @@ export interface CreateProjectOptions {
   readonly template?: string;
   /** Folder to create; if it exists, it must be empty. Its name becomes the package name. */
   readonly folder: string;
-  /** Folder that a relative `folder` is resolved against. @default the working directory */
+  /** Folder against which a relative `folder` is resolved. @default the working directory */
   readonly cwd?: string;
   /**
    * Environment variables used to detect the package manager for `next`.

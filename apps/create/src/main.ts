@@ -78,7 +78,7 @@ function readArguments(
   }
 }
 
-/** In a terminal, asks for missing answers; otherwise uses the defaults. */
+/** In a terminal, asks for missing arguments; otherwise uses the defaults. */
 async function askForMissing({
   folder,
   template,

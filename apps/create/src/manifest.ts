@@ -18,8 +18,8 @@ export interface Manifest {
 export const partFile = 'manifest.json';
 
 /**
- * Merged package.json fields of a template's parts. Trinity's packages get the version of this
- * package.
+ * Returns the merged package.json fields of a template's parts. Trinity's packages get this
+ * package's version.
  */
 export function partsOf(parts: readonly string[]): Manifest {
   const manifests = parts

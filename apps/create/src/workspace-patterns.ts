@@ -1,11 +1,11 @@
-/** Patterns with which package.json and pnpm-workspace.yaml name the projects of a workspace. */
+/** Patterns for the projects of a workspace, as in package.json and pnpm-workspace.yaml. */
 import path from 'node:path';
 
 /**
  * Returns true if a folder is a project of the workspace.
  * @param folder path relative to the root; the root itself is always a project
- * @param patterns globs such as `apps/*`; those that begin with `!` exclude. A pattern with syntax
- * that is not known here includes any folder, or excludes none.
+ * @param patterns globs such as `apps/*`; those that begin with `!` exclude. A pattern with
+ * unsupported syntax includes every folder, or excludes none.
  */
 export function isWorkspaceMember(folder: string, patterns: readonly string[]): boolean {
   if (folder === '') return true;
@@ -20,8 +20,8 @@ export function isWorkspaceMember(folder: string, patterns: readonly string[]): 
 }
 
 /**
- * Returns undefined for a pattern with unbalanced braces, a class `[...]`, a group such as `@(a|b)`,
- * an escaped character or a numeric range.
+ * Converts a pattern to a regular expression. Returns undefined for a pattern with unbalanced
+ * braces, a class `[...]`, a group such as `@(a|b)`, an escaped character or a numeric range.
  */
 function expressionOf(pattern: string): RegExp | undefined {
   if (/[[\]()\\]|\{[^}]*\.\./.test(pattern)) return undefined;

@@ -224,7 +224,7 @@ describe('trinity serve --openai-fine-tuning', () => {
     );
     await expect.poll(tinker.output, pollMs).toMatch(/TINKER_BASE_URL=\S+/);
     const base_url = /TINKER_BASE_URL=(\S+)/.exec(tinker.output())?.[1];
-    const settings = { enable: true, base_url, base_model: 'practice', rank: 16 };
+    const settings = { enable: true, base_url, rank: 16 };
     const models = { remote: { model: { model_path: 'practice', tinker: settings } } };
     workspace.write('models.yaml', JSON.stringify(models));
     const { client } = await serve('remote', { TINKER_API_KEY: tinkerKey }, [

@@ -3,11 +3,11 @@ import type { RunEvent } from '@trinity-rft/inspect/studio/interface';
 import { createParser } from 'eventsource-parser';
 import { words } from './words/frame.js';
 
-/** Text of an error. */
+/** Returns the message of an error. */
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 
-/** The server answered with an error. */
+/** Thrown when the server responds with an error. */
 export class Refusal extends Error {
   readonly status: number;
   constructor(message: string, status: number) {
@@ -16,13 +16,16 @@ export class Refusal extends Error {
   }
 }
 
-/** False if the server has refused the request itself, or its key: it would refuse it again. */
+/**
+ * Returns true if a retry may succeed, and false if the server rejected the request itself or its
+ * key.
+ */
 export const isWorthAgain = (error: unknown): boolean =>
   !(error instanceof Refusal && [400, 401, 404].includes(error.status));
 
 const storageName = 'trinity-studio-key';
 
-/** Moves the server's key from the address to session storage, where the key survives reloads. */
+/** Moves the server's key from the URL to session storage, where it survives reloads. */
 function takeKey(): string {
   const given = new URLSearchParams(location.hash.slice(1)).get('key');
   if (given === null) return sessionStorage.getItem(storageName) ?? '';
@@ -57,13 +60,13 @@ export const runPath = (
   return `runs/${encodeURIComponent(run)}/${rest}?${new URLSearchParams(given).toString()}`;
 };
 
-/** Sends an action, and returns the JSON of the response. */
+/** Sends an action, and returns the parsed JSON response. */
 export async function act<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
   const options = { method: 'POST', body: JSON.stringify(body), signal: signal ?? null };
   return (await request(`actions/${path}`, options)).json() as Promise<T>;
 }
 
-/** Sends an action, and yields the JSON lines of the response. */
+/** Sends an action, and yields the parsed JSON lines of the response. */
 export async function* lines<T>(
   path: string,
   body: unknown,
@@ -122,11 +125,11 @@ export async function followRuns(
   }
 }
 
-/** Time in ms until the server answers a request for events, on any connection that is of use. */
+/** Maximum time in ms for the server to respond to a request for events. */
 const answerMs = 10_000;
 /**
- * Time in ms without a byte after which the connection is considered dead, as after a laptop slept.
- * The server sends a comment every 10 s.
+ * Time in ms without data after which the connection is considered dead, for example after a laptop
+ * was suspended. The server sends a comment every 10 s.
  */
 const silentMs = 25_000;
 

@@ -4,7 +4,7 @@ import { useState, type Dispatch, type StateUpdater } from 'preact/hooks';
 const kept = new Map<string, unknown>();
 
 /**
- * Same as `useState`, but the value is kept until the browser leaves the studio.
+ * Like `useState`, but the value is kept until the browser leaves the studio.
  * @param name key of the value, unique in the studio
  */
 export function useKept<T>(name: string, initial: T): [T, Dispatch<StateUpdater<T>>] {

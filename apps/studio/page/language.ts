@@ -1,7 +1,7 @@
 /**
  * Replaces an invalid language. Chromium reports `en-US@posix` if the system's language is C, and
- * the charts create a number format from the language when they are loaded. `index.html` therefore
- * loads this file first.
+ * the chart library creates a number format from it when it is loaded. `index.html` therefore loads
+ * this file first.
  */
 try {
   new Intl.NumberFormat(navigator.language);

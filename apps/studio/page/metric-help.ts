@@ -1,8 +1,8 @@
 /**
- * Explains metrics with the tables of docs/reference/metrics.md, which is bundled with the page.
+ * Explains metrics with the tables in docs/reference/metrics.md, which is bundled with the page.
  */
 
-/** Text of metrics.md, which vite.config.ts defines. */
+/** Contents of metrics.md, defined by vite.config.ts. */
 declare const metricsDocument: string;
 
 export interface MetricHelp {
@@ -61,7 +61,7 @@ const noHelp: MetricHelp = { group: '', text: '', unit: '' };
 
 const known = new Map<string, MetricHelp>();
 
-/** Most precise explanation of a metric: the match with the longest pattern. */
+/** Returns the most specific explanation of a metric: the match with the longest pattern. */
 export function helpOf(name: string): MetricHelp {
   const before = known.get(name);
   if (before) return before;
@@ -80,7 +80,10 @@ function lookUp(name: string): MetricHelp {
 
 const order = [...new Set(entries.map(({ group }) => group))];
 
-/** Order of groups: the order of the document, with undocumented groups in second place. */
+/**
+ * Returns the rank of a group: groups in the order of the document, with undocumented groups
+ * second.
+ */
 export const groupRank = (group: string): number => {
   const rank = order.indexOf(group);
   return rank === -1 ? 0.5 : rank;

@@ -1,4 +1,4 @@
-/** Loads metrics of the shown runs. Loads them again whenever a run changes. */
+/** Loads metrics of the shown runs, and reloads them whenever a run changes. */
 import type { Curve, Marks, MetricInfo, MetricList } from '@trinity-rft/inspect/studio/interface';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ask, isWorthAgain, messageOf, Refusal, runPath } from './api.js';
@@ -13,11 +13,11 @@ export type Axis = Curve['axis'];
 export const axisOf = (text: string | undefined): Axis =>
   text !== undefined && text in frame.axes ? (text as Axis) : 'step';
 
-/** Name of a metric in addresses. */
+/** Name of a metric in URLs. */
 export const keyOf = ({ role, name }: Pick<MetricInfo, 'role' | 'name'>): string =>
   `${role} ${name}`;
 
-/** Ids of the runs in the address, and a text that changes whenever one of these runs changes. */
+/** Ids of the runs in the URL, and a string that changes whenever one of these runs changes. */
 export function shownRuns({ runs = [], place }: Pick<PageProps, 'runs' | 'place'>) {
   const ids = place.runs.slice(0, mostRuns);
   const version = ids.map((id) => runs.find((run) => run.id === id)?.changedAt ?? 0).join();
@@ -28,7 +28,7 @@ const togetherMs = 60;
 let shows: (() => void)[] = [];
 
 /**
- * Batches the updates that a change of a run causes, because each redraw takes time from local
+ * Batches the page updates after a change of a run, because each redraw takes time from local
  * training.
  */
 function showTogether(show: () => void): void {
@@ -44,7 +44,7 @@ function showTogether(show: () => void): void {
 interface OfRuns<T> {
   readonly answers: readonly {
     readonly run: string;
-    /** Index of the run among the shown runs, which its colour depends on. */
+    /** Index of the run among the shown runs, which determines its colour. */
     readonly index: number;
     readonly answer: T;
   }[];
@@ -54,12 +54,12 @@ interface OfRuns<T> {
 
 /** Minimum interval in ms between updates of the list of all metrics, which is slow to draw. */
 const listMs = 3000;
-/** Time in ms after which failed requests are repeated. */
+/** Time in ms after which failed requests are retried. */
 const afterErrorMs = 3000;
 
 /**
- * Loads a response of the server for each run. Failed requests are repeated.
- * @param isOptional true if it is no problem that a run has no such response
+ * Loads a response from the server for each run. Failed requests are retried.
+ * @param isOptional true if a missing response (404) is not a problem
  */
 function useOfRuns<T>(
   ids: readonly string[],
@@ -191,12 +191,15 @@ export function useCurves(
   return { curves, problem };
 }
 
-/** Called with the problem of a part of a page; undefined if the part has none, or no longer. */
+/**
+ * Called with the problem of a part of a page, or with undefined if the part has none, or none any
+ * more.
+ */
 export type OnProblem = (part: object, problem: string | undefined) => void;
 
 /**
  * Collects the problems of a page and of its parts.
- * @returns the problems, each once and on a line of its own; undefined if there are none
+ * @returns the distinct problems, one per line; undefined if there are none
  */
 export function useProblems(
   own: string | undefined,

@@ -1,9 +1,9 @@
-/** Numbers and times as text. */
+/** Formats numbers and times. */
 import { duration } from '@trinity-rft/inspect/studio/interface';
 
 /**
  * Formats a number: as an integer from 1000 on, and with up to four significant digits below 1000.
- * Returns an empty text if there is no value.
+ * Returns an empty string if there is no value.
  */
 export function numberText(value: number | null | undefined): string {
   if (value === undefined || value === null) return '';

@@ -36,7 +36,7 @@ export interface Page {
   readonly Page: ComponentType<PageProps>;
 }
 
-/** The links in the header. */
+/** Pages that the header links to. */
 export const mainPages: readonly [Page, ...Page[]] = [
   { name: 'runs', icon: Rows3, Page: Runs },
   { name: 'compare', icon: GitCompareArrows, Page: Compare },

@@ -1,4 +1,4 @@
-/** Page and runs that are shown: the part of the address after `#`. */
+/** Page and runs that are shown: the part of the URL after `#`. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useState } from 'preact/hooks';
 
@@ -16,7 +16,7 @@ export interface PageProps {
   readonly runs: readonly RunSummary[] | undefined;
   /** Number of runs that the server found but does not list. */
   readonly left: number;
-  /** The first run in the address. */
+  /** The first run in the URL. */
   readonly run: RunSummary | undefined;
 }
 

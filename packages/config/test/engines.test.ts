@@ -228,8 +228,8 @@ describe('servers that sample beside the engine', () => {
     ['base_url: http://a', 'base_url', 'engine_type: vllm'],
     ['engine_type: vllm\n    base_url: a:8000', 'base_url', 'such as http://127.0.0.1:8000'],
     ['engine_type: vllm\n    base_url: http://u:secret@a', 'base_url', 'Move the key to api_key'],
-    ['engine_type: vllm\n    base_url: http://u:secret@a:99999', 'base_url', 'got "[redacted]@a:'],
-    ['engine_type: vllm\n    base_url: u:secret@a', 'base_url', 'got "[redacted]@a"'],
+    ['engine_type: vllm\n    base_url: http://u:secret@a:99999', 'base_url', 'Move the key to'],
+    ['engine_type: vllm\n    base_url: u:secret@a', 'base_url', 'Move the key to'],
   ])('must fit: %j', (more, key, message) => {
     const [problem] = problems(cwd, yaml({ rest: servers(more) }));
     expect(problem).toMatchObject({
@@ -245,6 +245,18 @@ describe('servers that sample beside the engine', () => {
       key: 'explorer.constrained_decoding',
     });
   });
+});
+
+describe('a Tinker server', () => {
+  it.each(['gpu-1:8000', 'localhost', 'http://u:secret@gpu-1', 'u:secret@gpu-1:8000'])(
+    'has an address that requests can be sent to: %s',
+    (address) => {
+      const model = `model: {model_path: ./tiny, tinker: {base_url: "${address}"}}`;
+      const [problem] = problems(cwd, yaml({ model }));
+      expect(problem).toMatchObject({ key: 'model.tinker.base_url' });
+      expect(JSON.stringify(problem)).not.toContain('secret');
+    },
+  );
 });
 
 describe('a model behind an API', () => {

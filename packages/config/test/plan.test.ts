@@ -505,6 +505,9 @@ describe('a plan', () => {
     expect(rowsOf(remote(''))).toContain(hosted);
     const own = { env: { TINKER_BASE_URL: 'http://127.0.0.1:9' } };
     expect(rowsOf(remote(''), own).join('\n')).toContain('--host 127.0.0.1 --port 9');
+    expect(() => rowsOf(remote(''), { env: { TINKER_BASE_URL: 'localhost' } })).toThrow(
+      'TINKER_BASE_URL: got "localhost". Expected an address such as http://127.0.0.1:8000.',
+    );
   });
 
   it('is refused where TuFT, which only trains, would have to sample', () => {

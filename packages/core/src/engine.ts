@@ -148,6 +148,11 @@ export interface TrainEngine {
    */
   load(directory: string): Promise<void>;
   /**
+   * Deletes what {@link save} stored outside a folder, such as weights on a server. Called before
+   * the folder is deleted. Logs a failure and never rejects. Absent if folders contain everything.
+   */
+  discard?(directory: string): Promise<void>;
+  /**
    * Returns memory and timing metrics for the monitor (`perf/...`). Timings cover the period since
    * the last call.
    */

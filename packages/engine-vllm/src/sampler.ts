@@ -166,7 +166,7 @@ function samplerOver(pool: Pool, { vocabSize, maxModelLen }: Limits): RemoteSamp
         const { model } = use;
         const reportNew = onTokens && reportOnce(reported, onTokens);
         const request = { model, prompt, options: limited, vocabSize, onTokens: reportNew };
-        const choices = await generate(replica, use, request, ended);
+        const choices = await orStale(use, replica.server.generate(request, ended));
         return choices.map((choice) => sequenceOf(choice, use, versions));
       };
       return pool.run(prompt, work, signal);
@@ -183,8 +183,8 @@ function samplerOver(pool: Pool, { vocabSize, maxModelLen }: Limits): RemoteSamp
     score: async (row, signal) => {
       throwIfAborted(signal);
       assertRow(row, vocabSize, maxModelLen);
-      const work = (replica: Replica, { model }: InUse, ended: AbortSignal) =>
-        replica.server.score(model, row, ended);
+      const work = (replica: Replica, use: InUse, ended: AbortSignal) =>
+        orStale(use, replica.server.score(use.model, row, ended));
       return pool.run(row.tokens, work, signal);
     },
     close: () => pool.close(),
@@ -214,14 +214,10 @@ function reportOnce(reported: number[][], onTokens: TokenListener): TokenListene
   };
 }
 
-async function generate(
-  { server }: Replica,
-  { weights }: InUse,
-  request: Parameters<typeof server.generate>[0],
-  signal: AbortSignal,
-): Promise<readonly GeneratedChoice[]> {
+/** @throws ServerFault `stale` if the server no longer has the weights of the call */
+async function orStale<T>({ weights }: InUse, call: Promise<T>): Promise<T> {
   try {
-    return await server.generate(request, signal);
+    return await call;
   } catch (error) {
     if (!(error instanceof ServerFault) || error.status !== 404) throw error;
     throw new ServerFault('stale', `no longer has the weights of version ${weights.version}`);

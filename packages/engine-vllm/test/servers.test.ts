@@ -125,6 +125,16 @@ describe('several servers', () => {
     expect(after!.policyVersion).toBe(1);
   });
 
+  it('score a text again with the weights that one has lost', async () => {
+    const server = await startServer();
+    const sampler = await openSampler([server]);
+    await sampler.adopt({ kind: 'checkpoint', directory: await checkpoint(1) }, 1);
+    const row = { tokens: prompt, promptLength: 1, temperature: 1 };
+    const before = await sampler.score?.(row);
+    server.fail({ status: 404 });
+    expect(await sampler.score?.(row)).toEqual(before);
+  });
+
   it('do a call again elsewhere that one of them fails at, wherever its prompt was read', async () => {
     const servers = [await startServer(), await startServer()] as const;
     const sampler = await openSampler(servers);

@@ -1,5 +1,5 @@
 /**
- * Writes `chat.mjs` of an export, a program that asks the model one question with the chat settings
+ * Writes `chat.mjs` of an export: a program that sends the model one prompt, with the chat settings
  * of training.
  */
 import { chatFormatOptions, type ChatSettings } from '@trinity-rft/local';
@@ -33,7 +33,7 @@ export function chatProgram(
   return programs[format];
 }
 
-/** Returns the text as a string literal for the program. */
+/** Returns the string as a literal for the program. */
 const quoted = (text: string): string => JSON.stringify(text);
 
 const local = (model: string, install: string): string => `// ${install}

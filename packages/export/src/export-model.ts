@@ -1,5 +1,5 @@
 /**
- * Exports a checkpoint. Writes it in the format of another runtime, and checks the written files.
+ * Exports a checkpoint: writes it in the format of another runtime, and checks the written files.
  */
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -48,11 +48,11 @@ export interface ExportOptions {
   /**
    * Number format of the weights. Not allowed if only the adapter is exported.
    * @default `bfloat16` for hf; `q8` for transformersjs. For gguf and ollama: `Q4_K_M` if the model
-   * has at least a billion weights and no adapter is merged with quantised weights, else `Q8_0`
+   * has at least a billion weights and no adapter is merged into quantised weights, else `Q8_0`
    */
   readonly quantize?: string;
   /**
-   * True to export only the LoRA adapter of the checkpoint, without its base model.
+   * True to export only the checkpoint's LoRA adapter, without the base model.
    * @default false
    */
   readonly adapterOnly?: boolean;
@@ -67,15 +67,15 @@ export interface ExportOptions {
   /** Compares checkpoint and export by running the same prompts through both. @default no check */
   readonly check?: CheckOptions;
   /**
-   * Measures rewards of the export and compares them with the checkpoint's. Called with the export
-   * as a model, except for float32 exports.
+   * Measures the export's rewards and compares them with the checkpoint's. Called with the export
+   * as a model; not called for float32 exports.
    * @default no comparison
    */
   readonly compareRewards?: (exported: LocalModel) => Promise<readonly RewardComparison[]>;
   /**
    * Reads sequences of the training run, on which {@link ExportReport.mergeLoss} is measured. Each
-   * sequence must fit the model.
-   * @default texts that are sampled from the checkpoint
+   * sequence must fit into the model's context.
+   * @default sequences sampled from the checkpoint
    */
   readonly recorded?: () => Promise<readonly TokenRow[]>;
   readonly signal?: AbortSignal;
@@ -90,7 +90,7 @@ export interface RewardComparison {
   readonly metric: string;
   readonly checkpoint: number;
   readonly exported: number;
-  /** Number of rollouts of the exported model that failed. Their reward counts as 0. */
+  /** Number of rollouts of the exported model that failed. Their rewards count as 0. */
   readonly failedRuns: number;
   /** 95 % confidence interval of `exported`. */
   readonly interval?: EvaluationScore['interval'];
@@ -114,17 +114,17 @@ export interface ExportReport {
     readonly base?: string;
     readonly evaluations?: RunFacts['evaluations'];
   };
-  /** Settings for chatting with the model, with the keys of `explorer.rollout_model`. */
+  /** Settings for chatting with the model, with keys named as in `explorer.rollout_model`. */
   readonly chat: ChatSettings;
   readonly notes: readonly string[];
   /**
-   * Difference between the file and the checkpoint, if an adapter is merged with quantised weights
+   * Difference between the file and the checkpoint, if an adapter is merged into quantised weights
    * and the result is quantised again.
    */
   readonly mergeLoss?: MergeLoss;
   /** Result of the check; undefined if the export was not checked. */
   readonly check?: CheckResult;
-  /** Comparison of the rewards; undefined if rewards were not compared. */
+  /** Comparison of rewards; undefined if they were not compared. */
   readonly rewards?: readonly RewardComparison[];
 }
 
@@ -136,11 +136,10 @@ const writers: Readonly<Record<FormatName, (input: TargetInput) => Promise<Writt
 };
 
 /**
- * Writes the export. The folder appears when it is complete. If a check fails, the folder stays,
+ * Writes the export. The folder appears when it is complete. If a check fails, the folder is kept,
  * and `export.json` lists the faults.
- * @throws ConfigError for options that do not fit together, a folder in use, a full disk or a
- * missing package; CheckpointError for a damaged checkpoint, or a model that the format cannot
- * represent
+ * @throws ConfigError for contradictory options, a folder in use, a full disk or a missing package;
+ * CheckpointError for a damaged checkpoint, or a model that the format cannot represent
  */
 export async function exportModel(options: ExportOptions): Promise<ExportReport> {
   const { model, format, directory, onProgress = () => undefined } = options;
@@ -239,7 +238,7 @@ async function rewardsOf(
 }
 
 /**
- * Writes the files next to the weights of a whole model. These are `chat.mjs` and, in formats that
+ * Writes the files next to the weights of a whole model. These are `chat.mjs` and, for exports that
  * are folders, the chat template of training.
  */
 async function writeCompanions(
@@ -256,7 +255,10 @@ async function writeCompanions(
   await writeFile(path.join(folder, 'chat.mjs'), program);
 }
 
-/** @throws CheckpointError if a file of the checkpoint has changed since it was written */
+/**
+ * Verifies the files of the checkpoint.
+ * @throws CheckpointError if a file has changed since it was written
+ */
 async function verifySource(from: string): Promise<void> {
   const manifest = await readManifest(from);
   if (manifest) await verifyFolder(from, manifest);
@@ -276,8 +278,8 @@ function adapterOf(from: string): string {
 }
 
 /**
- * Returns the number of weights to export, and the quantised weights with which an adapter is
- * merged, if any.
+ * Returns the number of weights to export, and the quantised weights that an adapter is merged
+ * into, if any.
  */
 async function weightsIn(
   adapter: string | undefined,

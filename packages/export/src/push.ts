@@ -7,12 +7,12 @@ import { ConfigError, describeError, ModelError } from '@trinity-rft/core';
 import type { ExportReport } from './export-model.js';
 
 /**
- * Uploads the folder's files to a repository, and replaces files of the same name. Of
- * `export.json`, uploads what `loadModel` needs. Creates a private repository if there is none.
- * Uses the hub at `HF_ENDPOINT`, if set.
+ * Uploads the folder's files to a repository, and replaces files of the same name. From
+ * `export.json`, uploads only the fields that `loadModel` needs. Creates a private repository if
+ * there is none. Uses the hub at `HF_ENDPOINT`, if set.
  * @param repository `OWNER/NAME`
- * @returns address of the repository
- * @throws ConfigError of {@link readPush}, ModelError if the upload fails
+ * @returns URL of the repository
+ * @throws ConfigError as {@link readPush} does; ModelError if the upload fails
  */
 export async function pushFolder(
   folder: string,
@@ -51,7 +51,8 @@ export async function pushFolder(
 }
 
 /**
- * Returns the token for an upload. Callers can check an upload before they write the folder.
+ * Returns the token for an upload. Callers can check the settings of an upload before they write
+ * the folder.
  * @throws ConfigError if the name is not `OWNER/NAME` or `HF_TOKEN` is not set
  */
 export function readPush(
@@ -70,7 +71,7 @@ export function readPush(
   );
 }
 
-/** Leaves out what concerns this machine only, such as names of folders. */
+/** Returns `export.json` without details of this machine, such as folder names. */
 async function shared(file: string): Promise<Blob> {
   const report = JSON.parse(await readFile(file, 'utf8')) as ExportReport;
   const { version, file: main, chat } = report;

@@ -28,16 +28,16 @@ export interface FineTuningServerOptions {
   /** Folder for files, jobs and training runs; created if it is missing. */
   readonly directory: string;
   readonly models: BaseModels;
-  /** Starts `trinity` in another operating-system process, which executes a job. */
+  /** Starts `trinity` in another process, which executes a job. */
   readonly start: StartCommand;
   /** Address to listen on. @default "127.0.0.1" */
   readonly host?: string | undefined;
-  /** Port; 0 picks a free one. @default 0 */
+  /** Port; 0 = any free port. @default 0 */
   readonly port?: number | undefined;
   /** Key that clients must send. @default a random key */
   readonly apiKey?: string | undefined;
   /**
-   * True to execute the Python code of graders, with the rights of this operating-system process.
+   * True to execute the Python code of graders, with the rights of this process.
    * @default false
    */
   readonly pythonGraders?: boolean | undefined;
@@ -49,7 +49,7 @@ export interface FineTuningServerOptions {
 }
 
 export interface FineTuningServer {
-  /** Address of the server, `http://HOST:PORT`. */
+  /** URL of the server, `http://HOST:PORT`. */
   readonly url: string;
   readonly apiKey: string;
   /** Interrupts the running job, which the next server resumes. */
@@ -67,8 +67,8 @@ const now = (): number => Math.floor(Date.now() / 1000);
 
 /**
  * Opens the server and continues interrupted jobs.
- * @throws ConfigError if the directory cannot be used or another server uses it, the port is taken,
- * or the webhook cannot be used
+ * @throws ConfigError if the directory is unusable or used by another server, the port is in use,
+ * or the webhook's settings are invalid
  */
 export async function openFineTuningServer(
   options: FineTuningServerOptions,
@@ -100,7 +100,7 @@ export async function openFineTuningServer(
 
 const runsOf = (directory: string): string => path.join(directory, 'runs');
 
-/** Opens the server on a directory that this operating-system process has locked. */
+/** Opens the server on a directory that this process has locked. */
 async function openLocked(
   directory: string,
   options: FineTuningServerOptions,

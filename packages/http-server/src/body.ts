@@ -1,13 +1,13 @@
-/** Reads the bodies of requests, within limits. All our servers read bodies with this module. */
+/** Reads request bodies within limits. All our servers read bodies with this module. */
 import { ModelError, type Clock, CancelledError } from '@trinity-rft/core';
 import { jsonErrorPosition } from './json-position.js';
 
 export interface BodyLimits {
   readonly maxBytes: number;
   /**
-   * Maximum time for reading the body. Needed for requests without a socket, to which the deadline
-   * of the HTTP server does not apply.
-   * @default only the deadline of the HTTP server
+   * Maximum time for reading the body. Needed for requests without a socket, to which the HTTP
+   * server's deadline does not apply.
+   * @default only the HTTP server's deadline
    */
   readonly deadline?: { readonly ms: number; readonly clock: Pick<Clock, 'after'> } | undefined;
 }
@@ -50,7 +50,7 @@ const readWhole = async (request: Request): Promise<Uint8Array<ArrayBuffer>> =>
 
 /**
  * Reads the chunks of a body, and stops at the limit.
- * @param late rejects when the time is up
+ * @param late promise that rejects at the deadline
  */
 async function readChunks(
   request: Request,
@@ -95,8 +95,9 @@ export interface JsonText {
 }
 
 /**
- * Parses a JSON text within the limits on nesting and number of values.
- * @throws ModelError 400 with the position of the first error
+ * Parses JSON text within the limits on nesting and number of values.
+ * @throws ModelError 400 if the text is not JSON, with the position of the first error, or if it
+ * exceeds a limit
  */
 export function parseJson(
   bytes: Uint8Array,
@@ -124,7 +125,7 @@ export function parseJson(
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads and parses a JSON body; undefined if the body is empty.
+ * Reads and parses a JSON body. Returns undefined if the body is empty.
  * @throws ModelError 400, 408, 413, 415
  */
 export async function readJson(request: Request, options: BodyLimits & JsonText): Promise<unknown> {
@@ -135,8 +136,8 @@ export async function readJson(request: Request, options: BodyLimits & JsonText)
 type Excess = 'depth' | 'values' | undefined;
 
 /**
- * Returns the limit that a value exceeds; undefined if it exceeds none. Recurses no deeper than the
- * limit, because the value may have a million levels.
+ * Returns the limit that a value exceeds, or undefined if it exceeds none. Recurses no deeper than
+ * the limit, because the value may have a million levels.
  */
 function excessOf(
   root: unknown,

@@ -7,12 +7,12 @@ export interface ErrorBody {
     readonly type: string;
     readonly param: string | null;
     readonly code: string;
-    /** Ids that the error is about; absent for errors of other requests than feedback. */
+    /** Ids that the error is about; present only in errors of feedback requests. */
     readonly msg_ids?: readonly string[];
   };
 }
 
-/** Creates the body of the response for an error. */
+/** Creates the response body for an error. */
 export function errorBody(error: unknown): ErrorBody {
   const { type, code } = classify(error);
   const { param, msgIds } = detailsOf(error);
@@ -29,8 +29,8 @@ export function errorBody(error: unknown): ErrorBody {
 
 /**
  * Creates the response for an error. Sets the header `Allow` for 405, `Retry-After` if the error
- * has the time, and `x-should-retry: false` if a retry cannot succeed. Some clients would otherwise
- * retry after a conflict.
+ * specifies the delay, and `x-should-retry: false` if a retry cannot succeed, because some clients
+ * would otherwise retry after a conflict.
  */
 export function errorResponse(error: unknown): Response {
   const { status } = classify(error);
@@ -52,9 +52,9 @@ const temporaryStatuses = new Set([408, 429]);
 const headerOfDetail = { allow: 'allow', retryAfter: 'retry-after' };
 
 /**
- * Passes a fault of the server to `onFault`, and returns the error that the client gets: without
- * the cause, which may name files of this machine. Returns other errors unchanged, and without
- * `onFault` every error.
+ * Passes a server fault to `onFault`, and returns the error for the client: a ModelError unchanged,
+ * any other fault as a general error, because its cause may name files of this machine. Returns all
+ * other errors unchanged, and every error if `onFault` is undefined.
  */
 export function withoutCause(
   error: unknown,
@@ -86,14 +86,14 @@ interface ErrorClass {
   readonly code: string;
 }
 
-/** OpenAI's error types, by HTTP status. */
+/** OpenAI's error types, keyed by HTTP status. */
 const typeOfStatus: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   429: 'rate_limit_error',
 };
 
 /**
- * Returns the status and type of an error. Only faults of the server have a status of 5xx, because
+ * Returns the status, type and code of an error. Only server faults have a status of 5xx, because
  * clients retry after 5xx. The status 499 appears only in logs.
  */
 function classify(error: unknown): ErrorClass {

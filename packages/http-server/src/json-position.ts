@@ -1,15 +1,15 @@
-/** Finds the position at which a text stops being valid JSON. */
+/** Finds the position at which a string stops being valid JSON. */
 import { parse, type ParseError } from 'jsonc-parser';
 
 /**
- * Maximum length of a text to search, because a malicious text may have an error at every
+ * Maximum length of a string to search, because a malicious string may have an error at every
  * character.
  */
 const maxLength = 100_000;
 
 /**
- * Returns the position of the first invalid token, such as ` (line 1, column 9)`, or an empty text
- * if it cannot be found quickly.
+ * Returns the position of the first error, such as ` (line 1, column 9)`, or an empty string if it
+ * cannot be found quickly.
  */
 export function jsonErrorPosition(text: string): string {
   if (text.length > maxLength) return '';

@@ -7,9 +7,9 @@ export const bearerKey = (headers: Headers): string | undefined =>
   /^bearer +(\S+)$/i.exec(headers.get('authorization')?.trim() ?? '')?.[1];
 
 /**
- * Returns a function that is true of requests with the key, as `Authorization: Bearer` or
+ * Returns a function that returns true for requests with the key, as `Authorization: Bearer` or
  * `x-api-key`. The comparison takes the same time for every wrong key.
- * @throws ConfigError `KEY_EMPTY` for an empty key, which no request could have
+ * @throws ConfigError `KEY_EMPTY` for an empty key
  */
 export function keyCheck(key: string): (request: Pick<Request, 'headers'>) => boolean {
   if (key === '')

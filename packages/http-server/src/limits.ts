@@ -1,11 +1,11 @@
 /** Limits and deadlines of a server. */
 
-/** Limits that apply to all requests. The routes limit the bodies, see `readBytes`. */
+/** Limits that apply to all requests. The routes limit the bodies; see `readBytes`. */
 export interface HttpLimits {
   /** Maximum time for sending the headers of a request, in ms. @default 10_000 */
   readonly headersTimeoutMs: number;
   /**
-   * Maximum time for receiving a whole request, in ms. The time for an answer is not limited.
+   * Maximum time for receiving a whole request, in ms. The time for a response is not limited.
    * @default 60_000
    */
   readonly requestTimeoutMs: number;
@@ -18,7 +18,7 @@ export interface HttpLimits {
   /** Maximum size of all headers of a request, in bytes. @default 16_384 */
   readonly maxHeaderBytes: number;
   /**
-   * Maximum number of open connections. Beyond this number, new connections are closed, and so are
+   * Maximum number of open connections. Above this number, new connections are closed, and so are
    * idle connections.
    * @default 8192
    */

@@ -3,7 +3,7 @@
  * @see https://prometheus.io/docs/instrumenting/exposition_formats/ (version 0.0.4)
  */
 
-/** Names and values of labels; values may be any text. */
+/** Names and values of labels; values may be any string. */
 export type Labels = Readonly<Record<string, string>>;
 
 /** A number that only increases. */
@@ -30,8 +30,8 @@ export interface Registry {
 }
 
 /**
- * Upper bounds of durations in seconds, from a token of a small model to a long answer of a large
- * one.
+ * Upper bounds of the duration buckets in seconds, from a token of a small model to a long response
+ * of a large one.
  */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
@@ -116,7 +116,7 @@ const escaped = (value: string): string =>
     .replaceAll('"', String.raw`\"`);
 
 /**
- * Adds memory and processor time of the process, under the names that Prometheus' own clients use.
+ * Adds the memory and CPU time of the process, under the names that Prometheus' own clients use.
  */
 export function addProcess(registry: Registry): void {
   registry.gauge('process_resident_memory_bytes', 'Memory of the process.', () => [
@@ -133,6 +133,6 @@ const routes =
 
 /**
  * Returns the label for a path. All paths outside of the API share the label `other`, so that
- * requests for random paths cannot fill the memory with series.
+ * requests for random paths cannot fill memory with time series.
  */
 export const routeLabel = (pathname: string): string => routes.exec(pathname)?.[1] ?? 'other';

@@ -1,6 +1,5 @@
 /**
- * The HTTP server on which all our servers are based: limits, deadlines, malformed input, upgrades,
- * shutdown.
+ * The HTTP server that all our servers use: limits, deadlines, malformed input, upgrades, shutdown.
  */
 import {
   createServer,
@@ -27,45 +26,47 @@ interface Bindings {
 }
 
 export interface HttpServerOptions {
-  /** Answers a request. Must check the key before reading the body with `readBytes`. */
+  /** Handles a request. Must check the key before reading the body with `readBytes`. */
   readonly fetch: (request: Request, bindings: Bindings) => Response | Promise<Response>;
   /**
    * Returns the response for an error, in the format of the server's protocol.
-   * @param error a ModelError has the HTTP status in `status`
+   * @param error error to report; a ModelError has the HTTP status in `status`
    */
   readonly refuse: (error: unknown) => Response;
   /** Address to listen on. @default "127.0.0.1" */
   readonly host?: string | undefined;
-  /** Port; 0 picks any free port. @default 0 */
+  /** Port; 0 = any free port. @default 0 */
   readonly port?: number | undefined;
   readonly limits?: Partial<HttpLimits> | undefined;
   /**
-   * True to answer only requests that use a loopback name and do not come from a page of another
-   * site. This protects servers on loopback without a key from such pages, including those whose
-   * domain resolves to this machine.
+   * True to accept only requests that use a loopback host name and do not come from a page of
+   * another site. This protects servers on loopback without a key from such pages, including those
+   * whose domain resolves to this machine.
    * @default false: the key protects the server
    */
   readonly loopbackOnly?: boolean;
-  /** Runs before all other handling of a request. Returns true if it has answered the request. */
+  /**
+   * Runs before all other handling of a request. Returns true if it has responded to the request.
+   */
   readonly intercept?: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
   /**
    * Returns the status with which an upgrade is refused, or the function that takes over the
    * socket.
-   * @default requests to upgrade are treated as normal requests
+   * @default upgrade requests are treated as normal requests
    */
   readonly upgrade?: (request: Request) => number | Upgrade;
 }
 
 export interface HttpServer {
-  /** Address of the server, `http://HOST:PORT`. */
+  /** URL of the server, `http://HOST:PORT`. */
   readonly url: string;
   /** Stops accepting requests, waits for `finished`, and closes all connections. */
   close(finished?: Promise<unknown>): Promise<void>;
 }
 
 /**
- * Opens a server, which listens when the promise resolves.
- * @throws ConfigError `PORT_TAKEN` when the port cannot be used, `HOST_EMPTY` for an empty address,
+ * Opens a server. The promise resolves when the server listens.
+ * @throws ConfigError `PORT_TAKEN` if the port cannot be used, `HOST_EMPTY` for an empty host,
  * which the operating system would read as every interface
  */
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
@@ -167,7 +168,10 @@ function acceptUpgrades(
   });
 }
 
-/** Converts Node's request to a web-standard one; undefined if the URL or a header is not valid. */
+/**
+ * Converts Node's request to a web-standard one. Returns undefined if the URL or a header is not
+ * valid.
+ */
 function requestOf({ url = '/', headers }: IncomingMessage): Request | undefined {
   try {
     const given = Object.entries(headers as OutgoingHttpHeaders).map(

@@ -2,8 +2,8 @@
 
 /**
  * Returns a response with the same content, and calls `ended` once: when the client has received
- * all of it or has disconnected, or when its body fails. Without a body, `ended` is called at once.
- * @param onChunk called with every part of the body before it is sent
+ * all of it or has disconnected, or when its body fails. Without a body, calls `ended` immediately.
+ * @param onChunk called with each chunk of the body before it is sent
  */
 export function whenSent(
   response: Response,

@@ -40,8 +40,8 @@ interface Import {
 
 /**
  * Imports rows as a stream. Memory holds a hash of each row, Langfuse's generations, the newest
- * 1,000 traces of other sources, and two answers per prompt if pairs are made by score. The output
- * appears once it is complete.
+ * 1,000 traces of other sources, and two responses per prompt if pairs are built from scores. The
+ * output appears once it is complete.
  * @throws ConfigError with the reasons if nothing can be imported
  */
 export async function importRows(options: ImportOptions): Promise<ImportReport> {

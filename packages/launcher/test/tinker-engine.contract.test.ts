@@ -58,6 +58,29 @@ it('a loss that the server computes takes one pass less', async () => {
   await engine.close();
 });
 
+it('neither its probes nor discarded checkpoints leave weights on the server', async () => {
+  const saved = async (): Promise<readonly string[]> => {
+    const headers = { 'x-api-key': apiKey };
+    const response = await fetch(`${server.url}/api/v1/checkpoints`, { headers });
+    const { checkpoints } = (await response.json()) as { checkpoints: { tinker_path: string }[] };
+    return checkpoints.map((each) => each.tinker_path);
+  };
+  const before = await saved();
+  expect(before.filter((address) => address.includes('probe'))).toEqual([]);
+  const { trainer, close } = await createTinkerEngine({ ...options, baseUrl: server.url });
+  expect(await saved()).toEqual(before);
+  const directory = path.join(modelPath, 'discarded');
+  await trainer.save(directory, { optimizer: true });
+  expect(await saved()).toHaveLength(before.length + 2);
+  await trainer.discard?.(directory);
+  expect(await saved()).toEqual(before);
+  // A folder of other files, and one whose record is damaged.
+  await trainer.discard?.(modelPath);
+  writeFileSync(path.join(directory, 'tinker.json'), '{');
+  await trainer.discard?.(directory);
+  await close();
+});
+
 it('a wrong key is refused without being said', async () => {
   const opened = createTinkerEngine({ ...options, apiKey: 'tml-other', baseUrl: server.url });
   const failed: Error = await opened.then(Promise.reject, (error: Error) => error);

@@ -15,7 +15,7 @@ import type { RecordedFork } from './rollout/history.js';
 export type RolloutClient = OpenAI & { readonly modelPath: string };
 
 /**
- * A finished call of the endpoint, which `onAnswer` receives. It is already recorded, but not yet
+ * A finished call of the endpoint, as passed to `onAnswer`. It is already recorded, but not yet
  * delivered.
  */
 export interface RecordedAnswer {
@@ -23,7 +23,7 @@ export interface RecordedAnswer {
   readonly id: string;
   /**
    * One experience per choice. Its `eid.step` is the index of the call, which also counts failed
-   * calls. In contrast, experiences that are extracted from the history are numbered without gaps.
+   * calls, whereas experiences that are extracted from the history are numbered without gaps.
    */
   readonly experiences: readonly Experience[];
 }
@@ -37,32 +37,32 @@ export interface RolloutModelOptions extends GenerateOptions, EndpointPolicy {
    */
   readonly modelEntry?: () => Readonly<Record<string, string | number>>;
   /**
-   * Selects the temperature, top-p, top-k and seed of calls through the endpoint. `override`: the
-   * values of the training run, for models that are trained or evaluated. `respect`: the values of
-   * the client, for judges and other auxiliary models. Penalties of clients are always ignored.
+   * Source of the temperature, top-p, top-k and seed of calls through the endpoint. `override`: the
+   * values of the training run, for models that are trained or evaluated. `respect`: the client's
+   * values, for judges and other auxiliary models. Client penalties are always ignored.
    * @default "override"
    */
   readonly clientSampling?: 'override' | 'respect';
   /** True to record calls; false for models that are not trained. @default true */
   readonly recordHistory?: boolean;
   /**
-   * HTTP address at which the handler is mounted, as `EndpointServer.mount` returns it.
+   * URL and key under which the handler is mounted, as `EndpointServer.mount` returns them.
    * `endpoint().fetch` is then the `fetch` of the mount, which checks keys.
-   * @default an address that only `endpoint().fetch` can reach
+   * @default a URL that only `endpoint().fetch` can reach
    */
   readonly mounted?: Pick<EndpointMount, 'baseURL' | 'apiKey'> &
     Partial<Pick<EndpointMount, 'fetch' | 'keyedBaseURL'>>;
   /**
-   * Called for every finished call of the endpoint, and awaited before the client receives the end
-   * of the answer; unless a stream is sent as it is sampled (`streamText`), before the client
-   * receives any part of it. If the callback fails, the call fails.
+   * Called for every finished call of the endpoint, and awaited before the client receives any part
+   * of the response, or, if text is streamed as it is sampled (`streamText`), before it receives
+   * the end. If the callback fails, the call fails.
    */
   readonly onAnswer?: (answer: RecordedAnswer) => void | Promise<void>;
   /** Signal that aborts every call of this rollout. */
   readonly signal?: AbortSignal;
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;
   /**
-   * Messages that have already been logged. Rollouts that share one set log each message only once.
+   * Messages that have already been logged. Rollouts that share a set log each message only once.
    * @default a new set
    */
   readonly notices?: Set<string>;
@@ -79,7 +79,7 @@ export interface RecordingModel extends RolloutModel<RolloutClient> {
   readonly handler: (request: Request, body?: RequestBody) => Promise<Response>;
   /** The same as {@link handler}, but without a Response object, for `EndpointServer.mount`. */
   readonly answer: AnswerHandler;
-  /** Address and settings of the handler, for agents of any framework. */
+  /** URL and settings of the handler, for agents of any framework. */
   endpoint(): AgentEndpoint;
   /**
    * Returns the first few conversations that deviated from their recorded tokens, with the

@@ -22,8 +22,8 @@ import { scoreTokens } from './rollout/score.js';
 /**
  * Creates the model of one rollout, with its own history and its own ledger of recorded tokens.
  * This takes little time, because the OpenAI client is created on first use. `chat` samples with
- * the options of the call. `clientSampling` determines if the sampling settings of requests to the
- * endpoint apply.
+ * the options of the call. `clientSampling` determines whether the sampling settings of requests to
+ * the endpoint apply.
  */
 export function createRolloutModel(options: RolloutModelOptions): RecordingModel {
   const { sampler, modelPath } = options;
@@ -120,7 +120,7 @@ const answerOf =
   });
 
 /**
- * Combines signals. If there is only one signal, or both are the same, returns this signal
+ * Combines signals. If there is only one signal, or both are the same, returns that signal
  * unchanged. Workflows often pass the signal that the model already has.
  */
 const anySignal = (
@@ -128,7 +128,7 @@ const anySignal = (
   b: AbortSignal | undefined,
 ): AbortSignal | undefined => (a && b && a !== b ? AbortSignal.any([a, b]) : (a ?? b));
 
-/** Address that is never looked up in DNS, because requests go to the endpoint's own `fetch`. */
+/** Placeholder URL, never looked up in DNS, because requests go to the endpoint's own `fetch`. */
 const unmounted = { baseURL: 'http://rollout.invalid/v1', apiKey: 'rollout' };
 
 /**
@@ -144,7 +144,10 @@ function fetchOver(handler: (request: Request) => Promise<Response>): typeof glo
   };
 }
 
-/** Creates a client. Options that the openai package would read from the environment are null. */
+/**
+ * Creates a client. Options that the openai package would read from the environment are set to
+ * null.
+ */
 function createClient(endpoint: AgentEndpoint): RolloutClient {
   const client = createOpenAIClient({
     ...endpoint.openai(),

@@ -24,7 +24,7 @@ export interface ConsoleSinkOptions {
   readonly clock: Pick<Clock, 'now' | 'after'>;
   /** Name of the stage, which is shown at the start of the line. @default no name */
   readonly stageName?: string;
-  /** Environment variables. `NO_COLOR` and `TERM=dumb` are respected. @default no variables */
+  /** Environment variables. `NO_COLOR` and `TERM=dumb` are honoured. @default no variables */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -57,10 +57,10 @@ const clearLine = '\r\u001B[2K';
 
 /**
  * Shows stage, step, reward, loss, tokens per second and remaining time, each as soon as it is
- * known. The sources are: reward from the explorer's `rollout/reward/mean`, loss from the trainer's
+ * known. Sources: reward from the explorer's `rollout/reward/mean`, loss from the trainer's
  * `actor/final_loss`, speed from `perf/throughput`, remaining time from the speed of the train
- * steps. Results of evaluations get separate lines. Before a step has ended, the line shows what is
- * in progress and for how long. `close` shows the last step and ends the line.
+ * steps. Evaluation results get separate lines. Before a step has ended, the line shows what is in
+ * progress and for how long. `close` shows the last step and ends the line.
  */
 export function consoleSink(options: ConsoleSinkOptions): ConsoleSink {
   const { terminal, clock, stageName = '', env = {} } = options;
@@ -205,7 +205,7 @@ function widthOf(terminal: Terminal): number {
   return (terminal.columns() || 80) - 1;
 }
 
-/** Returns a line with as many figures from the left as fit in `width` characters. */
+/** Returns a line with as many values, from the first on, as fit into `width` characters. */
 function renderLine(screen: Screen, width: number): string {
   const { label, progress, paint, activity, clock, heardAt } = screen;
   const seconds = (clock.now() - heardAt) / 1000;

@@ -20,8 +20,8 @@ export function crc32c(bytes: Uint8Array): number {
 }
 
 /**
- * Returns the masked checksum. It is the checksum rotated right by 15 bits, plus a constant, modulo
- * 2^32. Without the mask, checksums of data that contains checksums would be weak.
+ * Returns the masked checksum: the checksum rotated right by 15 bits, plus a constant, modulo 2^32.
+ * Without the mask, checksums of data that contains checksums would be weak.
  */
 export function maskedCrc32c(bytes: Uint8Array): number {
   const crc = crc32c(bytes);

@@ -24,8 +24,8 @@ export interface TensorBoardEvent {
 }
 
 /**
- * Returns a TFRecord frame. It consists of the length (uint64), its masked checksum (uint32), the
- * payload and its masked checksum, little-endian.
+ * Returns a TFRecord frame: the length (uint64), its masked checksum (uint32), the payload and its
+ * masked checksum, little-endian.
  */
 export function frame(payload: Buffer): Buffer {
   const head = Buffer.alloc(12);
@@ -67,7 +67,7 @@ function encodeSummary(scalars: Metrics): Buffer {
   return Buffer.concat(values);
 }
 
-/** Numbers of Protobuf wire types. */
+/** Protobuf wire types. */
 const wire = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
 const tagOf = (field: number, type: number): Buffer => varint((field << 3) | type);

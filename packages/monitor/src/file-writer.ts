@@ -13,7 +13,7 @@ export interface LineWriter {
 export interface FileWriterOptions {
   /**
    * Maximum size in bytes. A file that would exceed this size is renamed to `<file>.1`, which
-   * replaces an older `<file>.1`, and a new file is begun.
+   * replaces an older `<file>.1`, and a new file is started.
    * @default no limit
    */
   readonly maxFileBytes?: number;
@@ -49,13 +49,16 @@ export function fileWriter(
     appendFileSync(descriptor, text);
     bytes += size;
   };
-  /** Forgets the descriptor before closing it, because its number can belong to another file then. */
+  /**
+   * Clears the descriptor before closing the file, because its number may be reused for another
+   * file.
+   */
   const release = (): void => {
     const opened = descriptor;
     descriptor = undefined;
     if (opened !== undefined) closeSync(opened);
   };
-  /** Undefined after {@link release}, and until a failed rename or open succeeds. */
+  /** Undefined after {@link release}, and after a failed rename or open until a retry succeeds. */
   let descriptor: number | undefined = guarded(open);
   let isClosed = false;
   return {
@@ -70,7 +73,7 @@ export function fileWriter(
   };
 }
 
-/** Renames a full file. A user may have removed it. */
+/** Renames a full file. Ignores a missing file, which a user may have removed. */
 function moveAway(file: string): void {
   try {
     renameSync(file, earlierFile(file));

@@ -13,7 +13,7 @@ import { trimJsonl } from './trim-jsonl.js';
 export interface JsonlSinkOptions {
   /** Path of the file. The file and its folder are created if necessary. */
   readonly path: string;
-  /** The last step, per role, whose existing records are kept. @default all records are kept */
+  /** The last step, per role, whose existing records are kept. @default no records dropped */
   readonly resume?: ResumePoint;
   /** Receives one warning per metric that is not a finite number. @default no logger */
   readonly logger?: Pick<Logger, 'warn'>;
@@ -22,9 +22,9 @@ export interface JsonlSinkOptions {
 /**
  * Appends one line per record: a JSON object with `role`, `step`, `metrics` and `timing`. Keys are
  * sorted, and seconds and rates are under `timing`, so that two training runs with the same seed
- * agree on everything else, byte for byte. Numbers that are not finite become null. Opening the
- * file repairs it if an operating-system process was killed: it removes an incomplete line and
- * records beyond the resume point. `write` throws on a disk error, so wrap the sink in `teeSink`.
+ * are identical in everything else, byte for byte. Numbers that are not finite become null. Opening
+ * the file repairs it if a process was killed: it removes an incomplete line and records beyond the
+ * resume point. `write` throws on a disk error, so wrap the sink in `teeSink`.
  * @throws MonitorError when the file cannot be opened or written
  */
 export function jsonlSink({

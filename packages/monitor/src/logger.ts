@@ -7,7 +7,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const severity: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 
-/** Maximum number of characters of an event. There is a limit because agents log whole pages. */
+/** Maximum number of characters of an event, because agents may log whole pages. */
 const longestLine = 100_000;
 
 export interface LoggerOptions {
@@ -80,7 +80,7 @@ function formatFields(fields: Fields): string {
 }
 
 /**
- * Formats a value. A single word is written without quotes. Text with spaces, quotes or `=` is
+ * Formats a value. A single word is written without quotes. Strings with spaces, quotes or `=` are
  * written as JSON, so that a line can be parsed.
  */
 function formatValue(value: unknown): string {

@@ -58,7 +58,7 @@ export function plotCurve(values: readonly number[], options: PlotOptions = {}):
   return [...heading, ...curve, axis, ends].join('\n');
 }
 
-/** Returns the row of a value, from 0 at the top. A flat curve is in the middle. */
+/** Returns the row of a value, counted from 0 at the top. A flat curve is in the middle. */
 function dotRow(
   value: number,
   { bottom, top, dotsDown }: { bottom: number; top: number; dotsDown: number },

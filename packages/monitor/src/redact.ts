@@ -2,8 +2,8 @@
 import { isSecretName, redacted } from '@trinity-rft/core/support';
 
 /**
- * Returns the value of a field for the log. Secrets are replaced. Numbers and booleans are never
- * considered secrets (`tokens=512`). Also redacts within plain objects.
+ * Returns the value of a field for the log, with secrets replaced, also within plain objects.
+ * Numbers and booleans are never considered secrets (`tokens=512`).
  */
 export function redactField(
   name: string,

@@ -1,7 +1,7 @@
-/** Progress of a training run on the console, as figures and as text. */
+/** Progress of a training run on the console, as values and as text. */
 import type { MetricRecord } from '@trinity-rft/core';
 
-/** Figures, each from the latest record that contained it. */
+/** Values, each from the latest record that contained it. */
 export interface Progress {
   readonly step?: number;
   readonly totalSteps?: number;
@@ -13,14 +13,14 @@ export interface Progress {
   readonly secondsPerStep?: number;
 }
 
-/** Metric that each figure shows, keyed by the figure's label. */
+/** Metric that each displayed value comes from, keyed by the value's label. */
 export const figureMetrics = {
   reward: 'rollout/reward/mean',
   loss: 'actor/final_loss',
   'tokens/s': 'perf/throughput',
 } as const;
 
-/** Returns the progress, updated with the figures of a record. */
+/** Returns the progress, updated with the values in a record. */
 export function follow(progress: Progress, { role, step, metrics }: MetricRecord): Progress {
   if (role === 'explorer')
     return { ...progress, reward: metrics[figureMetrics.reward] ?? progress.reward };
@@ -34,7 +34,7 @@ export function follow(progress: Progress, { role, step, metrics }: MetricRecord
 }
 
 /**
- * Returns the label and value of each known figure, in order. A total that was exceeded was only an
+ * Returns the labels and texts of the known values, in order. An exceeded total was only an
  * estimate, and is not shown.
  */
 export function figures({
@@ -85,7 +85,7 @@ export function evaluationResults({ metrics }: MetricRecord): readonly string[] 
 /**
  * Formats a number in few characters, such as `1234`, `12.3`, `0.0123`, `1.2e-7`. Numbers from 100
  * on are rounded to integers, and smaller numbers to three significant digits. Numbers outside of
- * [1e-4, 1e7) have two digits and an exponent.
+ * [1e-4, 1e7) have two significant digits and an exponent.
  */
 export function shortNumber(value: number): string {
   if (!Number.isFinite(value) || value === 0) return String(value);

@@ -4,8 +4,8 @@ import { redactText } from '@trinity-rft/core/support';
 import { MonitorError } from './lines/monitor-error.js';
 
 /**
- * Maximum number of metrics in a record. With more metrics, drawing the charts would take longer
- * than the step.
+ * Maximum number of metrics in a record. With more metrics, drawing charts would take longer than a
+ * step.
  */
 const mostMetrics = 5000;
 

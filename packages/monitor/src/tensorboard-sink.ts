@@ -11,15 +11,15 @@ export interface TensorBoardSinkOptions {
   readonly directory: string;
   /** Clock for the wall time of events and for file names. */
   readonly clock: Pick<Clock, 'now'>;
-  /** Makes TensorBoard drop data of earlier files beyond these steps. @default all data is kept */
+  /** Makes TensorBoard drop data of earlier files beyond these steps. @default no data dropped */
   readonly resume?: ResumePoint;
 }
 
 /**
- * Creates the sink. Every operating-system process, resumed or not, writes new files. TensorBoard
- * reads all files of a folder in the order of their names. Values are float32. Values that are not
- * finite are written unchanged, and TensorBoard marks them. `write` throws on a disk error, so wrap
- * the sink in `teeSink`.
+ * Creates the sink. Every process, resumed or not, writes new files. TensorBoard reads all files of
+ * a folder in the order of their names. Values are float32. Values that are not finite are written
+ * unchanged, and TensorBoard marks them. `write` throws on a disk error, so wrap the sink in
+ * `teeSink`.
  */
 export function tensorBoardSink({
   directory,

@@ -1,6 +1,6 @@
 /**
- * Removes incomplete lines and records of repeated steps from a metrics file, after an
- * operating-system process was killed.
+ * Removes incomplete lines and records of repeated steps from a metrics file, after a process was
+ * killed.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import type { MetricRole } from '@trinity-rft/core';
@@ -12,8 +12,7 @@ import type { ResumePoint } from './resume-point.js';
  * Drops lines that are not JSON (incomplete because of a kill) and records beyond the resume point
  * of their role. With `hadEnded`, records that were written at the end of the training run are
  * kept. The new file is written next to the old one and renamed over it, so that nothing is lost if
- * this operating-system process is also killed. If the file is missing or needs no change, nothing
- * is written.
+ * this process is also killed. If the file is missing or needs no change, nothing is written.
  */
 export function trimJsonl(file: string, resume: ResumePoint): void {
   let isRepeated = false;

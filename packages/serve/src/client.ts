@@ -1,6 +1,6 @@
 /**
- * The client that a product uses to send feedback and to commit. For chat, the product uses an
- * OpenAI client.
+ * The client with which a product sends feedback and commits. For chat, the product uses an OpenAI
+ * client.
  */
 import { ConfigError, ModelError } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
@@ -21,7 +21,7 @@ export interface ServeClientOptions {
   readonly taskId?: string;
   /** Function that sends requests. @default the global fetch */
   readonly fetch?: typeof globalThis.fetch;
-  /** Time limit for feedback, commits and metrics, in ms. @default 60_000 */
+  /** Timeout for each request of this client, in ms. Does not apply to chat. @default 60_000 */
   readonly timeoutMs?: number;
 }
 
@@ -35,7 +35,7 @@ export interface OpenAISettings {
 export interface FeedbackOptions {
   /** A finite number from -1e9 to 1e9. */
   readonly reward: number;
-  /** Ids of answers, or `ID:CHOICE` for one of several choices. */
+  /** Ids of completions or responses, or `ID:CHOICE` for one of several choices. */
   readonly msgIds: readonly string[];
   readonly taskId?: string;
   /** Number of the attempt at the task. @default 0 */
@@ -52,15 +52,18 @@ export interface ServeClient {
   /** Turns rewarded calls into experiences for training. Safe to repeat. */
   commit(): Promise<CommitResult>;
   metrics(): Promise<Readonly<Record<string, number>>>;
-  /** Resolves with true if the server answers. Needs no key. */
+  /**
+   * Resolves to true if the server is reachable and healthy, and to false otherwise. Needs no key.
+   */
   alive(): Promise<boolean>;
 }
 
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Creates a client. Its methods throw ModelError with the server's status and message, 503 if the
- * server is unreachable, or 502 if the reply is from another program.
+ * Creates a client. Methods that call the server throw a ModelError with the server's status and
+ * message, 503 if the server is unreachable, or 502 if the reply is from another program; `alive`
+ * does not throw.
  * @throws ConfigError `HEADER_INVALID` for a session or key that no header can carry
  */
 export function createServeClient(options: ServeClientOptions): ServeClient {
@@ -70,7 +73,10 @@ export function createServeClient(options: ServeClientOptions): ServeClient {
   checkHeader('apiKey', apiKey);
   const sessionHeaders: Record<string, string> = {};
   if (session !== undefined) sessionHeaders[sessionField] = session;
-  /** @param fields fields that the reply must have */
+  /**
+   * Sends a request and returns the reply.
+   * @param fields fields that the reply must have
+   */
   const ask = async (
     method: string,
     path: string,
@@ -138,7 +144,7 @@ function checkHeader(field: 'session' | 'apiKey', value = ''): void {
   }
 }
 
-/** Parses a JSON object. Other text gives an empty object. */
+/** Parses a JSON object. Returns an empty object for any other text. */
 function objectIn(text: string): Json {
   const value = tryJson(text);
   return typeof value === 'object' && value !== null ? (value as Json) : {};

@@ -33,16 +33,16 @@ export interface CommitResult {
 }
 
 /**
- * Makes a commit. Commits run one after another.
+ * Commits the rewarded calls. Commits run one after another.
  * @throws the error of the pipeline or the store; the next commit then starts with the same calls
  */
 export type Commit = () => Promise<CommitResult>;
 
 /**
- * Creates the function that commits. A commit puts the rewarded calls into a numbered batch, stores
- * the experiences and this number in one transaction, and then finishes the batch. If the process
- * ends in between, the next commit compares the number of the batch with the number in the store,
- * and completes the missing steps.
+ * Creates the commit function. A commit puts the rewarded calls into a numbered batch, stores the
+ * experiences and this number in one transaction, and then finishes the batch. If the process ends
+ * in between, the next commit compares the number of the batch with the number in the store, and
+ * completes the missing steps.
  */
 export function createCommit(options: CommitOptions): Commit {
   let last: Promise<unknown> = Promise.resolve();
@@ -93,8 +93,8 @@ const stepOf = (state: Readonly<Record<string, unknown>> | undefined): number =>
   Number(state?.['step'] ?? 0);
 
 /**
- * Converts calls to experiences. The calls of an attempt are its steps, in the order in which they
- * were served.
+ * Converts calls to experiences. The calls of an attempt become its steps, in the order in which
+ * they were served.
  */
 function toExperiences({ step, calls }: Batch): readonly Experience[] {
   const steps = stepsByRun(calls);
@@ -113,7 +113,7 @@ function toExperiences({ step, calls }: Batch): readonly Experience[] {
   );
 }
 
-/** Numbers the calls of every attempt by id; the choices of a call share a number. */
+/** Numbers the calls of each attempt, keyed by id; the choices of a call share a number. */
 function stepsByRun(
   calls: readonly RewardedCall[],
 ): ReadonlyMap<string, ReadonlyMap<string, number>> {

@@ -35,7 +35,10 @@ export function readFeedback(value: unknown): Feedback {
   return { reward, msgIds, runId: runId as number, taskId: taskId ?? undefined };
 }
 
-/** True for a valid id. Texts with lone surrogates or NUL would change when they are stored. */
+/**
+ * Returns true for a valid id. Strings with lone surrogates or NUL would change when they are
+ * stored.
+ */
 const isId = (value: unknown): value is string =>
   typeof value === 'string' &&
   value !== '' &&

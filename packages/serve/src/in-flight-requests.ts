@@ -1,6 +1,4 @@
-/**
- * Tracks the requests that are being answered, so that a server can stop without losing a request.
- */
+/** Tracks requests in flight, so that a server can stop without losing a request. */
 import type { Clock, Logger } from '@trinity-rft/core';
 import { stopping } from '@trinity-rft/http-server';
 

@@ -4,12 +4,12 @@ import { addProcess, createRegistry, routeLabel } from '@trinity-rft/http-server
 export interface RequestMetrics {
   /**
    * Records the start of a request. The returned function must be called once, with the status of
-   * the answer.
+   * the response.
    */
   begin(pathname: string): (status: number) => void;
   /**
    * Returns the metrics in Prometheus' text format.
-   * @param gauges additional values, keyed by the names of the JSON metrics
+   * @param gauges additional values, keyed by their names in the JSON metrics
    */
   text(gauges: Readonly<Record<string, number>>): string;
 }

@@ -1,4 +1,4 @@
-/** Determines to which session, and thus to which conversation, a request belongs. */
+/** Determines the session, and thus the conversation, to which a request belongs. */
 import { hash } from 'node:crypto';
 import { decodeSegment } from '@trinity-rft/http-server';
 
@@ -7,8 +7,8 @@ export const sessionField = 'x-trinity-session';
 
 export interface SessionLookup {
   /**
-   * Resolves to the session of an earlier answer from this server, or to undefined for an unknown
-   * id.
+   * Resolves to the session of an earlier completion or response of this server, or to undefined
+   * for an unknown id.
    */
   readonly sessionOfCall: (msgId: string) => Promise<string | undefined>;
   /** Body of the request; undefined if it has none. */
@@ -20,9 +20,9 @@ type Body = Readonly<Record<string, unknown>>;
 /**
  * Returns the session of a request. The first of these that is present determines it: the header,
  * the session of the stored response that is requested or continued, `metadata`, `user`, and the
- * beginning of the conversation up to its first user message. The beginning of the conversation
- * lets conversations continue token by token for clients that do not identify themselves. The
- * session is `none` for requests without a body, and for responses that this server does not have.
+ * beginning of the conversation up to its first user message. The beginning lets conversations of
+ * clients that do not identify themselves continue token by token. The session is `none` for
+ * requests without a body, and for retrieved responses that this server does not have.
  */
 export async function sessionOf(request: Request, lookup: SessionLookup): Promise<string> {
   const named = request.headers.get(sessionField)?.trim();
@@ -41,7 +41,7 @@ export async function sessionOf(request: Request, lookup: SessionLookup): Promis
 }
 
 /**
- * Returns the session that a client names. The name is cut, and lone surrogates are replaced,
+ * Returns the session that a client names. The name is truncated, and lone surrogates are replaced,
  * because they would change when the session is stored.
  */
 const sessionFor = (kind: 'name' | 'user', name: string): string =>

@@ -1,6 +1,6 @@
 /**
- * The server of a running product as one web-standard function: the model's endpoint, feedback,
- * commits and metrics.
+ * A product's server as one web-standard function: the model's endpoint, feedback, commits and
+ * metrics.
  */
 import { describeError, type Clock, type Logger } from '@trinity-rft/core';
 import { errorResponse, prometheusType, whenSent, withoutCause } from '@trinity-rft/http-server';
@@ -23,26 +23,27 @@ export interface ServeOptions {
   readonly turns: TurnStore;
   /**
    * Creates the handler of a session. The handler must await `onCall` for every finished call
-   * before the client gets the end of the answer. If `onCall` rejects, the call fails.
+   * before the client gets the end of the response. If `onCall` rejects, the call fails.
    */
   readonly createHandler: (
     session: string,
     onCall: (call: Omit<ServedCall, 'session'>) => Promise<void>,
   ) => Handler;
   readonly commit: Commit;
-  /** Returns the version of the weights for the next call. */
+  /** Returns the version of the weights that the next call will use. */
   readonly policyVersion: () => number;
   /** Additional entries for `/metrics`. */
   readonly extraMetrics?: () => Promise<Readonly<Record<string, number>>>;
   readonly limits?: SessionLimits;
   /**
-   * Reads the body of a request to the model, once for both its session and its answer.
+   * Reads the body of a request to the model, once for both determining its session and handling
+   * it.
    * @throws ModelError 4xx for an invalid body
    */
   readonly readBody: (request: Request) => Promise<ParsedBody>;
   /**
-   * Creates the response for an error of a request to the model, by the model's own rules.
-   * @default the rules for feedback and commits
+   * Creates the response for an error of a request to the model, in the format of the model's API.
+   * @default the error format of feedback and commits
    */
   readonly modelErrorResponse?: (request: Request, error: unknown) => Response;
   readonly clock: Clock;
@@ -51,19 +52,19 @@ export interface ServeOptions {
 
 export interface Serve {
   /**
-   * Handles `POST /feedback`, `POST /commit` and `GET /metrics`; all other requests go to the model
-   * of their session. Never rejects. Does not check a key.
+   * Handles `POST /feedback`, `POST /commit` and `GET /metrics`; passes all other requests to the
+   * model of their session. Never rejects. Does not check a key.
    */
   readonly handler: Handler;
   /**
    * Stops accepting requests: new requests get 503 with `Retry-After`. Resolves when no request is
-   * in progress, or after `timeoutMs`.
+   * in flight, or after `timeoutMs`.
    */
   drain(timeoutMs: number): Promise<void>;
 }
 
 /**
- * Creates the server of a product, which answers requests and processes feedback. Does not open a
+ * Creates a product's server, which handles model requests and processes feedback. Does not open a
  * port.
  */
 export function createServe(options: ServeOptions): Serve {
@@ -132,8 +133,8 @@ export function createServe(options: ServeOptions): Serve {
 }
 
 /**
- * Creates sessions that record each finished call in the turn store before the client gets the
- * end of the answer.
+ * Creates sessions that record each finished call in the turn store before the client gets the end
+ * of the response.
  */
 function recordedSessions({ turns, createHandler, limits }: ServeOptions): Sessions {
   const sessions = createSessions(

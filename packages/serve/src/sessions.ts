@@ -3,7 +3,7 @@
  */
 
 /**
- * Answers a request.
+ * Handles a request.
  * @param body body of the request, if it was already read
  */
 export type Handler = (request: Request, body?: ParsedBody) => Promise<Response>;
@@ -11,7 +11,7 @@ export type Handler = (request: Request, body?: ParsedBody) => Promise<Response>
 /** The body of a request, read and parsed. */
 export interface ParsedBody {
   readonly value: unknown;
-  /** Digest of the bytes of the body. */
+  /** Digest of the body's bytes. */
   readonly digest: string;
 }
 
@@ -42,7 +42,7 @@ interface Session {
 }
 
 /**
- * Creates a table of sessions, which evicts the least recently used sessions beyond the limits. The
+ * Creates a table of sessions, which evicts the least recently used sessions above the limits. The
  * conversations of an evicted session are rendered again from the messages that the client sends,
  * and its stored Responses are lost. Calls in progress finish as usual.
  */
@@ -50,7 +50,7 @@ export function createSessions(
   create: (session: string) => Handler,
   { maxSessions = 4096, maxTokens = 16_000_000 }: SessionLimits = {},
 ): Sessions {
-  /** Sessions by name, the least recently used first. */
+  /** Sessions by name, least recently used first. */
   const sessions = new Map<string, Session>();
   let tokens = 0;
   const forget = (): void => {

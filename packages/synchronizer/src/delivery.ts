@@ -39,6 +39,7 @@ export function createDelivery(parts: DrivenParts): Delivery {
       await transport.publish(weights.version, weights.consumedUpTo);
     state.published = weights;
     if (weights.version === state.inUse.version) state.inUse = weights;
+    gate.notify();
   };
   const adopt = async (): Promise<void> => {
     while (publishing ?? adopting) await (publishing ?? adopting);

@@ -416,6 +416,19 @@ describe('fully asynchronous style', () => {
     expect(parts.log.slice(1)).toEqual(['publish 1', 'adopt 1']);
   });
 
+  it('begins an explore step that waited for an evaluation, also if nothing was trained', async () => {
+    const parts = await bench('fully_async', { maxStaleness: 0 });
+    const evaluated = Promise.withResolvers<void>();
+    const evaluation = parts.sync.withSteadyWeights(() => evaluated.promise);
+    parts.sync.exploreStepStored(1);
+    parts.starve();
+    const begins = streamingOf(parts).whenItMay(2);
+    expect(await settled(begins)).toBe(false);
+    evaluated.resolve();
+    await evaluation;
+    expect(await settled(begins)).toBe(true);
+  });
+
   it('ends the trainer, and waits, when the sampler could not take weights', async () => {
     const parts = await bench('fully_async', { maxStaleness: 0, failsToAdopt: true });
     const begins = streamingOf(parts).whenItMay(2);

@@ -162,7 +162,7 @@ interface Progress {
 async function train(options: TrainerOptions, progress: Progress): Promise<TrainerResult> {
   const { settings, signal, jobDirectory } = options;
   let interrupted = false;
-  await dropCheckpointsAfter(jobDirectory, progress.step);
+  await dropCheckpointsAfter(jobDirectory, progress.step, options.engine);
   try {
     while (progress.step < (settings.totalSteps ?? Infinity)) {
       assertNotStopped(signal);
@@ -263,7 +263,7 @@ async function save(
     final,
     fill: (directory) => saveTrainer(directory, { engine, critic }, progress.state, { merged }),
   });
-  await pruneCheckpoints(jobDirectory, settings.maxCheckpointsToKeep);
+  await pruneCheckpoints(jobDirectory, settings.maxCheckpointsToKeep, engine);
   await options.onCheckpoint?.(progress.step);
   progress.saveMetrics = { 'time/save_checkpoint': secondsSince(start, clock) };
   return checkpoint;

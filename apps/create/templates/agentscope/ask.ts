@@ -1,5 +1,5 @@
 /**
- * Asks the agent: `npm run ask -- '37*48'`. The model is at OPENAI_BASE_URL, with the key
+ * Asks the agent: `npm run ask -- '37*48'`. The model is at OPENAI_BASE_URL; the key is
  * OPENAI_API_KEY.
  */
 import { OpenAIChatModel } from '@agentscope-ai/agentscope/model';

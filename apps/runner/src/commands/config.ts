@@ -78,7 +78,7 @@ interface Answer {
 }
 
 interface Planned extends Answer {
-  /** Human-readable text of the plan. */
+  /** Human-readable plan. */
   readonly plan: string;
   readonly jobDirectory: string;
 }
@@ -103,7 +103,7 @@ const outsideOf = (file: string, message: string): ConfigProblem => ({
 });
 
 /**
- * Writes the answer as one line of JSON, including errors with their positions. Returns the exit
+ * Writes the result as one line of JSON, including errors with their positions. Returns the exit
  * code of the command.
  */
 async function answerAsJson(
@@ -129,11 +129,11 @@ async function answerAsJson(
 interface Checked extends Answer {
   readonly loaded: LoadedConfig;
   readonly files: CheckedFiles;
-  /** One line for each stage with `model.device: auto`: the chosen device, and the reason. */
+  /** One line per stage with `model.device: auto`: the chosen device, and the reason. */
   readonly devices: readonly string[];
 }
 
-/** Milliseconds after which `config plan` gives up on a hub that does not answer. */
+/** Milliseconds after which `config plan` gives up on a hub that does not respond. */
 const longestSilence = 15_000;
 
 async function downloads({ config }: LoadedConfig): Promise<ModelDownloads> {

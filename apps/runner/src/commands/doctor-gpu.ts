@@ -19,7 +19,7 @@ interface GpuArguments extends FileOptions, PluginOptions {
   readonly json?: boolean;
 }
 
-/** Adds `doctor gpu`, which ends with exit code 1 if `model.device: auto` keeps the CPU. */
+/** Adds `doctor gpu`, which ends with exit code 1 if `model.device: auto` chooses the CPU. */
 export const addDoctorGpu = (doctor: Command, { exitWith, write }: CommandContext): void =>
   void withFile(doctor.command('gpu'))
     .description(

@@ -110,7 +110,7 @@ async function evalCommand(
 
 /**
  * Reads the expectations of `--fail-below` and `--fail-on-regression`.
- * @throws ConfigError for a malformed value, and for `--fail-on-regression` with nothing to compare
+ * @throws ConfigError for a malformed value, or for `--fail-on-regression` with nothing to compare
  */
 function readExpectations({ failBelow, failOnRegression, baseline, checkpoints }: EvalArguments) {
   const lowest = failBelow.map((given) => {

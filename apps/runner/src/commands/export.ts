@@ -19,7 +19,7 @@ interface ExportArguments extends PluginOptions {
   readonly quantize?: string;
   readonly name?: string;
   readonly adapterOnly?: boolean;
-  /** `true` if the option is given without a file. */
+  /** File with prompts for the check; `true` if the option is given without a file. */
   readonly check?: string | true;
   readonly promptKey?: string;
   readonly push?: string;
@@ -67,8 +67,8 @@ export const addExport: AddCommand = (program, { exitWith, write }) =>
 const mostRecorded = 16;
 
 /**
- * Reads the agent's answers from the last recorded evaluation of the checkpoint's stage: one per
- * prompt, at most {@link mostRecorded}.
+ * Reads the recorded responses of the last evaluation of the checkpoint's stage: one per prompt, at
+ * most {@link mostRecorded}.
  */
 async function recordedAnswers({ location, run }: ModelPlace): Promise<readonly RecordedAnswer[]> {
   const { answersFile } = await import('@trinity-rft/launcher/files');

@@ -1,6 +1,5 @@
 /**
- * `trinity pairs`: writes stored answers for people to compare, and rows for DPO from their
- * choices.
+ * `trinity pairs`: writes stored responses for people to compare, and DPO rows from their choices.
  */
 import { readFile } from 'node:fs/promises';
 import { redactText } from '@trinity-rft/core/support';

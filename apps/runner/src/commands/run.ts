@@ -27,7 +27,7 @@ interface RunArguments extends FileOptions, PluginOptions {
   readonly newRun?: boolean;
   readonly acceptChangedFiles?: boolean;
   readonly studio?: boolean;
-  /** Name that a supervisor has chosen for the run of its processes. */
+  /** Run name that a supervisor has chosen for its processes. */
   readonly runName?: string;
 }
 
@@ -89,7 +89,7 @@ async function runFile(
   return summary.interrupted ? exitCodes.interrupted : exitCodes.done;
 }
 
-/** Values of the command line that replace those of the file, wherever the file is read. */
+/** Command-line values that override those in the file, wherever the file is read. */
 function overridesOf({ mode, explorerName, explorers }: RunArguments) {
   return {
     overrides: {

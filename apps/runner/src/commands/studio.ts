@@ -79,7 +79,7 @@ export async function viewRecords(
 
 /**
  * Serves the studio until Ctrl-C.
- * @param query parameters that select a page in the printed address
+ * @param query parameters that select a page in the printed URL
  */
 async function serveStudio(
   runs: string | readonly RunPlace[],
@@ -106,7 +106,7 @@ async function serveStudio(
 }
 
 /**
- * Environment variable with the studio's key. With a key from the user, an open page can reconnect
+ * Environment variable with the studio's key. If the user sets the key, an open page can reconnect
  * after a restart.
  */
 const keyVariable = 'TRINITY_STUDIO_KEY';

@@ -9,7 +9,7 @@ export const jsonText = (value: unknown): string => `${JSON.stringify(value, nul
 export interface CommandContext {
   /** Writes to standard output. */
   readonly write: Write;
-  /** Turns a function that resolves with the exit code into a Commander action. */
+  /** Converts a function that resolves with the exit code to a Commander action. */
   readonly exitWith: <Given extends readonly unknown[]>(
     action: (...given: Given) => Promise<number>,
   ) => (...given: Given) => Promise<void>;

@@ -9,7 +9,7 @@ export const exitCodes = {
   userError: 2,
   /** An environment failed for longer than runs may wait. */
   environmentDown: 3,
-  /** An evaluation misses an expectation. */
+  /** An evaluation does not meet an expectation. */
   belowExpectation: 4,
   interrupted: 130,
 } as const;

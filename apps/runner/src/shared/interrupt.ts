@@ -6,7 +6,7 @@ const signals = ['SIGINT', 'SIGTERM'] as const;
 
 /**
  * Calls `work` with a signal that aborts at the first Ctrl-C.
- * @param then text for the terminal that says what happens after the first Ctrl-C
+ * @param then message for the terminal about what happens after the first Ctrl-C
  */
 export async function interruptible<T>(
   terminal: Terminal,
@@ -26,7 +26,7 @@ export async function interruptible<T>(
 }
 
 /**
- * Like {@link interruptible}, for work without partial results.
+ * Like {@link interruptible}, but for work without partial results.
  * @returns undefined if the work was stopped
  */
 export function stoppable<T>(

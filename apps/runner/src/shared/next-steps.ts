@@ -1,13 +1,13 @@
 import type { RunSummary } from '@trinity-rft/launcher';
 import type { PluginOptions } from './options.js';
 
-/** Says how a stopped run continues. */
+/** Returns a sentence about how to continue a stopped run. */
 export const howToGoOn = ({ continues, name }: RunSummary): string =>
   continues
     ? 'The same command continues from there.'
     : `The same command starts a new run, as continue_from_checkpoint is false; to continue this one, set it to true, and name to ${name}.`;
 
-/** Commands that a user may want to run next, with the paths of this run, as text. */
+/** Returns text with commands that a user may want to run next, with this run's paths. */
 export async function nextSteps(
   configPath: string,
   { jobDirectory, checkpoint, hasEvaluations }: RunSummary,

@@ -28,7 +28,7 @@ export const withPlugins = (command: Command): Command =>
     );
 
 /**
- * Returns the plugins of the command line, and the directories in `TRINITY_PLUGIN_DIRS`, as
+ * Returns the plugins from the command line and the directories in `TRINITY_PLUGIN_DIRS`, as
  * Trinity-RFT does.
  */
 export const pluginsOf = ({
@@ -53,7 +53,7 @@ export const withFile = (command: Command): Command =>
   command.argument('[file]', 'YAML file').option('-c, --config <file>', 'the same, as an option');
 
 /**
- * Path of the configuration, from the argument or `--config`.
+ * Returns the path of the configuration, from the argument or `--config`.
  * @throws ConfigError when there is no configuration, or two different ones
  */
 export function fileOf(command: string, file: string | undefined, { config }: FileOptions): string {

@@ -25,7 +25,7 @@ export const otherNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * Advice for a command or option of Trinity-RFT; undefined for other names.
+ * Returns advice for a command or option of Trinity-RFT, or undefined for other names.
  * @param problem message of the parser about an unknown command or option
  */
 export function whatInstead(problem: string, args: readonly string[]): string | undefined {

@@ -1,4 +1,4 @@
-/** Key that clients of a served model must send, and messages with the server's address and key. */
+/** Key that clients of a served model must send, and messages with the server's URL and key. */
 import type { ServeOptions, Terminal } from '@trinity-rft/launcher';
 import { invalid } from './arguments.js';
 
@@ -6,14 +6,14 @@ import { invalid } from './arguments.js';
 const keyVariable = 'TRINITY_SERVE_KEY';
 
 /**
- * Key from the environment; undefined if the server should create a random key.
+ * Returns the key from the environment, or undefined if the server should create a random key.
  * @throws ConfigError when the key is not usable
  */
 export const serveKey = (): string | undefined => keyIn(keyVariable);
 
 /**
- * Returns a text that shows the server's key, or names the environment variable if the user chose
- * the key (`chosen`).
+ * Returns a message that shows the server's key, or names the environment variable if the user
+ * chose the key (`chosen`).
  */
 export const shownKey = (chosen: string | undefined, key: string): string =>
   chosen === undefined
@@ -21,8 +21,8 @@ export const shownKey = (chosen: string | undefined, key: string): string =>
     : `that of ${keyVariable}`;
 
 /**
- * Key from the environment, and a callback that prints the server's address and key.
- * @throws ConfigError when the variable holds no usable key
+ * Returns the key from the environment, and a callback that prints the server's URL and key.
+ * @throws ConfigError when the variable contains an unusable key
  */
 export function serveAccess(terminal: Terminal): Pick<ServeOptions, 'apiKey' | 'onOpen'> {
   const apiKey = keyIn(keyVariable);
@@ -36,7 +36,8 @@ export function serveAccess(terminal: Terminal): Pick<ServeOptions, 'apiKey' | '
 }
 
 /**
- * Key of clients of the Tinker protocol; undefined if the server should create a random key.
+ * Returns the key for clients of the Tinker protocol, or undefined if the server should create a
+ * random key.
  * @throws ConfigError when the official client would refuse the key
  */
 export function tinkerKey(): string | undefined {
@@ -48,7 +49,7 @@ export function tinkerKey(): string | undefined {
 }
 
 /**
- * Key in an environment variable; undefined if the variable is empty or missing.
+ * Returns the key in an environment variable, or undefined if the variable is empty or missing.
  * @throws ConfigError when the key is too short or too long, or does not fit into a header
  */
 export function keyIn(variable: string): string | undefined {

@@ -8,8 +8,8 @@ export const serverFlags: readonly string[] = ['--max-semi-space-size=4', '--v8-
 /**
  * Replaces this process with one that has the flags and the same process id, so that signals, exit
  * codes and open streams are preserved. Keeps flags that are already set, also in `NODE_OPTIONS`. A
- * no-op if Node cannot replace the process (Windows, Node before 22.15), or if a parent process has
- * an IPC channel to this process.
+ * no-op if Node.js cannot replace the process (on Windows, or before 22.15), or if a parent process
+ * has an IPC channel to this process.
  */
 export function restartWithServerFlags(): void {
   const given = [...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/)];

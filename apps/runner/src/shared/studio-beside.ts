@@ -7,8 +7,9 @@ import type { Terminal } from '@trinity-rft/launcher';
 import { ownCommand } from './server-flags.js';
 
 /**
- * Runs the studio in another process, so that reading for its page takes no time from the training
- * loop. If the studio cannot start, the run continues and the reason is on standard error.
+ * Runs the studio in another process, so that reading data for its page takes no time from the
+ * training loop. If the studio cannot start, the run continues and the reason is written to
+ * standard error.
  * @param folder folder of runs, which is created if it is missing
  */
 export async function withStudio<T>(
@@ -40,7 +41,7 @@ export async function withStudio<T>(
   }
 }
 
-/** Address of the studio; undefined if the studio ended without printing an address. */
+/** Returns the studio's URL, or undefined if the studio ended without printing it. */
 async function addressOf({ stdout }: ChildProcess): Promise<string | undefined> {
   if (!stdout) return undefined;
   const lines = createInterface(stdout);
@@ -51,13 +52,13 @@ async function addressOf({ stdout }: ChildProcess): Promise<string | undefined> 
   return undefined;
 }
 
-/** Programs that open an address, by platform; other desktops have `xdg-open`. */
+/** Programs that open a URL, by platform; other desktops have `xdg-open`. */
 const openers: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
   darwin: ['open'],
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Opens the address in a browser, if there is one. The address is also on the terminal. */
+/** Opens the URL in a browser, if there is one. The URL is also on the terminal. */
 function openBrowser(url: string): void {
   const { DISPLAY, WAYLAND_DISPLAY } = process.env;
   const opener = openers[process.platform] ?? ((DISPLAY ?? WAYLAND_DISPLAY) ? ['xdg-open'] : []);

@@ -1,5 +1,5 @@
 /**
- * Supervised process of a run. It is restarted after it dies, and ended together with the other
+ * Supervised process of a run. It is restarted after a crash, and ended together with the other
  * processes.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -13,13 +13,13 @@ export interface ChildOptions {
   /** Arguments of the `trinity` command. */
   readonly args: readonly string[];
   /**
-   * True to write the output of the process to that of the supervisor; false to keep its last lines
-   * for the report of a failure.
+   * True to pass the process's output on to that of the supervisor; false to keep its last lines
+   * for a failure report.
    */
   readonly isShown: boolean;
   readonly onRestart: (message: string) => void;
   /**
-   * True if the process is not restarted after it ended with the exit code of an interrupt.
+   * True if the process is not restarted after it has ended with the exit code of an interrupt.
    * @default false
    */
   readonly mayBeInterrupted?: boolean;
@@ -98,8 +98,8 @@ interface Exit {
 }
 
 /**
- * Starts the process in a process group of its own. Ctrl-C therefore reaches only the supervisor,
- * which stops the processes.
+ * Starts the process in its own process group. Ctrl-C therefore reaches only the supervisor, which
+ * stops the processes.
  */
 function runOnce(
   { args, isShown }: ChildOptions,

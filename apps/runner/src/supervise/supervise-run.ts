@@ -8,7 +8,7 @@ import { startChild, type Child, type ChildEnd } from './child.js';
 export interface SuperviseOptions extends PluginOptions {
   readonly configPath: string;
   readonly explorers: number;
-  /** Name of the run of all processes, which they keep when they are restarted. */
+  /** Run name of all processes, which they keep when they are restarted. */
   readonly runName: string;
   readonly newRun?: boolean;
   readonly acceptChangedFiles?: boolean;
@@ -18,7 +18,7 @@ export interface SuperviseOptions extends PluginOptions {
 const graceMs = 30_000;
 
 /**
- * Runs one trainer and several explorers. Restarts a process that dies. If a process cannot
+ * Runs one trainer and several explorers. Restarts a process that crashes. If a process cannot
  * continue, ends all processes and prints the first cause. Resolves with the exit code of the
  * trainer, or of the explorer that could not continue.
  */
@@ -64,7 +64,7 @@ const argsOf = (
   ...pluginDir.flatMap((each) => ['--plugin-dir', each]),
 ];
 
-/** Resolves when the trainer has ended, or an explorer cannot continue. */
+/** Resolves when the trainer has ended or an explorer cannot continue. */
 function firstEnd(trainer: Child, others: readonly Child[]): Promise<ChildEnd> {
   const failures = others.map(
     ({ ended }) =>

@@ -1,4 +1,4 @@
-/** Question mark that opens an explanation in a native popover. */
+/** Question-mark button that opens an explanation in a native popover. */
 import { CircleQuestionMark } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';

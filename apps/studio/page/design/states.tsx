@@ -37,7 +37,7 @@ export const Skeleton = ({ lines = 4 }: { readonly lines?: number }) => (
 
 interface ProblemProps {
   readonly text: string;
-  /** Change that fixes the problem. */
+  /** Change by the user that fixes the problem. */
   readonly fix?: string;
 }
 

@@ -23,7 +23,7 @@ function apply(): void {
 system.addEventListener('change', apply);
 apply();
 
-/** @returns the theme, and a function that switches to the next one */
+/** Returns the theme, and a function that switches to the next one. */
 export function useTheme(): [Theme, () => void] {
   const [theme, setTheme] = useState(stored);
   const next = (): void => {

@@ -1,10 +1,10 @@
-/** Short messages at the lower edge, each for a few seconds. */
+/** Short messages at the lower edge, each shown for a few seconds. */
 import { useEffect, useState } from 'preact/hooks';
 
 const shownMs = 4000;
 let show: ((text: string) => void) | undefined;
 
-/** Shows that an action is done. Errors are shown permanently next to their cause instead. */
+/** Confirms an action. Errors are not toasts: they are shown permanently, next to their cause. */
 export const toast = (text: string): void => show?.(text);
 
 export function Toasts() {

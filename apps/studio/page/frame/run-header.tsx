@@ -8,7 +8,7 @@ import { words } from '../words/frame.js';
 import { words as runsWords } from '../words/runs.js';
 
 interface RunHeaderProps {
-  /** Id of the run in the address. The run may not exist. */
+  /** Id of the run in the URL. The run may not exist. */
   readonly id: string;
   readonly run: RunSummary | undefined;
   readonly runs: readonly RunSummary[];

@@ -52,7 +52,7 @@ function merged(
 }
 
 /**
- * Returns the place. If it names no run, adds the run that had changed last when the page was
+ * Returns the place. If it names no run, adds the run that was the last to change when the page was
  * opened.
  */
 export function useChosen(place: Place, runs: Live['runs']): Place {

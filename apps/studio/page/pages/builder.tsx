@@ -25,11 +25,11 @@ import { useCheck } from './builder/use-check.js';
 import { readYaml, setInYaml } from './builder/yaml-edit.js';
 import './builder.css';
 
-/** Edited configuration. */
+/** Configuration that is being edited. */
 interface Draft {
   readonly file: string;
   readonly text: string;
-  /** File as it was last opened or saved; undefined if it was never saved. */
+  /** File as last opened or saved; undefined if it was never saved. */
   readonly kept: (SavedFile & { readonly text: string }) | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Page of the story of a run: verdict, causes, cost, and next steps. */
+/** Overview page of a run: verdict, causes, cost, and next steps. */
 import {
   costFigures,
   duration,

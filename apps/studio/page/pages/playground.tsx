@@ -1,4 +1,4 @@
-/** Page with two models side by side: answers token by token, and feedback for products. */
+/** Page with two models side by side: responses token by token, and feedback for products. */
 import { MessagesSquare } from 'lucide';
 import { useEffect, useRef } from 'preact/hooks';
 import { Empty } from '../design/states.js';
@@ -36,7 +36,7 @@ export function Playground({ place, runs }: PageProps) {
     maxTokens: 128,
     seed: 1,
   });
-  /** Requests of the panes, in their order. */
+  /** Abort controllers of the panes' requests, in the order of the panes. */
   const { current: stops } = useRef<(AbortController | undefined)[]>([]);
   const stopAll = (): void => stops.forEach((stop) => stop?.abort());
   useEffect(() => {
@@ -111,6 +111,6 @@ export function Playground({ place, runs }: PageProps) {
   );
 }
 
-/** Run whose tasks are offered as questions: the run of the last pane with a checkpoint. */
+/** Run whose tasks are offered as prompts: the run of the last pane with a checkpoint. */
 const runOf = (panes: readonly Pane[]): string | undefined =>
   panes.flatMap(({ source }) => (source.kind === 'checkpoint' ? source.run : [])).at(-1);

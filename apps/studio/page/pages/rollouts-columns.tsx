@@ -1,4 +1,4 @@
-/** Columns of the table of rollouts, and the choice of shown columns. */
+/** Columns of the rollout table, and the choice of shown columns. */
 import type { Rollout } from '@trinity-rft/inspect/studio/interface';
 import type { ComponentChildren } from 'preact';
 import { numberText, secondsText } from '../numbers.js';
@@ -11,7 +11,7 @@ export type ColumnName = keyof typeof words.columns;
 interface Column {
   /** Width in a CSS grid. */
   readonly width: string;
-  /** Sort key for the server. @default no sorting */
+  /** Sort key in requests to the server. @default no sorting */
   readonly sort?: string;
   readonly isNumber?: boolean;
   readonly cell: (rollout: Rollout) => ComponentChildren;

@@ -16,7 +16,7 @@ interface RolloutFilterProps {
 
 const fields = ['taskset', 'row', 'batch', 'task', 'attempt'] as const;
 const ranges = Object.keys(words.ranges) as (keyof typeof words.ranges)[];
-/** Parameters of the address that are not filters. */
+/** URL parameters that are not filters. */
 const order = new Set(['sort', 'descending']);
 
 export function RolloutFilter({ run, filter, onFilter }: RolloutFilterProps) {

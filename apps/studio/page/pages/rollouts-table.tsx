@@ -141,7 +141,7 @@ function* pagesOf(from: number, to: number): Generator<number> {
 type Pages = ReadonlyMap<number, readonly Rollout[]>;
 
 const keptPages = 40;
-/** Time in ms after which pages are loaded again: after a partial response, and after an error. */
+/** Times in ms after which pages are reloaded: after a partial response, and after an error. */
 const [againMs, afterErrorMs] = [400, 3000];
 
 interface ListState {

@@ -1,4 +1,4 @@
-/** Page of the rollouts of a run. The address contains the filter and the open rollout. */
+/** Page of a run's rollouts. The URL contains the filter and the open rollout. */
 import { useCallback, useRef } from 'preact/hooks';
 import { Dialog } from '../design/dialog.js';
 import { Empty } from '../design/states.js';
@@ -12,7 +12,7 @@ import { RolloutTable, type Step } from './rollouts-table.js';
 import { RolloutViews } from './rollouts-views.js';
 import './rollouts.css';
 
-/** Parameters of the address that are not part of the filter. */
+/** URL parameters that are not part of the filter. */
 const beside = new Set(['rollout', 'view', 'kind']);
 const evaluations = '/evaluations';
 

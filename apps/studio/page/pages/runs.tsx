@@ -92,14 +92,14 @@ const NoRuns = () => (
 
 interface Group {
   /**
-   * Common path of the group's runs, with a trailing slash. For a run directly in the served
-   * folder, the id of the run.
+   * Common path of the group's runs, with a trailing slash; for a run directly in the served
+   * folder, its id.
    */
   readonly folder: string;
   readonly members: readonly RunSummary[];
 }
 
-/** Groups stages and evaluations of a run; the group that changed last is first. */
+/** Groups stages and evaluations of a run. The group that changed last comes first. */
 function grouped(runs: readonly RunSummary[]): readonly Group[] {
   const folderOf = (id: string): string => {
     const run = id.replace(/\/evaluations$/, '');
@@ -109,7 +109,7 @@ function grouped(runs: readonly RunSummary[]): readonly Group[] {
   return [...groups].map(([folder, members]) => ({ folder, members }));
 }
 
-/** Path whose lines break at slashes only. */
+/** Path that is wrapped at slashes only. */
 function Name({ id }: { readonly id: string }) {
   const parts = id.split(/(?<=\/)/);
   return (
@@ -124,7 +124,7 @@ function Name({ id }: { readonly id: string }) {
   );
 }
 
-/** True if name, tags or note contain the search text. */
+/** True if id, tags or note contain the search text. */
 function isFound({ id, notes: { tags, note } }: RunSummary, search: string): boolean {
   const wanted = search.toLowerCase();
   return [id, note, ...tags].some((text) => text.toLowerCase().includes(wanted));

@@ -1,5 +1,5 @@
 /**
- * Page that applies another reward, advantage or loss to the newest rollouts, and compares the
+ * Page that applies another reward, advantage or loss to the latest rollouts, and compares the
  * results.
  */
 import type { WhatIfAnswer, WhatIfChoices } from '@trinity-rft/inspect/studio/interface';

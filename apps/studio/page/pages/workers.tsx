@@ -1,4 +1,4 @@
-/** Page of the waits between processes: graph, wait chains, table. */
+/** Page of waits between processes: graph, wait chains, table. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { TitleRow } from '../design/title-row.js';
 import type { Processes as Status } from '../../src/control/interface/index.js';
@@ -16,7 +16,7 @@ import { pictureOf } from './workers/graph.js';
 type Member = Status['members'][number];
 type Link = Status['chains'][number][number];
 
-/** Milliseconds between requests, equal to the heartbeat interval of processes. */
+/** Polling interval in milliseconds, equal to the heartbeat interval of processes. */
 const everyMs = 1000;
 const answerMs = 8000;
 
@@ -90,8 +90,8 @@ function Live({ status }: { readonly status: Status }) {
 }
 
 /**
- * Returns a text about the causes of the waits. It contains no waiting times, so that screen
- * readers repeat it only when the causes change.
+ * Describes the causes of the waits, without waiting times, so that screen readers repeat the text
+ * only when the causes change.
  */
 function verdict({ chains, endedAt }: Status): string {
   if (chains.length === 0) return endedAt === undefined ? words.none : words.ended(endedAt);

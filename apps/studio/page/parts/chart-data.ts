@@ -26,7 +26,7 @@ const expandGaps = 2;
 
 /**
  * Positions and lines of all curves. Values that are not finite leave gaps; values that a log scale
- * does not have are skipped.
+ * cannot show are skipped.
  */
 export function dataOf(
   curves: readonly { readonly curve: Curve }[],

@@ -22,7 +22,7 @@ interface MetricCardProps {
   readonly isLog?: boolean;
   readonly isPinned?: boolean;
   readonly onPin?: (key: string) => void;
-  /** Shows the problem: many cards can have the same. */
+  /** Reports the card's problem to the page, because many cards can have the same one. */
   readonly onProblem: OnProblem;
 }
 

@@ -1,4 +1,4 @@
-/** Metrics that the user keeps at the top, remembered by the browser. */
+/** Metrics that the user pinned to the top, stored in the browser. */
 import { useStored } from './stored.js';
 
 const none: readonly string[] = [];
@@ -7,7 +7,7 @@ const areNames = (value: unknown): value is readonly string[] =>
 
 export function usePinned() {
   const [pinned, setPinned] = useStored('trinity-studio-pinned', none, areNames);
-  /** Pins the metric, or removes its pin. */
+  /** Pins the metric, or unpins it. */
   const pin = (key: string): void =>
     setPinned(pinned.includes(key) ? pinned.filter((each) => each !== key) : [...pinned, key]);
   return { pinned, pin };

@@ -9,10 +9,10 @@ export const colours = Object.keys(words.colours) as (keyof typeof words.colours
 /** Colourings by probability. */
 export const chanceColours: ReadonlySet<string> = new Set(['logprob', 'scored']);
 
-/** Colourings by numbers that a checkpoint computes. */
+/** Colourings by values that a checkpoint computes. */
 export const scoredColours: ReadonlySet<string> = new Set(['entropy', 'ratio', 'scored']);
 
-/** Recorded numbers of a sampled token, and the scores that a checkpoint computed. */
+/** Recorded values of a sampled token, and the scores that a checkpoint computed. */
 export interface TokenNumbers {
   readonly logprob?: number | null;
   readonly advantage?: number | null;
@@ -33,7 +33,7 @@ export const numbersAt = (segment: ScoredSegment, i: number): TokenNumbers => ({
   ratio: segment.ratios?.[i],
 });
 
-/** Colourings for which the calls contain numbers. */
+/** Colourings for which the calls contain values. */
 export function possibleColours(calls: readonly ScoredCall[]): ReadonlySet<string> {
   const segments = calls.flatMap((call) => call.segments).filter(({ sampled }) => sampled);
   const has = (read: (segment: ScoredSegment) => unknown): boolean =>
@@ -69,7 +69,7 @@ const trained = 'hsl(210 80% 50%)';
 /** Differences of log-probabilities, in nats, from which tokens are shown in full colour. */
 const farApart = { teacher: 2, ratio: Math.LN2 } as const;
 
-/** Colour of a token; undefined if the number for the colouring is missing or neutral. */
+/** Colour of a token; undefined if the value for the colouring is missing or neutral. */
 export function heatOf(numbers: TokenNumbers, colour: Colour, scale: Scale): string | undefined {
   return heats[colour](numbers, scale);
 }

@@ -249,8 +249,8 @@ function meanAdvantage({ segments }: ScoredCall): number | undefined {
 }
 
 /**
- * Returns a text about the least likely token; undefined if no tokens were sampled, or if every
- * token had probability 1.
+ * Describes the least likely token. Returns undefined if no tokens were sampled, or every token had
+ * probability 1.
  */
 function leastLikely({ segments }: ScoredCall): string | undefined {
   let least = { text: '', logprob: 0 };
@@ -288,7 +288,7 @@ function Beginning({ call, earlier }: Omit<CallViewProps, 'paint'>) {
   );
 }
 
-/** Speaker of a piece: the role that the template names, or else sampled or context. */
+/** Speaker of a piece: the role that the template names, otherwise sampled or context. */
 function speakerOf(piece: Piece | undefined): string | undefined {
   if (!piece) return undefined;
   const known: Readonly<Record<string, string>> = words.roles;

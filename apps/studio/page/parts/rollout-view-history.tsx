@@ -1,4 +1,4 @@
-/** History of a task: its rewards by policy version, and the difference between two answers. */
+/** History of a task: its rewards by policy version, and a diff of two responses. */
 import type { TaskHistory, Trace } from '@trinity-rft/inspect/studio/interface';
 import { diffWordsWithSpace } from 'diff';
 import { useMemo, useState } from 'preact/hooks';
@@ -62,7 +62,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** Answer of this rollout, then the best and the worst answer of each explore step. */
+/** Response of this rollout, then the best and the worst response of each explore step. */
 function answersOf(times: TaskHistory['times'], { answer, reward }: Trace): readonly Answer[] {
   const own = { key: 'own', label: words.own(numberText(reward)), text: answer };
   const others = times.flatMap(({ batch, policyVersion, best, worst }) => {

@@ -2,7 +2,7 @@
 import { textBlocks, type BlockKind, type TextBlock } from '@trinity-rft/inspect/studio/interface';
 import type { ScoredCall, ScoredSegment } from './rollout-view-scores.js';
 
-/** Tokens of one segment that lie within one block. */
+/** Tokens of one segment within one block. */
 export interface Stretch {
   readonly segment: ScoredSegment;
   /** Index of the stretch's first token within the segment. */
@@ -60,8 +60,8 @@ interface Draft {
 }
 
 /**
- * True if a segment continues the piece. In text without a role, context and sampled tokens are
- * separate pieces.
+ * True if a segment continues the piece. Without a role, context and sampled tokens are separate
+ * pieces.
  */
 function continues({ block, stretches }: Draft, next: TextBlock, segment: ScoredSegment): boolean {
   const isSame = block === next;

@@ -1,4 +1,4 @@
-/** Recorded values of a rollout: facts, uses in train steps, metrics, reasons, info and texts. */
+/** Recorded values of a rollout: facts, uses in train steps, metrics, reasons, info and text. */
 import type { RolloutDetail } from '@trinity-rft/inspect/studio/interface';
 import { numberText } from '../numbers.js';
 import { words } from '../words/rollouts.js';

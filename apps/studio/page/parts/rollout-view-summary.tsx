@@ -1,4 +1,4 @@
-/** Summary of a rollout: question, answer, expected answer, and the parts of the reward. */
+/** Summary of a rollout: question, answer, reference answer, and the parts of the reward. */
 import type { Trace } from '@trinity-rft/inspect/studio/interface';
 import { TriangleAlert } from 'lucide';
 import { Icon } from '../design/icon.js';

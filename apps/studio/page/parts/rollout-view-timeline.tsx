@@ -20,7 +20,7 @@ interface Entry {
   readonly problem?: string | undefined;
 }
 
-/** Seconds from which the time between two turns is shown even without a tool call. */
+/** Minimum seconds between two turns for which the time is shown even without a tool call. */
 const shortest = 0.05;
 
 interface TimelineViewProps extends Trace {

@@ -168,7 +168,7 @@ interface AskedProps<T> {
   readonly view: (answer: T) => JSX.Element;
 }
 
-/** Loads `path` and shows the answer with `view`. */
+/** Loads `path` and shows the response with `view`. */
 function Asked<T>({ path, view }: AskedProps<T>) {
   const { answer, problem } = useAnswer<T>(path);
   if (problem !== undefined) return <Problem text={problem} />;

@@ -60,8 +60,8 @@ export function RunBoxes({ page, runs, place }: RunBoxesProps) {
 }
 
 /**
- * True if the box can be changed. The last ticked run must stay, because a page without chosen runs
- * shows the newest run.
+ * True if the checkbox can be changed. The last checked run must remain checked, because a page
+ * without chosen runs shows the newest run.
  */
 const canToggle = (id: string, ticked: readonly string[]): boolean =>
   ticked.includes(id) ? ticked.length > 1 : ticked.length < mostRuns;

@@ -16,7 +16,8 @@ export const canBeControlled = ({ state }: RunSummary): boolean => verbs[state] 
 /** Timeouts in ms. Resuming takes longer, because the server checks the configuration first. */
 const deadlines = { stop: 8000, resume: 70_000 } as const;
 /**
- * Milliseconds for which a resumed run is watched: a broken configuration fails within this time.
+ * Milliseconds for which a resumed run is watched. A run with a broken configuration fails within
+ * this time.
  */
 const watchMs = 20_000;
 const everyMs = 1000;

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 
 /**
- * Same as `useState`, but the value is kept in the local storage of the browser.
+ * Like `useState`, but the value is kept in the browser's local storage.
  * @param isValid checks the stored value, which may be anything
  */
 export function useStored<T>(

@@ -1,4 +1,4 @@
-/** A small chart of a run's story: one curve, or points with their intervals. */
+/** A small chart on a run's overview: one curve, or points with their intervals. */
 import {
   drawChart,
   type Size,

@@ -1,19 +1,19 @@
-/** Loads answers of the server for a page. */
+/** Loads responses of the server for a page. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, messageOf, runPath } from '../api.js';
 
 export interface Answers<T> {
-  /** Answers to all paths, or to the paths before until these have answered. */
+  /** Responses for all paths; until they have arrived, the responses for the previous paths. */
   readonly answers: readonly T[];
   readonly problem: string | undefined;
 }
 
 /**
- * Loads the answers to some paths. While the page is in a hidden tab, it waits.
- * @param againMs returns the milliseconds until the answers are loaded again; undefined for never. An
- * error passes no answers. @default never
- * @param mostMs milliseconds after which a request fails. @default no limit
+ * Loads the responses for some paths. Waits while the page is in a hidden tab.
+ * @param againMs returns the milliseconds until the next reload, or undefined for no reload. Called
+ * with an empty list after an error. @default no reload
+ * @param mostMs timeout of a request, in milliseconds. @default no timeout
  */
 export function useAnswers<T>(
   paths: readonly string[],
@@ -63,14 +63,17 @@ interface Answer<T> {
   readonly problem: string | undefined;
 }
 
-/** Loads the answer to a path, and loads it again while it contains `progress`. */
+/** Loads the response for a path, and reloads it while it contains `progress`. */
 export function useAnswer<T>(path: string): Answer<T> {
   const { answers, problem } = useAnswers<T>([path], whileReading);
   return { answer: answers[0], problem };
 }
 
 const readingMs = 500;
-/** Returns {@link readingMs} if the server has not read everything that an answer is about. */
+/**
+ * Returns {@link readingMs} if a response contains `progress`, because the server is still reading
+ * the data.
+ */
 export const whileReading = (answers: readonly unknown[]): number | undefined =>
   answers.some((answer) => (answer as { readonly progress?: unknown }).progress !== undefined)
     ? readingMs
@@ -80,7 +83,7 @@ export const whileReading = (answers: readonly unknown[]): number | undefined =>
 const runningMs = 30_000;
 
 /**
- * Loads an answer about a run, and loads it again while the run continues.
+ * Loads a response about a run, and reloads it while the run continues.
  * @param path path below the run's path, such as `story`
  */
 export function useRunAnswer<T>(

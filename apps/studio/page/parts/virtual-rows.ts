@@ -9,7 +9,7 @@ import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact
 
 interface VirtualRow {
   readonly index: number;
-  /** Upper edge, in pixels below the upper edge of the list. */
+  /** Upper edge, in pixels from the upper edge of the list. */
   readonly start: number;
 }
 
@@ -25,13 +25,16 @@ export interface VirtualRows {
 }
 
 /**
- * Maximum height of the list in pixels. Browsers limit elements to 17 to 33 million pixels. A
- * longer list is scrolled in larger steps.
+ * Maximum height of the list in pixels. Browsers limit elements to 17 to 33 million pixels. Longer
+ * lists are scrolled in larger steps.
  */
 const tallest = 12_000_000;
 const overscan = 6;
 
-/** @param rowHeight height of rows and of the sticky header, in pixels */
+/**
+ * Returns the rows in view.
+ * @param rowHeight height of rows and of the sticky header, in pixels
+ */
 export function useVirtualRows(count: number, rowHeight: number): VirtualRows {
   const scroller = useRef<HTMLDivElement>(null);
   const [, redraw] = useReducer((times: number) => times + 1, 0);

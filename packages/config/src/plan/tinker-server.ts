@@ -1,5 +1,7 @@
 /** Plans the server of `model.tinker`, and the commands that start the server. */
 import { join } from 'node:path';
+import { ConfigError } from '@trinity-rft/core';
+import { addressProblem } from '@trinity-rft/core/support';
 import { diskAt } from '../resolve/base/disk.js';
 import type { StageConfig } from '../resolve/base/resolved.js';
 import { addressOptions, quoted, servedModel } from './shell.js';
@@ -28,6 +30,7 @@ export const runsRemotely = ({ engine, part, sampler }: StageConfig): boolean =>
  * Returns the URL and start command of the Tinker server that a process uses. Returns undefined if
  * the process uses no such server.
  * @param url value of `TINKER_BASE_URL`
+ * @throws ConfigError if `url` is not the address of a server
  */
 export function planTinkerServer(
   stage: StageConfig,
@@ -36,6 +39,8 @@ export function planTinkerServer(
   const { engine, part, sampler } = stage;
   if (engine !== 'tinker' || (part === 'explore' && sampler !== undefined)) return undefined;
   const address = stage.model.tinker.baseUrl ?? url;
+  const problem = address && addressProblem(address, 'TINKER_API_KEY');
+  if (problem) throw new ConfigError(`TINKER_BASE_URL: ${problem}`, { code: 'TINKER_ADDRESS' });
   const isHosted = address === undefined || /\bthinkingmachines\.\w+$/.test(hostOf(address));
   if (isHosted) return { url: undefined, program: 'TuFT', note: '', files: [], command: undefined };
   if (serverOf(stage) === 'tuft')

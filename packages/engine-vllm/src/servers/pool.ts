@@ -8,7 +8,7 @@ import {
   EngineError,
   SyncError,
 } from '@trinity-rft/core';
-import { beginWait, waitingFor } from '@trinity-rft/core/support';
+import { beginWait, untilAborted, waitingFor } from '@trinity-rft/core/support';
 import { ServerFault } from '../wire/fault.js';
 import { createAffinity } from './affinity.js';
 import type { Replica } from './replica.js';
@@ -213,7 +213,7 @@ export function createPool(options: PoolOptions): Pool {
         if (signal.aborted || !(error instanceof ServerFault)) throw error;
         if (error.kind === 'refused') throw refusal(error);
         if (error.kind === 'busy') replica.pauseFor(Math.max(busyMs, error.retryAfterMs));
-        if (error.kind === 'closed') await checkAgain(replica, signal);
+        if (error.kind === 'closed') await untilAborted(checkAgain(replica, signal), signal);
         if (error.kind === 'lost' || error.kind === 'stale') leaveOut(replica, error);
         if (error.kind !== 'broken') continue;
         broken.add(replica);

@@ -1,9 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { noSwiftShader, useSwiftShader } from '@trinity-rft/test-support';
-import { listAdapters } from './adapters.js';
+import { findAdapter, listAdapters } from './adapters.js';
 import { openDevice } from './device.js';
 
 const gate = <T>(wait: () => Promise<T>): Promise<T> => wait();
+
+it('a driver that never answers is waited for no longer than the deadline', async () => {
+  const silent = { requestAdapter: () => new Promise<never>(() => {}) } as unknown as GPU;
+  const found = findAdapter(silent, { gate, report: () => {}, deadlineMs: 5 });
+  await expect(found).rejects.toMatchObject({
+    code: 'ENGINE_GPU_TIMEOUT',
+    message: expect.stringContaining('its adapter'),
+  });
+});
 
 describe.skipIf(noSwiftShader)(`adapters ${noSwiftShader ?? ''}`, () => {
   it('are listed once each, with what they are and allow', async () => {

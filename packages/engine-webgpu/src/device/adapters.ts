@@ -2,6 +2,7 @@
 /** Lists the GPUs that the package `webgpu` (Dawn for Node.js) finds on this machine. */
 import { loadPeer } from '@trinity-rft/core/support';
 import { noGpu } from './errors.js';
+import { waitForDriver, type WaitOptions } from './waits.js';
 
 /** Facts about a GPU. */
 export interface AdapterFacts {
@@ -38,12 +39,6 @@ interface FoundAdapter {
 }
 
 /**
- * Executes a wait of the native driver. The thread is not terminated during the wait, because that
- * would abort the operating-system process.
- */
-export type Gate = <T>(wait: () => Promise<T>) => Promise<T>;
-
-/**
  * GPU object of this thread. The object is never released, because the operating-system process
  * would crash a few thousand waits after the object is garbage-collected.
  */
@@ -72,10 +67,11 @@ export async function loadDawn(): Promise<GPU> {
 
 /**
  * Finds the adapter that the engine uses. If there are two GPUs, this is the faster one.
- * @throws EngineError if there is no adapter
+ * @throws EngineError if there is no adapter, or at the deadline
  */
-export async function findAdapter(gpu: GPU, gate: Gate): Promise<FoundAdapter> {
-  const adapter = await gate(() => gpu.requestAdapter({ powerPreference: 'high-performance' }));
+export async function findAdapter(gpu: GPU, options: WaitOptions): Promise<FoundAdapter> {
+  const request = { powerPreference: 'high-performance' } as const;
+  const adapter = await waitForDriver(options, () => gpu.requestAdapter(request), 'its adapter');
   if (!adapter) throw noGpu();
   return { adapter, facts: factsOf(adapter) };
 }

@@ -3,7 +3,7 @@ import { findAdapter, loadDawn, type AdapterFacts } from './adapters.js';
 import { notOpened } from './errors.js';
 import { Faults } from './faults.js';
 import { defaultBudget, DeviceMemory } from './memory.js';
-import { Waits, type WaitOptions } from './waits.js';
+import { waitForDriver, Waits, type WaitOptions } from './waits.js';
 
 export interface DeviceOptions extends WaitOptions {
   /**
@@ -30,11 +30,11 @@ export interface OpenDevice {
 /**
  * Opens the GPU of this machine with the limits and features of its adapter.
  * @throws ConfigError if the package `webgpu` is missing, EngineError if there is no GPU or it
- * cannot be opened
+ * cannot be opened before the deadline
  */
 export async function openDevice(options: DeviceOptions): Promise<OpenDevice> {
-  const { adapter, facts } = await findAdapter(await loadDawn(), options.gate);
-  const device = await options.gate(() => requestDevice(adapter, facts));
+  const { adapter, facts } = await findAdapter(await loadDawn(), options);
+  const device = await waitForDriver(options, () => requestDevice(adapter, facts), 'its device');
   const faults = new Faults(device);
   const waits = new Waits(faults, options);
   const memory = new DeviceMemory(

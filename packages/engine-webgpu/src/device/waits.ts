@@ -2,9 +2,15 @@
  * Waits for a device. Each wait has a deadline, and runs in a gate, which keeps the thread alive.
  * Long waits are reported.
  */
-import type { Gate } from './adapters.js';
+import type { EngineError } from '@trinity-rft/core';
 import { late } from './errors.js';
 import type { Faults } from './faults.js';
+
+/**
+ * Executes a wait of the native driver. The thread is not terminated during the wait, because that
+ * would abort the operating-system process.
+ */
+type Gate = <T>(wait: () => Promise<T>) => Promise<T>;
 
 export interface WaitOptions {
   /** Keeps the thread from being terminated during a wait. */
@@ -44,7 +50,7 @@ export class Waits {
     this.#keep(done);
     const { promise: ended, reject } = Promise.withResolvers<never>();
     this.#rejects.add(reject);
-    const stopClocks = this.#clocks(what, reject);
+    const stopClocks = startClocks(this.#options, what, (error) => reject(this.#faults.add(error)));
     try {
       const result = await Promise.race([done, ended]);
       this.#faults.check();
@@ -67,22 +73,44 @@ export class Waits {
     const drop = (): void => void this.#pending.delete(done);
     done.then(drop, drop);
   }
+}
 
-  /**
-   * Reports the purpose of a long wait, and rejects the wait at the deadline. Returns a function
-   * that stops both timers.
-   */
-  #clocks(what: string, reject: (reason: unknown) => void): () => void {
-    const { report, deadlineMs = 600_000 } = this.#options;
-    let seconds = 0;
-    const reports = setInterval(() => {
-      seconds += reportMs / 1000;
-      report(`Waiting for the GPU for ${seconds} s (at most ${deadlineMs / 1000} s): ${what}`);
-    }, reportMs);
-    const deadline = setTimeout(() => reject(this.#faults.add(late(what, deadlineMs))), deadlineMs);
-    return () => {
-      clearInterval(reports);
-      clearTimeout(deadline);
-    };
+/**
+ * Executes `work`, which waits for the driver while there is no device.
+ * @param what noun phrase for reports and errors
+ * @throws EngineError at the deadline
+ */
+export async function waitForDriver<T>(
+  options: WaitOptions,
+  work: () => Promise<T>,
+  what: string,
+): Promise<T> {
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  const stopClocks = startClocks(options, what, reject);
+  try {
+    return await Promise.race([options.gate(work), ended]);
+  } finally {
+    stopClocks();
   }
+}
+
+/**
+ * Reports the purpose of a long wait, and calls `onLate` at the deadline. Returns a function that
+ * stops both timers.
+ */
+function startClocks(
+  { report, deadlineMs = 600_000 }: WaitOptions,
+  what: string,
+  onLate: (error: EngineError) => void,
+): () => void {
+  let seconds = 0;
+  const reports = setInterval(() => {
+    seconds += reportMs / 1000;
+    report(`Waiting for the GPU for ${seconds} s (at most ${deadlineMs / 1000} s): ${what}`);
+  }, reportMs);
+  const deadline = setTimeout(() => onLate(late(what, deadlineMs)), deadlineMs);
+  return () => {
+    clearInterval(reports);
+    clearTimeout(deadline);
+  };
 }

@@ -21,9 +21,9 @@ export interface CheckOptions {
    * @default six conversations: plain, with a system message, with several turns, with tools
    */
   readonly prompts?: readonly PlayedPrompt[];
-  /** Further prompts: texts that the training run recorded. @default [] */
+  /** Additional prompts, as recorded by the training run. @default [] */
   readonly recorded?: readonly string[];
-  /** Maximum number of tokens of a greedy answer. @default 32 */
+  /** Maximum number of tokens of a greedy response. @default 32 */
   readonly answerTokens?: number;
 }
 
@@ -57,8 +57,8 @@ interface CheckControl {
 
 /**
  * Checks a written export against its checkpoint.
- * @throws ConfigError if the package of the runtime is not installed, CheckpointError if the
- * runtime rejects the export
+ * @throws ConfigError if the runtime's package is not installed; CheckpointError if the runtime
+ * rejects the export
  */
 export async function checkExport(
   exported: CheckedExport,

@@ -16,38 +16,37 @@ export interface Parity {
    */
   readonly renderedPrompts: Share;
   /**
-   * Number of prompts that were left out, because they contain characters without a token or leave
-   * no room for an answer.
+   * Number of prompts that were left out because they contain characters without a token or leave
+   * no room for a response.
    */
   readonly leftOut: number;
   /** Share of compared prompts with equal token ids. */
   readonly tokenIds: Share;
-  /** Number of scored token positions, in prompts and in the checkpoint's greedy answers. */
+  /** Number of scored token positions, in prompts and in the checkpoint's greedy responses. */
   readonly positions: number;
   /** Mean |difference| of log-probabilities over the scored positions, in nats. */
   readonly meanDifference: number;
   readonly largestDifference: number;
   /**
-   * Share of tokens of the checkpoint's greedy answers that are also the export's most probable
+   * Share of tokens of the checkpoint's greedy responses that are also the export's most probable
    * token. Absent if the runtime does not report most probable tokens.
    */
   readonly bestTokens?: Share;
   readonly greedyTexts: Share;
-  /** Share of greedy answers with equal parsed tool calls. */
+  /** Share of greedy responses with equal parsed tool calls. */
   readonly toolCalls: Share;
   /**
-   * Number of answer tokens of the export per second of greedy decoding, including the time for
-   * prompts.
+   * Response tokens of the export per second of greedy decoding, including the time for prompts.
    */
   readonly tokensPerSecond: number;
 }
 
 interface CompareOptions {
-  /** Parses the tool calls of both models, with the parser that the training run used. */
+  /** Chat format that parses the tool calls of both models, with the training run's parser. */
   readonly format: ChatFormat;
-  /** Maximum number of tokens of a greedy answer. */
+  /** Maximum number of tokens of a greedy response. */
   readonly answerTokens: number;
-  /** Maximum number of tokens of prompt and answer together. */
+  /** Maximum number of tokens of prompt and response together. */
   readonly mostTokens: number;
   readonly signal?: AbortSignal;
   readonly onPrompt?: (done: number, of: number) => void;
@@ -72,9 +71,9 @@ interface Sums {
 }
 
 /**
- * Compares renderings, token ids, log-probabilities and greedy answers. Both models get the token
- * ids of the checkpoint's tokenizer.
- * @throws EngineError for a log-probability that is not finite, naming prompt and position
+ * Compares rendered prompts, token ids, log-probabilities and greedy responses. Both models get the
+ * token ids of the checkpoint's tokenizer.
+ * @throws EngineError naming prompt and position if a log-probability is not finite
  */
 export async function compare(
   checkpoint: Player,
@@ -191,13 +190,13 @@ async function addScores(
   }
 }
 
-/** Returns the id of the unknown token; -1 if the tokenizer has no such token. */
+/** Returns the id of the unknown token, or -1 if the tokenizer has no such token. */
 export function unknownId({ tokenizer }: ChatFormat): number {
   const { unk_token: unknown } = tokenizer.specialTokens;
   return unknown === undefined ? -1 : (tokenizer.tokenToId(unknown) ?? -1);
 }
 
-/** Renders a prompt; resolves with undefined if the template rejects the prompt. */
+/** Renders a prompt. Resolves with undefined if the template rejects it. */
 async function rendered(player: Player, prompt: PlayedPrompt): Promise<string | undefined> {
   try {
     return await player.render(prompt);

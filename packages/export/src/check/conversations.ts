@@ -30,7 +30,7 @@ const user = (content: string): NormalMessage => ({ role: 'user', content });
 const assistant = (content: string): NormalMessage => ({ role: 'assistant', content });
 const system: NormalMessage = { role: 'system', content: 'Answer in one short sentence.' };
 
-/** Conversations to compare. If a template rejects some of them, only the others are compared. */
+/** Conversations to compare. Conversations that a template rejects are not compared. */
 export const conversations: readonly PlayedPrompt[] = [
   { messages: [user('What is 17 + 25?')], tools: undefined },
   { messages: [system, user('Name a city in Norway.')], tools: undefined },
@@ -59,8 +59,8 @@ export const conversations: readonly PlayedPrompt[] = [
 ];
 
 /**
- * Reads prompts from a JSON lines file. A row has `messages` (and `tools`), or a text under
- * `promptKey` (default: `prompt`, or else `question`).
+ * Reads prompts from a JSON lines file. A row has `messages` (and `tools`), or a string under
+ * `promptKey` (default: `prompt`, otherwise `question`).
  * @throws TaskError naming the line
  */
 export async function readPrompts(

@@ -10,7 +10,7 @@ export interface ParityLimits {
   readonly sameTexts: boolean;
 }
 
-/** Tolerance in nats for models with gelu, whose values llama.cpp reads from a float16 table. */
+/** Tolerance in nats for models with GELU, which llama.cpp computes with a float16 lookup table. */
 const tableOfGelu = 5e-3;
 
 /** Returns the limits for the precision of the exported weights. */
@@ -25,8 +25,8 @@ export const limitsOf = (precision: Precision, { hasGeluTable = false } = {}): P
   })[precision];
 
 /**
- * Returns one sentence per exceeded limit, and one sentence if no prompt was compared. Rendered
- * prompts and token ids must be equal at any precision.
+ * Returns one sentence per exceeded limit, and one if no prompt was compared. Rendered prompts and
+ * token ids must be equal at any precision.
  */
 export function faultsOf(
   parity: Parity,

@@ -7,7 +7,7 @@ import type { Player, Score } from './player.js';
 
 interface LlamaPlayerOptions {
   /**
-   * True for a float32 key and value cache, which files in float32 need; false for llama.cpp's
+   * True for a float32 key and value cache, which float32 files need; false for llama.cpp's
    * default, float16.
    */
   readonly exactCache: boolean;
@@ -24,7 +24,7 @@ const plain = { temperature: 1, topK: 0, topP: 1, minP: 0 } as const;
 /**
  * Opens a GGUF file in llama.cpp. Uses one thread, because on busy cores a second thread makes
  * llama.cpp ten times slower.
- * @throws ConfigError if node-llama-cpp is not installed, CheckpointError if llama.cpp rejects the
+ * @throws ConfigError if node-llama-cpp is not installed; CheckpointError if llama.cpp rejects the
  * file
  */
 export async function llamaPlayer(

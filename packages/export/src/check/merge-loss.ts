@@ -13,8 +13,7 @@ import { conversations } from './conversations.js';
 /** Differences of log-probabilities at the same tokens, in nats per token. */
 export interface MergeLoss {
   /**
-   * Origin of the scored texts: sequences that the training run recorded, or texts sampled from the
-   * checkpoint.
+   * Origin of the scored sequences: recorded by the training run, or sampled from the checkpoint.
    */
   readonly texts: 'recorded' | 'sampled';
   /** Number of scored tokens: the tokens of the responses. */
@@ -26,16 +25,16 @@ export interface MergeLoss {
 
 /** The trained policy. */
 interface Policy {
-  /** Folder with an adapter that was trained beside quantised weights. */
+  /** Folder with an adapter that was trained on top of quantised weights. */
   readonly checkpoint: string;
   readonly format: ChatFormat;
-  /** Reads rows to score. If there are none, texts are sampled. */
+  /** Reads rows to score. If there are none, sequences are sampled. */
   readonly recorded?: (() => Promise<readonly TokenRow[]>) | undefined;
 }
 
 /**
- * Scores the same texts with the policy and with a written file, in the embedded engine. Resolves
- * with undefined if the engine does not support the file's architecture.
+ * Scores the same sequences with the policy and with the exported file, in the embedded engine.
+ * Resolves with undefined if the engine does not support the file's architecture.
  * @param file path of a GGUF file
  */
 export async function mergeLossOf(file: string, policy: Policy): Promise<MergeLoss | undefined> {
@@ -93,7 +92,7 @@ async function scoreFile(file: string, rows: readonly TokenRow[]): Promise<Float
 /** Memory budget, which is small because the weights take most of the memory. */
 const memoryBudgetBytes = 32 * 2 ** 20;
 
-/** Maximum number of tokens of a sampled text. */
+/** Maximum number of sampled tokens per sequence. */
 const mostTokens = 64;
 
 async function sampledRows(
@@ -117,7 +116,7 @@ async function sampledRows(
 
 /**
  * Returns the prompts of those conversations that the template and tokenizer can represent. If
- * there are none, returns one prompt that is a single stop token.
+ * there are none, returns one prompt that consists of a stop token.
  */
 function promptsOf(format: ChatFormat, maxModelLen: number): readonly Int32Array[] {
   const prompts = conversations.flatMap((conversation) => {

@@ -1,6 +1,4 @@
-/**
- * Opens an export as a model in this operating-system process, to chat with it or to evaluate it.
- */
+/** Opens an export as a model in this process, to chat with it or to evaluate it. */
 import path from 'node:path';
 import { openTogether } from '@trinity-rft/core/support';
 import { loadModel, modelOver, type ChatSettings, type LocalModel } from '@trinity-rft/local';

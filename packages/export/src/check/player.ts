@@ -6,7 +6,7 @@ import type { ToolDefinition } from '@trinity-rft/core';
 export interface PlayedPrompt {
   readonly messages: readonly NormalMessage[];
   readonly tools: readonly ToolDefinition[] | undefined;
-  /** Prompt text that the training run recorded. If it is set, `messages` are not rendered. */
+  /** Rendered prompt that the training run recorded. If it is set, `messages` are not rendered. */
   readonly text?: string;
 }
 
@@ -26,12 +26,12 @@ export interface Player {
    * @throws Error if the template rejects the prompt
    */
   render(prompt: PlayedPrompt): Promise<string> | string;
-  /** Returns the token ids of a rendered text, without added special tokens. */
+  /** Returns the token ids of a rendered prompt, without adding special tokens. */
   encode(text: string): Int32Array;
   /** Returns the text of sampled ids, without special tokens. */
   decode(ids: Int32Array): string;
   score(ids: Int32Array): Promise<Score>;
-  /** Returns the greedy continuation, without the end token. */
+  /** Returns the greedy continuation, without the end-of-sequence token. */
   greedy(ids: Int32Array, mostTokens: number): Promise<Int32Array>;
   close(): Promise<void>;
 }

@@ -20,8 +20,8 @@ import type { Player } from './player.js';
 type Dtype = 'fp32' | 'fp16' | 'q8';
 
 /**
- * Opens a model. Loads it only from the folder, never from the network.
- * @throws ConfigError if the package is not installed, CheckpointError if transformers.js rejects
+ * Opens a model from the folder, without network access.
+ * @throws ConfigError if the package is not installed; CheckpointError if transformers.js rejects
  * the folder
  */
 async function openFolder(folder: string, dtype: Dtype) {
@@ -50,7 +50,7 @@ async function openFolder(folder: string, dtype: Dtype) {
 
 interface TransformersPlayerOptions extends Pick<ChatFormatOptions, 'enableThinking'> {
   /**
-   * Format that renders the prompts, as in `chat.mjs`, for models whose tools are described in
+   * Chat format that renders the prompts, as in `chat.mjs`, for models whose tools are described in
    * messages. @default transformers.js renders them
    */
   readonly format?: ChatFormat;
@@ -158,8 +158,8 @@ const grownCache = (outputs: Outputs): unknown =>
   );
 
 /**
- * Opens a sampler that supports seeds, which `generate` of transformers.js does not support. The
- * log-probabilities that it returns are all 0.
+ * Opens a sampler that supports seeds, unlike `generate` of transformers.js. All log-probabilities
+ * that it returns are 0.
  */
 export async function transformersSampler(
   folder: string,

@@ -1,4 +1,4 @@
-/** Refuses options of an export that do not fit together, before anything is read or written. */
+/** Rejects contradictory export options before anything is read or written. */
 import { isGguf } from '@trinity-rft/chat/gguf';
 import { ConfigError } from '@trinity-rft/core';
 import { adapterNumbers, type FormatName } from './formats.js';
@@ -40,7 +40,7 @@ const refusals: readonly Refusal[] = [
 ];
 
 /**
- * Checks that the options of an export fit together.
+ * Checks that the options of an export do not contradict each other.
  * @throws ConfigError if they do not
  */
 export function assertFits(asked: Asked): void {

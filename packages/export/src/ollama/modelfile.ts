@@ -7,13 +7,13 @@ export interface ModelfileOptions {
   readonly file: string;
   readonly format: ChatFormat;
   /**
-   * True if the model was trained with tools. In this case no Go template is used, because Go
-   * templates would describe tools in a different format.
+   * True if the model was trained with tools. No Go template is used then, because Go templates
+   * would describe tools in a different format.
    */
   readonly usesTools: boolean;
   /**
-   * Maximum number of tokens of prompt and answer together. Ollama removes the beginning of longer
-   * prompts.
+   * Context length in tokens, for prompt and response together. Ollama removes the beginning of
+   * longer prompts.
    */
   readonly contextTokens: number;
 }

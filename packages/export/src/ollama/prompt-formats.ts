@@ -7,7 +7,7 @@ import type { ChatFormat, NormalMessage } from '@trinity-rft/chat';
 
 export interface PromptFormat {
   readonly name: string;
-  /** Go template over `.Messages`. The model answers the last message. */
+  /** Go template over `.Messages`. The model responds to the last message. */
   readonly template: string;
   /** Renders messages as `template` does. */
   readonly render: (messages: readonly NormalMessage[]) => string;
@@ -20,7 +20,7 @@ const turns =
 
 /**
  * Returns a Go template that writes `start`, each message with `turn`, and then `end`, the header
- * of the answer.
+ * of the response.
  */
 const range = (turn: string, end: string, start = ''): string =>
   `${start}{{- range .Messages }}${turn}{{ end }}${end}`;
@@ -76,8 +76,8 @@ const assistant = (content: string): NormalMessage => ({ role: 'assistant', cont
 const system: NormalMessage = { role: 'system', content: 'Be brief.' };
 
 /**
- * Conversations to compare. Texts have no leading or trailing spaces, because some templates strip
- * these spaces and Ollama does not.
+ * Conversations to compare. Messages have no leading or trailing spaces, because some templates
+ * strip them and Ollama does not.
  */
 const probes: readonly (readonly NormalMessage[])[] = [
   [user('Hello')],
@@ -87,8 +87,8 @@ const probes: readonly (readonly NormalMessage[])[] = [
 ];
 
 /**
- * Returns the known format that renders plain conversations exactly as `format` does; undefined if
- * there is none. A template that rejects system messages is compared without them.
+ * Returns the known format that renders plain conversations exactly as `format` does, or undefined
+ * if there is none. A template that rejects system messages is compared without them.
  */
 export function promptFormatOf(format: ChatFormat): PromptFormat | undefined {
   const wanted = probes.map((messages) => renderedBy(format, messages));

@@ -37,8 +37,8 @@ export async function writeHuggingFace(input: TargetInput): Promise<Written> {
 }
 
 /**
- * Copies the adapter in PEFT's format, without optimizer moments. A base model that is not on the
- * hub is recorded by its folder name only.
+ * Copies the adapter in PEFT's format, without optimizer moments. For a base model that is not on
+ * the hub, records only its folder name.
  */
 async function copyAdapter(
   adapter: string,

@@ -1,11 +1,11 @@
-/** Names of an exported model: the name that users see, and the name in file names. */
+/** Names of an exported model: the display name, and the name in file names. */
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import type { RunFacts } from '@trinity-rft/local';
 
 /**
- * Returns the name that users see: the given one, otherwise that of the run or folder as a name for
- * Ollama.
+ * Returns the display name: the given one, otherwise that of the run or folder, converted to a name
+ * for Ollama.
  * @throws ConfigError if the given name is blank or has several lines
  */
 export function modelName(
@@ -21,8 +21,8 @@ export function modelName(
 }
 
 /**
- * Converts a name to a name for files. The result has only characters that every file system and
- * registry allows, and begins neither with a dot nor with a hyphen.
+ * Converts a name to a file name that contains only characters that every file system and registry
+ * allows, and does not begin with a dot or hyphen.
  */
 export const fileNameOf = (name: string): string =>
   name.replaceAll(/[^\w.-]+/g, '-').replace(/^[.-]+/, '') || 'model';

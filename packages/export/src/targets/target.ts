@@ -1,4 +1,4 @@
-/** Input and result of the functions that write the formats. */
+/** Input and result of the functions that write each format. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { ChosenNumbers } from '../format/formats.js';
 import type { ChatSettings, RunFacts } from '@trinity-rft/local';
@@ -10,7 +10,7 @@ export interface TargetInput {
   readonly adapter: string | undefined;
   /** Empty folder to write into. */
   readonly folder: string;
-  /** Name that users see; `fileNameOf` converts it for file names. */
+  /** Display name; `fileNameOf` converts it for file names. */
   readonly name: string;
   readonly numbers: ChosenNumbers;
   /** Chat settings of training, with the template if it differs from the folder's own. */

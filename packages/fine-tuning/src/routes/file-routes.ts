@@ -1,4 +1,4 @@
-/** HTTP routes for files: uploaded rows, and results of jobs. */
+/** HTTP routes for files: uploaded rows, and job results. */
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { readBytes } from '@trinity-rft/http-server';

@@ -18,7 +18,7 @@ import { readBody } from './read-request.js';
 export interface GraderContext {
   readonly models: BaseModels;
   readonly pythonGraders: boolean;
-  /** Completes a chat with a model of the server. */
+  /** Requests a chat completion from one of the server's models. */
   readonly complete: CompleteFn;
 }
 

@@ -39,8 +39,8 @@ const place = '/v1/fine_tuning/jobs';
 export function addJobRoutes(app: Hono<Brought>, context: JobRoutesContext): void {
   const { jobs, queue, runs } = context;
   /**
-   * Changes a job's record and then stops the job's operating-system process. In this order, a job
-   * that is about to succeed does not overwrite the change.
+   * Changes a job's record and then stops the job's process. In this order, a job that is about to
+   * succeed does not overwrite the change.
    */
   const stop = (id: string, changes: Partial<JobRecord>): Promise<JobRecord> => {
     const changed = jobs.change(id, changes);
@@ -107,7 +107,7 @@ const digestOf = (body: unknown): string => hash('sha256', JSON.stringify(body))
 
 /**
  * Finds the job that an earlier attempt of this request created. Clients repeat requests whose
- * answer was lost.
+ * response was lost.
  */
 function repeatedJob(
   { headers }: Request,
@@ -154,7 +154,7 @@ async function createJob(
 
 /**
  * Checks that the server can execute the requested job.
- * @throws ModelError 400 for an unknown model or file, and for unsupported requests
+ * @throws ModelError 400 for an unknown model or file, or an unsupported request
  */
 function checkRequest(request: JobRequest, context: JobRoutesContext): void {
   const { models, jobs, files } = context;

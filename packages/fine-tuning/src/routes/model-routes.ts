@@ -11,7 +11,7 @@ interface ModelsContext {
   readonly jobs: JobStore;
 }
 
-/** Environment of a request in Hono: the models that the server serves. */
+/** Hono environment of a request: the models that the server serves. */
 export interface Brought {
   readonly Bindings: { readonly served: ServedModels };
 }

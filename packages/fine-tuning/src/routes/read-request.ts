@@ -6,7 +6,7 @@ const mostBytes = 4 * 2 ** 20;
 
 /**
  * Reads a body that must be a JSON object.
- * @throws ModelError 400 for anything but a JSON object
+ * @throws ModelError 400 if the body is not a JSON object
  */
 export async function readBody(request: Request): Promise<Readonly<Record<string, unknown>>> {
   const value = await readJson(request, { maxBytes: mostBytes, expected: 'a JSON object' });

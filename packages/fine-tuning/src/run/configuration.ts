@@ -42,7 +42,7 @@ export const stepsOf = (plan: Pick<JobPlan, 'rows' | 'numbers'>): number =>
     Math.floor((plan.rows.count * plan.numbers['n_epochs']!) / plan.numbers['batch_size']!),
   );
 
-/** Train steps between checkpoints: those of one epoch, or of several epochs of a longer job. */
+/** Number of train steps between checkpoints: one epoch, or several epochs in a longer job. */
 function saveInterval(plan: JobPlan): number {
   const epochs = plan.numbers['n_epochs']!;
   return Math.ceil((stepsOf(plan) * Math.ceil(epochs / mostCheckpoints)) / epochs);
@@ -82,8 +82,8 @@ function configurationOf(plan: JobPlan): Tree {
 }
 
 /**
- * Escapes `${` in all texts of a tree. Texts of clients, such as the prompts of a grader, and paths
- * are not interpolations, which could read the server's environment variables.
+ * Escapes `${` in all strings of a tree, so that paths and strings from clients, such as a grader's
+ * prompts, are not interpolated. Interpolations could read the server's environment variables.
  */
 const literal = (tree: Tree): Tree =>
   JSON.parse(JSON.stringify(tree), (_, value: unknown) =>

@@ -1,7 +1,4 @@
-/**
- * Executes one job in another operating-system process. Reports its train steps as events, and its
- * result.
- */
+/** Executes one job in another process. Reports its train steps, as events, and its result. */
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
 import { checkpointName, checkpointSteps } from '@trinity-rft/core/engine';
@@ -14,7 +11,7 @@ import { repeat } from './repeat.js';
 import { validLoss } from './valid-loss.js';
 import { resultsCsv, stepsIn, type StepNumbers } from './results.js';
 
-/** A `trinity` command in another operating-system process. */
+/** A `trinity` command in another process. */
 export interface Command {
   readonly ended: Promise<CommandEnd>;
   /** Asks the command to save a checkpoint and end. */
@@ -46,7 +43,7 @@ export interface JobOptions extends PrepareContext {
   readonly now: () => number;
   /** Called when the training run of a job starts or resumes. */
   readonly onStart: (job: JobRecord) => void;
-  /** Serves the model of a job that has succeeded, and its checkpoints of these train steps. */
+  /** Serves the model of a job that has succeeded, and its checkpoints after these train steps. */
   readonly serve: (job: JobRecord, steps: readonly number[]) => void;
   /** Called when a job has succeeded, failed or been cancelled. */
   readonly onEnd: (job: JobRecord) => void;
@@ -58,7 +55,7 @@ const graceMs = 60_000;
 
 interface RunningJob {
   readonly stop: () => void;
-  /** Resolves with the reason if the job fails, else, also after a stop, with undefined. */
+  /** Resolves with the error if the job fails; otherwise, and after a stop, with undefined. */
   readonly ended: Promise<JobError | undefined>;
 }
 
@@ -105,8 +102,8 @@ export function runJob(id: string, options: JobOptions): RunningJob {
 }
 
 /**
- * Waits until no other operating-system process has the lock of the training run. Such a process
- * was started by a user, or was left by a killed server and may still save a checkpoint.
+ * Waits until no other process holds the lock of the training run. A user may have started such a
+ * process, or a killed server may have left one that still saves a checkpoint.
  */
 async function freeRun(
   folder: string,
@@ -129,8 +126,8 @@ interface Follower {
 }
 
 /**
- * Adds an event for each new train step and checkpoint, and another one for a step whose evaluation
- * ends later. Those that already have an event from an earlier process are skipped.
+ * Adds an event for each new train step and checkpoint, and another for a step whose evaluation
+ * ends later. Skips steps and checkpoints that have an event from an earlier process.
  */
 function followSteps(id: string, folder: string, { jobs }: JobOptions): Follower {
   const file = path.join(folder, 'monitor', 'metrics.jsonl');

@@ -71,7 +71,7 @@ export async function prepareJob(job: JobRecord, context: PrepareContext): Promi
 
 /**
  * Returns the settings of the base model, with the checkpoint if the job continues a trained model.
- * Returns undefined if the model was deleted since the job was created, or the server started with
+ * Returns undefined if the model has been deleted since the job was created, or the server now has
  * other models.
  */
 function settingsOf(job: JobRecord, models: BaseModels, jobs: JobStore): ModelSettings | undefined {
@@ -90,7 +90,7 @@ const modelGone = (model: string, param: string): JobError => ({
 });
 
 /**
- * Returns the name of the trained model, `ft:MODEL:local:SUFFIX:ID`; undefined if the job has no
+ * Returns the name of the trained model, `ft:MODEL:local:SUFFIX:ID`, or undefined if the job has no
  * trained model.
  */
 export const trainedName = ({

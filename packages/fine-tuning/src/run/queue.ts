@@ -14,8 +14,8 @@ export interface Queue {
   /** Starts the next job if none is running. */
   wake(): void;
   /**
-   * Ends the operating-system process of a job if the job is running. The caller must first
-   * change the status in the job's record.
+   * Ends the process of a job if the job is running. The caller must first change the status in the
+   * job's record.
    */
   stop(id: string): void;
   /** Interrupts the running job, which the next server resumes. */

@@ -25,7 +25,7 @@ export interface StepNumbers {
 
 /**
  * Returns one entry per complete train step, in ascending order. An evaluation belongs to the step
- * that made its weights; the explorer writes it with its next step.
+ * that produced the evaluated weights; the explorer records it with its next step.
  */
 export function stepsIn(lines: readonly MetricLine[], method: MethodName): readonly StepNumbers[] {
   const byStep = Map.groupBy(lines, ({ step }) => step);

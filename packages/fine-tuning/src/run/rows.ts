@@ -47,8 +47,8 @@ const format = {
 };
 
 /**
- * Reads a row as training runs do. Images, for example, have the right shape, but cannot be
- * trained on.
+ * Reads a row as training runs do. Rows with images, for example, have the right shape but cannot
+ * be trained on.
  * @throws Error naming the problem
  */
 const readers: { readonly [K in MethodName]: (row: z.infer<(typeof rows)[K]>) => void } = {
@@ -62,10 +62,7 @@ const readers: { readonly [K in MethodName]: (row: z.infer<(typeof rows)[K]>) =>
 
 export interface CheckedRows {
   readonly count: number;
-  /**
-   * Problems with their line numbers; empty if there are none. Only the first faulty lines are
-   * listed.
-   */
+  /** Problems with their line numbers, for the first faulty lines only; empty if there are none. */
   readonly faults: readonly string[];
 }
 
@@ -97,8 +94,8 @@ export async function checkRows(
 }
 
 /**
- * Splits a file only at `\n`, as training runs do, because JSON strings may contain the other line
- * ends of Unicode.
+ * Splits a file only at `\n`, as training runs do, because JSON strings may contain Unicode's other
+ * line ends.
  */
 async function* linesOf(file: string): AsyncGenerator<string> {
   let line: string[] = [];
@@ -113,7 +110,7 @@ async function* linesOf(file: string): AsyncGenerator<string> {
   yield line.join('');
 }
 
-/** Returns the row, or its problem as text. */
+/** Returns the row, or a message about its problem. */
 function readRow(text: string, method: MethodName): Readonly<Record<string, unknown>> | string {
   let value: unknown;
   try {

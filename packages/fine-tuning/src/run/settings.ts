@@ -15,9 +15,9 @@ const within = (low: number, value: number, high: number): number =>
   Math.max(low, Math.min(high, Math.ceil(value)));
 
 /**
- * Automatic values per method. Supervised jobs and DPO make three epochs, as with OpenAI's `auto`,
- * of about 25 steps each. Reinforcement makes at least 50 steps. DPO and reinforcement use a lower
- * learning rate than supervised jobs, as in the recipes of the Tinker cookbook.
+ * Automatic values per method. Supervised jobs and DPO run for three epochs of about 25 steps each,
+ * as with OpenAI's `auto`. Reinforcement runs for at least 50 steps. DPO and reinforcement use a
+ * lower learning rate than supervised jobs, as in the recipes of the Tinker cookbook.
  */
 const autos: Readonly<Record<MethodName, Auto>> = {
   supervised: { batch: (rows) => within(1, rows / 25, 64), epochs: () => 3, rate: 1 },
@@ -66,9 +66,9 @@ const adapterRate = 5e-4;
 
 /**
  * Returns the learning rate of an adapter at a multiplier of 1. For supervised jobs, it is 5e-4
- * (2000 / hidden size)^p, where p is 0.0775 for Qwen and 0.781 for others. The rate of other
- * methods is lower by a constant factor. This rule of the Tinker cookbook (`get_lr`) was fitted on
- * Llama and Qwen.
+ * (2000 / hidden size)^p, where p is 0.0775 for Qwen and 0.781 for others. For other methods, it is
+ * lower by a constant factor. This rule of the Tinker cookbook (`get_lr`) was fitted on Llama and
+ * Qwen.
  * @param model path of a model folder or GGUF file
  */
 export async function baseRate(model: string, method: MethodName): Promise<number> {

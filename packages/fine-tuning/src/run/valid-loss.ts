@@ -5,12 +5,13 @@ import { loadModel } from '@trinity-rft/local';
 import { checkRows } from './rows.js';
 
 /**
- * Returns the mean of -log p over the tokens of all answers, in nats, as in training. Leaves out rows
- * that cannot be scored, for example because they are longer than the model's context.
+ * Returns the mean negative log-probability of the tokens of all responses, in nats, as in
+ * training. Leaves out rows that cannot be scored, for example because they are longer than the
+ * model's context.
  * @param checkpoint folder of the whole model
  * @param file file with rows of supervised fine-tuning
- * @param onSkip called with the line and the problem of each row that is left out
- * @throws the reason of `signal` when it aborts, and an Error if no row can be scored
+ * @param onSkip called with the line number and the problem of each row that is left out
+ * @throws the reason of `signal` if it aborts, or an Error if no row can be scored
  */
 export async function validLoss(
   checkpoint: string,

@@ -59,7 +59,7 @@ function parsed(file: string, text: string): unknown {
 
 /**
  * Checks the models and replaces their paths with absolute paths of model folders and GGUF files.
- * @param where source of the entries, such as the name of a file, for messages
+ * @param where source of the entries for error messages, such as a file name
  * @throws ConfigError naming the invalid entry
  */
 export async function baseModels(

@@ -1,4 +1,4 @@
-/** Stores files. Each file consists of bytes and a record. */
+/** Stores files. Each file consists of its contents and a record. */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { noSuchFile } from '../wire/refuse.js';

@@ -37,7 +37,7 @@ export interface JobRecord {
   /** Digest of the request, used to recognise a repeated request. */
   readonly request: string;
   /**
-   * Method of the job. When the files are checked, numbers replace hyperparameters that are set to
+   * Method of the job. Once the files are checked, numbers replace hyperparameters that are set to
    * `auto`.
    */
   readonly method: JobMethod;
@@ -46,7 +46,7 @@ export interface JobRecord {
   readonly error: JobError | null;
   readonly result_files: readonly string[];
   readonly trained_tokens: number | null;
-  /** Number of train steps; null until the files are checked. */
+  /** Number of train steps; null until the files have been checked. */
   readonly steps: number | null;
   /** Path of the checkpoint of the trained model; null until the job has succeeded. */
   readonly checkpoint: string | null;
@@ -122,7 +122,7 @@ export async function openJobStore(
     throw noSuchJob(id);
   };
   /**
-   * Last write of each job. Writes of a job are executed one after another, because they share a
+   * Last write of each job. A job's writes are executed one after another, because they share a
    * temporary file.
    */
   const writes = new Map<string, Promise<void>>();

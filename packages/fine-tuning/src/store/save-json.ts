@@ -12,7 +12,7 @@ export const saveJson = (file: string, value: unknown): Promise<void> =>
   );
 
 /**
- * Reads a record of {@link saveJson}; undefined if there is no such file.
+ * Reads a record written by {@link saveJson}. Returns undefined if there is no such file.
  * @throws ConfigError naming a file without a valid record
  */
 export async function readJson<T extends { readonly id: string }>(

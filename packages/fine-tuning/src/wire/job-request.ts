@@ -90,7 +90,7 @@ export function readJobRequest(body: unknown): JobRequest {
 }
 
 /**
- * Returns an error for the first problem of a body, in the words of the API.
+ * Returns an error for the first problem of a body, with the API's wording.
  * @param owner field that was read. @default the body itself
  */
 export function fieldError(

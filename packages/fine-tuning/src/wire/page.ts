@@ -12,7 +12,7 @@ export interface Page<T> {
 const mostItems = 100;
 
 /**
- * Returns the page of a list that the query asks for.
+ * Returns the requested page of a list.
  * @param all items in their order
  * @throws ModelError 400 for a limit out of range, and for an unknown `after`
  */

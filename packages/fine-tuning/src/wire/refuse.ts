@@ -1,4 +1,4 @@
-/** Errors with the words and codes of OpenAI's API. */
+/** Errors with the wording and codes of OpenAI's API. */
 import { ModelError } from '@trinity-rft/core';
 
 interface Refusal {

@@ -6,13 +6,13 @@ const [quote, lineFeed] = [0x22, 10];
 const separators = [',', ';', '\t'] as const;
 
 /**
- * Creates a function that finds the line ends outside quotes. Quotes open at the start of a cell
+ * Creates a function that finds line ends outside of quotes. Quotes open at the start of a cell
  * only. A doubled quote is treated as closing and reopening.
  * @param separator returns the separator of the file; undefined until the header has been read
  */
 export function rowEnd(separator: () => string | undefined): FindEnd {
   let inQuotes = false;
-  /** True where a quote opens, or reopens, quotes. */
+  /** True where a quote character opens or reopens a quoted cell. */
   let opens = true;
   return (chunk, from) => {
     const known = separator();
@@ -73,7 +73,7 @@ export function csvReader(header: string): CsvReader {
 
 /**
  * Splits a row into its cells.
- * @throws Error for text after the quotes of a cell, or a quote that is not closed
+ * @throws Error if text follows the closing quote of a cell, or a quote is not closed
  */
 function cellsOf(row: string, separator: string): readonly string[] {
   const cells: string[] = [];

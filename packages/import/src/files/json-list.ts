@@ -5,15 +5,15 @@ const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 export interface ListScan {
-  /** Finds the brackets of the list, and each comma between its items. */
+  /** Finds the brackets of the list, and the commas between its items. */
   readonly findEnd: FindEnd;
   /** True if the end of the list was found. */
   readonly isClosed: () => boolean;
 }
 
 /**
- * Scans bytes instead of text. This is safe, because the byte of a structural character never
- * occurs inside another character of UTF-8.
+ * Scans bytes instead of text. This is safe, because in UTF-8 the byte of a structural character
+ * never occurs inside another character.
  */
 export function scanList(): ListScan {
   // Nesting depth, which is 1 between the items of the list.

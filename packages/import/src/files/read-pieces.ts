@@ -7,26 +7,26 @@ export interface Piece {
   /** Number of the piece in the file, from 1. */
   readonly number: number;
   /**
-   * Text of the piece, without the end byte, a carriage return before it, and a byte order mark.
-   * Undefined if the piece is unreadable.
+   * Text of the piece, without its end byte, a carriage return before that byte, or a byte order
+   * mark. Undefined if the piece is unreadable.
    */
   readonly text?: string;
-  /** Reason that the piece cannot be read. */
+  /** Reason why the piece cannot be read. */
   readonly problem?: string;
 }
 
 /**
- * Returns the position of the byte that ends the current piece, at or after `from`; -1 if it is not
- * in this chunk. The byte is not a part of the piece.
+ * Returns the position of the byte that ends the current piece, at or after `from`, or -1 if it is
+ * not in this chunk. The byte is not a part of the piece.
  */
 export type FindEnd = (chunk: Buffer, from: number) => number;
 
-/** Maximum size of a piece in bytes. The process holds a few copies of a piece. */
+/** Maximum size of a piece in bytes. Memory holds a few copies of a piece. */
 const longestPiece = 2 ** 26;
 
 const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
 
-/** Finds line feeds only: JSON strings may contain the other line ends of Unicode. */
+/** Finds line feeds only: JSON strings may contain Unicode's other line ends. */
 export const lineEnd: FindEnd = (chunk, from) => chunk.indexOf(10, from);
 
 /**
@@ -73,7 +73,9 @@ export async function* readPieces(
   if (length > 0) yield take();
 }
 
-/** First character except white space and a byte order mark; undefined if there is none. */
+/**
+ * First character that is neither white space nor a byte order mark; undefined if there is none.
+ */
 export async function firstCharacter(file: string): Promise<string | undefined> {
   for await (const chunk of openBytes(file, () => undefined) as AsyncIterable<Buffer>) {
     const found = /[^\s\u00ef\u00bb\u00bf]/.exec(chunk.toString('latin1'));

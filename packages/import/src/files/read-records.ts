@@ -1,5 +1,5 @@
 /**
- * Reads records of files: JSON lines, items of a JSON list, rows of CSV, or a JSON or YAML
+ * Reads records from files: JSON lines, items of a JSON list, rows of CSV, or a JSON or YAML
  * document.
  */
 import { ConfigError, describeError } from '@trinity-rft/core';
@@ -28,7 +28,7 @@ const longestDocument = 2 ** 28;
  * Reads the records of a file. A `.json` file whose first line is a complete object is read as JSON
  * lines.
  * @param onBytes called with the number of bytes read from the file
- * @throws ConfigError for a file that cannot be read, and a document that is too large
+ * @throws ConfigError if the file cannot be read, or is a document that is too large
  */
 export async function* readRecords(file: string, onBytes: OnBytes): AsyncGenerator<FileRecord> {
   let layout = layoutOf(file) ?? (await listOrNot(file));
@@ -57,7 +57,7 @@ export async function* readRecords(file: string, onBytes: OnBytes): AsyncGenerat
     yield* inDocument(document.join('\n'), layout === 'yaml' ? 'yaml' : 'json');
 }
 
-/** Layout by the file's name; undefined if only the first line can decide. */
+/** Layout that the file's name implies; undefined if only the content can decide. */
 function layoutOf(file: string): Layout | undefined {
   const name = file.replace(/\.gz$/i, '');
   if (/\.(?:jsonl|ndjson)$/i.test(name)) return 'lines';
@@ -153,7 +153,7 @@ function* inDocument(text: string, layout: 'json' | 'yaml'): Generator<FileRecor
   for (const [i, item] of items.entries()) yield asRecord(i + 1, () => item, '');
 }
 
-/** Parses YAML. Whole numbers that a number cannot hold become texts, as in JSON. */
+/** Parses YAML. Integers that a number cannot represent exactly become strings, as in JSON. */
 const parseYaml = (text: string): unknown =>
   parse(text, withNumbers, { intAsBigInt: true }) as unknown;
 

@@ -1,12 +1,12 @@
-/** Reads values that exporters write as JSON text inside JSON. */
+/** Reads values that exporters write as JSON strings inside JSON. */
 import { fault } from '../record/fault.js';
 import { parseJson } from './parse-json.js';
 
-/** Returns true for a text that begins like a JSON object or list. */
+/** Returns true for a string that begins like a JSON object or list. */
 export const looksLikeJson = (value: unknown): value is string =>
   typeof value === 'string' && /^\s*[[{]/.test(value);
 
-/** Parses JSON text of an object or list; returns every other value unchanged. */
+/** Parses a string that contains a JSON object or list; returns every other value unchanged. */
 export function unwrapped(value: unknown): unknown {
   if (!looksLikeJson(value)) return value;
   try {
@@ -17,8 +17,8 @@ export function unwrapped(value: unknown): unknown {
 }
 
 /**
- * Parses a text that must be JSON; returns values that are not strings unchanged.
- * @throws TaskError if the text is cut off or not JSON
+ * Parses a string that must be JSON; returns values that are not strings unchanged.
+ * @throws TaskError if the string is truncated or not JSON
  */
 export function parsed(value: unknown, what: string): unknown {
   if (typeof value !== 'string') return value;

@@ -5,9 +5,9 @@ import { parseJsonExactly } from '@trinity-rft/core/support';
 const mostLevels = 200;
 
 /**
- * Parses a JSON text.
- * @throws Error if the text is not JSON, or nested so deeply that recursive code would exhaust the
- * stack
+ * Parses a JSON string.
+ * @throws Error if the string is not JSON, or nested so deeply that recursive code would exhaust
+ * the stack
  */
 export function parseJson(text: string): unknown {
   const value = parseJsonExactly(text);

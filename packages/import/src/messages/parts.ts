@@ -1,4 +1,6 @@
-/** Reads the content of messages: a text, or a list of parts in the formats of several vendors. */
+/**
+ * Reads the content of messages: a string, or a list of parts in the formats of several vendors.
+ */
 import type { ToolCall } from '@trinity-rft/core';
 import { fault } from '../record/fault.js';
 import { isJson, isPresent, type Json } from '../record/item.js';
@@ -19,7 +21,10 @@ interface ToolResult {
 
 type Kind = 'text' | 'reasoning' | 'call' | 'result';
 
-/** Kinds of parts by their `type` in OpenAI, OpenTelemetry, AI SDK and Anthropic. */
+/**
+ * Kinds of parts, keyed by their `type` in the formats of OpenAI, OpenTelemetry, AI SDK and
+ * Anthropic.
+ */
 const kinds: Readonly<Record<string, Kind>> = {
   text: 'text',
   input_text: 'text',

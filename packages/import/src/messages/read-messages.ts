@@ -26,11 +26,11 @@ const roles: Readonly<Record<string, Role | 'function_call'>> = {
   tool_call: 'function_call',
 };
 
-/** Names of LangChain's classes in serialised messages. */
+/** LangChain's class names in serialised messages. */
 const classRole = /^(System|Human|AI|Tool|Function)Message(?:Chunk)?$/;
 
 /**
- * Reads a list of messages, or the JSON text of such a list. Calls without an id get an empty id.
+ * Reads a list of messages, or a JSON string of such a list. Calls without an id get an empty id.
  * @throws TaskError naming the fault, for a record that is to be skipped
  */
 export function readMessages(value: unknown): readonly ChatMessage[] {

@@ -10,7 +10,10 @@ export function readCalls(value: unknown): readonly ToolCall[] {
   return calls.map(readCall);
 }
 
-/** Reads a call of any vendor, or its JSON text. A call without an id gets an empty id. */
+/**
+ * Reads a call in any vendor's format, or a JSON string of it. A call without an id gets an empty
+ * id.
+ */
 export function readCall(value: unknown): ToolCall {
   const call = parsed(value, 'a tool call');
   if (!isJson(call)) throw fault('a tool call is not an object', call);
@@ -25,7 +28,7 @@ export function readCall(value: unknown): ToolCall {
   };
 }
 
-/** Arguments of a call as JSON text. A call has them as an object or as JSON text. */
+/** Returns the arguments of a call as a JSON string. Sources give an object or a JSON string. */
 function argumentsOf(call: Json): string {
   const given = call['arguments'] ?? call['args'] ?? call['input'] ?? call['parameters'] ?? {};
   if (typeof given !== 'string') return JSON.stringify(given);
@@ -35,7 +38,10 @@ function argumentsOf(call: Json): string {
   return given;
 }
 
-/** Reads a list of tool definitions, or its JSON text; undefined if there are no tools. */
+/**
+ * Reads a list of tool definitions, or a JSON string of it. Returns undefined if there are no
+ * tools.
+ */
 export function readTools(value: unknown): readonly ToolDefinition[] | undefined {
   if (!isPresent(value) || value === '') return undefined;
   const tools = parsed(value, 'the list of tools');

@@ -6,7 +6,7 @@ const code = 'IMPORT_RECORD';
 
 /**
  * Creates the error for a record that is skipped.
- * @param reason text that is equal for all records with this fault
+ * @param reason message that is the same for all records with this fault
  * @param found the value in this record, which the report redacts and shortens
  */
 export function fault(reason: string, found?: unknown): TaskError {
@@ -25,6 +25,6 @@ export function orFault<T>(read: () => T): T | Fault {
   }
 }
 
-/** Returns the items, or a list that contains only the fault. */
+/** Returns the given items, or a list that contains only the given fault. */
 export const asList = <T>(items: readonly T[] | Fault): readonly (T | Fault)[] =>
   'reason' in items ? [items] : items;

@@ -1,21 +1,21 @@
-/** Conversations and their parts, which sources extract from records, and which become rows. */
+/** Conversations and their parts. Sources extract them from records, and they become rows. */
 import type { ChatMessage, ToolDefinition } from '@trinity-rft/core';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** One conversation, with or without its last answer. */
+/** One conversation, with or without its last response. */
 export interface Conversation {
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ToolDefinition[];
-  /** Mean of the source's scores for the last answer. */
+  /** Mean of the source's scores for the last response. */
   readonly score?: number;
-  /** The reference answer, if the source has one outside of the messages. */
+  /** The reference answer, if the source stores one outside of the messages. */
   readonly truth?: unknown;
   /** Additional columns of a task. */
   readonly fields?: Json;
 }
 
-/** A prompt with a chosen and a rejected answer. */
+/** A prompt with a chosen and a rejected response. */
 export interface Preference {
   readonly prompt: readonly ChatMessage[];
   readonly chosen: readonly ChatMessage[];
@@ -32,9 +32,9 @@ export interface Fragment {
 
 /** Reason that something was not imported. */
 export interface Fault {
-  /** Text that is equal for all records with the same fault. */
+  /** Message that is the same for all records with this fault. */
   readonly reason: string;
-  /** The value that was found in the record. */
+  /** The faulty value in the record. */
   readonly detail?: string;
 }
 

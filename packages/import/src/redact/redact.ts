@@ -1,6 +1,6 @@
 /**
- * Replaces personal data and keys with placeholders. Patterns find only data of a fixed shape:
- * names and postal addresses stay, so the result may still contain personal data.
+ * Replaces personal data and keys with placeholders. Patterns find only data of a fixed shape.
+ * Names and postal addresses remain, so the result may still contain personal data.
  */
 import { isIP } from 'node:net';
 import { redacted, redactText } from '@trinity-rft/core/support';
@@ -22,9 +22,9 @@ interface Shape {
 
 /**
  * Shapes in the order in which they are applied. The order matters, because a card number looks
- * like a phone number. Bounded repetitions make the time linear. The first digit of a card excludes
- * times in milliseconds, which begin with 1. Groups that follow the beginning of an IBAN are not a
- * phone number.
+ * like a phone number. Bounded repetitions make the time linear. A card number cannot begin with 1,
+ * as timestamps in milliseconds do. Digit groups after the beginning of an IBAN are not a phone
+ * number.
  */
 const shapes: readonly Shape[] = [
   {
@@ -64,7 +64,7 @@ const shapes: readonly Shape[] = [
 
 const digitsOf = (text: string): string => text.replaceAll(/\D/g, '');
 
-/** Checks the length and the checksum of card numbers. */
+/** Checks the length and the checksum of a card number. */
 function isCard(text: string): boolean {
   const plain = digitsOf(text);
   if (plain.length < 14) return false;
@@ -101,14 +101,14 @@ function isPhone(text: string): boolean {
   return /^0\d{1,5}[ /-]\d/.test(text) || /^\d{3}[ .-]\d{3}[ .-]\d{4}$/.test(text);
 }
 
-/** Matches a number whose thousands are separated. */
+/** Matches a number with thousands separators. */
 const thousands = /^[1-9]\d{0,2}(?:[ .]\d{3})+$/;
 
 /**
- * Replaces each match that satisfies the shape's condition, otherwise the longest beginning of it
- * that does and ends between two groups. A match may begin at any group, because the groups before
- * a number look like a part of it. Overlapping matches are replaced together, so that no part of a
- * number remains.
+ * Replaces each match that satisfies the shape's condition; otherwise, its longest prefix that ends
+ * between two groups and satisfies the condition. A match may begin at any group, because groups
+ * before a number look like part of it. Overlapping matches are replaced together, so that no part
+ * of a number remains.
  */
 function replaceShape(
   text: string,
@@ -159,7 +159,10 @@ export function redactValue<T>(value: T): { readonly value: T; readonly counts: 
     if (keys > 0) count('key', keys);
     return clean;
   };
-  /** Redacts the strings inside JSON text, which stays valid; undefined for other text. */
+  /**
+   * Redacts the strings inside a JSON string, which stays valid. Returns undefined for other
+   * strings.
+   */
   const inJson = (given: string): string | undefined => {
     try {
       const before: unknown = parseJson(given);

@@ -38,7 +38,7 @@ const rewardOfAssertions = [
   '  default_reward_fn_type: ./asserts.ts#taskAssertions',
 ];
 
-/** One line per reason, with the first places. */
+/** Returns one line per reason, with the first places where it occurred. */
 export function skippedLines(skipped: readonly Skipped[]): readonly string[] {
   if (skipped.length === 0) return [];
   return [

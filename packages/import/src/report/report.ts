@@ -36,7 +36,7 @@ export interface ImportReport {
   readonly files: number;
   /** Number of records that were read: rows, spans, or tests. */
   readonly read: number;
-  /** Number of written rows, including validation rows. */
+  /** Number of rows written, including validation rows. */
   readonly written: number;
   readonly validation: number;
   /** Number of rows that were dropped because they equal an earlier row. */
@@ -45,7 +45,7 @@ export interface ImportReport {
   /** Number of messages in the written rows, keyed by role. */
   readonly roles: Readonly<Record<string, number>>;
   readonly withTools: number;
-  /** Number of rows whose answer has a score in the source. */
+  /** Number of rows whose response has a score in the source. */
   readonly withScore: number;
   /** Number of assertions in tasks, keyed by type; undefined if there are none. */
   readonly assertions?: Readonly<Record<string, number>>;
@@ -78,7 +78,7 @@ interface RowTraits {
   readonly tokens?: number;
 }
 
-/** Longest part of a value that a report quotes, in characters. */
+/** Maximum length of a quoted value in the report, in characters. */
 const longestDetail = 80;
 
 /**
@@ -92,7 +92,7 @@ export function createTally(redacts: boolean): Tally {
   const redacted: Partial<Record<RedactedKind, number>> = {};
   const lengths = new Map<number, number>();
   let [withTools, withScore] = [0, 0];
-  /** Redacts before shortening, because a number that is cut off is not recognised. */
+  /** Redacts before shortening, because a truncated number is not recognised. */
   const quote = (detail: string): string =>
     boundedText(redacts ? redactValue(detail).value : detail, longestDetail);
   return {

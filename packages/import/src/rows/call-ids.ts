@@ -1,8 +1,8 @@
-/** Adds the ids of tool calls that a source does not give. */
+/** Adds the ids of tool calls that a source omits. */
 import type { ChatMessage, ToolCall } from '@trinity-rft/core';
 import type { Conversation, Preference } from '../record/item.js';
 
-/** Adds missing ids to the calls of an item, and missing call ids to the results of tools. */
+/** Adds missing ids to the tool calls of an item, and missing call ids to the tool results. */
 export function withCallIds<T extends Conversation | Preference>(item: T): T {
   if (!('chosen' in item)) return { ...item, messages: numbered(item.messages) };
   const { prompt, chosen, rejected } = item;
@@ -11,7 +11,9 @@ export function withCallIds<T extends Conversation | Preference>(item: T): T {
   return { ...item, prompt: numbered(prompt), chosen: after(chosen), rejected: after(rejected) };
 }
 
-/** Takes the missing call ids of results in the order of the calls. */
+/**
+ * Adds missing ids. A tool result without a call id gets the id of the first call without a result.
+ */
 function numbered(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const given = new Set(
     messages.flatMap(({ tool_calls: calls = [] }) => calls.map(({ id }) => id)),

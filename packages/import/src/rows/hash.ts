@@ -1,7 +1,7 @@
 /** Hashes of rows, to find duplicates and to split rows independently of their order. */
 import { createHash } from 'node:crypto';
 
-/** Returns the first 132 bits of the text's SHA-256, as 22 characters of base64url. */
+/** Returns the first 132 bits of the string's SHA-256, as 22 characters of base64url. */
 export const hashOf = (text: string): string =>
   createHash('sha256').update(text).digest('base64url').slice(0, 22);
 

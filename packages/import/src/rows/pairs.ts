@@ -1,4 +1,4 @@
-/** Builds pairs of the best and the worst answer to the same prompt. */
+/** Builds pairs of the best and the worst response to the same prompt. */
 import type { ChatMessage } from '@trinity-rft/core';
 import { fault } from '../record/fault.js';
 import type { Conversation, Preference } from '../record/item.js';
@@ -12,7 +12,7 @@ interface Answer {
 interface Candidates<Place> {
   readonly prompt: readonly ChatMessage[];
   readonly tools: Conversation['tools'];
-  /** Place of the first answer. */
+  /** Place of the first response. */
   readonly place: Place;
   readonly best: Answer;
   readonly worst: Answer;
@@ -20,15 +20,15 @@ interface Candidates<Place> {
 
 export interface Pairing<Place> {
   /**
-   * Adds the conversation's answer.
-   * @throws TaskError of `fault` if the conversation has no score or answer
+   * Adds the conversation's response.
+   * @throws TaskError from `fault` if the conversation has no score or response
    */
   add(conversation: Conversation, place: Place): void;
   /** Returns one entry per prompt. The pair of an entry is undefined if all scores are equal. */
   pairs(): Iterable<readonly [Preference | undefined, Place]>;
 }
 
-/** Creates a pairing, which keeps two answers per prompt in memory. */
+/** Creates a pairing, which keeps two responses per prompt in memory. */
 export function createPairing<Place>(): Pairing<Place> {
   const byPrompt = new Map<string, Candidates<Place>>();
   return {

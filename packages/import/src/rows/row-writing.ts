@@ -24,8 +24,8 @@ export interface RowOptions {
 
 export interface RowWriting {
   /**
-   * Writes an item as a row, or keeps its answer for a pair.
-   * @param hasReferences true if answers are references, see `Source`
+   * Writes an item as a row, or keeps its response for a pair.
+   * @param hasReferences true if responses are reference answers, see `Source`
    */
   add(item: Conversation | Preference, place: Place, hasReferences: boolean): Promise<void>;
   /** Writes pending pairs, and moves the files into place if there are rows. */
@@ -49,7 +49,7 @@ export const validationFile = (output: string): string =>
 
 /**
  * Opens the training file, and the validation file if a split is requested.
- * @param countTokens counts a row's tokens. @default lengths are not reported
+ * @param countTokens counts a row's tokens. @default no lengths in the report
  * @throws ConfigError if a validation file of an earlier import exists and no split is requested
  */
 export async function openRowWriting(

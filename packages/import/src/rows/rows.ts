@@ -13,15 +13,18 @@ export function kindOf(item: Conversation | Preference): RowKind {
 const endsWithAnswer = (messages: readonly ChatMessage[]): boolean =>
   messages.at(-1)?.role === 'assistant';
 
-/** @throws TaskError of `fault` if the last message has neither a text nor tool calls */
+/**
+ * Checks that the last message has content or tool calls.
+ * @throws TaskError from `fault` if it has neither
+ */
 function assertNotEmpty(messages: readonly ChatMessage[]): void {
   const last = messages.at(-1);
   if ((last?.content ?? '') === '' && !last?.tool_calls) throw fault('an answer is empty');
 }
 
 /**
- * Creates a row of `sft`: a conversation that ends with an answer.
- * @throws the TaskError that `fault` creates, if the item cannot become such a row
+ * Creates a row of `sft`: a conversation that ends with a response.
+ * @throws TaskError from `fault` if the item cannot become such a row
  */
 export function sftRow(item: Conversation | Preference): Json {
   const messages = 'chosen' in item ? [...item.prompt, ...item.chosen] : item.messages;
@@ -34,8 +37,8 @@ export function sftRow(item: Conversation | Preference): Json {
 }
 
 /**
- * Creates a row of `dpo`: a prompt with a chosen and a rejected answer.
- * @throws the TaskError that `fault` creates, if the pair cannot become such a row
+ * Creates a row of `dpo`: a prompt with a chosen and a rejected response.
+ * @throws TaskError from `fault` if the pair cannot become such a row
  */
 export function dpoRow({ prompt, chosen, rejected, ...rest }: Preference): Json {
   if (JSON.stringify(chosen) === JSON.stringify(rejected)) throw fault('both answers are the same');
@@ -49,10 +52,10 @@ export function dpoRow({ prompt, chosen, rejected, ...rest }: Preference): Json 
 
 /**
  * Creates a row of a task set: the messages up to the user's last message, and the reference answer
- * as text. If the messages are a single question, the row also has `question` (and `system`), for
- * workflows whose input is a text.
- * @param hasReferences true if the conversation's last answer is the reference
- * @throws the TaskError that `fault` creates, if the conversation cannot become a row
+ * as a string. If the messages are a single question, the row also has `question` (and `system`),
+ * for workflows whose input is a string.
+ * @param hasReferences true if the conversation's last response is the reference answer
+ * @throws TaskError from `fault` if the conversation cannot become a row
  */
 export function taskRow(item: Conversation | Preference, hasReferences: boolean): Json {
   const whole = 'chosen' in item ? item.prompt : item.messages;

@@ -12,7 +12,7 @@ export interface Chosen {
   readonly records: AsyncIterable<FileRecord>;
 }
 
-/** Detects the source by the first record that any source recognises. */
+/** Detects the source from the first record that any source recognises. */
 export async function chooseSource(records: AsyncIterable<FileRecord>): Promise<Chosen> {
   const iterator = records[Symbol.asyncIterator]();
   const seen: FileRecord[] = [];

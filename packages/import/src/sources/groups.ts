@@ -1,6 +1,6 @@
 /**
- * Groups the parts of conversations. When too many groups are open, returns the group that has had
- * no new part for the longest time. Returns the other groups at the end.
+ * Groups the parts of conversations. When too many groups are open, the least recently extended
+ * group is returned. The other groups are returned at the end.
  */
 import { fault } from '../record/fault.js';
 import type { Fragment } from '../record/item.js';
@@ -27,9 +27,9 @@ interface SourceGroups {
 
 export interface Groups {
   /**
-   * Adds a part. Returns the group that has had no new part for the longest time if more groups are
-   * open than the source allows.
-   * @throws TaskError of `fault` if the part's group was already returned
+   * Adds a part. If more groups are open than the source allows, returns the least recently
+   * extended group.
+   * @throws TaskError from `fault` if the part's group was already returned
    */
   add(source: SourceName, fragment: Fragment, place: Place): Group | undefined;
   /** Returns all open groups. Each group is removed when it is read. */

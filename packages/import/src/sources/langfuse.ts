@@ -1,4 +1,4 @@
-/** Langfuse: generations and scores of its exports, joined by trace and observation. */
+/** Langfuse: generations and scores from its exports, joined by trace and observation. */
 import { unwrapped } from '../messages/json-text.js';
 import { readTools } from '../messages/tool-calls.js';
 import { fault } from '../record/fault.js';

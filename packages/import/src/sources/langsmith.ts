@@ -1,4 +1,4 @@
-/** LangSmith: runs of models, with the averages of their feedback. */
+/** LangSmith: model runs, with their mean feedback scores. */
 import { unwrapped } from '../messages/json-text.js';
 import { readTools } from '../messages/tool-calls.js';
 import { fault } from '../record/fault.js';
@@ -29,7 +29,7 @@ function conversationOf(record: Json): Conversation {
   };
 }
 
-/** Unwraps the prompt of a completion model, which is a list of one text. */
+/** Unwraps the prompt of a completion model, which is a list of one string. */
 const onlyText = (prompt: unknown): unknown =>
   Array.isArray(prompt) && prompt.length === 1 && typeof prompt[0] === 'string'
     ? prompt[0]

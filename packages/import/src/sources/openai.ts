@@ -17,7 +17,7 @@ export const openai: Source = {
   hasReferences: true,
 };
 
-/** Columns that are not copied to the additional columns of a task. */
+/** Columns that are not copied as additional columns of a task. */
 const known: readonly string[] = ['messages', 'tools', 'functions', 'parallel_tool_calls'];
 
 export function readRow(record: Json): readonly Item[] {
@@ -62,9 +62,10 @@ function readChosen(record: Json): Preference {
 }
 
 /**
- * Returns the prompt of a pair: the longer one of `prompt` and the messages with which both answers
- * start. Leading system messages are compared separately, because one of the two may lack them. If
- * a text differs from the start, it may be the rendered prompt, and the start is returned.
+ * Returns the pair's prompt or the messages with which both responses start, whichever is longer.
+ * Leading system messages are compared separately, because one of the two may lack them. A prompt
+ * that is a string may be rendered with a template. If it differs from the start, the start is
+ * returned.
  */
 function promptOf({ prompt }: Json, start: readonly ChatMessage[]): readonly ChatMessage[] {
   if (start.length > 0 && (prompt ?? '') === '') return start;
@@ -95,7 +96,10 @@ function longer(
   return given.endsWith(found) ? prompt : undefined;
 }
 
-/** Returns a line per message, for comparisons. Spaces around texts are ignored. */
+/**
+ * Returns one line per message, for comparisons. Leading and trailing spaces of strings are
+ * ignored.
+ */
 const linesOf = (messages: readonly ChatMessage[]): string =>
   messages
     .map((message) => `\n${JSON.stringify(message, (_, value: unknown) => trimmed(value))}`)
@@ -103,7 +107,7 @@ const linesOf = (messages: readonly ChatMessage[]): string =>
 
 const trimmed = (value: unknown): unknown => (typeof value === 'string' ? value.trim() : value);
 
-/** Number of shared messages at the start; 0 if the conversations start with the answer. */
+/** Number of shared messages at the start; 0 if `chosen` starts with the response. */
 function sharedStart(chosen: readonly ChatMessage[], rejected: readonly ChatMessage[]): number {
   if (chosen[0]?.role === 'assistant') return 0;
   const most = Math.min(chosen.length, rejected.length) - 1;

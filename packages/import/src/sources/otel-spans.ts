@@ -6,7 +6,7 @@ import { isJson, type Json } from '../record/item.js';
 export interface Signal {
   readonly traceId: string;
   readonly spanId: string;
-  /** Values of the evaluations of the span. */
+  /** Scores from the evaluations of the span. */
   readonly scores: readonly unknown[];
 }
 
@@ -55,7 +55,10 @@ interface Context {
   readonly spanId: string;
 }
 
-/** Trace and span id from the span or its context, which some SDKs keep in a private field. */
+/**
+ * Trace id and span id, from the span or its context. Some SDKs keep the context in a private
+ * field.
+ */
 function contextOf(span: Json): Context | undefined {
   const context = [span['spanContext'], span['_spanContext'], span].find(isJson) ?? span;
   const { traceId } = context;
@@ -96,7 +99,7 @@ function scoresOf(event: Json): readonly unknown[] {
   return name === evaluation ? [attributes['gen_ai.evaluation.score.value']] : [];
 }
 
-/** Attributes as an object. OTLP has `[{key, value: {stringValue}}]`, SDKs have an object. */
+/** Attributes as an object. OTLP has `[{key, value: {stringValue}}]`; SDKs have an object. */
 function attributesOf({ attributes }: Json): Json {
   if (isJson(attributes)) return attributes;
   if (!Array.isArray(attributes)) return {};
@@ -116,7 +119,7 @@ function plainValue(value: unknown): unknown {
 }
 
 /**
- * End time in nanoseconds, from text, from `[seconds, nanoseconds]`, or from a start in
+ * End time in nanoseconds, from a string, from `[seconds, nanoseconds]`, or from a start in
  * microseconds since 1970 and a duration.
  */
 function endOf(span: Json): bigint {

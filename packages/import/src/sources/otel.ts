@@ -20,7 +20,7 @@ export const otel: Source = {
   mostOpen: 1000,
 };
 
-/** Names of operations that answer a prompt. */
+/** Names of operations that are model calls. */
 const calls: ReadonlySet<unknown> = new Set(['chat', 'generate_content', 'text_completion']);
 
 const operationOf = ({ attributes }: Span): unknown => attributes['gen_ai.operation.name'];
@@ -65,8 +65,8 @@ function orFaults(read: () => readonly Conversation[]): readonly Finished[] {
 }
 
 /**
- * Returns the id of the nearest `invoke_agent` span, from the given span upwards, or else the id of
- * its topmost known ancestor.
+ * Returns the id of the nearest `invoke_agent` span, from the given span upwards; otherwise, the id
+ * of its topmost known ancestor.
  */
 function agentOf(span: Span, spans: ReadonlyMap<string, Span>): string {
   let at = span;
@@ -80,7 +80,7 @@ function agentOf(span: Span, spans: ReadonlyMap<string, Span>): string {
   return at.spanId;
 }
 
-/** One conversation per answer to the call. */
+/** Returns one conversation per output message of the call. */
 function conversationsOf(
   { attributes }: Span,
   score: Pick<Conversation, 'score'>,
@@ -106,6 +106,6 @@ function listOf(input: unknown): readonly unknown[] {
   return input;
 }
 
-/** Converts instructions, which are a list of parts, to a system message. */
+/** Converts instructions, a list of parts, to a system message. */
 const systemOf = (instructions: unknown): readonly ChatMessage[] =>
   isPresent(instructions) ? readMessage({ role: 'system', content: instructions }) : [];

@@ -34,7 +34,7 @@ const elsewhere = (what: string, found: unknown) =>
 /**
  * Returns a task, or its fault, for each combination of values.
  * @param assertions templates of assertions, by name
- * @throws the TaskError that `fault` creates, if the test as a whole is faulty
+ * @throws TaskError from `fault` if the test as a whole is faulty
  */
 function tasksOf(
   prompt: unknown,
@@ -79,8 +79,8 @@ function assertionOf(assertion: unknown, templates: Json, within: readonly strin
 const mostCombinations = 10_000;
 
 /**
- * Returns one object for each combination of the listed texts. Other lists are left unchanged, as
- * in promptfoo.
+ * Returns one object for each combination of the strings in lists. Other lists are left unchanged,
+ * as in promptfoo.
  */
 function combinationsOf(vars: Json): readonly Json[] {
   let all: readonly Json[] = [vars];
@@ -129,7 +129,7 @@ function filledTruth(value: unknown, vars: Json): unknown {
   return filled(value, vars, ({ text }) => text);
 }
 
-/** Fills a prompt. In prompts that are JSON, values are escaped. */
+/** Fills in the values of a prompt. In prompts that are JSON, values are escaped. */
 function filledPrompt(template: string, vars: Json): string {
   const isChat = template.trimStart().startsWith('[');
   return filled(template, vars, ({ value, text }) => {

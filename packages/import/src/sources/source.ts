@@ -13,13 +13,13 @@ import {
 } from '../record/item.js';
 
 export interface Source {
-  /** Completes the sentence "looks for records with ...". */
+  /** Noun phrase shown after "looks for records with". */
   readonly looksFor: string;
   /** True if a record has the shape of this source. */
   readonly detect: (record: Json) => boolean;
   /**
    * Extracts the items of a record.
-   * @throws TaskError of `fault` if nothing in the record can be imported
+   * @throws TaskError from `fault` if nothing in the record can be imported
    */
   readonly read: (record: Json) => readonly Item[];
   /** Builds conversations from the parts of one group. */
@@ -30,7 +30,7 @@ export interface Source {
    * @default no limit, because parts may be in other files
    */
   readonly mostOpen?: number;
-  /** True if the last answers are reference answers, not outputs of a model. */
+  /** True if the last responses are reference answers, not model outputs. */
   readonly hasReferences?: boolean;
 }
 
@@ -42,7 +42,7 @@ const user = (content: string): ChatMessage => ({ role: 'user', content });
 /** Keys that wrap a prompt if they are the only key of an object. */
 const promptKeys: ReadonlySet<string> = new Set(['prompt', 'question', 'input', 'query', 'text']);
 
-/** Reads a prompt: a text, messages, or an object that contains only one of the two. */
+/** Reads a prompt: a string, messages, or an object that contains only one of the two. */
 export function readPrompt(value: unknown): readonly ChatMessage[] {
   const prompt = messagesIn(value);
   if (prompt === '') throw fault('the prompt is empty');
@@ -61,8 +61,8 @@ export function readPrompt(value: unknown): readonly ChatMessage[] {
 const wrapperKeys = ['role', 'messages', 'choices', 'generations', 'kwargs'];
 
 /**
- * Parses JSON text of messages. Other JSON text stays unchanged, because a model may have written
- * it.
+ * Parses a JSON string of messages. Other JSON strings stay unchanged, because a model may have
+ * written them.
  */
 export function messagesIn(value: unknown): unknown {
   const inner = unwrapped(value);
@@ -75,16 +75,16 @@ function batchOfOne(prompt: readonly unknown[]): unknown {
   return prompt.length === 1 && Array.isArray(prompt[0]) ? prompt[0] : prompt;
 }
 
-/** Keys that give the author of a message, or wrap the message. */
+/** Keys that name the author of a message, or wrap the message. */
 const roleKeys = ['role', 'from', 'kwargs', 'data'];
 /** Keys of a message that calls tools. An object that wraps a message may have them too. */
 const callKeys = ['function_call', 'additional_kwargs'];
-/** Keys that contain a message or its text, whichever other keys the object has. */
+/** Keys that contain a message or its text, regardless of the object's other keys. */
 const answerKeys = ['message', 'content', 'text'];
-/** Keys that wrap an answer if they are the only key of an object. */
+/** Keys that wrap a response if they are the only key of an object. */
 const onlyAnswerKeys: ReadonlySet<string> = new Set(['output', 'answer', 'response', 'completion']);
 
-/** Reads an answer: a text, a message, messages, or an object that contains one of these. */
+/** Reads a response: a string, a message, messages, or an object that contains one of these. */
 export function readAnswer(value: unknown): readonly ChatMessage[] {
   const answer = messagesIn(value);
   if (answer === '') throw fault('the answer is empty');
@@ -109,7 +109,7 @@ export function readAnswer(value: unknown): readonly ChatMessage[] {
 
 /**
  * Returns the only item of a list.
- * @throws TaskError if a call has several answers, because the answers would share one score
+ * @throws TaskError if a call has several responses, because they would share one score
  */
 function onlyOne(list: readonly unknown[]): unknown {
   const [only, other] = list.flat();
@@ -123,7 +123,10 @@ function answeredBy(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return messages;
 }
 
-/** A number, or a boolean as 1 or 0, also as text; undefined for other values. */
+/**
+ * Returns a number unchanged and a boolean as 1 or 0, also from a string; undefined for other
+ * values.
+ */
 export function scoreOf(value: unknown): number | undefined {
   const given = typeof value === 'string' ? value.trim().toLowerCase() : value;
   if (given === true || given === 'true') return 1;
@@ -132,7 +135,10 @@ export function scoreOf(value: unknown): number | undefined {
   return Number.isFinite(score) ? (score as number) : undefined;
 }
 
-/** Returns the mean of the scores; undefined without scores. Ignores values that are no score. */
+/**
+ * Returns the mean of the scores, or no score if there are none. Ignores values that are not
+ * scores.
+ */
 export function meanScore(values: readonly unknown[]): { readonly score?: number } {
   const scores = values.map(scoreOf).filter((score) => score !== undefined);
   if (scores.length === 0) return {};
@@ -142,7 +148,7 @@ export function meanScore(values: readonly unknown[]): { readonly score?: number
 /**
  * Drops conversations that another conversation continues. Each call of an agent repeats the
  * history, so training on all calls would train on the first turns many times. The history may lack
- * the ids of calls, and may have an empty text where the answer had none.
+ * the ids of calls, and may have an empty string where the response had no content.
  */
 export function dropPrefixes(conversations: readonly Conversation[]): readonly Conversation[] {
   const texts = conversations.map(({ messages }) =>

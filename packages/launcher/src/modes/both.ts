@@ -66,7 +66,8 @@ export async function loopOver(
   if (!trained.interrupted) {
     assertTrained(trained);
     await warnOfStale(stage, store, runtime.logger);
-    await pruneCheckpoints(stage.jobDirectory, stage.trainer.maxCheckpointsToKeep);
+    const { jobDirectory, trainer } = stage;
+    await pruneCheckpoints(jobDirectory, trainer.maxCheckpointsToKeep, parts.engine.trainer);
     await unlessEngineFails(engineFailed, () =>
       evaluateAtEnd({ evaluator: createEvaluator(), transport, tasks, trained, store, sink }),
     );

@@ -1,4 +1,4 @@
-/** Converts chat completions and streamed chunks to simpler objects. */
+/** Converts chat completions and their streamed chunks to simpler objects. */
 import type { OpenAI } from 'openai';
 
 export interface Usage {

@@ -6,9 +6,9 @@ export interface ProviderSettings {
   readonly name: string;
   readonly baseURL: string;
   readonly fetch: typeof globalThis.fetch;
-  /** Makes the provider send schemas of `Output.object` in full. */
+  /** Makes the provider send the complete schema of `Output.object`. */
   readonly supportsStructuredOutputs: boolean;
-  /** Makes the provider request token counts of streams as well. */
+  /** Makes the provider request token counts for streams as well. */
   readonly includeUsage: boolean;
 }
 

@@ -23,7 +23,9 @@ import type { Runtime } from '../runtimes/runtime.js';
 
 export type ChatMessages = OpenAI.ChatCompletionCreateParams['messages'];
 
-/** Fields of a chat completion request, with OpenAI's names, such as `tools` and `max_tokens`. */
+/**
+ * Fields of a chat completion request, named as in OpenAI's API, such as `tools` and `max_tokens`.
+ */
 export type ChatRequest = Omit<
   OpenAI.ChatCompletionCreateParamsNonStreaming,
   'model' | 'messages' | 'stream'
@@ -45,9 +47,9 @@ export interface LoadModelOptions {
   /** Model folder or GGUF file that provides tokenizer and template. @default the model's own */
   readonly tokenizer?: string;
   /**
-   * Limit on prompt and answer together, in tokens.
-   * @default onnx: the limit of training, else the model's own; llama.cpp: the model's own, at most
-   * 8192
+   * Maximum length of prompt and response together, in tokens.
+   * @default onnx: the limit used in training, else the model's own; llama.cpp: the model's own, at
+   * most 8192
    */
   readonly maxModelLen?: number;
   /** Number of compute threads. @default the runtime's choice */
@@ -62,7 +64,9 @@ export interface LoadModelOptions {
   readonly adapter?: string;
   /** llama.cpp only: number format of the key and value cache. @default float16 */
   readonly cache?: 'float32';
-  /** llama.cpp only: number of conversations answered at once; more requests wait. @default 4 */
+  /**
+   * llama.cpp only: number of requests processed concurrently; further requests wait. @default 4
+   */
   readonly sequences?: number;
   /** Seed for calls that set none. @default random */
   readonly seed?: number;
@@ -77,7 +81,7 @@ export interface LoadModelOptions {
 }
 
 export interface LocalModel {
-  /** The value for `model` in requests. */
+  /** Value of `model` in requests. */
   readonly name: string;
   readonly place: ModelPlace;
   /** Program that runs the model; `own` for a sampler passed to {@link modelOver}. */
@@ -85,15 +89,15 @@ export interface LocalModel {
   readonly format: ChatFormat;
   /** Sampler that takes and returns token ids. */
   readonly sampler: Sampler;
-  /** Limit on prompt and answer together, in tokens. */
+  /** Maximum length of prompt and response together, in tokens. */
   readonly maxModelLen: number;
   /**
-   * Samples an answer. With `n` above 1, returns the first choice.
-   * @throws errors of the openai package, as over HTTP: 400 for an invalid field, which the error
-   * names, or for a prompt that is too long
+   * Samples a response. With `n` above 1, returns the first choice.
+   * @throws the openai package's errors, as over HTTP: 400 naming the invalid field, or for a
+   * prompt that is too long
    */
   chat(messages: ChatMessages, request?: ChatRequest): Promise<ChatAnswer>;
-  /** Like `chat`, but yields the answer in parts as they are sampled. */
+  /** Like `chat`, but yields the response in parts as they are sampled. */
   stream(messages: ChatMessages, request?: ChatRequest): AsyncGenerator<ChatPart, void>;
   /** Client of the `openai` package whose requests stay in this process. */
   openai(): OpenAI;
@@ -103,7 +107,7 @@ export interface LocalModel {
    */
   readonly fetch: typeof globalThis.fetch;
   /**
-   * Renders the prompt that the model gets for a conversation.
+   * Renders the model's prompt for a conversation.
    * @throws ModelError 400 if the template rejects it
    */
   render(
@@ -122,7 +126,7 @@ export interface LocalModel {
  * Loads a model into this process.
  * @param model a run, a checkpoint, a model folder, a GGUF file, or the folder of an export: see
  * {@link findModel}
- * @throws ConfigError if there is no model or a package is missing, CheckpointError if the model
+ * @throws ConfigError if there is no model or a package is missing; CheckpointError if the model
  * cannot be used
  */
 export async function loadModel(
@@ -266,7 +270,7 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
 }
 
 /**
- * Creates the rollout model that answers all calls. It continues conversations token by token, as
+ * Creates the rollout model that handles all calls. It continues conversations token by token, as
  * in training.
  */
 function createModel(runtime: Runtime, parts: Parts, signal: AbortSignal): RecordingModel {

@@ -1,22 +1,22 @@
-/** Settings for chatting with a model, with the keys of `explorer.rollout_model`. */
+/** Settings for chatting with a model, with keys named as in `explorer.rollout_model`. */
 
 /**
  * Chat settings as plain data. `export.json` contains them under `chat`, and `settings.json` of a
- * run among the settings of each stage.
+ * run contains them in the settings of each stage.
  */
 export interface ChatSettings {
-  /** Jinja source. @default the template of the model's folder */
+  /** Jinja source of the chat template. @default the template in the model's folder */
   readonly chat_template?: string;
   /** Name of the parser for tool calls. @default no parser: tool calls stay in the text */
   readonly tool_call_parser?: string;
   /** Name of the parser for reasoning. @default no parser: reasoning stays in the text */
   readonly reasoning_parser?: string;
-  /** `generic`: tools are described in the system message. @default the template describes tools */
+  /** `generic` to describe tools in the system message. @default the template describes tools */
   readonly tool_prompt?: string;
-  /** True if the model may think before it answers. @default the template decides */
+  /** True if the model may reason before it responds. @default the template decides */
   readonly enable_thinking?: boolean;
   /**
-   * Limit on prompt and answer, in tokens, that the model was trained with.
+   * Maximum length of prompt and response in training, in tokens.
    * @default the model's own limit
    */
   readonly max_model_len?: number;
@@ -31,7 +31,7 @@ const kinds: Readonly<Record<keyof ChatSettings, 'string' | 'boolean' | 'number'
   max_model_len: 'number',
 };
 
-/** Picks the known settings of the right type from `values`. */
+/** Returns the known settings of the right type from `values`. */
 export const chatSettingsIn = (values: Readonly<Record<string, unknown>>): ChatSettings =>
   Object.fromEntries(
     Object.entries(kinds)

@@ -76,7 +76,10 @@ interface ExportFile {
   readonly chat?: Readonly<Record<string, unknown>>;
 }
 
-/** Reads `export.json` in the model folder or next to the GGUF file; undefined if missing. */
+/**
+ * Reads `export.json` in the model folder or next to the GGUF file. Returns undefined if it is
+ * missing.
+ */
 async function exportOf(location: string): Promise<ExportFile | undefined> {
   const folder = isGguf(location) ? path.dirname(location) : location;
   const text = await readFile(path.join(folder, 'export.json'), 'utf8').catch(() => undefined);
@@ -101,8 +104,8 @@ async function exportedFile(folder: string): Promise<string | undefined> {
 }
 
 /**
- * Chooses a checkpoint of the last stage that has checkpoints: the checkpoint with the best
- * evaluation, or the last checkpoint if none was evaluated.
+ * Chooses a checkpoint from the last stage that has any: the one with the best evaluation, or the
+ * last one if none was evaluated.
  */
 async function chooseCheckpoint(run: string): Promise<ModelPlace> {
   const names = (await readStages(run)).map((stage) => String(stage['stage_name']));

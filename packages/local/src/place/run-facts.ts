@@ -20,12 +20,14 @@ export interface RunFacts {
   readonly jobDirectory: string;
   /** Folder of the stage that wrote the checkpoint. */
   readonly stageDirectory: string;
-  /** Settings of the stage, keyed by their paths in the YAML: `algorithm.algorithm_type`. */
+  /**
+   * Settings of the stage, keyed by their paths in the YAML, such as `algorithm.algorithm_type`.
+   */
   readonly settings: Readonly<Record<string, unknown>>;
   /** `model.model_path` of the first stage. */
   readonly base: string | undefined;
   readonly step: number;
-  /** The scores of this checkpoint's weights. */
+  /** Evaluation scores of this checkpoint's weights. */
   readonly evaluations: readonly EvaluationScore[];
 }
 
@@ -34,8 +36,8 @@ const settingsFile = 'settings.json';
 export const isRun = (folder: string): boolean => existsSync(path.join(folder, settingsFile));
 
 /**
- * Reads the recorded facts about a checkpoint; undefined if the folder is not a checkpoint inside a
- * run.
+ * Reads the recorded facts about a checkpoint. Returns undefined if the folder is not a checkpoint
+ * inside a run.
  */
 export async function runFactsOf(checkpoint: string): Promise<RunFacts | undefined> {
   const manifest = await readManifest(checkpoint);

@@ -1,6 +1,6 @@
 /**
- * Samples from a distribution in the same way as the embedded engine: temperature, then top-k, then
- * top-p.
+ * Samples from a distribution in the same order as the embedded engine: temperature, then top-k,
+ * then top-p.
  */
 import type { SamplingOptions } from '@trinity-rft/core/engine';
 

@@ -1,7 +1,7 @@
 /**
  * Runs GGUF files in llama.cpp, through the npm package node-llama-cpp. The runtime takes and
  * returns token ids: prompts are rendered by the model's own template, because node-llama-cpp's
- * chat session describes tools in its own words.
+ * chat session describes tools in its own format.
  */
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
@@ -32,7 +32,7 @@ import type { Runtime } from './runtime.js';
 export interface LlamaRuntimeOptions {
   readonly tokenizer: Tokenizer;
   /**
-   * Limit on prompt and answer together, in tokens.
+   * Maximum length of prompt and response together, in tokens.
    * @default the model's own limit, at most 8192
    */
   readonly maxModelLen: number | undefined;
@@ -48,13 +48,13 @@ export interface LlamaRuntimeOptions {
   readonly adapter: string | undefined;
   /** Number format of the key and value cache. @default float16, as in llama.cpp */
   readonly cache: 'float32' | undefined;
-  /** Number of conversations answered at once; more requests wait. @default 4 */
+  /** Number of requests processed concurrently; further requests wait. @default 4 */
   readonly sequences: number | undefined;
 }
 
 /**
  * Opens a GGUF file in llama.cpp.
- * @throws ConfigError if node-llama-cpp is not installed, CheckpointError if llama.cpp rejects the
+ * @throws ConfigError if node-llama-cpp is not installed; CheckpointError if llama.cpp rejects the
  * file
  */
 export async function openLlamaRuntime(
@@ -112,13 +112,13 @@ async function runtimeOver(
 
 interface SharedModel {
   readonly model: LlamaModel;
-  /** Ends one use of the weights, which are freed after the last use. */
+  /** Releases one use of the weights, which are freed after the last one. */
   close(): Promise<void>;
 }
 
 /**
- * Models in memory, by GPU setting and file, so that several adapters and names share the weights
- * of a file.
+ * Models in memory, by GPU setting and file, so that several adapters and model names share the
+ * weights of a file.
  */
 const models = new Map<string, { readonly opened: Promise<LlamaModel>; users: number }>();
 
@@ -263,9 +263,8 @@ const mostRanked = 20;
 /**
  * Samples the next token. llama.cpp samples the token if only the temperature changes the
  * distribution, and reports the probability of that token only. Unlike training, llama.cpp applies
- * top-k and top-p before the temperature. For top-k, top-p and `topLogprobs`, the whole
- * distribution is therefore fetched. The log-probability of a greedy choice is that at temperature
- * 1.
+ * top-k and top-p before the temperature. With top-k, top-p or `topLogprobs`, the whole
+ * distribution is therefore fetched. Greedy choices report their log-probability at temperature 1.
  */
 async function nextToken(
   sequence: LlamaContextSequence,
@@ -310,7 +309,7 @@ function biasAgainst({ library, model }: LlamaParts, ids: readonly number[]): To
 }
 
 /**
- * Returns the stop string that ends first; undefined if the text contains none. Decodes only the
+ * Returns the stop string that ends first, or undefined if the text contains none. Decodes only the
  * last tokens, because a stop string has at most as many tokens as bytes.
  */
 export function completedBy(

@@ -1,8 +1,8 @@
-/** Lends a fixed number of items in the order of the requests. */
+/** Lends a fixed number of items, in the order of requests. */
 import { CancelledError, throwIfAborted } from '@trinity-rft/core';
 
 export interface Queue<T> {
-  /** Waits for a free item and lends it to `work`. @throws CancelledError on abort */
+  /** Waits for a free item and lends it to `work`. @throws CancelledError if `signal` aborts */
   use<R>(signal: AbortSignal | undefined, work: (item: T) => Promise<R>): Promise<R>;
 }
 

@@ -1,4 +1,4 @@
-/** Interface of the runtimes that execute a model in this process. */
+/** Interface of the runtimes that run a model in this process. */
 import type { Sampler } from '@trinity-rft/core/engine';
 
 export interface Runtime {

@@ -1,4 +1,4 @@
-/** Measurements of one request, collected while it is answered. */
+/** Measurements of one request, collected while it is processed. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Sampler } from '@trinity-rft/core/engine';
 

@@ -1,4 +1,4 @@
-/** Serves several models at one address. */
+/** Serves several models from one server. */
 export {
   openModelServer,
   type LoggedRequest,

@@ -29,13 +29,13 @@ export interface ModelServerOptions extends ServedModelsOptions {
   /** API key that requests must carry. @default a random key */
   readonly apiKey?: string;
   /**
-   * Called with a record of each POST request that a model answered. The record has no text unless
-   * {@link logTexts} is set. If it throws, the client still gets the answer, and `onEvent` gets the
-   * error, once until a later call succeeds.
+   * Called with a record of each POST request to a model. The record omits prompts and responses
+   * unless {@link logTexts} is set. If it throws, the client still gets the response, and `onEvent`
+   * gets the error, once until a later call succeeds.
    * @default no callback
    */
   readonly onRequest?: (request: LoggedRequest) => void;
-  /** True to include request bodies and answers in the records. @default false */
+  /** True to include request bodies and responses in the records. @default false */
   readonly logTexts?: boolean;
   /** Maximum time for receiving a whole request, in milliseconds. @default 60_000 */
   readonly requestTimeoutMs?: number;
@@ -45,8 +45,8 @@ export interface ModelServerOptions extends ServedModelsOptions {
    */
   readonly reloadMs?: number;
   /**
-   * Handles requests that carry the API key before the server's own routes see them. Undefined
-   * passes a request on to those routes.
+   * Handles requests that carry the API key, before the server's own routes. If it resolves with
+   * undefined, those routes handle the request.
    * @default no callback
    */
   readonly answerFirst?: (request: Request, models: ServedModels) => Promise<Response | undefined>;
@@ -58,7 +58,7 @@ export interface LoggedRequest extends Answered {
   readonly time: string;
   /** `x-request-id` of the request, else a random id. */
   readonly id: string;
-  /** Checkpoint or file of the model that answered. */
+  /** Checkpoint or file of the model that responded. */
   readonly location?: string;
   /** Field `user` of the request. */
   readonly user?: string;
@@ -67,7 +67,7 @@ export interface LoggedRequest extends Answered {
 }
 
 export interface ModelServer {
-  /** Address of the server, `http://HOST:PORT`. */
+  /** URL of the server, `http://HOST:PORT`. */
   readonly url: string;
   readonly apiKey: string;
   readonly models: ServedModels;
@@ -83,8 +83,8 @@ const defaultReloadMs = 30_000;
 const defaultDrainMs = 30_000;
 
 /**
- * Opens the server. Loads the models first, unless `keep` is set.
- * @throws ConfigError if the port is taken or the key is empty, and the errors of `loadModel`
+ * Opens the server, after loading the models unless `keep` is set.
+ * @throws ConfigError if the port is in use or the key is empty, and the errors of `loadModel`
  */
 export async function openModelServer(options: ModelServerOptions): Promise<ModelServer> {
   const { apiKey = randomBytes(24).toString('base64url'), reloadMs = defaultReloadMs } = options;

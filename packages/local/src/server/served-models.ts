@@ -8,13 +8,13 @@ import { counted } from './call-record.js';
 export interface ServedModels {
   readonly names: readonly string[];
   /**
-   * Loaded model that the next request uses; undefined if the request has to load it.
-   * @throws ModelError 404
+   * Returns the loaded model that the next request uses, or undefined if the request must load it.
+   * @throws ModelError 404 if there is no such model
    */
   current(name: string): LocalModel | undefined;
   /** Adds a model, or replaces the model of this name. The first request to the model loads it. */
   add(name: string, place: string): void;
-  /** Removes a model. Requests in progress are still answered. */
+  /** Removes a model. Requests in progress still complete. */
   remove(name: string): void;
   /**
    * Calls `work` with the model of this name. The weights stay in memory until `work` calls `ended`
@@ -25,7 +25,8 @@ export interface ServedModels {
   use<T>(name: string, work: (model: LocalModel, ended: () => void) => Promise<T>): Promise<T>;
   /**
    * Checks the loaded models once for better or newer checkpoints, after a check in progress has
-   * ended. If a checkpoint cannot be loaded, the failure is recorded and the old weights stay.
+   * ended. If a checkpoint cannot be loaded, the failure is recorded and the old weights remain in
+   * use.
    */
   reload(): Promise<void>;
   /**
@@ -46,8 +47,8 @@ export interface ServedModelsOptions extends Pick<LoadModelOptions, 'threads' | 
    */
   readonly models: Readonly<Record<string, string>>;
   /**
-   * Maximum number of models in memory; with a limit, the first request to a model loads it.
-   * @default no limit: all models are loaded at the start
+   * Maximum number of models in memory. If set, the first request to a model loads it.
+   * @default no limit; all models are loaded at start-up
    */
   readonly keep?: number;
   readonly onEvent: (line: string) => void;
@@ -103,8 +104,8 @@ async function openModels(
     return adopt(name, entry, await load(name, entry.place));
   };
   /**
-   * The last load in the queue. Loads run one by one, because two concurrent loads would both take
-   * the last free slot.
+   * Last load in the queue. Models are loaded one at a time, because two concurrent loads could
+   * take the same free slot.
    */
   let turn: Promise<unknown> = Promise.resolve();
   const loadInTurn = (name: string, entry: Entry): Promise<Weights> => {
@@ -185,8 +186,8 @@ async function openModels(
 }
 
 /**
- * Wraps `work` so that only one run is in progress at a time. All calls during a run share the next
- * run, because the current run may miss a change that the caller has just made.
+ * Wraps `work` so that only one call of it is in progress at a time. All requests meanwhile share
+ * the next call, because the current one may miss a change that the caller has just made.
  */
 function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let last: Promise<unknown> = Promise.resolve();
@@ -208,7 +209,7 @@ interface Weights {
   readonly model: LocalModel;
   readonly users: number;
   /**
-   * Adds a user and returns the function that removes this user; undefined if the model is closed.
+   * Adds a user. Returns a function that removes this user, or undefined if the model is closed.
    */
   hold(): (() => void) | undefined;
   retire(): void;

@@ -9,8 +9,8 @@ export interface BodyMethods {
 
 interface BodyThread {
   /**
-   * Parses a body. Transfers the bytes of the body to the thread, so that the caller can no longer
-   * use them.
+   * Parses a body. Transfers the body's buffer to the thread, so that the caller can no longer use
+   * it.
    * @throws ModelError as `parseBody` does, EngineError if the thread died
    */
   parse(body: BodyText): Promise<ParsedBody>;
@@ -18,8 +18,8 @@ interface BodyThread {
 }
 
 /**
- * Creates the interface of the thread. The thread is started for the first body. If it has died, it
- * is restarted for the next body.
+ * Creates the interface to the parser thread. The first body starts the thread. If the thread has
+ * died, the next body restarts it.
  */
 export function createBodyThread(): BodyThread {
   const thread = lazyThread<BodyMethods, undefined>({

@@ -9,7 +9,7 @@ export interface EncoderMethods {
 
 export interface EncoderThread {
   /**
-   * Encodes texts one by one.
+   * Encodes texts one after another.
    * @throws ModelError as `Tokenizer.encode` does, EngineError if the thread died
    */
   encode(text: string): Promise<Int32Array>;
@@ -17,8 +17,8 @@ export interface EncoderThread {
 }
 
 /**
- * Creates the interface of the thread. The thread is started for the first text. If it has died, it
- * is restarted for the next text.
+ * Creates the interface to the encoder thread. The first text starts the thread. If the thread has
+ * died, the next text restarts it.
  */
 export function createEncoderThread(files: TokenizerFiles): EncoderThread {
   const thread = lazyThread<EncoderMethods, TokenizerFiles>({

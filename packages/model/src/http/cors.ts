@@ -2,18 +2,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /**
- * Sets the CORS headers of a response. Answers a preflight request completely, and then returns
- * true.
+ * Sets the CORS headers of a response. Returns true if the request was a preflight request, to
+ * which it has then responded.
  */
 export type Cors = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
 
-/** Seconds for which browsers may cache the answer to a preflight request. */
+/** Seconds for which browsers may cache the response to a preflight request. */
 const maxAge = '600';
 
 /**
  * Creates the function that handles cross-origin requests.
  * @param origins allowed origins, such as `https://app.example`; `*` for all. If empty, browsers
- * block pages of other origins
+ * block requests from pages of other origins
  */
 export function createCors(origins: readonly string[]): Cors {
   const all = origins.includes('*');

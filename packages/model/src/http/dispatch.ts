@@ -1,6 +1,5 @@
 /**
- * Passes requests to the handler of their rollout. Requests may arrive over a socket or within the
- * process.
+ * Dispatches requests, from a socket or from within the process, to the handlers of their rollouts.
  */
 import type { ServerResponse } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
@@ -29,7 +28,7 @@ export interface AppOptions {
 
 /**
  * Creates the request listener of a server. `GET /health` and `GET /ready` need no key. `GET
- * /metrics` with the admin key returns metrics of the server. All other requests go to a rollout.
+ * /metrics` with the admin key returns the server's metrics. All other requests go to a rollout.
  */
 export function createApp(
   table: RolloutTable,
@@ -64,8 +63,8 @@ export function createApp(
 }
 
 /**
- * Checks the key, then calls the rollout's handler. A call is in flight until its whole answer has
- * been sent.
+ * Checks the key, then calls the rollout's handler. A call is in flight until its whole response
+ * has been sent.
  */
 export async function dispatch(
   request: Request,
@@ -90,7 +89,7 @@ export async function dispatch(
   }
 }
 
-/** Writes a complete answer in one write, whereas the adapter would write a Response in pieces. */
+/** Sends a complete response in one write, whereas the adapter would send a Response in pieces. */
 function write(answer: WholeAnswer, outgoing: ServerResponse): Response {
   if (outgoing.destroyed) answer.lost();
   else {

@@ -51,7 +51,7 @@ const routes: readonly {
 
 /**
  * Creates the handler of one rollout. The handler does not reject, because every error becomes a
- * response. If a request's signal aborts, its generation ends and is not recorded.
+ * response. If a request's signal aborts, its generation is aborted and not recorded.
  */
 export function createEndpointHandler(options: EndpointHandlerOptions): AnswerHandler {
   const { deliveries, counters } = options;

@@ -1,8 +1,10 @@
-/** Creates and reads secret keys. Keys are random, and servers store only their digests. */
+/**
+ * Creates and reads secret keys. Keys are random or signed, and servers store only their digests.
+ */
 import { createHmac, createSecretKey, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { bearerKey } from '@trinity-rft/http-server';
 
-/** `rk_` keys give access to one rollout, `ak_` keys to the metrics of the server. */
+/** `rk_` keys give access to one rollout, `ak_` keys to the server's metrics. */
 export type KeyKind = 'rk' | 'ak';
 
 /** Creates a key of 256 random bits. */
@@ -10,7 +12,7 @@ export function newKey(kind: KeyKind): string {
   return `${kind}_${randomBytes(32).toString('base64url')}`;
 }
 
-/** Creates an id for addresses: 72 random bits as letters, digits, `-` and `_`. */
+/** Creates a rollout id for URLs: 72 random bits as letters, digits, `-` and `_`. */
 export function newRolloutId(): string {
   return randomBytes(9).toString('base64url');
 }
@@ -24,9 +26,9 @@ export function digestOf(key: string): string {
 }
 
 /**
- * Returns the keys in `x-rollout-key` and in the path of a request, or if there are none, those in
- * `Authorization: Bearer` and `x-api-key`. Two keys are returned only if they differ. The two usual
- * headers come second, because programs may send keys of other services in them.
+ * Returns the keys in `x-rollout-key` and in the URL of a request, or if there are none, those in
+ * `Authorization: Bearer` and `x-api-key`. Returns two keys only if they differ. The two standard
+ * headers have lower priority, because clients may send keys of other services in them.
  */
 export function keysOf({ headers, url }: Request): readonly string[] {
   const header = (name: string) => headers.get(name)?.trim() || undefined;
@@ -44,24 +46,24 @@ const keySegment = /\/(?<=\/r\/[\w-]+\/)(rk_[\w.-]+)(?=\/v1(?:[/?#]|$))/;
 const keyInPath = (url: string): string | undefined => keySegment.exec(url)?.[1];
 
 /**
- * Returns an address that contains the key, so that a client need not send the key in a header.
- * Returns undefined for a chosen key that cannot be recognised in an address.
+ * Returns a base URL that contains the key, so that a client need not send the key in a header.
+ * Returns undefined for a custom key that cannot be recognised in a URL.
  */
 export function withKey(baseURL: string, apiKey: string): string | undefined {
   const address = baseURL.replace(/(?=\/v1$)/, () => `/${apiKey}`);
   return keyInPath(address) === apiKey ? address : undefined;
 }
 
-/** Returns an address without its key, for messages. */
+/** Returns a URL path without its key, for messages. */
 export const withoutKey = (path: string): string => path.replace(keySegment, '');
 
 /**
- * Creates and reads keys that contain a text and a signature. Only this server can make the
+ * Creates and reads keys that consist of a payload and a signature. Only this server can create the
  * signature.
  */
 export interface SignedKeys {
   sign(text: string): string;
-  /** Returns the text encoded in a key, or undefined if this object did not sign the key. */
+  /** Returns the payload of a key, or undefined if this object did not sign the key. */
   read(key: string): string | undefined;
 }
 

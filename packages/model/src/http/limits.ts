@@ -9,7 +9,7 @@ export interface EndpointLimits extends HttpLimits {
   readonly closedForMs: number;
   /** Maximum number of ended rollouts that the server remembers. @default 10_000 */
   readonly maxClosed: number;
-  /** Maximum number of milliseconds that `close` waits for calls. @default 5000 */
+  /** Maximum time in milliseconds that `close` waits for calls in flight. @default 5000 */
   readonly closeTimeoutMs: number;
 }
 

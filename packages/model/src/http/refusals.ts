@@ -1,6 +1,6 @@
 /**
- * Error messages for callers without access. Servers of training runs and servers of products have
- * different messages.
+ * Error messages for callers without access. Training servers and product servers have different
+ * messages.
  */
 import { ModelError } from '@trinity-rft/core';
 
@@ -9,7 +9,7 @@ export interface Refusals {
   readonly keyUnknown: string;
   /** Error message for `GET /metrics` requests without the admin key. */
   readonly metricsKey: string;
-  /** Creates the error for a call from a rollout that has ended. */
+  /** Creates the error for a call to a rollout that has ended. */
   readonly closed: (rollout: string) => ModelError;
 }
 

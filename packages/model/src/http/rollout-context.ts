@@ -1,5 +1,5 @@
 /**
- * Finds the rollout that a call belongs to by the call's asynchronous context, for clients that are
+ * Determines the rollout of a call from the call's asynchronous context, for clients that are
  * created outside of a rollout. Programs must opt in to this mechanism.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -13,9 +13,9 @@ import { contextPath } from './rollout-table.js';
  * global fetch, use `env()` and `install()`. Each rollout must be wrapped in `run`.
  *
  * A call fails if its rollout is unknown: outside of `run`, after the rollout has ended, and over a
- * socket. One case cannot be detected. If all rollouts share a queue (LangChain's
- * `maxConcurrency`), the queue may start a waiting call from within another rollout, for which the
- * call is then recorded. Pass such a queue to `bindQueue`, or create the client in the rollout from
+ * socket. One case cannot be detected: if all rollouts share a queue (LangChain's
+ * `maxConcurrency`), the queue may start a waiting call in the context of another rollout, which
+ * then records the call. Pass such a queue to `bindQueue`, or create the client in the rollout from
  * `model.endpoint()`, which needs no context. A rollout whose calls were all recorded for other
  * rollouts fails at its end.
  */
@@ -69,13 +69,13 @@ interface Current {
 interface Shared {
   readonly current: AsyncLocalStorage<Current>;
   active: number;
-  /** Number of rollouts since the operating-system process started. */
+  /** Number of rollouts since the process started. */
   started: number;
 }
 
 /**
- * Returns the shared state. It exists once per operating-system process, even if two copies of this
- * package are installed.
+ * Returns the shared state. It exists once per process, even if two copies of this package are
+ * installed.
  */
 function shared(): Shared {
   const place = globalThis as { [key: symbol]: Shared | undefined };
@@ -89,7 +89,7 @@ function shared(): Shared {
 const baseURL = `http://rollout.invalid${contextPath}`;
 const apiKey = 'rollout-context';
 
-/** Creates a `RolloutContext`. All contexts share the state of the operating-system process. */
+/** Creates a `RolloutContext`. All contexts share the state of the process. */
 export function rolloutContext(): RolloutContext {
   return {
     baseURL,
@@ -142,8 +142,8 @@ function install(): () => void {
 }
 
 /**
- * Returns true for `baseURL`, and for addresses at a server's `contextURL`, which the server
- * rejects over a socket.
+ * Returns true for `baseURL`, and for URLs under a server's `contextURL`, which the server rejects
+ * over a socket.
  */
 function isContextual(input: Parameters<typeof globalThis.fetch>[0]): boolean {
   const url = input instanceof Request ? input.url : String(input);

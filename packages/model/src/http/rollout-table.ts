@@ -18,8 +18,7 @@ export interface RolloutTable {
   ownsMetrics(key: string): boolean;
   /**
    * Adds a rollout.
-   * @param key key of the rollout.
-   * @default a random key
+   * @param key key of the rollout; if absent, a random key is created
    * @throws InvariantError if the rollout is already open, if its id is not valid in a path, or if
    * the key belongs to another rollout
    */
@@ -91,8 +90,8 @@ export function createRolloutTable(options: RolloutTableOptions): RolloutTable {
 interface ClosedRollouts {
   add(digest: string, rollout: string): void;
   /**
-   * Returns the id of the recently ended rollout whose key has this digest; undefined if there is
-   * none.
+   * Returns the id of the recently ended rollout whose key has this digest, or undefined if there
+   * is none.
    */
   find(digest: string): string | undefined;
 }
@@ -102,7 +101,7 @@ function createClosedRollouts({
   closedForMs,
   maxClosed,
 }: RolloutTableOptions): ClosedRollouts {
-  /** Ended rollouts by the digests of their keys, oldest first. */
+  /** Ended rollouts, keyed by the digest of their key, oldest first. */
   const closed = new Map<string, { readonly rollout: string; readonly at: number }>();
   const isExpired = (at: number): boolean => clock.now() - at >= closedForMs;
   return {

@@ -1,4 +1,4 @@
-/** The recording endpoint over HTTP: one server, with an address and a key for each rollout. */
+/** The recording endpoint over HTTP: one server, with a URL and a key per rollout. */
 import { type Runtime, CancelledError } from '@trinity-rft/core';
 import { errorResponse, openHttpServer } from '@trinity-rft/http-server';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
@@ -44,7 +44,7 @@ export interface EndpointServerOptions {
 }
 
 export interface MountOptions {
-  /** Id of the rollout, part of its address: letters, digits, `-`, `_`. @default a random id */
+  /** Id of the rollout, part of its URL: letters, digits, `-`, `_`. @default a random id */
   readonly rollout?: string;
   /** Receives requests whose key has been checked. Must not reject. */
   readonly handler: AnswerHandler;
@@ -65,7 +65,7 @@ export interface MountOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Address of one mounted rollout. */
+/** URLs and key of one mounted rollout. */
 export interface EndpointMount {
   /** `http://HOST:PORT/r/<rollout>/v1` */
   readonly baseURL: string;
@@ -75,8 +75,8 @@ export interface EndpointMount {
    */
   readonly apiKey: string;
   /**
-   * `http://HOST:PORT/r/<rollout>/<key>/v1`; as secret as the key. Undefined for a chosen key that
-   * does not begin with `rk_`.
+   * `http://HOST:PORT/r/<rollout>/<key>/v1`; as secret as the key. Undefined for a custom key that
+   * is not `rk_` followed by letters, digits, `_`, `.` or `-`.
    */
   readonly keyedBaseURL: string | undefined;
   /** Calls the same endpoint without a socket. The key is checked in the same way. */
@@ -88,8 +88,8 @@ export interface EndpointServer {
   /** `http://HOST:PORT` */
   readonly url: string;
   /**
-   * Address for clients that are created outside of a rollout, see `rolloutContext`. Requests over
-   * a socket get an error that explains what to do. Ends in `/v1`.
+   * Base URL for clients that are created outside of a rollout, see `rolloutContext`. Ends in
+   * `/v1`. Requests over a socket get an error that explains what to do.
    */
   readonly contextURL: string;
   /** Key for `GET /metrics`. */
@@ -101,16 +101,17 @@ export interface EndpointServer {
    */
   mount(options: MountOptions): EndpointMount;
   /**
-   * Ends all rollouts and waits for their calls, up to the time limit. Then closes the remaining
-   * connections, and logs a warning.
+   * Ends all rollouts and waits for their calls, up to `closeTimeoutMs`. Then closes the remaining
+   * connections, and logs a warning if calls are still in flight.
    */
   close(): Promise<void>;
 }
 
 /**
- * Opens a server, which accepts requests until `close` is called. `GET /health` needs no key.
- * `GET /metrics` with `adminKey` returns metrics of the server. All other requests, under any path,
- * need the key of a rollout. Keys that the server creates cannot be guessed. Keys are never logged.
+ * Opens a server, which accepts requests until `close` is called. `GET /health` and `GET /ready`
+ * need no key. `GET /metrics` with `adminKey` returns the server's metrics. `POST /v1/rewards` needs
+ * `rewardKey`. All other requests, under any path, need the key of a rollout. Keys that the server
+ * creates cannot be guessed. Keys are never logged.
  * @throws ConfigError if the port is not available
  */
 export async function openEndpointServer(options: EndpointServerOptions): Promise<EndpointServer> {
@@ -177,7 +178,7 @@ export async function openEndpointServer(options: EndpointServerOptions): Promis
   };
 }
 
-/** Waits for the calls in flight, up to the timeout. */
+/** Waits for the calls in flight, up to the timeout. Logs a warning if calls remain. */
 async function endOfCalls(
   traffic: Traffic,
   { clock, logger }: EndpointServerOptions['runtime'],

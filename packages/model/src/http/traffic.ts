@@ -3,11 +3,10 @@
 export interface Traffic {
   /**
    * Records the start of a call.
-   * @returns function that records the end of the call; repeated calls of the function have no
-   * effect
+   * @returns function that records the end of the call; calling it again has no effect
    */
   begin(rollout: string): () => void;
-  /** Counts an answer whose status is 400 or above. Ignores all other answers. */
+  /** Counts a response with status 400 or above. Ignores all other responses. */
   answered(status: number): void;
   readonly inFlight: number;
   /** Returns the ids of rollouts with calls in flight. */
@@ -17,7 +16,7 @@ export interface Traffic {
   report(): {
     readonly calls: number;
     readonly in_flight: number;
-    /** Number of answers for each status of 400 or above. */
+    /** Number of responses per status of 400 or above. */
     readonly errors: Readonly<Record<string, number>>;
   };
 }

@@ -20,7 +20,7 @@ export interface LazyThreadOptions<Data> {
 }
 
 export interface LazyThread<Methods extends MethodTable<keyof Methods>> {
-  /** Returns the link to the thread, which is started if necessary. */
+  /** Starts the thread if necessary, and returns the link to it. */
   link(): Link<Methods>;
   close(): Promise<void>;
 }

@@ -19,7 +19,7 @@ export interface SampledTurn {
 
 /**
  * Converts a sampled turn to a response.
- * @throws EngineError if the sequence violates the contract of samplers
+ * @throws EngineError if the sequence violates the sampler's contract
  */
 export function toChatResponse({
   promptIds,
@@ -61,7 +61,7 @@ export const toToolCalls = (
     function: call,
   }));
 
-/** Returns the indices of the recorded calls whose answers are part of a conversation. */
+/** Returns the indices of the recorded calls whose tool calls a conversation contains. */
 export function callsInConversation(messages: readonly NormalMessage[]): readonly number[] {
   const ids = messages.flatMap((message) => message.tool_calls?.map(({ id }) => id) ?? []);
   return ids.flatMap((id) => callOfId(id) ?? []);
@@ -97,7 +97,7 @@ const roundingNoise = 1e-4;
 /**
  * Checks a sequence, and returns its log-probabilities. Sets values above 0 that are rounding noise
  * to 0. Does not check that ids are within the vocabulary, because the engine checks this.
- * @throws EngineError if the sequence violates the contract of samplers
+ * @throws EngineError if the sequence violates the sampler's contract
  */
 function checkedLogprobs(
   { tokens, logprobs, stopReason, stopString }: SampledSequence,

@@ -8,15 +8,15 @@ import type { Metrics } from '@trinity-rft/core';
  * - `spliced`: calls that continued recorded turns exactly; `fork/<reason>`: calls that could not,
  * see `ForkReason`
  * - `reasoning_restored`: calls in whose history reasoning was restored; `calls_replaced`: tool
- * calls that came back with `{}` for arguments that were not JSON, or with another name for one
- * that providers reject
+ * calls that the client sent back with `{}` for arguments that were not JSON, or with another name
+ * for one that providers reject
  * - `tool_calls`, `malformed_tool_calls`: tool calls that were parsed, and those left in the text
  * - `response_truncated`: choices that a token limit ended; `prompt_too_long`: calls rejected
  * because of the length of their prompt
  * - `sampling_overridden`: client requests whose sampling settings were ignored
- * - `constrained`, `unconstrained`: client requests for a response format that was enforced, or
- * only described to the model
- * - `replayed`: requests that got the answer to an equal request; `undelivered`: answers that no
+ * - `constrained`, `unconstrained`: client requests for a response format or tool call that was
+ * enforced, or only described to the model
+ * - `replayed`: requests that joined or repeated an equal request; `undelivered`: responses that no
  * client received
  */
 type CounterName =

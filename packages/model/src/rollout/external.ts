@@ -1,4 +1,4 @@
-/** Gets answers from an external model as text, and tokenizes this text. */
+/** Requests responses from an external model as text, and tokenizes this text. */
 import { encodeConversation, type ChatFormat, type ParsedTurn } from '@trinity-rft/chat';
 import {
   ModelError,
@@ -10,10 +10,10 @@ import {
 import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 import type { AgentModel } from '@trinity-rft/workflow';
 
-/** Model that answers instead of a sampler. */
+/** Model that responds instead of a sampler. */
 export type ExternalModel = Pick<AgentModel, 'chat'>;
 
-/** One answer: the tokens and the parsed text of a turn. */
+/** One response: the tokens and the parsed text of a turn. */
 export interface Answer {
   readonly sequence: SampledSequence;
   readonly turn: ParsedTurn;
@@ -29,8 +29,8 @@ interface Question {
 }
 
 /**
- * Asks the external model. Log-probabilities are unknown, and therefore NaN.
- * @throws ModelError, CancelledError
+ * Calls the external model. Log-probabilities are unknown, and therefore NaN.
+ * @throws ModelError if there are no messages or the model fails, CancelledError
  */
 export async function askExternal(
   external: ExternalModel,

@@ -1,5 +1,5 @@
 /**
- * Generates a recorded answer from messages. `chat` and all protocols of the endpoint use this
+ * Generates a recorded response from messages. `chat` and all protocols of the endpoint use this
  * module.
  */
 import {
@@ -40,9 +40,9 @@ import { normalizeTools } from './tool-definitions.js';
 export interface GenerateOptions {
   readonly sampler: Sampler;
   /**
-   * External model that answers with text instead of the sampler. Log-probabilities are then 0, so
-   * only algorithms that do not use log-probabilities may learn from the answers.
-   * @default the sampler answers
+   * External model that responds with text instead of the sampler. Log-probabilities are then 0, so
+   * only algorithms that do not use log-probabilities may learn from the responses.
+   * @default the sampler responds
    */
   readonly external?: ExternalModel;
   /** Chat format with its caches. All rollouts of a model should share one format. */
@@ -50,8 +50,8 @@ export interface GenerateOptions {
   readonly defaults?: SamplingDefaults;
   readonly limits?: RolloutLimits;
   /**
-   * Returns the seed of the rollout's call with the index `callIndex`, from 0. Equal seeds and
-   * prompts give equal answers.
+   * Returns the seed for call `callIndex` of the rollout, from 0. Equal seeds and prompts give
+   * equal responses.
    */
   readonly seedFor: (callIndex: number) => number;
   /**
@@ -61,11 +61,11 @@ export interface GenerateOptions {
   readonly reasoning?: 'as-sent' | 'restore';
   /**
    * Number of latest calls whose turns and stored responses are always kept, for models that never
-   * end. Turns and responses of calls before the latest 2 × `keptCalls` are forgotten.
+   * end. Turns and responses of calls before the latest 2 × `keptCalls` are dropped.
    * @default no limit
    */
   readonly keptCalls?: number;
-  /** True if the model may think before it answers. @default the chat template decides */
+  /** True if the model may think before it responds. @default the chat template decides */
   readonly enableThinking?: boolean;
   /**
    * True to enforce the response format and the tool calls that a request requires, if the sampler
@@ -91,7 +91,7 @@ interface PromptRequest {
   /** Messages as the client sent them. */
   readonly messages: readonly unknown[];
   /**
-   * Text or token ids that the model continues as they are, without messages, template or parsers.
+   * Text or token ids that the model continues unchanged, without messages, template or parsers.
    */
   readonly plain?: string | Int32Array;
   readonly tools?: readonly unknown[];
@@ -100,7 +100,7 @@ interface PromptRequest {
 }
 
 export interface GenerateRequest extends PromptRequest {
-  /** True to parse tool calls from the answer, if there are tools. */
+  /** True to parse tool calls from the response, if there are tools. */
   readonly parseTools: boolean;
   readonly sampling: CallSampling;
   /** Constraint on the response. It is enforced only with `constrainedDecoding`. */
@@ -127,7 +127,7 @@ export interface Choice {
   readonly malformedToolCalls: number;
 }
 
-/** Samples and records an answer. @throws ModelError, CancelledError, EngineError */
+/** Samples and records a response. @throws ModelError, CancelledError, EngineError */
 export type Generate = (request: GenerateRequest) => Promise<Generation>;
 
 /** Counts the tokens of a prompt. Neither samples nor records anything. @throws ModelError */
@@ -135,8 +135,8 @@ export type CountPrompt = (request: PromptRequest) => Promise<number>;
 
 export interface Calls {
   /**
-   * Samples an answer. The call is recorded when it has finished, before its caller receives the
-   * answer.
+   * Samples a response. The call is recorded when it has finished, before its caller receives the
+   * response.
    */
   readonly generate: Generate;
   readonly countPrompt: CountPrompt;
@@ -253,8 +253,8 @@ function promptFor(
 }
 
 /**
- * Marks answers that the conversation contains as delivered, because the client must have received
- * them.
+ * Marks responses that the conversation contains as delivered, because the client must have
+ * received them.
  */
 function markDelivered(
   history: History,
@@ -266,8 +266,8 @@ function markDelivered(
 }
 
 /**
- * Creates a prompt without a template. Token ids are used unchanged. A text gets the tokenizer's
- * prefix, unless it begins with this prefix.
+ * Creates a prompt without a template. Token ids are used unchanged. Text gets the tokenizer's
+ * prefix, unless it already begins with it.
  */
 function plainPrompt(plain: string | Int32Array, format: ChatFormat): LedgerPrompt {
   const { prefixIds } = format.tokenizer;
@@ -343,7 +343,7 @@ function listenerFor(
   };
 }
 
-/** Returns the whole text of an answer, up to the stop string. */
+/** Returns the whole text of a response, up to the stop string. */
 function plainTurn({ tokens, stopString }: SampledSequence, tokenizer: Tokenizer): ParsedTurn {
   const text = textBeforeStop(tokenizer, tokens, { skip: tokenizer.specialTokenIds, stopString });
   return { text, toolCalls: [], malformedToolCalls: 0 };

@@ -3,7 +3,7 @@ import type { Fork } from '@trinity-rft/chat';
 import { WorkflowError, type ChatResponse, type Experience } from '@trinity-rft/core';
 import { assertAligned, emptyEid } from '@trinity-rft/core/internal';
 
-/** One sampled answer to a call in the history. It becomes one experience. */
+/** One sampled response to a call in the history. It becomes one experience. */
 export interface RecordedChoice {
   readonly callIndex: number;
   readonly choice: number;
@@ -30,16 +30,18 @@ const maxForks = 8;
 export interface History {
   add(choices: readonly RecordedChoice[]): void;
   /**
-   * Reports that no client received the answer to this call. The call then becomes an experience
-   * only if a client receives the answer later. Does nothing if a client has received the answer.
+   * Marks the response to this call as not received by any client. The call then becomes an
+   * experience only if a client receives the response later. No-op if a client has already received
+   * it.
    */
   markUndelivered(callIndex: number): void;
-  /** Reports that a client has received the answer to this call. */
+  /** Marks the response to this call as received by a client. */
   markDelivered(callIndex: number): void;
-  /** Returns the first few conversations that deviated from their recorded tokens. */
+  /** Returns the forks of the first few conversations that deviated from their recorded tokens. */
   forks(): readonly RecordedFork[];
   /**
-   * Returns one experience per choice, in the order in which the calls started.
+   * Returns one experience per choice of the calls not marked as undelivered, in the order in which
+   * the calls started.
    * @param clear true to return each experience only once; undelivered calls are kept
    * @throws WorkflowError if recording is off
    */
@@ -55,7 +57,7 @@ export interface History {
 export function createHistory(enabled: boolean): History {
   let recorded: RecordedChoice[] = [];
   let cleared = 0;
-  /** Calls that were not extracted with `clear`. */
+  /** Delivery states of the calls that were not extracted with `clear`, keyed by call index. */
   const deliveries = new Map<number, 'unknown' | 'delivered' | 'undelivered'>();
   const isUndelivered = ({ callIndex }: RecordedChoice): boolean =>
     deliveries.get(callIndex) === 'undelivered';

@@ -109,7 +109,7 @@ const longest = new WeakMap<object, number>();
 
 /**
  * Returns the length of the longest token in bytes, or Infinity if one unknown token may stand for
- * any text.
+ * a text of any length.
  */
 function longestToken({ tokenizer }: ChatFormat): number {
   let length = longest.get(tokenizer);
@@ -125,8 +125,8 @@ function longestToken({ tokenizer }: ChatFormat): number {
 }
 
 /**
- * Returns false if a text that the vocabulary does not cover becomes one unknown token, regardless
- * of its length.
+ * Returns false if text that the vocabulary does not cover becomes one unknown token, regardless of
+ * its length.
  */
 function hasTokenForAnyText({ model, decoder }: Readonly<Record<string, unknown>>): boolean {
   const { unk_token: unknown, byte_fallback: bytes } = (model ?? {}) as Readonly<

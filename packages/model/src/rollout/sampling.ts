@@ -34,7 +34,7 @@ export type CallSampling = Pick<
   ChatOptions,
   'n' | 'temperature' | 'topP' | 'topK' | 'maxTokens' | 'minTokens' | 'stop' | 'topLogprobs'
 > & {
-  /** Seed that replaces the seed of the rollout. Equal seeds and prompts give equal answers. */
+  /** Seed that replaces the rollout's seed. Equal seeds and prompts give equal responses. */
   readonly seed?: number;
 };
 
@@ -42,7 +42,7 @@ export interface SamplingContext {
   readonly defaults: SamplingDefaults;
   readonly limits: RolloutLimits;
   readonly promptLength: number;
-  /** `maxModelLen` of the sampler: maximum number of tokens of prompt and response together. */
+  /** The sampler's `maxModelLen`: maximum number of tokens in prompt and response together. */
   readonly maxModelLen: number;
   readonly stopTokenIds: readonly number[];
   readonly seed: number;
@@ -50,7 +50,7 @@ export interface SamplingContext {
 
 /**
  * Resolves the settings of a call.
- * @throws ModelError 400: `context_length_exceeded`, or `invalid_request` for numbers out of range
+ * @throws ModelError 400: `context_length_exceeded`, or `invalid_request` for values out of range
  */
 export function resolveSampling(
   call: CallSampling,
@@ -78,7 +78,10 @@ export function resolveSampling(
   };
 }
 
-/** Returns the number of tokens that the limits leave for the response, at least 1. */
+/**
+ * Returns the number of tokens that the limits leave for the response, at least 1.
+ * @throws ModelError 400 if the prompt is too long
+ */
 function maxResponseTokens({ limits, promptLength, maxModelLen }: SamplingContext): number {
   const { maxPromptTokens = Infinity, maxResponseTokens: maximum = Infinity } = limits;
   const maxTotal = Math.min(limits.maxModelLen ?? Infinity, maxModelLen);

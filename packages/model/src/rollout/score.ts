@@ -20,7 +20,8 @@ export interface ScoredTokens {
 
 /**
  * Returns the log-probability of each token after the prompt. [R]
- * @throws ModelError if there is nothing to score, or if the engine cannot score
+ * @throws ModelError 400 if prompt or response is empty or the temperature is not above 0, 501 if
+ * the engine cannot score
  */
 export async function scoreTokens(
   { sampler, modelPath, defaults, signal: modelSignal }: ScoringModel,

@@ -1,4 +1,4 @@
-/** Normalizes tool definitions of clients for chat templates. */
+/** Normalizes clients' tool definitions for chat templates. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { ToolDefinition } from '@trinity-rft/core';
 
@@ -33,8 +33,9 @@ const fields: Readonly<
 };
 
 /**
- * Keeps name, description and parameters in the client's order, because templates print them in
- * this order. Drops other fields, such as `strict`. Returns undefined for an empty list.
+ * Returns tool definitions with name, description and parameters in the client's order, because
+ * templates print them in this order. Drops other fields, such as `strict`. Returns undefined for
+ * an empty list.
  * @throws ModelError 400 naming the tool, for hosted tools and invalid definitions
  */
 export function normalizeTools(
@@ -70,8 +71,8 @@ const sourceOf = (parameters: unknown): string | undefined =>
   typeof parameters === 'object' && parameters !== null ? sources.get(parameters) : undefined;
 
 /**
- * Returns the definition with the kept fields only. If all fields are kept, returns the client's
- * own object.
+ * Returns the definition with the kept fields only, or the client's own object if all its fields
+ * are kept.
  */
 function keptFields(definition: Definition): unknown {
   const isKept = (key: string): boolean => Object.hasOwn(fields, key) && !isAbsent(definition[key]);

@@ -1,6 +1,6 @@
 /**
- * Creates endpoints of rollouts that use the sampler of a test, so that tests of agents need
- * neither an engine nor a model folder.
+ * Creates endpoints of rollouts that use a test's sampler, so that tests of agents need neither an
+ * engine nor a model folder.
  */
 import {
   buildCharTokenizer,
@@ -45,7 +45,7 @@ export interface TestRollouts {
 
 /**
  * Creates a chat format with one token for each printable ASCII character, the line break, the
- * roles, and the tags of tool calls and reasoning. Its template is `chatml`, its tool call parser
+ * roles, and the turn, tool call and reasoning tags. Its template is `chatml`, its tool call parser
  * `hermes`, and its reasoning parser `qwen3`. Turns end in `<|im_end|>`.
  */
 export function characterFormat(): ChatFormat {
@@ -63,8 +63,8 @@ export function characterFormat(): ChatFormat {
 }
 
 /**
- * Creates rollouts within this operating-system process. Each endpoint can only be called through
- * its own `fetch`, and no socket is opened.
+ * Creates rollouts within this process. Each endpoint can only be called through its own `fetch`,
+ * and no socket is opened.
  */
 export function inProcessRollouts(): TestRollouts {
   const runtime = createRuntime({ seed: 1 });
@@ -79,7 +79,7 @@ export function inProcessRollouts(): TestRollouts {
 
 /**
  * Creates rollouts that share one server on the loopback interface. Each rollout has its own key.
- * @throws ModelError 503 if no port is available
+ * @throws ConfigError if no port is available
  */
 export async function servedRollouts(): Promise<TestRollouts> {
   const runtime = createRuntime({ seed: 1 });

@@ -19,7 +19,7 @@ export interface MetricLine {
 /**
  * Returns the lines of a file, without a line that is still being written.
  * @param ifMissing result if the file does not exist.
- * @default throws an error
+ * @default no result; an error is thrown
  * @throws MonitorError when the file cannot be read, or has other content
  */
 export async function readMetrics(

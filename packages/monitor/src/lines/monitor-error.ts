@@ -1,4 +1,4 @@
 import { TrinityError } from '@trinity-rft/core';
 
-/** Thrown if a metrics or log file could not be opened or written, or a sink failed. */
+/** Thrown if a metrics or log file cannot be read or written, or a sink fails. */
 export class MonitorError extends TrinityError {}

@@ -17,7 +17,7 @@ export interface Cursor extends SentRecords {
 
 /**
  * Reads the cursor. Returns undefined if the file is missing or cannot be read. All records are
- * then sent to the service again, from the first one.
+ * then sent to the service again.
  */
 export function readCursor(file: string): Cursor | undefined {
   if (!existsSync(file)) return undefined;

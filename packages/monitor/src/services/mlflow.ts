@@ -9,11 +9,11 @@ import {
 } from './service.js';
 
 export interface MlflowOptions {
-  /** Address of the server. @default http://localhost:5000 */
+  /** URL of the server. @default http://localhost:5000 */
   readonly uri?: string | undefined;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
-  /** Access token, which replaces user name and password. */
+  /** Access token, used instead of user name and password. */
   readonly token?: string | undefined;
   /** Name of the experiment. */
   readonly project: string;
@@ -24,8 +24,8 @@ export interface MlflowOptions {
 }
 
 /**
- * Limits that all versions of the MLflow server accept. They are the number of entries of one
- * `log-batch` request, and the number of characters of a parameter's value and of a key.
+ * Limits that all versions of the MLflow server accept. Numbers of entries (`metrics`, `params`)
+ * per `log-batch` request, and of characters per parameter `value` and per `key`.
  */
 const limits = { metrics: 1000, params: 100, value: 500, key: 250 } as const;
 
@@ -170,8 +170,8 @@ const tableName = 'rollout_examples.json';
 const tableJson = ({ columns, rows }: PreviewTable): object => ({ columns, data: rows });
 
 /**
- * Returns the path of artifacts on the server, or undefined if the artifacts are in a storage to
- * which the server gives no access.
+ * Returns the path of artifacts on the server, or undefined if the artifacts are in a storage that
+ * the server gives no access to.
  */
 function proxyPath(uri: string): string | undefined {
   const match = /^mlflow-artifacts:(?:\/\/[^/]*)?\/(.*)$/.exec(uri);

@@ -1,4 +1,4 @@
-/** One HTTP request to a tracking service, with a deadline and classified failures. */
+/** Sends one HTTP request to a tracking service, with a timeout and classified failures. */
 import { describeError } from '@trinity-rft/core';
 import { redactText, retryAfterMs, tryJson } from '@trinity-rft/core/support';
 import { ServiceError, type ServiceProblem } from './service.js';
@@ -16,7 +16,7 @@ export interface ServiceRequest {
 export interface ServiceAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Parsed answer. Undefined if the answer is not JSON. */
+  /** Parsed response body; undefined if it is not JSON. */
   readonly json: unknown;
 }
 
@@ -25,7 +25,7 @@ const longestAnswer = 300;
 
 /**
  * Sends a request.
- * @throws ServiceError if the service cannot be reached, or answers with a status that is neither
+ * @throws ServiceError if the service cannot be reached, or responds with a status that is neither
  * 2xx nor in `accept`
  */
 export async function request(url: string, options: ServiceRequest): Promise<ServiceAnswer> {
@@ -86,7 +86,7 @@ function origin(url: string): string {
 export const basicAuthorization = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
-/** Returns a field of an answer, or undefined if the answer has another shape. */
+/** Returns a field of a response, or undefined if the response has another shape. */
 export function pick(value: unknown, ...keys: readonly string[]): unknown {
   return keys.reduce<unknown>(
     (at, key) =>
@@ -96,7 +96,7 @@ export function pick(value: unknown, ...keys: readonly string[]): unknown {
 }
 
 /**
- * Returns a string field that the answer must contain.
+ * Returns a string field that the response must contain.
  * @throws ServiceError if the field is missing or empty
  */
 export function need(value: unknown, url: string, ...keys: readonly string[]): string {

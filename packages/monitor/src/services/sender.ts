@@ -1,7 +1,7 @@
 /**
  * Sends the records of `metrics.jsonl` to a service, in the background. The file is the buffer.
- * Records that the service has not received yet are read again later, by this operating-system
- * process or the next one.
+ * Records that the service has not received yet are read again later, by this process or the next
+ * one.
  */
 import { describeError, type Clock, type Logger, type MetricRole } from '@trinity-rft/core';
 import { waitingFor } from '@trinity-rft/core/support';
@@ -32,9 +32,9 @@ export interface SenderOptions {
 
 export interface Sender {
   /**
-   * Opens the training run at the service, so that a wrong key is found before the training run
-   * starts. If the service cannot be reached, the sender tries again later.
-   * @param stop ends the wait for the service's answer
+   * Opens the run at the service, so that a wrong key is found before training starts. If the
+   * service cannot be reached, the sender tries again later.
+   * @param stop signal that ends the wait for the service's response
    * @throws ServiceError when the service refuses the key or the request
    */
   open(stop?: AbortSignal): Promise<void>;
@@ -125,8 +125,9 @@ export function createSender(options: SenderOptions): Sender {
   };
 
   /**
-   * Shows the newest table. A failure holds up neither records nor the end of the run, which keeps
-   * half of the time until `endsAt`. Unless the service rejects the table, it is sent again later.
+   * Shows the newest table. A failure delays neither records nor the end of the run: at most half
+   * of the time until `endsAt` is used. A table that could not be sent is sent again later, unless
+   * the service rejected it.
    */
   const showTable = async (signal: AbortSignal, endsAt?: number): Promise<void> => {
     if (run.showTable === undefined || cursor === undefined) return;
@@ -161,7 +162,10 @@ export function createSender(options: SenderOptions): Sender {
     await showTable(signal, endsAt);
   };
 
-  /** @param endsAt time at which the last attempt ends; undefined for the attempts before it */
+  /**
+   * Opens the run at the service if necessary, and sends new records.
+   * @param endsAt time at which the last attempt ends; undefined for earlier attempts
+   */
   const sendAll = async (signal: AbortSignal, endsAt?: number): Promise<void> => {
     if (!isOpen) await openRun(signal);
     if (isWriting || endsAt !== undefined) await sendNew(signal, endsAt);

@@ -1,6 +1,6 @@
 /**
- * Records that a service has received, by their place among the records of their role. A resumed
- * training run repeats its last steps; records that differ from those sent are sent again.
+ * Records that a service has received, identified by their place among the records of their role. A
+ * resumed training run repeats its last steps; records that differ from those sent are sent again.
  */
 import { hash } from 'node:crypto';
 import type { MetricRecord, MetricRole } from '@trinity-rft/core';

@@ -18,8 +18,8 @@ export interface ServiceSinkOptions {
   /** Arguments of `monitor.monitor_args`, such as `base_url`, `uri` and `workspace`. */
   readonly args: Arguments;
   /**
-   * Environment variables, which contain the keys and addresses of the services under the names
-   * that each service defines, such as `WANDB_API_KEY`.
+   * Environment variables, with the keys and URLs of services under the names that each service
+   * defines, such as `WANDB_API_KEY`.
    */
   readonly env: Environment;
   readonly project: string;
@@ -43,8 +43,8 @@ export interface ServiceSinkOptions {
 
 export interface ServiceSink extends MetricSink {
   /**
-   * Opens the training run at the service.
-   * @param stop ends the wait for a service that does not answer
+   * Opens the run at the service.
+   * @param stop signal that ends the wait for a service that does not respond
    * @throws ServiceError when a key is missing or refused
    */
   open(stop?: AbortSignal): Promise<void>;
@@ -61,7 +61,7 @@ const serviceTitles: Readonly<Record<ServiceName, string>> = {
 /**
  * Sends the records of `metrics.jsonl`, which must be written before this sink is notified. `write`
  * only signals that there are more records. It neither waits nor fails, regardless of the service's
- * answers.
+ * responses.
  */
 export function serviceSink(options: ServiceSinkOptions): ServiceSink {
   const { service, ownRuns } = options;
@@ -212,7 +212,7 @@ function list(args: Arguments, name: string): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-/** Flattens nested keys, joined with dots. Values become strings. */
+/** Flattens nested keys, joining them with dots. Values become strings. */
 function flat(config: Arguments): Readonly<Record<string, string>> {
   const entries = (at: string, value: unknown): readonly (readonly [string, string])[] =>
     typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -16,7 +16,7 @@ export interface ServiceRecord extends MetricRecord {
 /** The run at the service. */
 export interface RemoteRun {
   readonly id: string;
-  /** Address of the run's page. */
+  /** URL of the run's page. */
   readonly url: string;
 }
 
@@ -26,7 +26,7 @@ interface RecordBatch {
   readonly first: number;
 }
 
-/** Rows to be shown, with step, reward, prompt and response. */
+/** Rollouts to be shown as rows, with step, reward, prompt and response. */
 export interface PreviewTable {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly (string | number | null)[])[];
@@ -38,14 +38,14 @@ export type RunOutcome = 'finished' | 'interrupted' | 'failed';
 /** One run of one service. Calls that fail reject with {@link ServiceError}. */
 export interface TrackedRun {
   /**
-   * Continues the run with this id. Begins a new run if `id` is undefined, or if the run does not
-   * exist any more.
+   * Continues the run with this id. Starts a new run if `id` is undefined or the run no longer
+   * exists.
    */
   open(
     id: string | undefined,
     signal: AbortSignal,
   ): Promise<RemoteRun & { readonly isNew: boolean }>;
-  /** Sends a batch. If an answer was lost, sending the batch again changes nothing. */
+  /** Sends a batch. Idempotent: if a response was lost, sending the batch again changes nothing. */
   send(batch: RecordBatch, run: RemoteRun, signal: AbortSignal): Promise<void>;
   /** Shows a table. Undefined if the service has no tables. */
   readonly showTable?: (table: PreviewTable, run: RemoteRun, signal: AbortSignal) => Promise<void>;
@@ -69,7 +69,7 @@ export class ServiceError extends TrinityError {
     message: string,
     options: {
       readonly problem: ServiceProblem;
-      /** @default 0 */
+      /** Wait time that the service requested, in ms. @default 0 */
       readonly retryAfterMs?: number;
       readonly cause?: unknown;
     },

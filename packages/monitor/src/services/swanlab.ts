@@ -3,7 +3,7 @@ import { need, request, type ServiceAnswer } from './request.js';
 import { ServiceError, type RunOutcome, type ServiceRecord, type TrackedRun } from './service.js';
 
 export interface SwanlabOptions {
-  /** Address of the service. @default https://api.swanlab.cn */
+  /** URL of the service. @default https://api.swanlab.cn */
   readonly host?: string | undefined;
   readonly apiKey: string;
   /** User or organisation. @default the owner of the key */

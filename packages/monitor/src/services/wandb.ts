@@ -1,7 +1,7 @@
 /**
  * A training run in Weights & Biases, through the API that the open-source client of Weights &
- * Biases uses. The API consists of GraphQL for the run, and `file_stream` for its history. Each
- * line has a fixed position, so that a line that is sent twice is stored once.
+ * Biases uses. It consists of GraphQL for the run, and `file_stream` for its history. Each line has
+ * a fixed position, so a line that is sent twice is stored once.
  */
 import { createHash } from 'node:crypto';
 import type { MetricRecord } from '@trinity-rft/core';
@@ -10,7 +10,7 @@ import { basicAuthorization, need, pick, request } from './request.js';
 import { ServiceError, type PreviewTable, type RemoteRun, type TrackedRun } from './service.js';
 
 export interface WandbOptions {
-  /** Address of the service. @default https://api.wandb.ai */
+  /** URL of the service. @default https://api.wandb.ai */
   readonly baseUrl?: string | undefined;
   readonly apiKey: string;
   /** User or team. @default the owner of the key */

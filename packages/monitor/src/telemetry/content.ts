@@ -1,4 +1,4 @@
-/** Decides whether prompts, answers, and arguments and results of tools are exported. */
+/** Decides whether prompts, responses, tool arguments and tool results are exported. */
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

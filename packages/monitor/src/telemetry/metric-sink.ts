@@ -24,7 +24,7 @@ const attributesOf = (name: string): Readonly<Record<string, string>> => {
   return isShown ? {} : { 'trinity.metric': name };
 };
 
-/** Creates the sink. Without an SDK in the operating-system process, the sink does nothing. */
+/** Creates the sink. Without an SDK in the process, the sink does nothing. */
 export function telemetrySink(): MetricSink {
   const meter = metrics.getMeter('trinity-rft');
   const gauges = new Map<string, Gauge>();

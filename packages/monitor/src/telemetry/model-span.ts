@@ -16,7 +16,7 @@ interface ModelCall {
   readonly topK?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly seed?: number | undefined;
-  /** Number of choices that the client asked for. */
+  /** Number of choices that the client requested. */
   readonly n?: number | undefined;
   /** Messages as the client sent them. */
   readonly messages: readonly unknown[];
@@ -33,7 +33,7 @@ export interface ModelAnswer {
 const provider = 'trinity-rft';
 interface Instruments {
   readonly provider: MeterProvider;
-  /** Duration of calls in seconds. */
+  /** Durations of calls, in seconds. */
   readonly duration: Histogram;
   readonly tokens: Histogram;
 }

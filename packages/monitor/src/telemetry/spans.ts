@@ -1,6 +1,6 @@
 /**
  * Spans of rollouts, model calls and tools, with OpenTelemetry's names for generative AI. Without
- * an SDK in the operating-system process, nothing is recorded and no attribute is computed.
+ * an SDK in the process, nothing is recorded and no attribute is computed.
  * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/
  */
 import {

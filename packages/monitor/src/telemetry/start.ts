@@ -1,6 +1,4 @@
-/**
- * Starts the OpenTelemetry SDK of an operating-system process, as configured by the environment.
- */
+/** Starts the OpenTelemetry SDK of a process, as configured by the environment. */
 import {
   context,
   createContextKey,
@@ -44,14 +42,14 @@ interface StartedSdk {
   readonly parts: readonly { disable(): void }[];
 }
 
-/** SDK of the operating-system process, shared by training runs that overlap. */
+/** SDK of the process, shared by training runs that overlap. */
 let running: (StartedSdk & { users: number }) | undefined;
 
 /**
  * Starts the SDK if the environment enables it. Uses the SDK that the program itself has started,
- * or that an overlapping training run has started, if there is one. A program's own provider of
- * metrics gets the metrics.
- * @throws ConfigError when the package of the SDK is missing
+ * or that an overlapping training run has started, if there is one. If the program has set a
+ * metrics provider, that provider receives the metrics.
+ * @throws ConfigError when the SDK's package is missing
  */
 export async function startTelemetry(
   env: Environment,
@@ -77,7 +75,7 @@ export async function startTelemetry(
 
 type Warn = (message: string, ...more: readonly unknown[]) => void;
 
-/** Returns true if an SDK records the spans of the operating-system process. */
+/** Returns true if an SDK records the spans of the process. */
 function hasSdk(): boolean {
   const none = new ProxyTracerProvider().getDelegate();
   const provider = trace.getTracerProvider();
@@ -125,7 +123,10 @@ function startSdk(Sdk: typeof NodeSDK, env: Environment, warn: Warn): StartedSdk
   });
 }
 
-/** Calls `work` while OpenTelemetry's variables in `process.env`, which the SDK reads, are those of `env`. */
+/**
+ * Calls `work` with OpenTelemetry's variables in `process.env`, which the SDK reads, replaced by
+ * those of `env`.
+ */
 function withVariables<T>(env: Environment, work: () => T): T {
   const own = telemetryVariables(process.env);
   const replaceWith = (variables: Environment): void => {

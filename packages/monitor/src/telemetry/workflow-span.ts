@@ -15,7 +15,7 @@ export interface WorkflowSpan {
 
 /**
  * Calls `work` within the span of an attempt.
- * @param rewards returns the rewards of the result; empty for a failed attempt
+ * @param rewards returns the rewards in the result; empty for a failed attempt
  */
 export const inWorkflowSpan = <T>(
   { workflow, run, taskset, row, isEval, attempt }: WorkflowSpan,

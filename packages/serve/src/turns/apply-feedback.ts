@@ -6,7 +6,7 @@ type Statements = ReturnType<typeof prepareStatements>;
 type Row = NonNullable<ReturnType<Statements['ofMessage']['get']>>;
 
 /**
- * Applies feedback to all of its calls or to none. Must run in a transaction of the caller.
+ * Applies feedback to all of its calls or to none. The caller must run it in a transaction.
  * @throws ModelError 404 naming unknown ids, 409 naming ids with different feedback
  */
 export function applyFeedback(sql: Statements, feedback: Feedback): FeedbackResult {
@@ -34,7 +34,7 @@ export function applyFeedback(sql: Statements, feedback: Feedback): FeedbackResu
   };
 }
 
-/** Returns the choices that `name` refers to; an empty list if the call is unknown. */
+/** Returns the choices that `name` refers to, or an empty list if the call or choice is unknown. */
 function find(sql: Statements, name: string): readonly Row[] {
   const whole = sql.ofMessage.all(name);
   if (whole.length > 0) return whole;

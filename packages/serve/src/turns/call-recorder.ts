@@ -1,5 +1,5 @@
 /**
- * Records calls in the journal at once, and soon after in the database, with many calls per
+ * Records calls in the journal immediately, and soon after in the database, with many calls per
  * transaction.
  */
 import { encodeExperience } from '@trinity-rft/core/store';
@@ -25,7 +25,7 @@ const collectMs = 10;
 
 /**
  * Opens a recorder, and records the calls that an earlier process left in the journal. This process
- * must have locked the database.
+ * must already have locked the database.
  */
 export async function openCallRecorder(
   thread: TurnThread,

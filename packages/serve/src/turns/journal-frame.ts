@@ -18,7 +18,7 @@ const prefixSize = 20;
 interface Head {
   readonly msgId: string;
   readonly session: string;
-  /** Number of bytes of each experience. */
+  /** Size of each experience in bytes. */
   readonly sizes: readonly number[];
 }
 
@@ -66,8 +66,8 @@ export function readFrames(bytes: Buffer): FramesRead {
 }
 
 /**
- * Returns the frame at position `at` without its size and checksum; undefined if no complete frame
- * begins there.
+ * Returns the frame at position `at` without its size and checksum, or undefined if no complete
+ * frame begins there.
  */
 function restAt(bytes: Buffer, at: number): Buffer | undefined {
   if (at + prefixSize > bytes.length) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Stores calls that are not yet in the database in two files next to it. A call in these files
- * survives the end of the process.
+ * Stores calls that are not yet in the database in two files next to the database. A call in these
+ * files survives the end of the process.
  */
 import {
   closeSync,
@@ -53,7 +53,7 @@ export interface Damage {
 interface Segment {
   readonly path: string;
   readonly file: number;
-  /** Number of bytes in complete frames. */
+  /** Size of the complete frames in bytes. */
   size: number;
   /** Number of the segment's calls that are not in the database. */
   pending: number;
@@ -66,8 +66,8 @@ interface Segment {
 const maxSegmentSize = 2 ** 20;
 
 /**
- * Opens the journal files beside a database.
- * @throws BufferError when the files cannot be opened or read
+ * Opens the journal files next to a database.
+ * @throws BufferError if the files cannot be opened
  */
 export function openJournal(databasePath: string): Journal {
   const first = openSegment(`${databasePath}-pending-0`);
@@ -125,8 +125,8 @@ interface ReadSegment extends FramesRead {
 }
 
 /**
- * Describes the damage; undefined if there is none. Copies the damaged files, because they are the
- * only trace of the lost calls.
+ * Returns a description of the damage, or undefined if there is none. Copies the damaged files,
+ * because they are the only trace of the lost calls.
  */
 function damageOf(read: readonly ReadSegment[], left: readonly Frame[]): Damage | undefined {
   const damaged = read.filter(({ unreadable }) => unreadable > 0);

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { BufferError } from '@trinity-rft/core';
 import { checkedTables, type CheckedTables } from '@trinity-rft/core/store';
 
-/** Version of the tables. It must be increased if older code could not read the new tables. */
+/** Schema version. Must be increased if older code could not read the new tables. */
 const schemaVersion = 2;
 /** Application id in the file header: "TRSV". */
 const applicationId = 0x54525356;
@@ -37,7 +37,7 @@ const createSchema = `
 
 /**
  * Creates the tables, or upgrades them to version 2, which adds checksums.
- * @throws BufferError when the file belongs to another program or a newer version
+ * @throws BufferError if the file belongs to another program or a newer version
  */
 export function prepareSchema(database: DatabaseSync, path: string): CheckedTables {
   assertOurs(database, path);

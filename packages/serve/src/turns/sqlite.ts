@@ -1,5 +1,5 @@
 /**
- * Stores served calls in one SQLite file. Writing waits for the disk, so this module runs in a
+ * Stores served calls in one SQLite file. Writes wait for the disk, so this module runs in a
  * separate thread.
  */
 import { mkdirSync } from 'node:fs';
@@ -53,9 +53,9 @@ export interface TurnDatabase {
 }
 
 /**
- * Number of pages in SQLite's log after which the log is copied to the database. Calls wait during
- * this time: about 1 ms for every 250 pages of 4 KB on an SSD. With SQLite's default of 1000 pages,
- * clients would notice the pause.
+ * Number of pages in SQLite's write-ahead log after which the log is copied to the database. Calls
+ * wait during this time: about 1 ms for every 250 pages of 4 KB on an SSD. With SQLite's default of
+ * 1000 pages, clients would notice the pause.
  */
 const checkpointPages = 250;
 /** Number of recorded calls between two deletions of old calls without a reward. */
@@ -64,7 +64,7 @@ const expireEvery = 256;
 /**
  * Opens the file, or creates it if it does not exist. The effects of methods survive SIGKILL and a
  * power failure.
- * @throws BufferError when it is already open, damaged, or belongs to another program
+ * @throws BufferError if the file is already open, damaged, or belongs to another program
  */
 export function openTurnDatabase({ path, maxOpen = 100_000 }: TurnStoreOptions): TurnDatabase {
   const { database, tables } = open(path);
@@ -122,7 +122,7 @@ export function openTurnDatabase({ path, maxOpen = 100_000 }: TurnStoreOptions):
 
 /**
  * Converts a row to a rewarded call.
- * @throws BufferError when the row was damaged after it was stored
+ * @throws BufferError if the row was damaged after it was stored
  */
 function toRewarded(row: Record<string, unknown>, path: string): RewardedCall {
   if (row['is_whole'] !== 1)

@@ -16,17 +16,17 @@ export interface TurnMethods extends Omit<TurnDatabase, 'starts'> {
 }
 
 /**
- * Calls the methods of a turn database in a thread. Calls during one turn of the event loop are
- * sent together at the end of the turn: their results could not be received earlier, and each
- * message takes time from serving requests. The thread keeps the process alive while it opens,
- * while a call is pending and while it closes.
+ * Calls the methods of a turn database in a thread. Calls during one iteration of the event loop
+ * are sent together at its end: their results could not be received earlier, and each message takes
+ * time from serving requests. The thread keeps the process alive while it opens, while a call is
+ * pending and while it closes.
  */
 export class TurnThread {
   readonly #path: string;
   readonly #link: Link<TurnMethods>;
   readonly #failed = new AbortController();
   #opened = false;
-  /** Error for calls after {@link close}; earlier calls are still answered. */
+  /** Error for calls after {@link close}; earlier calls still complete. */
   #closed: BufferError | undefined;
   #closing: Promise<void> | undefined;
 
@@ -48,8 +48,8 @@ export class TurnThread {
   }
 
   /**
-   * Opens the store in a thread; resolves with the thread and the number of starts.
-   * @throws BufferError when the thread does not start, or the file cannot be opened
+   * Opens the store in a thread. Resolves to the thread and the number of starts.
+   * @throws BufferError if the thread does not start, or the file cannot be opened
    */
   static async open(
     options: TurnStoreOptions,
@@ -66,21 +66,26 @@ export class TurnThread {
     }
   }
 
-  /** Signal that aborts, with the error as its reason, if the thread has ended unexpectedly. */
+  /**
+   * Signal that aborts, with the error as its reason, if the thread has ended unexpectedly or data
+   * could not be stored.
+   */
   get failed(): AbortSignal {
     return this.#failed.signal;
   }
 
   /**
    * Checks that the thread accepts calls.
-   * @throws BufferError when the thread has ended or was closed
+   * @throws BufferError if the thread has ended or was closed
    */
   assertOpen(): void {
     const error = this.#closed ?? this.#link.closed;
     if (error) throw error;
   }
 
-  /** Ends the thread, because data that must be kept could not be stored. */
+  /**
+   * Ends the thread and aborts {@link failed}, because data that must be kept could not be stored.
+   */
   readonly fail = (cause: unknown): void => {
     if (this.#closed || this.#link.closed) return;
     const error = notStored(this.#path, cause);
@@ -96,7 +101,7 @@ export class TurnThread {
     return await this.#link.call(method, ...args);
   }
 
-  /** Resolves when earlier calls are answered and the thread has ended. */
+  /** Resolves when earlier calls have completed and the thread has ended. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
   }

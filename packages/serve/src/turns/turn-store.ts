@@ -1,11 +1,11 @@
-/** Record of every call, from its answer until its reward is committed. */
+/** Record of every call, from its response until its reward is committed. */
 import type { Experience } from '@trinity-rft/core';
 
-/** A finished call, before its client has received the end of the answer. */
+/** A finished call, before its client has received the end of the response. */
 export interface ServedCall {
-  /** The id of the completion or response that the client gets. */
+  /** Id of the completion or response that the client receives. */
   readonly msgId: string;
-  /** Session to whose conversation the call belongs. */
+  /** Session whose conversation the call belongs to. */
   readonly session: string;
   /** Experiences, one per choice, in order. */
   readonly experiences: readonly Experience[];
@@ -47,7 +47,7 @@ export interface RewardedCall {
   readonly experience: Experience;
 }
 
-/** Rewarded calls that enter the experience store together, under one number. */
+/** Rewarded calls that are added to the experience store together, under one number. */
 export interface Batch {
   readonly step: number;
   /** Rewarded calls in the order in which they were served. */
@@ -65,13 +65,13 @@ export interface TurnCounts {
 }
 
 /**
- * Served calls and their rewards. Methods take effect in the order of their calls, and are atomic:
- * once a method has resolved, its effect is permanent; if a method rejects, nothing has changed.
- * All methods reject with BufferError `SERVE_CLOSED` after {@link close}, and with the reason of
- * {@link failed} after a failure.
+ * Served calls and their rewards. Methods take effect in the order in which they are called, and
+ * are atomic: once a method has resolved, its effect is permanent; if a method rejects, nothing has
+ * changed. All methods reject with BufferError `SERVE_CLOSED` after {@link close}, and with the
+ * reason of {@link failed} after a failure.
  */
 export interface TurnStore {
-  /** Number of times that the store has been opened, including this one. */
+  /** Number of times the store has been opened, including this one. */
   readonly starts: number;
   /**
    * Signal that aborts, with the error as its reason, when the store's thread has died
@@ -91,17 +91,18 @@ export interface TurnStore {
    */
   reward(feedback: Feedback): Promise<FeedbackResult>;
   /**
-   * Turns all ready calls that are not in a batch into batch `step`; undefined if there are none.
+   * Puts all ready calls that are not in a batch into batch `step`, and returns it, or undefined if
+   * there are none.
    */
   startBatch(step: number): Promise<Batch | undefined>;
-  /** Returns the batch that was started but not finished; undefined if there is none. */
+  /** Returns the batch that was started but not finished, or undefined if there is none. */
   unfinishedBatch(): Promise<Batch | undefined>;
   /**
-   * Marks the batch as stored in the experience store. Afterwards only ids and rewards of its calls
-   * are kept.
+   * Marks the batch as stored in the experience store, and deletes the recorded experiences of its
+   * calls.
    */
   finishBatch(step: number): Promise<void>;
-  /** Returns the number of the last finished batch; 0 if there is none. */
+  /** Returns the number of the last finished batch, or 0 if there is none. */
   lastStep(): Promise<number>;
   counts(): Promise<TurnCounts>;
   /** Waits for earlier calls, then ends the thread. */

@@ -1,6 +1,6 @@
 /**
- * Declares a test per scripted conversation. The tests check the framework's behaviour, and that
- * every sampled token is recorded.
+ * Declares one test per scripted conversation. It checks the framework's behaviour, and that every
+ * sampled token is recorded.
  */
 import { expect, it } from 'vitest';
 import { conversations, expectationOf, type ConversationName } from './expected.js';
@@ -65,7 +65,7 @@ export function expectExactRecords({
 }
 
 /**
- * Checks that each prompt, except the first one and those that fork, continues the tokens of the
+ * Checks that each prompt, except the first and those that fork, continues the tokens of the
  * previous call.
  */
 function expectContinuedPaths({ sampled, metrics }: Played): void {

@@ -6,7 +6,7 @@ import { rolloutCases } from './rollout-cases.js';
 /**
  * Tests an integration of an agent framework. Call it at the top level of a test file, once per API
  * of the framework: `describeAgentAdapter('AI SDK', { open, createAgent, ... })`. Conversations are
- * scripted, so no weights are needed. Both complete answers and streams are tested.
+ * scripted, so no weights are needed. Both complete responses and streams are tested.
  */
 export function describeAgentAdapter<Endpoint>(
   name: string,

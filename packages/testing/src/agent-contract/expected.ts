@@ -1,4 +1,4 @@
-/** The scripted conversations, their expected results, and deviations of frameworks. */
+/** The scripted conversations, their expected results, and frameworks' deviations from them. */
 import { EngineError } from '@trinity-rft/core';
 
 /** The observable result of a conversation. */
@@ -9,7 +9,7 @@ export interface Expected {
   readonly text?: string;
   /** Inputs of the tool calls, in order. */
   readonly executed: readonly unknown[];
-  /** Number of recorded calls of the model. */
+  /** Number of recorded model calls. */
   readonly recorded: number;
   /** Number of calls that do not continue recorded tokens, by reason. */
   readonly forks: Readonly<Record<string, number>>;
@@ -44,7 +44,7 @@ const oslo = call('{"city": "Oslo"}');
 const bothCities = [{ city: 'Oslo' }, { city: 'Rome' }];
 
 /**
- * Scripts by name. Expected by default: the last reply is the answer, every reply is recorded, and
+ * Scripts by name. By default, the last reply is the expected answer, every reply is recorded, and
  * no call forks.
  */
 export const conversations = {

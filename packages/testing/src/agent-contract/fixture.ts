@@ -32,9 +32,11 @@ export interface AgentTool {
 /** The recording endpoint of one rollout on the contract's sampler. */
 export interface AgentRollout<Endpoint> {
   readonly endpoint: Endpoint;
-  /** Every recorded call so far, in order. */
+  /** Returns every recorded call so far, in order. */
   readonly records: () => readonly Experience[];
-  /** Metrics of the rollout model, such as `model/spliced` and `model/fork/<reason>`. */
+  /**
+   * Returns the metrics of the rollout model, such as `model/spliced` and `model/fork/<reason>`.
+   */
   readonly metrics: () => Metrics;
   readonly close: () => Promise<void>;
 }
@@ -61,6 +63,6 @@ export interface AgentContract<Endpoint> {
   readonly modes?: readonly AgentMode[];
   /** Number of concurrent rollouts of one agent object. @default 64 */
   readonly concurrentRollouts?: number;
-  /** Known differences of the framework. */
+  /** Known deviations of the framework. */
   readonly deviations?: readonly Deviation[];
 }

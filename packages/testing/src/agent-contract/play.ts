@@ -1,4 +1,4 @@
-/** Runs an agent with the scripted outputs of the model, and returns everything observable. */
+/** Runs an agent with scripted model outputs, and returns everything observable. */
 import type { Experience, Metrics } from '@trinity-rft/core';
 import type { Sampler, SampledSequence } from '@trinity-rft/core/engine';
 import { scriptedSampler, type ScriptedReply } from '../scripted-sampler/scripted-sampler.js';
@@ -20,7 +20,7 @@ export interface PlayOptions<Endpoint> {
   readonly signal?: AbortSignal;
 }
 
-/** A successful call of the sampler. */
+/** A successful sampler call. */
 export interface Sampled {
   readonly prompt: Int32Array;
   readonly tokens: Int32Array;
@@ -33,9 +33,9 @@ export interface Played {
   readonly sampled: readonly Sampled[];
   readonly records: readonly Experience[];
   readonly metrics: Metrics;
-  /** Sampling options of every call of the sampler. */
+  /** Sampling options of every sampler call. */
   readonly settings: readonly object[];
-  /** Number of calls of the sampler that are still pending after the agent has ended. */
+  /** Number of sampler calls that are still pending after the agent has ended. */
   readonly open: number;
 }
 
@@ -87,7 +87,7 @@ export async function play<Endpoint>(
   }
 }
 
-/** A weather tool that passes every input to `seen`. */
+/** Creates a weather tool that passes every input to `seen`. */
 export function weatherTool(seen: (input: unknown) => void): AgentTool {
   return {
     name: 'weather',

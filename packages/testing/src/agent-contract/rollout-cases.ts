@@ -1,4 +1,4 @@
-/** Cases about rollouts: sampling settings, aborts, concurrency. */
+/** Contract cases: sampling settings, aborts and concurrency of rollouts. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sampler } from '@trinity-rft/core/engine';
 import { expect, it } from 'vitest';

@@ -7,7 +7,7 @@ import { scoreCases } from './score-cases.js';
 import { weightsCases } from './weights-cases.js';
 
 /**
- * Tests an engine against the engine contract. Call it at the top level of a test file:
+ * Tests an engine against the engine contract. Must be called at the top level of a test file:
  * `describeEngine('onnx', { open, vocabSize: 64 })`.
  */
 export function describeEngine(name: string, contract: EngineContract): void {

@@ -22,15 +22,18 @@ export interface EngineContract {
   readonly open: () => Promise<Engine>;
   /** Exclusive upper bound of the token ids in the cases; at least 8. */
   readonly vocabSize: number;
-  /** Maximum difference between two ways to compute a log-probability, in nats. @default 1e-5 */
+  /**
+   * Maximum difference between log-probabilities of a token that are computed in two ways, in nats.
+   * @default 1e-5
+   */
   readonly tolerance?: number;
   /** Learning rate at which a few AdamW updates improve the loss. @default 0.003 */
   readonly learningRate?: number;
-  /** Temperatures at which `sampler.score` works; `one` means only temperature 1. @default "any" */
+  /** Temperatures at which `sampler.score` works; `one` means temperature 1 only. @default "any" */
   readonly scoresAt?: 'any' | 'one';
   /**
-   * Weights with which sequences in progress continue after `adopt`: the weights they started with
-   * or the new ones.
+   * Weights that sequences in progress use after `adopt`: the ones they started with, or the new
+   * ones.
    * @default "kept"
    */
   readonly inFlight?: 'kept' | 'replaced';
@@ -42,7 +45,7 @@ export interface EngineContract {
 export interface EngineFixture extends Required<EngineContract> {
   /** Opens an engine and closes it afterwards, even after a failure. */
   readonly withEngine: <T>(work: (engine: Engine) => Promise<T>) => Promise<T>;
-  /** Creates three rows of different length, whose prompts have 3, 1 and 4 tokens. */
+  /** Creates three rows of different lengths, whose prompts have 3, 1 and 4 tokens. */
   readonly batch: (temperature?: number) => TokenBatch;
   readonly prompt: (length: number) => Int32Array;
 }
@@ -52,7 +55,7 @@ function randomIds(vocabSize: number, length: number, seed: number): Int32Array 
   return Int32Array.from({ length }, () => random.integer(vocabSize));
 }
 
-/** Creates three rows of different length, whose prompts have 3, 1 and 4 tokens. */
+/** Creates three rows of different lengths, whose prompts have 3, 1 and 4 tokens. */
 export function contractRows(vocabSize: number, temperature: number): TokenBatch {
   return {
     rows: [
@@ -88,8 +91,8 @@ export const responseTokens = (rows: readonly TokenRow[]): number =>
   rows.reduce((sum, { tokens, promptLength }) => sum + tokens.length - promptLength, 0);
 
 /**
- * Runs one update that lowers the mean negative log-probability. The gradient of each of the N
- * log-probabilities is -1/N.
+ * Runs one update that lowers the mean negative log-probability. Its gradient with respect to each
+ * of the N log-probabilities is -1/N.
  */
 export async function trainOnce(
   engine: Engine,

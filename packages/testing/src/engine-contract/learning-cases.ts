@@ -30,7 +30,7 @@ export function learningCases({ onePass, ...fixture }: EngineFixture): void {
   const uneven = (): Float32Array => uniform(batch(), 0).map((_, i) => ((i % 5) - 2.5) / 16);
 
   /**
-   * Runs one update with the gradient of PPO's loss, multiplied by `other` at every fourth token.
+   * Runs one update with the gradient of the PPO loss, multiplied by `other` at every fourth token.
    */
   const stepKnown = async (
     { trainer }: Engine,

@@ -6,7 +6,10 @@ import { orderCases } from './order-cases.js';
 import { waitingCases } from './waiting-cases.js';
 
 interface ExperienceStoreContract {
-  /** True if the store outlives its process and has one owner at a time. @default false */
+  /**
+   * True if the store's contents survive its process, and the store has one owner at a time.
+   * @default false
+   */
   readonly durable?: boolean;
 }
 

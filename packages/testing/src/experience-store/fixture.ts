@@ -14,7 +14,9 @@ export interface ExperienceStoreOptions {
   readonly capacity?: number;
 }
 
-/** Opens the store in `folder`. A durable store still contains what was stored there before. */
+/**
+ * Opens the store in `folder`. A durable store still contains the experiences stored there before.
+ */
 export type CreateExperienceStore = (
   folder: string,
   options: ExperienceStoreOptions,
@@ -58,7 +60,7 @@ export function range(from: number, to: number, policyVersion = 0): Experience[]
   return Array.from({ length: to - from }, (_, i) => numbered(from + i, policyVersion));
 }
 
-/** Returns the numbers of the leased experiences; `undefined` if there is no lease. */
+/** Returns the numbers of the leased experiences, or `undefined` if there is no lease. */
 export function numbersOf(lease: Lease | undefined): readonly unknown[] | undefined {
   return lease?.experiences.map((experience) => experience.info['n']);
 }

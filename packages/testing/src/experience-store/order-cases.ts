@@ -1,4 +1,4 @@
-/** Contract cases: order, fields and statistics of the experiences that are taken. */
+/** Contract cases: order, fields and statistics of leased experiences. */
 import { createExperience, BufferError, InvariantError } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
 import {

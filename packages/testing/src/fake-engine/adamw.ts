@@ -2,7 +2,7 @@
 import type { OptimizerOptions, StepStats } from '@trinity-rft/core/engine';
 
 export interface AdamState {
-  /** Number of updates. */
+  /** Number of updates so far. */
   step: number;
   readonly first: Float64Array;
   readonly second: Float64Array;
@@ -49,8 +49,8 @@ export function adamStep(
 }
 
 /**
- * Returns the norms of chunks: `Math.hypot` takes few arguments, and a plain sum of squares may
- * overflow.
+ * Returns the norm of each chunk, because `Math.hypot` takes few arguments, and a plain sum of
+ * squares may overflow.
  */
 function chunkNorms(values: Float64Array): number[] {
   const norms: number[] = [];

@@ -1,4 +1,4 @@
-/** The model of the fake engine: a table of logits, one row of V logits per previous token. */
+/** The model of the fake engine: a table of logits, with one row of V logits per previous token. */
 import { createRandom, EngineError } from '@trinity-rft/core';
 
 export interface Bigram {
@@ -18,11 +18,11 @@ export function createBigram(vocabSize: number, seed: number, scale: number): Bi
 }
 
 export interface Distribution {
-  /** Natural-log probabilities. [V] */
+  /** Log-probabilities, in nats. [V] */
   readonly logprobs: Float64Array;
-  /** -sum p log p, in nats. */
+  /** Entropy of the distribution, in nats: -sum p log p. */
   readonly entropy: number;
-  /** H sum p^2 + sum p^2 log p, where H is the entropy. */
+  /** H sum p^2 + sum p^2 log p, where p are the probabilities and H is the entropy. */
   readonly necs: number;
 }
 
@@ -44,8 +44,10 @@ export function nextToken(model: Bigram, previous: number, temperature: number):
 }
 
 /**
- * Adds d(g * logprob[token] + h * entropy)/d(logits of `previous`) to `gradient` [V, V].
- * dlogprob_t/dlogit_j = (1[j = t] - p_j) / T; dH/dlogit_j = -p_j (log p_j + H) / T.
+ * Adds the gradient of logprob * log p_t + entropy * H with respect to the logits after `previous`
+ * to `gradient` [V, V], where p are the probabilities, H is their entropy, t is `token` and T is
+ * the temperature. d log p_t/d logit_j = (1[j = t] - p_j) / T; dH/d logit_j = -p_j (log p_j + H) /
+ * T.
  */
 export function addGradient(
   model: Bigram,

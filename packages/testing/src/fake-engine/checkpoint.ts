@@ -41,9 +41,8 @@ function flatten({ step, first, second }: AdamState): Float64Array {
 }
 
 /**
- * Loads a checkpoint that a fake engine has saved.
- * @throws CheckpointError if the folder is not such a checkpoint, or the number of weights is not
- * `size`
+ * Loads a checkpoint saved by a fake engine.
+ * @throws CheckpointError if the folder is not such a checkpoint, or does not have `size` weights
  */
 export async function loadFolder(
   directory: string,

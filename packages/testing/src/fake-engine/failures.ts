@@ -3,8 +3,8 @@ import { EngineError } from '@trinity-rft/core';
 
 export interface Failures<Verb extends string> {
   /**
-   * Called at the start of every method of the engine.
-   * @throws the injected error once; EngineError after {@link close}
+   * Must be called at the start of every method of the engine.
+   * @throws the injected error, once; EngineError after {@link close}
    */
   enter(verb: Verb): void;
   /** Makes the next call of `verb` reject with `error` and change nothing. */

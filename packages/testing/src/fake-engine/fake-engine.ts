@@ -55,7 +55,7 @@ interface State {
   serving: { readonly version: number; readonly model: Bigram };
 }
 
-/** Creates a {@link fakeEngine}. If `folder` is given, it has the weights saved there. */
+/** Creates a {@link fakeEngine}. If `folder` is given, loads the weights saved there. */
 export async function openFakeEngine(
   folder: string | undefined,
   options: FakeEngineOptions = {},
@@ -148,7 +148,10 @@ function trainerOf(state: State): TrainEngine {
   };
 }
 
-/** @throws ConfigError if `sampleMs` is set without a clock */
+/**
+ * Creates the sampler.
+ * @throws ConfigError if `sampleMs` is set without a clock
+ */
 function samplerOf(state: State): Sampler {
   const {
     maxModelLen = 1024,

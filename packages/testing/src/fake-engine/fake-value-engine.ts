@@ -21,9 +21,7 @@ export interface FakeValueEngineOptions {
 type FakeValueVerb = Exclude<keyof ValueEngine, 'stats' | 'close'>;
 
 export interface FakeValueEngine extends ValueEngine {
-  /**
-   * Returns a copy of the current values; the value of a state is the value of its last token. [V]
-   */
+  /** Returns a copy of the current values. The value of a state is that of its last token. [V] */
   weights(): Float64Array;
   /** Makes the next call of `verb` reject with `error` and change nothing. */
   failNext(verb: FakeValueVerb, error: Error): void;
@@ -77,8 +75,7 @@ export function fakeValueEngine(options: FakeValueEngineOptions = {}): FakeValue
 }
 
 /**
- * Computes a value for each response token. It is the value that the model has stored for the
- * preceding token.
+ * Returns a value for each response token: the value in the model's table for the preceding token.
  */
 function valuePass(weights: Float64Array, batch: TokenBatch): ValuePass {
   const offsets = responseOffsets(weights.length, batch);

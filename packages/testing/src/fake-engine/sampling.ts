@@ -3,7 +3,7 @@ import { createRandom, deriveSeed } from '@trinity-rft/core';
 import type { SampledSequence, SamplingOptions, TokenLogprob } from '@trinity-rft/core/engine';
 import { nextToken, type Bigram } from './bigram.js';
 
-/** Samples one choice. `tick` is called before each token, and may wait, or throw to abort. */
+/** Samples one choice. `tick` is called before each token; it may wait, or throw to abort. */
 export async function sampleChoice(
   model: Bigram,
   prompt: Int32Array,

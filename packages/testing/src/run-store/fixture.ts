@@ -1,4 +1,4 @@
-/** Fixtures for the cases of the run store contract: workers, plans and results. */
+/** Fixtures for the cases of the run-store contract: workers, plans and results. */
 import { createExperience, type Experience } from '@trinity-rft/core';
 import type {
   ExplorePlan,
@@ -14,8 +14,8 @@ import { onTestFinished } from 'vitest';
 export interface RunStoreUnderTest {
   /**
    * Opens the run, as another process would.
-   * @param onWrite called before each writing transaction, with a function that sends the
-   * transaction again
+   * @param onWrite called before each write transaction, with a function that sends the transaction
+   * again
    */
   open(onWrite?: (copy: () => Promise<unknown>) => void): Promise<RunStore>;
   /** Opens another run in the same database. */
@@ -35,8 +35,8 @@ export async function opened(test: RunStoreUnderTest): Promise<RunStore> {
 }
 
 /**
- * Opens a store. The returned function `newest` returns another function, which sends the store's
- * latest transaction again.
+ * Opens a store. `newest` of the result returns a function that sends the store's latest
+ * transaction again.
  */
 export async function openedWithCopies(
   test: RunStoreUnderTest,

@@ -65,8 +65,8 @@ export function manualClock(start = 0): ManualClock {
 }
 
 /**
- * Returns the sleeper with the earliest deadline up to `until`; the earliest call if deadlines are
- * equal.
+ * Returns the sleeper with the earliest deadline up to `until`; among equal deadlines, the earliest
+ * call.
  */
 function earliest(sleepers: readonly Sleeper[], until: number): Sleeper | undefined {
   let found: Sleeper | undefined;

@@ -1,6 +1,8 @@
 import { type Task, defaultFormatArgs } from '@trinity-rft/core';
 
-/** Creates task 0 of batch 1: row 0 of the task set "set", to be run twice by workflow "w". */
+/**
+ * Creates task 0 of batch 1: row 0 of the task set "set", to be rolled out twice by workflow "w".
+ */
 export const testTask = (over: Partial<Task> = {}): Task => ({
   taskId: 0,
   batchId: 1,

@@ -30,7 +30,7 @@ export interface ScriptedSamplerOptions {
   readonly script: SamplerScript | readonly ScriptedReply[];
   /** Maximum number of tokens of prompt and response together. @default 4096 */
   readonly maxModelLen?: number;
-  /** Duration of a call on `clock`, in milliseconds. @default 0 */
+  /** Duration of a call according to `clock`, in milliseconds. @default 0 */
   readonly delayMs?: number;
   /** Required if `delayMs` is set. */
   readonly clock?: Clock;
@@ -51,8 +51,8 @@ export interface ScriptedSampler extends Sampler {
 /**
  * Creates a sampler that returns the tokens of a script. Replies are truncated as by a real
  * sampler: after the first stop id, or at `maxTokens` or `maxModelLen`. `adopt` only sets the
- * version. Log-probabilities that are not in the script are -0.25. A token listener gets one token
- * of each choice per turn of the event loop.
+ * version. Log-probabilities that are not in the script are -0.25. A token listener receives one
+ * token per choice in each turn of the event loop.
  */
 export function scriptedSampler(options: ScriptedSamplerOptions): ScriptedSampler {
   const { maxModelLen = 4096, delayMs = 0 } = options;

@@ -5,7 +5,7 @@ import { valueLearningCases } from './value-learning-cases.js';
 import { valueWeightsCases } from './value-weights-cases.js';
 
 /**
- * Tests a critic against the critic contract. Call it at the top level of a test file:
+ * Tests a critic against the critic contract. Must be called at the top level of a test file:
  * `describeValueEngine('onnx', { open, vocabSize: 64 })`.
  */
 export function describeValueEngine(name: string, contract: ValueEngineContract): void {

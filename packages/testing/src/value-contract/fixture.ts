@@ -8,7 +8,7 @@ export interface ValueEngineContract {
   readonly open: () => Promise<ValueEngine>;
   /** Exclusive upper bound of the token ids in the cases; at least 8. */
   readonly vocabSize: number;
-  /** Maximum difference between two ways to compute a value. @default 1e-5 */
+  /** Maximum difference between values of a token that are computed in two ways. @default 1e-5 */
   readonly tolerance?: number;
   /** Learning rate at which a few AdamW updates improve the loss. @default 0.003 */
   readonly learningRate?: number;
@@ -18,7 +18,7 @@ export interface ValueEngineContract {
 export interface ValueFixture extends Required<ValueEngineContract> {
   /** Opens a critic and closes it afterwards, even after a failure. */
   readonly withCritic: <T>(work: (critic: ValueEngine) => Promise<T>) => Promise<T>;
-  /** Creates three rows of different length, whose prompts have 3, 1 and 4 tokens. */
+  /** Creates three rows of different lengths, whose prompts have 3, 1 and 4 tokens. */
   readonly batch: (temperature?: number) => TokenBatch;
 }
 

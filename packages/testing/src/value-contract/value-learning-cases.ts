@@ -14,8 +14,8 @@ export function valueLearningCases({
   const still = { learningRate, weightDecay: 0 };
 
   /**
-   * Runs one update. Each `backward` call adds a gradient that differs between tokens, times one of
-   * `parts`.
+   * Runs one update. Each `backward` call adds a gradient that differs between tokens, scaled by
+   * one of `parts`.
    */
   const stepWith = async (
     critic: ValueEngine,

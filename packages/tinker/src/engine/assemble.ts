@@ -49,13 +49,12 @@ function trainingHalf(
   publish: () => Promise<void>,
 ): TrainEngine {
   const { forgets } = traits;
-  const { save, load } = createCheckpoints({ context, connection, forgets, ...parts });
+  const checkpoints = createCheckpoints({ context, connection, forgets, ...parts });
   return createTrainer({
     ...parts,
     traits,
     publish,
-    save,
-    load,
+    ...checkpoints,
     counts: () => {
       const { requests, retries } = connection.takeCounts();
       return { 'perf/tinker_requests': requests, 'perf/tinker_retries': retries };

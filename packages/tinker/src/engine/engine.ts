@@ -30,8 +30,10 @@ export interface TinkerEngineOptions {
    * (its weights are not needed).
    */
   readonly modelPath: string;
-  /** The model's name on the server. @default the only model of the server */
+  /** The model's name on the server. @default `hubId`, else the only model of the server */
   readonly baseModel?: string;
+  /** The model's name on the hub. Ignored if the server has a single model of another name. */
+  readonly hubId?: string;
   /** Address of the server. @default hosted Tinker */
   readonly baseUrl?: string;
   readonly apiKey?: string;
@@ -98,7 +100,12 @@ export async function createTinkerEngine(options: TinkerEngineOptions): Promise<
   stop?.addEventListener('abort', onStop);
   let session: Session | undefined;
   try {
-    const base = await chooseBaseModel(calls, initial?.base_model ?? options.baseModel, logger);
+    const { baseModel: set, hubId } = options;
+    const base = await chooseBaseModel(
+      calls,
+      { recorded: initial?.base_model, set, hubId },
+      logger,
+    );
     if (options.samples !== false && !base.samples) throw trainsOnly(base);
     session = await openSession(calls, { clock, logger });
     const context = { calls, session, clock, logger, placeMs: 7 * minute, stop };

@@ -9,6 +9,7 @@ export type TinkerSettings = Pick<
   | 'apiKey'
   | 'baseModel'
   | 'baseUrl'
+  | 'hubId'
   | 'optimizer'
   | 'rank'
   | 'samples'

@@ -108,7 +108,8 @@ function adapterOn(kept: Kept): AdapterProbe {
   };
   const model = { id: 'm', saveAdapter: async () => (save(), 'tinker://m') };
   const connection = {
-    send: async () => {
+    send: async ({ method }: { readonly method: string }) => {
+      if (method === 'DELETE') return undefined;
       if (status === 404 || --downloads < 0)
         throw new EngineError('Not found.', { details: { status: 404 } });
       const location = pathToFileURL(root).href;

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Logger, CheckpointError, EngineError } from '@trinity-rft/core';
-import { fetchAdapter, type Tensors } from './checkpoint/adapter.js';
+import { takeAdapter, type Tensors } from './checkpoint/adapter.js';
 import type { Connection } from './http/connection.js';
 import type { AdamParams, RemoteModel } from './remote/model.js';
 import type { Normalisation } from './train/gradients.js';
@@ -27,17 +27,12 @@ let saves = 0;
  * Downloads the matrices that start at zero (`lora_B`). Returns undefined if the server offers no
  * adapters.
  */
-async function readAdapter({
-  model,
-  connection,
-  rank,
-}: AdapterProbe): Promise<Tensors | undefined> {
+async function readAdapter(probe: AdapterProbe): Promise<Tensors | undefined> {
   const directory = await mkdtemp(path.join(tmpdir(), 'trinity-tinker-'));
   const name = `probe-${++saves}`;
   try {
-    await model.saveAdapter(name);
-    const fetched = await fetchAdapter(connection, { modelId: model.id, name }, directory);
-    assertRank(fetched.rank, rank);
+    const fetched = await takeAdapter(probe, probe.model, { directory, name });
+    assertRank(fetched.rank, probe.rank);
     const { tensors } = fetched;
     return new Map([...tensors].filter(([tensor]) => tensor.includes('lora_B')));
   } catch (error) {

@@ -4,7 +4,7 @@
  */
 import { EngineError, TrinityError } from '@trinity-rft/core';
 import type { Connection } from './http/connection.js';
-import { statusOf } from './remote/saved.js';
+import { removeSaved, statusOf } from './remote/saved.js';
 import {
   createModel,
   type AdamParams,
@@ -49,19 +49,24 @@ export interface ProbeOptions {
 }
 
 export async function probeServer(options: ProbeOptions): Promise<ServerTraits> {
-  const { context, model: modelOptions } = options;
-  const model = await createModel(context, modelOptions);
+  const { context, connection } = options;
+  const { calls, logger } = context;
+  const model = await createModel(context, options.model);
   let traits: Omit<ServerTraits, 'forgets'>;
-  let saved: string;
+  let address: string;
+  const name = 'probe';
   try {
     traits = await probeModel(options, model);
-    saved = await model.saveWeights('probe');
+    address = await model.saveWeights(name);
   } catch (error) {
     await model.unload().catch(() => undefined);
     throw error;
   }
   await model.unload();
-  return { ...traits, forgets: (await statusOf(context.calls, saved)) !== undefined };
+  const forgets = (await statusOf(calls, address)) !== undefined;
+  if (!forgets)
+    await removeSaved({ connection, logger }, { modelId: model.id, kind: 'weights', name });
+  return { ...traits, forgets };
 }
 
 async function probeModel(

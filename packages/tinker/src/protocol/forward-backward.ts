@@ -94,17 +94,13 @@ const requests = messageCodec<RequestMessage>('ForwardBackwardRequest');
 const outputs = messageCodec<OutputMessage>('ForwardBackwardOutput');
 
 /**
- * Encodes the body of a request.
- * @param sdk version of the SDK to imitate. Version 0.38 also sends the loss settings as
- * `loss_fn_config_v2`
+ * Encodes the body of a request, as SDK 0.38 does: with numeric loss settings in `loss_fn_config`,
+ * the only field of SDK 0.25, and all settings in `loss_fn_config_v2`.
  */
-export function encodeForwardBackward(
-  request: ForwardBackwardRequest,
-  sdk: '0.25' | '0.38' = '0.38',
-): Uint8Array {
+export function encodeForwardBackward(request: ForwardBackwardRequest): Uint8Array {
   const config = Object.entries(request.lossConfig ?? {});
   const numbers = config.filter(([, value]) => typeof value === 'number');
-  const values = sdk === '0.25' ? [] : config.map(([key, value]) => [key, configValue(value)]);
+  const values = config.map(([key, value]) => [key, configValue(value)]);
   const message: RequestMessage = {
     model_id: request.modelId,
     seq_id: request.seqId,

@@ -11,6 +11,7 @@ import {
   type SampleResult,
 } from '../../src/protocol/index.js';
 import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { connect } from '../../src/engine/http/connection.js';
 import { createCalls } from '../../src/engine/remote/calls.js';
 import { createModel, type RemoteModel } from '../../src/engine/remote/model.js';
@@ -161,6 +162,33 @@ describe('a result', () => {
     );
   });
 
+  it('that takes long is spoken of, also if each poll is answered at once', async () => {
+    const lines: string[] = [];
+    const { url, close } = await scriptedServer(() => ({ status: lines.length > 0 ? 200 : 408 }));
+    open.push(close);
+    const logger = { info: (line: string) => lines.push(line), warn: () => undefined };
+    const hurried = hurriedClock();
+    const timers = new Map<() => void, number>();
+    const clock: Clock = {
+      ...hurried,
+      after: (ms, callback) => {
+        timers.set(callback, hurried.now() + ms);
+        return () => timers.delete(callback);
+      },
+      sleep: async (ms) => {
+        await hurried.sleep(ms);
+        for (const [callback, at] of timers)
+          if (at <= hurried.now() && timers.delete(callback)) callback();
+      },
+    };
+    const options = { baseUrl: url, apiKey: undefined, clock, logger, patienceMs: 60_000 };
+    const calls = createCalls({ connection: connect(options), clock, resultMs: 60_000 });
+    await calls.result('x', z.unknown(), { what: 'compute gradients' });
+    expect(lines[0]).toMatch(
+      /^Waiting for the Tinker server http:.* to compute gradients \(5 s until now\)\.$/,
+    );
+  });
+
   it('that never comes ends the wait', async () => {
     let polls = 0;
     const { model, clock } = await modelOn((verb, request) => {
@@ -215,6 +243,24 @@ describe('a result', () => {
   });
 });
 
+describe('the address of a server', () => {
+  it.each([
+    'gpu-1:8000',
+    'localhost',
+    'http://bob:s3cret@127.0.0.1:9',
+    'http://127.0.0.1:9?k=s3cret',
+  ])('is refused before any request: %s', (baseUrl) => {
+    const clock = hurriedClock();
+    const options = { baseUrl, apiKey: undefined, clock, logger: silentLogger, patienceMs: 1000 };
+    expect(() => connect(options)).toThrow(
+      expect.objectContaining({
+        name: 'ConfigError',
+        message: expect.stringMatching(/^(?!.*s3cret).*model\.tinker\.base_url/),
+      }),
+    );
+  });
+});
+
 describe('a server that is away', () => {
   it('is spoken of after five seconds with the cause, and no longer waited for once the run stops', async () => {
     const { url, close } = await scriptedServer(() => ({ body: {} }));
@@ -253,7 +299,7 @@ describe('a connection that has died silently', () => {
       ...{ baseUrl: url, apiKey: undefined, clock, patienceMs: 1000 },
       logger: silentLogger,
     });
-    const request = { method: 'POST', path: '/x', what: 'try', timeoutMs: 30 } as const;
+    const request = { method: 'POST', path: '/x', what: 'try', timeoutMs: 500 } as const;
     const answer = await connection.send({ ...request, place, repeat });
     return { answer, ...connection.takeCounts() };
   };

@@ -8,6 +8,7 @@ import {
   post,
   prompt,
   remove,
+  resultOf,
   sample,
   startServer,
   type Model,
@@ -120,7 +121,7 @@ describe('a sampler', () => {
     expect(whole.body['sample_sequence_ids']).toHaveLength(2);
   });
 
-  it('without an address is gone once two newer ones of its model are there', async () => {
+  it('without an address is gone once two newer ones of its model are there, or the model is not', async () => {
     const { url } = await startServer();
     const model = await createModel(url);
     const ids: unknown[] = [];
@@ -132,6 +133,11 @@ describe('a sampler', () => {
     const gone = await post(url, 'asample', { ...asked, sampling_session_id: ids[0] });
     expect(gone).toMatchObject({ status: 404 });
     for (const id of ids.slice(1)) await sample(url, { ...asked, sampling_session_id: id });
+    await resultOf(url, await post(url, 'unload_model', { model_id: model.id }));
+    for (const id of ids)
+      expect(await post(url, 'asample', { ...asked, sampling_session_id: id })).toMatchObject({
+        status: 404,
+      });
   });
 
   it('is named by its session, and ends with it', async () => {

@@ -32,7 +32,16 @@ async function beforeDeletions(
 }
 
 let root: string;
+/** Names of the folders that were discarded while they were there. */
+let discarded: string[];
+const engine = {
+  discard: async (directory: string): Promise<void> => {
+    await readFile(path.join(directory, 'manifest.json'));
+    discarded.push(path.basename(directory));
+  },
+};
 beforeEach(async () => {
+  discarded = [];
   root = await mkdtemp(path.join(tmpdir(), 'checkpoint-'));
 });
 afterEach(() => rm(root, { recursive: true }));
@@ -143,7 +152,7 @@ describe('checkpoints', () => {
       },
       async () => {
         await write(3, true);
-        await pruneCheckpoints(root, 1);
+        await pruneCheckpoints(root, 1, {});
       },
     );
     expect([...deleted].filter((name) => !name.endsWith('.tmp'))).toEqual([]);
@@ -166,7 +175,8 @@ describe('checkpoints', () => {
 
   it('of later steps go when a run continues from an earlier one', async () => {
     for (const step of [10, 14, 16]) await write(step);
-    await dropCheckpointsAfter(root, 12);
+    await dropCheckpointsAfter(root, 12, engine);
+    expect(discarded).toEqual(['global_step_14', 'global_step_16']);
     expect(stepsOf(await listCheckpoints(root))).toEqual([10]);
     expect(await readFile(path.join(root, 'latest_checkpointed_iteration.txt'), 'utf8')).toBe('12');
     expect(await readdir(root)).toHaveLength(2);
@@ -175,7 +185,8 @@ describe('checkpoints', () => {
   it('keep the newest and drop what a crash left', async () => {
     for (const step of [1, 2, 3]) await write(step);
     await mkdir(path.join(root, 'global_step_9.tmp'));
-    await pruneCheckpoints(root, 2);
+    await pruneCheckpoints(root, 2, engine);
+    expect(discarded).toEqual(['global_step_1']);
     expect((await listCheckpoints(root)).map(({ manifest }) => manifest.step)).toEqual([2, 3]);
     await expect(readFile(path.join(root, 'global_step_9.tmp'))).rejects.toThrow('ENOENT');
   });

@@ -13,6 +13,7 @@ import {
   verifyFolder,
   writeManifest,
   type CheckpointManifest,
+  type TrainEngine,
 } from '@trinity-rft/core/engine';
 import { boundary, removeFolder, replaceFile, replaceFolder } from '@trinity-rft/core/support';
 
@@ -116,16 +117,28 @@ export async function checkpointsToResume(root: string): Promise<readonly Checkp
   return listCheckpoints(root);
 }
 
+/** The engine that wrote the checkpoints of a folder. */
+type CheckpointOwner = Pick<TrainEngine, 'discard'>;
+
+async function removeCheckpoint({ directory }: Checkpoint, engine: CheckpointOwner): Promise<void> {
+  await engine.discard?.(directory);
+  await removeFolder(directory);
+}
+
 /**
  * Deletes the checkpoints of the steps after `step`. A training run that continues from `step`
  * repeats these steps. Otherwise the old checkpoints would count as the newest: they would displace
  * the checkpoints that the training run writes, and would be loaded in their place.
  */
-export async function dropCheckpointsAfter(root: string, step: number): Promise<void> {
+export async function dropCheckpointsAfter(
+  root: string,
+  step: number,
+  engine: CheckpointOwner,
+): Promise<void> {
   const later = (await listCheckpoints(root)).filter(({ manifest }) => manifest.step > step);
   if (later.length === 0) return;
   await replaceFile(path.join(root, latestFile), String(step));
-  for (const { directory } of later) await removeFolder(directory);
+  for (const checkpoint of later) await removeCheckpoint(checkpoint, engine);
 }
 
 /**
@@ -139,14 +152,18 @@ export const verifyCheckpoint = ({ directory, manifest }: Checkpoint): Promise<v
  * Deletes the unfinished checkpoints of crashed processes, and all complete checkpoints except the
  * newest `keep`. If `keep` is undefined, all complete checkpoints stay.
  */
-export async function pruneCheckpoints(root: string, keep: number | undefined): Promise<void> {
+export async function pruneCheckpoints(
+  root: string,
+  keep: number | undefined,
+  engine: CheckpointOwner,
+): Promise<void> {
   for (const name of await readdirOrEmpty(root)) {
     if (name.endsWith('.tmp')) await rm(path.join(root, name), { recursive: true, force: true });
   }
   if (keep === undefined) return;
   const checkpoints = await listCheckpoints(root);
-  for (const { directory } of checkpoints.slice(0, Math.max(0, checkpoints.length - keep)))
-    await removeFolder(directory);
+  for (const checkpoint of checkpoints.slice(0, Math.max(0, checkpoints.length - keep)))
+    await removeCheckpoint(checkpoint, engine);
 }
 
 /** Returns true for a folder with a manifest that can be read. */

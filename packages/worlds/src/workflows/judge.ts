@@ -13,7 +13,7 @@ import { z } from 'zod';
 
 /**
  * `judge` argument: the name or position of an auxiliary model (default: the first), or false to
- * compare words instead.
+ * grade by comparing words instead.
  */
 export const judgeShape = {
   judge: z
@@ -31,7 +31,7 @@ export type JudgeSettings = z.output<typeof judgeSettings>;
 type Context = Pick<WorkflowContext, 'auxiliaryModels' | 'runtime' | 'signal'>;
 
 /**
- * Returns the judge of the training run, or undefined if answers are compared by their words
+ * Returns the judge of the training run, or undefined if answers are graded by comparing words
  * instead.
  * @throws ConfigError if there is no model of that name
  */
@@ -56,8 +56,8 @@ export function judgeOf(context: Context, settings: JudgeSettings): Judge | unde
 }
 
 /**
- * Judge for checks before the training run. Such a check only begins an episode, so the judge is
- * never asked.
+ * Judge for checks before the training run. Such a check only starts an episode, so the judge is
+ * never called.
  */
 export const idleJudge: Judge = {
   ask: () => Promise.reject(new EnvironmentError('A check of rows asks no judge.')),
@@ -66,7 +66,7 @@ export const idleJudge: Judge = {
 type Choice = Pick<JudgeSettings, 'judge'>;
 
 /**
- * Returns the choice of judge. It is false (no judge) if the reward function's arguments contain
+ * Returns the choice of judge: false (no judge) if the reward function's arguments contain
  * Trinity-RFT's `llm_as_a_judge: false`.
  */
 export const choiceOf = (

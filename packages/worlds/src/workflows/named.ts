@@ -19,7 +19,7 @@ export interface NamedWorkflow {
    * @throws TaskError if the environment cannot play the task
    */
   readonly rowOf?: (task: Task) => RawTask;
-  /** Makes the attempts at a task, and selects those that are trained on. @default one attempt */
+  /** Makes the attempts at a task, and selects the ones to train on. @default one attempt */
   readonly attempts?: Attempts;
   /** Trinity-RFT's arguments that have no effect here, with the reason. @default {} */
   readonly unused?: Readonly<Record<string, string>>;
@@ -182,8 +182,8 @@ const sciworld = named({
 });
 
 /**
- * Reward rules by Trinity-RFT's names: Ra grades the content of a question, Rs the decision to stop
- * or continue.
+ * Reward rules by Trinity-RFT's names: Ra grades the content of a question; Rs grades the decision
+ * to stop or continue.
  */
 const scorings: Readonly<Record<string, string>> = { Ra: 'content', Rs: 'decision' };
 

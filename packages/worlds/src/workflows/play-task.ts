@@ -19,7 +19,7 @@ import { judgeOf } from './judge.js';
 
 /**
  * Plays the task once. Every model call becomes an experience with the episode's reward, the turn
- * as its step, and the inputs of step-wise algorithms: `info.step_reward`, and
+ * number as its step, and the inputs of step-wise algorithms: `info.step_reward`, and
  * `info.env_state_hash` if the environment has state keys.
  * @throws EnvironmentError if the environment fails; TaskError if the row is invalid; ModelError if
  * the model fails
@@ -56,9 +56,7 @@ export async function playTask(
   }
 }
 
-/**
- * Share of an attempt's time that the episode may use. The remaining time is reserved for grading.
- */
+/** Share of an attempt's time limit that the episode may use. The rest is reserved for grading. */
 const ownShare = 0.9;
 
 function ownTime({ runtime: { clock }, timeLimitMs }: WorkflowContext) {
@@ -72,8 +70,8 @@ function ownTime({ runtime: { clock }, timeLimitMs }: WorkflowContext) {
 }
 
 /**
- * Returns the start of the episode, which is the same for all rollouts of a task. In evaluations the
- * seed does not depend on the batch, so that evaluations stay comparable.
+ * Returns the start of the episode, which is the same for all rollouts of a task. In evaluations,
+ * the seed does not depend on the batch, so that evaluations remain comparable.
  */
 function startOf({ task, runtime }: WorkflowContext): { row: RawTask; seed: number } {
   const { taskset, row } = task.index;

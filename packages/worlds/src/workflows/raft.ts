@@ -19,8 +19,8 @@ export type Attempts = (
 ) => Promise<readonly Experience[]>;
 
 /**
- * Pattern of an answer. Its parts are experience with similar tasks, a thought about the next step,
- * and the action.
+ * Pattern of a response. Its parts are experience with similar tasks, a thought about the next
+ * step, and the action.
  */
 export const threeTags =
   '<experience>\\s*\\S[\\s\\S]*?</experience>[\\s\\S]*?<think>\\s*\\S[\\s\\S]*?</think>[\\s\\S]*?<action>([\\s\\S]*?)</action>';
@@ -28,18 +28,21 @@ export const threeTags =
 const ownPrompt = `${instructions}
 Before the command, write what you know about tasks of this kind as <experience>...</experience>, and what you think as <think>...</think>.`;
 
-/** Plays one attempt, which is trained on only if it succeeds and keeps the format. */
+/**
+ * Plays one attempt, which is trained on only if it succeeds, keeps the format and does not repeat
+ * an action.
+ */
 export const oneAttempt: Attempts = async (attempt, { given = ownPrompt }) => {
   const first = await attempt(given);
   return isGood(first) ? first : untrained(first);
 };
 
-/** Smallest share of the time before the first attempt that must be left for the second. */
+/** Minimum share of the initial time that must be left for the second attempt. */
 const leastShare = 0.2;
 
 /**
- * Plays a second attempt, whose prompt contains the first, if the first did not succeed and time is
- * left. The second attempt is trained on only if it succeeds and is better or shorter.
+ * If the first attempt fails and time is left, plays a second attempt, whose prompt contains the
+ * first. The second attempt is trained on only if it succeeds and is better or shorter.
  */
 export const twoAttempts: Attempts = async (attempt, { given = ownPrompt, timeLeft }) => {
   const atFirst = timeLeft();
@@ -55,8 +58,8 @@ export const twoAttempts: Attempts = async (attempt, { given = ownPrompt, timeLe
 const rewardOf = (turns: readonly Experience[]): number => turns.at(-1)?.reward ?? 0;
 
 /**
- * Returns true if the goal was reached, each answer has its three parts, and no action occurs three
- * times in a row.
+ * Returns true if the goal was reached, each response has its three parts, and no action occurs
+ * three times in a row.
  */
 function isGood(turns: readonly Experience[]): boolean {
   const actions = turns.map(

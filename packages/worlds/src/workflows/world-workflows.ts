@@ -1,5 +1,5 @@
 /**
- * Workflows that play environments. One plays any environment, and those of Trinity-RFT play one
+ * Workflows that play environments. One plays any environment; those of Trinity-RFT play one
  * environment each.
  */
 import {
@@ -196,7 +196,7 @@ function run(
   return attempts === undefined ? attempt() : attempts(attempt, { given, timeLeft });
 }
 
-/** Creates a function that returns the time, in ms, that is left of the rollout's limit. */
+/** Creates a function that returns the time left of the rollout's limit, in ms. */
 function countDown({ runtime: { clock }, timeLimitMs }: WorkflowContext) {
   const begun = clock.now();
   return () =>

@@ -1,6 +1,6 @@
 /**
- * The reward: 1 for the right number, else 0. `response` is the agent's answer, `truth` the expected answer of the
- * task.
+ * The reward: 1 for the right number, else 0. `response` is the agent's answer, and `truth` is the
+ * task's reference answer.
  */
 import { defineReward } from '@trinity-rft/workflow';
 

@@ -1,4 +1,4 @@
-/** An agent of the Vercel AI SDK. It knows nothing about training. */
+/** An agent built with the Vercel AI SDK. It knows nothing about training. */
 import { isStepCount, tool, ToolLoopAgent, type LanguageModel } from 'ai';
 import { z } from 'zod';
 import { multiply } from './calculator.ts';

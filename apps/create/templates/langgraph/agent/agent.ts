@@ -1,4 +1,4 @@
-/** A graph of LangGraph with a model and its tools. It knows nothing about training. */
+/** A LangGraph graph with a model and its tools. It knows nothing about training. */
 import { END, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 import { ToolNode, toolsCondition } from '@langchain/langgraph/prebuilt';
 import { ChatOpenAI } from '@langchain/openai';
@@ -12,7 +12,7 @@ const calculator = tool(({ expression }) => multiply(expression), {
   schema: z.object({ expression: z.string().describe('for example 12*34') }),
 });
 
-/** Allows three model calls and the tool calls between them. */
+/** Limit that allows three model calls and the tool calls between them. */
 const recursionLimit = 6;
 
 export async function answer(

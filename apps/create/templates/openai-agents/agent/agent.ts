@@ -1,4 +1,4 @@
-/** An agent of the OpenAI Agents SDK. It knows nothing about training. */
+/** An agent built with the OpenAI Agents SDK. It knows nothing about training. */
 import { Agent, tool } from '@openai/agents';
 import { z } from 'zod';
 import { multiply } from './calculator.ts';

@@ -1,4 +1,4 @@
-/** An agent on the plain `openai` client. It knows nothing about training. */
+/** An agent built on the plain `openai` client. It knows nothing about training. */
 import type { OpenAI } from 'openai';
 import { multiply } from './calculator.ts';
 

@@ -12,7 +12,7 @@ type ToolCall = Extract<
   { readonly type: 'tool-call' }
 >['toolCall'];
 
-/** A model that takes part in the conversation, with the label of its answers. */
+/** A model that takes part in the conversation, with the label of its responses. */
 export interface Talker {
   readonly label: string;
   readonly model: Pick<LocalModel, 'stream'>;
@@ -24,7 +24,7 @@ export interface Talk {
   readonly system: string | undefined;
   readonly write: Write;
   /**
-   * Width of the terminal in columns; undefined in a pipe, where answers are shown one after the
+   * Width of the terminal in columns; undefined in a pipe, where responses are shown one after the
    * other.
    */
   readonly columns: number | undefined;
@@ -68,8 +68,8 @@ interface Turn extends Talk {
 }
 
 /**
- * Lets every talker answer the user's message, and asks the user for the results of tool calls.
- * @returns the talkers' histories; a history is unchanged if its talker gave no complete answer
+ * Lets every talker respond to the user's message, and asks the user for tool results.
+ * @returns the talkers' histories; a history is unchanged if its talker gave no complete response
  */
 async function answerAll(
   talkers: readonly Talker[],
@@ -110,7 +110,7 @@ async function answerAll(
 }
 
 /**
- * Asks the user for the results of tool calls.
+ * Asks the user for tool results.
  * @returns undefined if the input ended before the last result
  */
 async function resultsOf(
@@ -139,9 +139,9 @@ interface Answer {
 }
 
 /**
- * Streams an answer until its end or Ctrl-C. If answers are shown side by side, the terminal only
- * shows the number of characters so far.
- * @returns undefined if the answer was stopped or failed
+ * Streams a response until its end or Ctrl-C. If responses are shown side by side, the terminal
+ * shows only the number of characters so far.
+ * @returns undefined if the response was stopped or failed
  */
 async function answer(
   { label, model }: Talker,

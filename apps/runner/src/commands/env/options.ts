@@ -61,6 +61,6 @@ export const splitOf = ({ split }: TaskArguments): SplitName =>
 
 /**
  * Parses `--seed`.
- * @throws ConfigError for anything but a whole number of at least 0
+ * @throws ConfigError if it is not an integer of at least 0
  */
 export const seedOf = ({ seed }: Pick<TaskArguments, 'seed'>): number => integerOf('--seed', seed);

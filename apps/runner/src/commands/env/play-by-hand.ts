@@ -4,7 +4,10 @@ import type { Write } from '../../shared/command.js';
 import { objectOf } from './options.js';
 import { toolLines } from './tool-lines.js';
 
-/** Plays each line as an action, until the episode is done, a line is empty, or the input ends. */
+/**
+ * Plays each input line as an action, until the episode is done, a line is empty, or the input
+ * ends.
+ */
 export async function playByHand(
   episode: GuardedEpisode,
   lines: Iterable<string> | AsyncIterable<string>,
@@ -41,7 +44,7 @@ export async function playByHand(
 }
 
 /**
- * Parses a line as an action; returns an error message if a tool's arguments are not a JSON object.
+ * Parses a line as an action. Returns an error message if a tool's arguments are not a JSON object.
  */
 function readLine(line: string, tools: ReadonlySet<string>): Action | string {
   const [name = '', ...rest] = line.trim().split(' ');

@@ -1,4 +1,4 @@
-/** `trinity env tasks` and `trinity env solve`: writes generated tasks and their solutions. */
+/** `trinity env tasks` and `trinity env solve`: write generated tasks and their solutions. */
 import type { AddCommand, Write } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
 import { writeOutput } from '../../shared/output-file.js';

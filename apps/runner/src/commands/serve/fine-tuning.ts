@@ -1,4 +1,4 @@
-/** `trinity serve --openai-fine-tuning`: runs jobs of OpenAI's API on this machine. */
+/** `trinity serve --openai-fine-tuning`: runs jobs of OpenAI's fine-tuning API on this machine. */
 import type { CommandEnd, StartCommand } from '@trinity-rft/fine-tuning';
 import { exitCodes } from '../../shared/exit-codes.js';
 import { untilInterrupted } from '../../shared/interrupt.js';

@@ -173,7 +173,7 @@ const namesPlugins = ({ plugin, pluginDir }: PluginOptions): boolean =>
 
 /**
  * Parses the values of `--model`. Returns paths by model name.
- * @throws ConfigError for anything but NAME=PATH, and for a repeated name
+ * @throws ConfigError for a value that is not NAME=PATH, or a repeated name
  */
 function modelsOf(given: readonly string[]): Readonly<Record<string, string>> {
   const models: Record<string, string> = {};

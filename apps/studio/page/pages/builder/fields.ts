@@ -21,7 +21,7 @@ type FieldKind = 'choice' | 'number' | 'text' | 'yaml';
 export interface Field {
   readonly name: string;
   readonly path: KeyPath;
-  /** Key path in the notation of {@link showPath}, as in messages of checks. */
+  /** Key path in the notation of {@link showPath}, as in check messages. */
   readonly key: string;
   readonly about: string;
   readonly kind: FieldKind;
@@ -40,7 +40,7 @@ export interface Section {
   readonly sections: readonly Section[];
 }
 
-/** Sections and fields for a configuration (`tree`), with one section for each item of a list. */
+/** Sections and fields for a configuration (`tree`), with one section per list item. */
 export function sectionOf(schema: Schema, tree: unknown, path: KeyPath = []): Section {
   const fields: Field[] = [];
   const sections: Section[] = [];

@@ -19,7 +19,10 @@ export interface FormProps {
   readonly schema: Schema;
   readonly tree: unknown;
   readonly problems: Checked['problems'];
-  /** @param value undefined removes the setting */
+  /**
+   * Called when a setting is changed.
+   * @param value undefined removes the setting
+   */
   readonly onChange: (path: KeyPath, value: unknown) => void;
 }
 
@@ -169,7 +172,7 @@ interface Read {
   readonly problem?: string;
 }
 
-/** Parses an input. Text settings stay text even if they look like a number. */
+/** Parses an input. Text settings remain strings even if they look like numbers. */
 function valueOf(text: string, kind: Field['kind']): Read {
   if (text.trim() === '') return {};
   if (kind === 'text') return { value: text };

@@ -12,7 +12,10 @@ export interface Check {
   readonly isChecking: boolean;
 }
 
-/** @param round increased to check again, because files that the text names may have changed */
+/**
+ * Returns the result of the latest check.
+ * @param round must be increased to check again, because files that the text names may have changed
+ */
 export function useCheck(file: string, text: string, round: number): Check {
   const [check, setCheck] = useState<Check>({ checked: undefined, isChecking: false });
   useEffect(() => {

@@ -32,7 +32,10 @@ export function readYaml(text: string): { readonly tree: unknown; readonly probl
   return { tree };
 }
 
-/** @param value undefined removes the key */
+/**
+ * Returns the text with the value at `path` replaced.
+ * @param value undefined removes the key
+ */
 export function setInYaml(text: string, path: KeyPath, value: unknown): string {
   const document = parseDocument(text);
   if (document.errors.length > 0) return text;
@@ -50,7 +53,7 @@ function isSame(text: string, wanted: Document): boolean {
 }
 
 /**
- * Returns the text with a minimal edit; undefined for YAML syntax that only the YAML library can
+ * Returns the text with a minimal edit, or undefined for YAML syntax that only the YAML library can
  * edit.
  */
 function spliced(
@@ -106,7 +109,7 @@ function inserted(text: string, map: YAMLMap, path: KeyPath, value: unknown): st
 }
 
 /**
- * Removes the lines of a key. Returns undefined if the key is the only one of its map, or does not
+ * Removes the lines of a key. Returns undefined if the key is the only one in its map, or does not
  * begin a line.
  */
 function removed(text: string, document: Document, path: KeyPath): string | undefined {

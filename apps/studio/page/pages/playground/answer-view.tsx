@@ -1,4 +1,4 @@
-/** Answer with its text, its tokens and their alternatives, and the rendered prompt. */
+/** Response with its text, its tokens and their alternatives, and the rendered prompt. */
 import { useState } from 'preact/hooks';
 import { Problem } from '../../design/states.js';
 import { heatOfChance } from '../../parts/heat.js';

@@ -1,4 +1,4 @@
-/** Message box at the lower edge, and suggestions for a first question above it. */
+/** Message box at the lower edge, and suggestions for a first prompt above it. */
 import { RotateCcw, SendHorizontal, Square } from 'lucide';
 import { useState } from 'preact/hooks';
 import { Icon } from '../../design/icon.js';

@@ -1,11 +1,11 @@
-/** Conversation of one model, and the messages of its next request. */
+/** Conversation with one model, and the messages of its next request. */
 import type { Message } from '../../../src/control/interface/index.js';
 import { nothingYet, type Answer, type Offer, type Source } from './sources.js';
 
 export interface Turn {
   /**
-   * Number of the turn, unique in the studio. Parts of an answer are assigned to their turn by this
-   * number.
+   * Number of the turn, unique in the studio. Parts of a response are assigned to their turn by
+   * this number.
    */
   readonly id: number;
   readonly question: string;
@@ -40,8 +40,8 @@ export const isUntouched = (panes: readonly Pane[]): boolean =>
   panes.every(({ source }) => source === unset);
 
 /**
- * Panes with the oldest and the newest checkpoint of the first run that has two; or else one pane
- * with the only checkpoint of a run.
+ * Returns panes with the oldest and the newest checkpoint of the first run that has two; otherwise,
+ * one pane with the only checkpoint of a run.
  */
 export function suggested(offers: readonly Offer[]): readonly Pane[] {
   const has = (count: number) => offers.find(({ checkpoints }) => checkpoints.length >= count);
@@ -57,7 +57,7 @@ export function suggested(offers: readonly Offer[]): readonly Pane[] {
   });
 }
 
-/** Marks a running answer as over. */
+/** Marks a response in progress as ended. */
 export const ended = (pane: Pane): Pane => ({
   ...pane,
   turns: pane.turns.map((turn) => ({
@@ -68,8 +68,8 @@ export const ended = (pane: Pane): Pane => ({
 
 let latestId = 0;
 /**
- * Number of attempts by task. Survives the end of a conversation, because two calls of the same
- * attempt would be trained as one conversation.
+ * Number of attempts by task. Kept after the end of a conversation, because two calls with the same
+ * attempt number would be trained on as one conversation.
  */
 const attempts = new Map<string, number>();
 
@@ -82,7 +82,7 @@ export function newTurn(question: string, messages: readonly Message[]): Turn {
 
 export const asked = (pane: Pane, turn: Turn): Pane => ({ ...pane, turns: [...pane.turns, turn] });
 
-/** Updates the answer of a turn; a no-op if the pane does not have the turn any more. */
+/** Updates the response in a turn; a no-op if the pane no longer has the turn. */
 export const answered = (pane: Pane, id: number, change: (before: Answer) => Answer): Pane => ({
   ...pane,
   turns: pane.turns.map((turn) =>
@@ -90,7 +90,7 @@ export const answered = (pane: Pane, id: number, change: (before: Answer) => Ans
   ),
 });
 
-/** Messages of a request. Leaves out turns without an answer. */
+/** Returns the messages of a request, without turns that have no response. */
 export function messagesOf(
   system: string,
   turns: readonly Turn[],

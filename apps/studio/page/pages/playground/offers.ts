@@ -1,4 +1,4 @@
-/** Loads the models to choose from, and questions from the tasks of a run. */
+/** Loads the models to choose from, and prompts from a run's tasks. */
 import type { TaskPage } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useState } from 'preact/hooks';
 import type { Checkpoint } from '../../../src/control/interface/index.js';
@@ -9,7 +9,7 @@ const answerMs = 8000;
 /** Maximum number of runs whose checkpoints are offered. */
 const mostRuns = 20;
 const mostQuestions = 4;
-/** Maximum length of a question on a button. */
+/** Maximum length of a prompt on a button, in characters. */
 const longest = 160;
 
 /** Returns the runs that have checkpoints, with these checkpoints; undefined while loading. */
@@ -31,7 +31,7 @@ export function useOffers(all: readonly string[] | undefined): readonly Offer[] 
 }
 
 /**
- * Returns questions from at most {@link mostQuestions} tasks of a run. Tasks with the lowest latest
+ * Returns prompts from at most {@link mostQuestions} tasks of a run. Tasks with the lowest latest
  * rewards come first.
  */
 export function useQuestions(run: string | undefined): readonly string[] {

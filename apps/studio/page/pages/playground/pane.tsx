@@ -47,7 +47,7 @@ export function PaneView({ at, pane, offers, product, onSource }: PaneProps) {
   );
 }
 
-/** Text for screen readers; empty until the answer is complete. */
+/** Text for screen readers; empty until the response is complete. */
 const spokenOf = (answer: Answer | undefined): string =>
   answer?.isOver === true ? (answer.problem ?? answer.text) : '';
 

@@ -1,6 +1,4 @@
-/**
- * Parts of the page for a product that learns: its address, feedback on its answers, and commits.
- */
+/** Parts of the page for a product that learns: its URL, feedback on its responses, and commits. */
 import type { CommitAnswer } from '../../../src/control/interface/index.js';
 import { useState } from 'preact/hooks';
 import { act, messageOf } from '../../api.js';

@@ -1,4 +1,4 @@
-/** Sources of answers: checkpoints of runs, and a product that learns. */
+/** Sources of responses: checkpoints of runs, and a product that learns. */
 import type {
   Checkpoint,
   ProductAnswer,
@@ -12,7 +12,7 @@ export type Source =
   | { readonly kind: 'checkpoint'; readonly run: string; readonly checkpoint: string }
   | { readonly kind: 'product' };
 
-/** Run with those of its checkpoints that can answer. */
+/** Run with those of its checkpoints that can be sampled. */
 export interface Offer {
   readonly run: string;
   readonly checkpoints: readonly Checkpoint[];
@@ -38,7 +38,7 @@ export interface Answer {
   readonly problem?: string;
   /** Prompt, rendered by the chat template. */
   readonly prompt?: { readonly text: string; readonly tokens: number; readonly template: string };
-  /** Id of a product's answer, to which feedback refers. */
+  /** Id of a product's response, to which feedback refers. */
   readonly id?: string;
   readonly isOver: boolean;
   readonly wasCut?: boolean;
@@ -49,8 +49,8 @@ export const nothingYet: Answer = { text: '', tokens: [], isOver: false };
 export type Question = Omit<SayRequest, 'checkpoint'>;
 
 /**
- * Asks a source. Calls `onAnswer` with an update of the answer whenever a part arrives. The
- * returned promise never rejects.
+ * Sends a request to a source. Calls `onAnswer` with an update of the response whenever a part
+ * arrives. The returned promise never rejects.
  */
 export async function askSource(
   source: Source,

@@ -4,7 +4,7 @@ import type { Processes } from '../../../src/control/interface/index.js';
 
 interface Box {
   readonly id: string;
-  /** Lines of the box's text. */
+  /** Lines of text in the box. */
   readonly lines: readonly string[];
   readonly kind: 'working' | 'waiting' | 'silent' | 'missing' | 'outside';
   /** True for the root cause of a wait chain. */
@@ -33,7 +33,7 @@ export interface Picture {
 
 const idOf = (name: string): string => `process ${name}`;
 const idOfMissing = (role: string): string => `missing ${role}`;
-/** Id of the box for causes outside the run, whose links have an empty role. */
+/** Id of the box for causes outside of the run; links to them have an empty role. */
 const outsideId = idOfMissing('');
 
 type Node = Pick<Box, 'id' | 'lines' | 'kind'>;

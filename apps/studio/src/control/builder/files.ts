@@ -1,4 +1,4 @@
-/** Reads and writes configurations below a folder; paths of requests cannot leave this folder. */
+/** Reads and writes configurations below a folder. Paths in requests cannot leave this folder. */
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import {
@@ -73,7 +73,8 @@ async function kindOf(file: string): Promise<Kind> {
 }
 
 /**
- * Absolute path of a YAML file below `root`. The file and its folder need not exist yet.
+ * Returns the absolute path of a YAML file below `root`. The file and its folder need not exist
+ * yet.
  * @throws ConfigError for a path that is absolute, hidden or not a YAML file, or that leads out of
  * `root`, also through a symbolic link
  */
@@ -147,7 +148,7 @@ const changed = (file: string, now: string | undefined): ConfigError =>
   );
 
 /**
- * Working directory of a run: the nearest folder above the file with a package.json, or else
+ * Working directory of a run: the nearest folder above the file with a package.json, otherwise
  * `root`.
  */
 export function projectOf(root: string, file: string): string {

@@ -86,8 +86,8 @@ async function readSchema(): Promise<Record<string, unknown>> {
 }
 
 /**
- * Returns the path of the configuration with which the run was started. A client cannot name another
- * file, because checking a configuration loads its plugins, which are code.
+ * Returns the path of the configuration with which the run was started. Clients cannot name another
+ * file, because checking a configuration executes the code of its plugins.
  * @throws ConfigError if the run recorded no configuration, if the file is not below `root`, or if
  * the file has been changed and is invalid or names another output folder
  */

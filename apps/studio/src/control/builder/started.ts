@@ -10,7 +10,10 @@ import type { StartedRun } from '../interface/index.js';
 import { environmentOf, type TrinityCommand } from '../shared/command.js';
 
 export interface StartedRuns {
-  /** @param cwd working directory of the command */
+  /**
+   * Starts the run of a configuration.
+   * @param cwd working directory of the command
+   */
   start(file: string, cwd: string): Promise<StartedRun>;
   /** Started runs, the newest first. */
   list(): Promise<readonly StartedRun[]>;
@@ -31,8 +34,8 @@ const lastBytes = 16_384;
 /** Maximum number of listed runs. The output of older runs is deleted once they have ended. */
 const most = 20;
 /**
- * Milliseconds between a start and the first report of its state, so that a mistake in the file is
- * reported at once.
+ * Milliseconds between a start and the first report of its state, so that the report includes an
+ * immediate failure.
  */
 const firstLookMs = 50;
 

@@ -30,17 +30,17 @@ export type ConfigTemplate = z.infer<typeof template>;
 
 /** A checkpoint of a run, or the model that the run began with. */
 export type Checkpoint = z.infer<typeof checkpoint>;
-/** Request for an answer from a checkpoint. */
+/** Request for a response from a checkpoint. */
 export type SayRequest = z.infer<typeof sayBody>;
 /** A message of a conversation. */
 export type Message = z.infer<typeof message>;
-/** A part of a streamed answer. */
+/** A part of a streamed response. */
 export type Spoken = z.infer<typeof spoken>;
-/** Request for an answer from a product. */
+/** Request for a response from a product. */
 export type AskProduct = z.infer<typeof askProductBody>;
-/** Answer from a product. */
+/** Response from a product. */
 export type ProductAnswer = z.infer<typeof productAnswer>;
-/** Result of turning answers with rewards into training data. */
+/** Result of turning responses with rewards into training data. */
 export type CommitAnswer = z.infer<typeof commitAnswer>;
 
 /** Part of a streamed response with a checkpoint's log-probabilities of a recorded attempt. */

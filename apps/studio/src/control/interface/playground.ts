@@ -1,4 +1,7 @@
-/** Schemas and routes of the playground: checkpoints that answer, and feedback to a product. */
+/**
+ * Schemas and routes of the playground: responses from checkpoints and a product, and feedback to
+ * the product.
+ */
 import { count, type Actions, type Routes } from '@trinity-rft/inspect/studio';
 import { z } from 'zod';
 
@@ -23,7 +26,7 @@ const spokenToken = z.object({
   top: z.array(alternative).describe('Most likely tokens at this position.'),
 });
 
-/** Part of an answer; each part is one line of JSON. */
+/** Part of a response; each part is one line of JSON. */
 export const spoken = z.discriminatedUnion('kind', [
   z
     .object({ kind: z.literal('wait'), what: z.string() })

@@ -1,4 +1,4 @@
-/** Finds the models of a run that can answer questions. */
+/** Finds the models of a run that can be sampled. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { checkpointName, checkpointSteps } from '@trinity-rft/core/engine';
@@ -12,7 +12,7 @@ export interface FoundCheckpoint extends Checkpoint {
 }
 
 /**
- * Finds the models of a run that have weights and a tokenizer, the newest first.
+ * Finds the models of a run that have weights and a tokenizer, newest first.
  * @param folder folder of the run or of one of its stages
  */
 export async function findCheckpoints(folder: string): Promise<readonly FoundCheckpoint[]> {

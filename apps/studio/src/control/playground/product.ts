@@ -1,4 +1,4 @@
-/** Client of a product behind `trinity serve`: answers and feedback. */
+/** Client of a product behind `trinity serve`: responses and feedback. */
 import { ConfigError } from '@trinity-rft/core';
 import { knowSecret } from '@trinity-rft/core/support';
 import { createServeClient, type ServeClient } from '@trinity-rft/serve';
@@ -29,8 +29,8 @@ interface Completion {
 }
 
 /**
- * Sends a question to the product and returns its answer.
- * @throws ConfigError if the server does not answer, or answers with an error
+ * Sends a conversation to the product and returns its response.
+ * @throws ConfigError if the server does not respond, or responds with an error
  */
 export async function askProduct(given: AskProduct, signal: AbortSignal): Promise<ProductAnswer> {
   const { baseURL, apiKey } = productClient(given).openai();

@@ -32,7 +32,7 @@ interface ScoreQuestion {
 
 export type Question = SayQuestion | ScoreQuestion;
 
-/** Part of an answer; the last part is `end` or `problem`. */
+/** Part of a response; the last part is `end` or `problem`. */
 export type Part = Spoken | Scored;
 
 interface SpeakerStop {

@@ -9,7 +9,7 @@ import type { FromSpeaker, Part, Question, ToSpeaker } from './protocol.js';
 export interface Speaker {
   readonly child: ChildProcess;
   readonly ready: Promise<void>;
-  /** Number of answers in progress. */
+  /** Number of requests in progress. */
   uses: number;
   usedAt: number;
   readonly listeners: Map<number, (part: Part) => void>;
@@ -53,7 +53,7 @@ const send = (child: ChildProcess, message: ToSpeaker): void =>
   void child.send(message, () => undefined);
 
 /**
- * Sends a question, and passes the parts of the answer to `tell`. Resolves after the last part or
+ * Sends a request, and passes the parts of the response to `tell`. Resolves after the last part or
  * an abort. Rejects if no part arrives for `silenceMs`.
  */
 export async function answer(

@@ -1,4 +1,4 @@
-/** Entry of a process that answers and scores with one model. The process ends with the studio. */
+/** Entry of a process that samples and scores with one model. The process ends with the studio. */
 import {
   loadTokenizer,
   normalizeMessages,
@@ -131,7 +131,7 @@ async function answer(
 }
 
 /**
- * Returns the text of each token. A character that spans several tokens belongs to the last of
+ * Returns the text of each token. A character that spans several tokens is assigned to the last of
  * them.
  */
 function textsOf({ tokenizer }: ChatFormat, tokens: Int32Array): readonly string[] {

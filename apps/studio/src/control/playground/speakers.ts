@@ -14,8 +14,8 @@ export interface SpeakersOptions {
 
 export interface Speakers {
   /**
-   * Calls `tell` with the parts of the answer as they arrive. The last part is `end` or `problem`.
-   * The returned promise never rejects.
+   * Samples a response from the model. Calls `tell` with its parts as they arrive. The last part is
+   * `end` or `problem`. The returned promise never rejects.
    */
   say(
     checkpoint: FoundCheckpoint,
@@ -37,14 +37,15 @@ export interface Speakers {
 }
 
 /**
- * Memory per byte of stored weights: computing may need twice the stored precision, plus a cache.
+ * Bytes of memory per byte of stored weights: computing may need twice the stored precision, plus a
+ * cache.
  */
 const bytesPerStoredByte = 3;
 const ownBytes = 400 * 2 ** 20;
 const openMs = 180_000;
 /**
- * Timeouts in ms without output. For an answer, the timeout applies to each token. For scoring, it
- * applies to each call, which is one pass over all tokens of the call.
+ * Timeouts in ms without output. For a response, the timeout applies to each token. For scoring, it
+ * applies to each call, which takes one pass over all its tokens.
  */
 const silenceMs = { say: 60_000, score: 300_000 } as const;
 const roomMs = 60_000;
@@ -132,7 +133,7 @@ export function createSpeakers({
     return opened;
   };
 
-  /** Sends a question to a model and calls `tell` with the parts of its answer. */
+  /** Sends a request to a model and calls `tell` with the parts of its response. */
   const put = async (
     checkpoint: FoundCheckpoint,
     question: Question,

@@ -12,7 +12,10 @@ import {
 import type { Processes } from '../interface/index.js';
 
 export interface ProcessReaders {
-  /** @param job the folder of the run */
+  /**
+   * Reads the processes of a run.
+   * @param job the folder of the run
+   */
   look(job: string): Promise<Processes>;
   close(): Promise<void>;
 }

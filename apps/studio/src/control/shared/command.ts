@@ -10,7 +10,10 @@ export interface TrinityCommand {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Name of the variable with the studio's key. Started processes must not get this variable. */
+/**
+ * Name of the variable with the studio's key. Processes that the studio starts must not receive
+ * this variable.
+ */
 const ownVariable = 'TRINITY_STUDIO_KEY';
 
 export const environmentOf = (env: TrinityCommand['env']): NodeJS.ProcessEnv =>
@@ -21,7 +24,7 @@ export interface AskOptions {
   readonly cwd: string;
   readonly input: string;
   readonly signal: AbortSignal | undefined;
-  /** Noun phrase that begins the message on a timeout. */
+  /** Noun phrase that starts the error message for a timeout. */
   readonly what: string;
   readonly deadlineMs: number;
 }
@@ -31,7 +34,7 @@ const largestOutput = 1 << 24;
 /**
  * Runs the command and returns the JSON object in the last line of its output. Plugins may write
  * earlier lines.
- * @throws ConfigError when the command takes too long, Error with the end of its other output when it
+ * @throws ConfigError if the command takes too long; Error with the end of its other output if it
  * writes no JSON
  */
 export async function askTrinity(

@@ -1,6 +1,7 @@
 /** Resolves the trained model: its folder, lengths, template and sampling settings. */
 import type { AuxiliaryModelConfig, ModelConfig, RolloutModelConfig } from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
+import { addressProblem } from '@trinity-rft/core/support';
 import { deriveAuxiliaryModels } from './auxiliary-models.js';
 import { weightsOf } from './base-weights.js';
 import { defaultEngineName } from '../../schema/engines.js';
@@ -57,6 +58,7 @@ export function deriveModel(
     criticModelPath: deriveCriticPath(context, { shape, ...lengths }),
     lora: deriveLora(context, shape),
   };
+  checkTinkerAddress(context);
   const canQuantize = context.engines[engine]?.capabilities.quantization === true;
   const base = weightsOf(own, previous, { disk: context.disk, canQuantize });
   const model = { ...own, base };
@@ -65,6 +67,13 @@ export function deriveModel(
     rolloutModel: deriveRolloutModel(context, model),
     auxiliaryModels: deriveAuxiliaryModels(context, model, engine),
   };
+}
+
+function checkTinkerAddress({ input, report }: StageContext): void {
+  const { base_url: address } = input.model.tinker;
+  if (address === null) return;
+  const problem = addressProblem(address, 'the environment variable TINKER_API_KEY');
+  if (problem !== undefined) report(['model', 'tinker', 'base_url'], problem);
 }
 
 /** Returns the location of a resolved model, or undefined if the model was not found. */

@@ -1,5 +1,6 @@
 /** Resolves the servers that sample instead of the engine that trains. */
 import type { ServerAddress } from '@trinity-rft/core/engine';
+import { addressProblem } from '@trinity-rft/core/support';
 import { samplerNames } from '../../schema/engines.js';
 import type { KeyPath } from '../../source/node.js';
 import { showValue } from '../../source/secrets.js';
@@ -121,21 +122,12 @@ function warnOfNoServers(context: StageContext, name: string | undefined): void 
 
 function serverAt(context: StageContext, address: string): ServerAddress | undefined {
   const { api_key: apiKey } = context.input.explorer.rollout_model;
-  const url = URL.parse(address);
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    context.report(
-      at('base_url'),
-      `got "${address}". Expected an address such as http://127.0.0.1:8000.`,
-    );
+  const problem = addressProblem(address, 'api_key, as ${oc.env:VLLM_API_KEY}');
+  if (problem !== undefined) {
+    context.report(at('base_url'), problem);
     return undefined;
   }
-  if (url.username !== '' || url.password !== '' || url.search !== '') {
-    context.report(
-      at('base_url'),
-      'contains a user, a password or a query. Move the key to api_key, as ${oc.env:VLLM_API_KEY}.',
-    );
-    return undefined;
-  }
-  const root = `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/v1$/, '');
+  const { origin, pathname } = new URL(address);
+  const root = `${origin}${pathname}`.replace(/\/+$/, '').replace(/\/v1$/, '');
   return apiKey === 'EMPTY' ? { url: root } : { url: root, apiKey };
 }

@@ -89,5 +89,6 @@ const trainerOf = ({ trainer }: Engine): TrainEngine => ({
   publish: (version) => trainer.publish(version),
   save: (directory, options) => trainer.save(directory, options),
   load: (directory) => trainer.load(directory),
+  discard: trainer.discard?.bind(trainer),
   stats: () => trainer.stats(),
 });

@@ -17,7 +17,8 @@ export function engineSettings(
   return {
     apiKey: env['TINKER_API_KEY'],
     baseUrl: baseUrl ?? env['TINKER_BASE_URL'],
-    baseModel: baseModel ?? model.hubId,
+    baseModel,
+    hubId: model.hubId,
     optimizer: { learningRate: lr, betas },
     samples: sampler === undefined && mode !== 'train' && part !== 'train',
     rank,

@@ -56,7 +56,9 @@ export interface ChatCompletionRequest extends RequestedSampling, ConstraintRequ
   readonly topLogprobs: number;
   readonly stream: boolean;
   readonly includeUsage: boolean;
-  /** True if the answer includes the token ids of prompt and response, an extension of vLLM. */
+  /**
+   * True to include the token ids of prompt and completion in the response, an extension of vLLM.
+   */
   readonly returnTokenIds: boolean;
 }
 
@@ -139,8 +141,8 @@ const unsupported: readonly UnsupportedField[] = [
 
 /**
  * Checks vLLM's fields that control how the prompt ends. They may only request what the endpoint
- * does anyway: the model continues a last assistant message without tool calls, and answers any
- * other last message.
+ * does anyway: the model continues a final assistant message without tool calls, and replies to any
+ * other final message.
  */
 function checkEnding(body: JsonObject, messages: readonly unknown[]): void {
   if (!['continue_final_message', 'add_generation_prompt'].some((field) => isPresent(body[field])))

@@ -18,8 +18,8 @@ export interface ResponseContext {
   readonly model: string;
   readonly tokenizer: Tokenizer;
   /**
-   * Fields of the request that are needed to write answers. Other fields are omitted, because
-   * answers are kept in memory for a while.
+   * Fields of the request that are needed to write responses. Other fields are omitted, because
+   * responses are kept in memory for a while.
    */
   readonly request: Pick<
     ChatCompletionRequest,
@@ -32,8 +32,7 @@ const reasoningFields = ({ reasoningText }: Pick<TurnSoFar, 'reasoningText'>): o
   reasoningText === undefined ? {} : { reasoning: reasoningText, reasoning_content: reasoningText };
 
 /**
- * Returns the text of an answer. Returns null for an answer that only has tool calls, as clients
- * expect.
+ * Returns the content of a message, or null if the message has only tool calls, as clients expect.
  */
 const content = ({ responseText, toolCalls }: TurnSoFar): string | null =>
   responseText === '' && toolCalls.length > 0 ? null : responseText;
@@ -75,10 +74,10 @@ interface Sent {
 }
 
 /**
- * Creates a writer of chunks. For each choice it writes the role with the reasoning and text so
- * far, more of both as they grow, then the tool calls, and then the finish reason.
- * Log-probabilities and token ids are only known when the answer is finished, and are sent with the
- * rest of the text. Each tool call has a separate chunk, because some frameworks lose calls that share a
+ * Creates a writer of chunks. For each choice it writes the role with the reasoning and content so
+ * far, later additions to both, then the tool calls, and then the finish reason. Log-probabilities
+ * and token ids are only known when the generation is finished, and are sent with the rest of the
+ * content. Each tool call has a separate chunk, because some frameworks lose calls that share a
  * chunk or arrive in pieces.
  */
 export function chunkWriter(context: ResponseContext): ChunkWriter {
@@ -139,8 +138,8 @@ const hasContent = ({ responseText, reasoningText = '', toolCalls }: TurnSoFar):
   responseText !== '' || reasoningText !== '' || toolCalls.length > 0;
 
 /**
- * Returns the new text of a turn as a delta. The first delta names the role. Returns undefined if
- * there is nothing new.
+ * Returns the new reasoning and content of a turn as a delta, or undefined if there is nothing new.
+ * The first delta names the role.
  */
 function deltaOf({ opened, ...before }: Sent, turn: TurnSoFar): ChunkChoice['delta'] | undefined {
   if (!opened) return { role: 'assistant', content: content(turn), ...reasoningFields(turn) };

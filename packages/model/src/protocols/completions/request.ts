@@ -32,7 +32,9 @@ export interface TextCompletionRequest extends RequestedSampling {
   readonly logprobs?: number;
   readonly stream: boolean;
   readonly includeUsage: boolean;
-  /** True if the answer includes the token ids of prompt and response, an extension of vLLM. */
+  /**
+   * True to include the token ids of prompt and completion in the response, an extension of vLLM.
+   */
   readonly returnTokenIds: boolean;
 }
 

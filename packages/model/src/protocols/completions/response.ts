@@ -18,8 +18,8 @@ export interface ResponseContext {
   readonly model: string;
   readonly tokenizer: Tokenizer;
   /**
-   * Fields of the request that are needed to write answers. Other fields are omitted, because
-   * answers are kept in memory for a while.
+   * Fields of the request that are needed to write responses. Other fields are omitted, because
+   * responses are kept in memory for a while.
    */
   readonly request: Pick<TextCompletionRequest, 'logprobs' | 'includeUsage' | 'returnTokenIds'>;
 }
@@ -35,8 +35,8 @@ export function toCompletion(generation: Generation, context: ResponseContext): 
 
 /**
  * Creates a writer of chunks. For each choice it writes the text as it grows, and then the finish
- * reason. At the end it writes the usage, if requested. Log-probabilities and ids are only known
- * when the answer is finished, and are sent with the rest of the text.
+ * reason. At the end it writes the usage, if requested. Log-probabilities and token ids are only
+ * known when the generation is finished, and are sent with the rest of the text.
  */
 export function chunkWriter(context: ResponseContext): ChunkWriter {
   const { includeUsage, logprobs, returnTokenIds } = context.request;
@@ -113,8 +113,8 @@ function choices(generation: Generation, context: ResponseContext): Choice[] {
 
 /**
  * Converts log-probabilities to the format of the API. Offsets are in UTF-16 code units. The
- * offsets of a stop token, and of tokens after a stop string, are beyond the text. The alternatives
- * of a token include the token itself.
+ * offsets of a stop token, and of tokens after a stop string, are beyond the end of the text. The
+ * alternatives of a token include the token itself.
  */
 function toLogprobs(
   {

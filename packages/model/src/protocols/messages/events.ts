@@ -1,4 +1,4 @@
-/** Writes an answer as the stream events of Anthropic's Messages API. */
+/** Writes a response as stream events of Anthropic's Messages API. */
 import { sealReasoning } from '../shared/sealed-reasoning.js';
 import type { EventWriter, ServerEvent } from '../shared/answer/encodings.js';
 import { gained } from '../shared/answer/live-answer.js';

@@ -141,7 +141,7 @@ function readChoice(
 
 /**
  * Returns the variables of the chat template. Token budgets for thinking are not enforced.
- * `max_tokens` limits thinking and answer together.
+ * `max_tokens` limits thinking and response together.
  */
 function templateArgs(body: JsonObject, output: JsonObject): JsonObject | undefined {
   const { type } = object(body, 'thinking');

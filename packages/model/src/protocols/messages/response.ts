@@ -1,4 +1,4 @@
-/** Writes answers in Anthropic's format. */
+/** Writes responses in Anthropic's format. */
 import type { ToolCall } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import type { Generation } from '../../rollout/generate.js';
@@ -15,7 +15,7 @@ export type Block =
       readonly input: JsonObject;
     };
 
-/** Facts that are known before the first token. */
+/** Fields of a message that are known before its first token. */
 export interface MessageHead {
   readonly id: string;
   readonly model: string;
@@ -50,8 +50,8 @@ export const newMessage = ({ id, model }: MessageHead): MessageBody => ({
 });
 
 /**
- * Converts a generation to a message. The content is in the order in which models write: thinking,
- * text, tool calls.
+ * Converts a generation to a message. The content is in the order of generation: thinking, text,
+ * tool calls.
  */
 export function toMessage({ promptIds, choices }: Generation, head: MessageHead): MessageBody {
   const { response, sequence } = choices[0]!; // This API has no `n`, so there is one choice.
@@ -94,8 +94,8 @@ const toolBlock = ({ id, function: { name, arguments: args } }: ToolCall): Block
 });
 
 /**
- * Parses arguments. Our parsers of tool calls accept only objects, but an external model may write
- * other text, which becomes an empty object.
+ * Parses the arguments of a tool call. Our tool call parsers accept only JSON objects, but an
+ * external model may write other text, which becomes an empty object.
  */
 function objectIn(args: string): JsonObject {
   const value = tryJson(args);

@@ -44,8 +44,8 @@ const json = jsonEncoding<Created, ResponseHead>(({ body }) => body);
 const sse = sseAfter(-1);
 
 /**
- * Creates an encoding as a stream, which contains only the events whose sequence number is greater
- * than `sequenceNumber`.
+ * Creates a stream encoding with only the events whose sequence number is greater than
+ * `sequenceNumber`.
  */
 export function sseAfter(sequenceNumber: number): AnswerEncoding<Created, ResponseHead> {
   return sseEncoding<Created, ResponseHead>({
@@ -100,7 +100,7 @@ function findPrevious(
   );
 }
 
-/** Samples a response, and stores it before the client receives the end of it. */
+/** Samples a response, and stores it before the client receives its end. */
 async function create(
   { parsed, previous, before, input }: ResolvedRequest,
   context: ResponsesContext,

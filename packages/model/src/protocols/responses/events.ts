@@ -1,4 +1,4 @@
-/** Writes a response as the stream events of the Responses API. */
+/** Writes a response as stream events of the Responses API. */
 import { errorBody } from '@trinity-rft/http-server';
 import type { OpenAI } from 'openai';
 import type { TurnSoFar } from '../../rollout/generate.js';
@@ -19,7 +19,7 @@ type CallItem = OpenAI.Responses.ResponseFunctionToolCall;
 /** Items whose text is streamed. */
 type TextItem = Exclude<OutputItem, CallItem>;
 
-/** Facts about a response that are known before its first token. */
+/** Fields of a response that are known before its first token. */
 export interface ResponseHead {
   /** The response, without output. */
   readonly response: ResponseBody;
@@ -30,8 +30,8 @@ export interface ResponseHead {
 }
 
 /**
- * Lengths of the two texts after a delta. All streams of a response split its texts at the same
- * ends, so that an event has the same sequence number in each of them.
+ * Lengths of the reasoning and response texts after a delta. All streams of a response split these
+ * texts at the same positions, so that an event has the same sequence number in each stream.
  */
 export interface DeltaEnd {
   readonly reasoning: number;

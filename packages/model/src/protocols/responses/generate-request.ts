@@ -7,8 +7,8 @@ import type { Item } from './items.js';
 import type { ResponsesRequest } from './request.js';
 
 /**
- * Returns the request for the answer to a conversation. The instructions of this request come
- * first. Instructions of earlier requests are not used again.
+ * Returns the request that generates the response to a conversation. The instructions of this
+ * request come first. Instructions of earlier requests are not used again.
  */
 export function generateRequest(
   parsed: ResponsesRequest,

@@ -38,7 +38,7 @@ export function readOutputItems(output: readonly object[], callIndex: number): r
 
 /**
  * Reads one item, or the item that a reference names.
- * @throws ModelError 400
+ * @throws ModelError 400 naming the item, if it is not supported or its id is unknown
  */
 function readItem(value: unknown, path: string, find: FindItem): Item {
   if (!isObject(value)) throw invalidRequest(path, `is ${quote(value)}`, 'an item');

@@ -40,7 +40,7 @@ import {
 
 /** Fields of a request that are used. Other fields are ignored or rejected. */
 export interface ResponsesRequest extends RequestedSampling, ConstraintRequest {
-  /** Input items as the client sent them, which are read later. */
+  /** Input items as the client sent them; `readInput` reads them later. */
   readonly input: string | readonly unknown[];
   readonly instructions?: string;
   readonly previousResponseId?: string;
@@ -186,8 +186,9 @@ function readTool(tool: unknown, i: number): FunctionTool {
 
 /**
  * Reads `tool_choice`. With `allowed_tools` the model still sees all tools, because prompts must
- * not differ between turns. So the list is followed if it has all tools, or one that must be
- * called; with `strictFields` other lists are rejected.
+ * not differ between turns. The list is therefore honoured only if it contains all tools, or a
+ * single tool that must be called. Other lists are rejected with `strictFields`, and otherwise
+ * ignored.
  */
 function readChoice(
   value: unknown,
@@ -224,7 +225,7 @@ function readAllowed(value: unknown, names: readonly string[]): ReadonlySet<stri
 
 /**
  * Reads `include`.
- * @throws ModelError 400 for a value that OpenAI's API does not have, with `strictFields`
+ * @throws ModelError 400 with `strictFields`, for a value that OpenAI's API does not have
  */
 function readInclude(
   body: JsonObject,
@@ -241,7 +242,7 @@ function readInclude(
   return include;
 }
 
-/** Values of `include`. Those that concern hosted tools and images add nothing to any answer. */
+/** Values of `include`. Values for hosted tools and images have no effect on responses. */
 const includable: ReadonlySet<unknown> = new Set<OpenAI.Responses.ResponseIncludable>([
   'message.output_text.logprobs',
   'reasoning.encrypted_content',

@@ -29,7 +29,7 @@ export interface ResponsesContext extends RouteContext {
   readonly responses: ResponseStore;
 }
 
-/** Successive responses and their items, by id. */
+/** Successive responses and their items, keyed by id. */
 interface Generation {
   readonly responses: Map<string, StoredResponse>;
   readonly items: Map<string, Item>;
@@ -38,7 +38,7 @@ interface Generation {
 /**
  * Creates a store.
  * @param kept number of latest responses that are always kept; responses older than the latest 2 ×
- * `kept` are forgotten
+ * `kept` are dropped
  */
 export function createResponseStore(kept = Infinity): ResponseStore {
   let generations: readonly Generation[] = [newGeneration()];
@@ -67,7 +67,10 @@ export function createResponseStore(kept = Infinity): ResponseStore {
 
 const newGeneration = (): Generation => ({ responses: new Map(), items: new Map() });
 
-/** Finds the entry of the oldest generation that has one, because an output precedes its copies. */
+/**
+ * Returns the entry of the oldest generation that has one: an output item is stored before the
+ * copies of it that later requests contain.
+ */
 function inFirst<T>(
   generations: readonly Generation[],
   find: (generation: Generation) => T | undefined,

@@ -19,7 +19,7 @@ export type OutputItem =
   | OpenAI.Responses.ResponseOutputMessage
   | OpenAI.Responses.ResponseFunctionToolCall;
 
-/** Facts that are known before the first token. */
+/** Data that are known before the first token. */
 export interface ResponseStart {
   /** Id, which begins with `resp`. Ids of items are derived from this id. */
   readonly id: string;

@@ -16,7 +16,7 @@ export const responseRoutes: readonly (readonly [
   ['DELETE', '/v1/responses/*', remove],
 ];
 
-/** Returns a stored response. A client can request the stream again, starting after any event. */
+/** Returns a stored response. A client can request its stream again, starting after any event. */
 function retrieve(
   request: Request,
   { responses, deliveries }: ResponsesContext,
@@ -33,8 +33,8 @@ function retrieve(
 }
 
 /**
- * Reads the number of the event after which the stream starts; -1 for the whole stream.
- * @throws ModelError 400
+ * Reads the sequence number of the event after which the stream starts; -1 for the whole stream.
+ * @throws ModelError 400 if it is not an integer of at least 0
  */
 function sequenceNumber(text: string | null): number {
   if (text === null) return -1;

@@ -10,8 +10,8 @@ import {
 } from './answer/encodings.js';
 
 /**
- * A generation with what the two completion routes need to write the response body.
- * @typeParam Context what the body contains in addition to the generation
+ * A generation with the data that the two completion routes need to write the response body.
+ * @typeParam Context data that the body contains in addition to the generation
  */
 export interface CompletedCall<Context> {
   readonly callIndex: number;
@@ -33,13 +33,13 @@ export interface CompletionEncodings<Context> {
   readonly sse: AnswerEncoding<CompletedCall<Context>, Context>;
 }
 
-/** Writes the chunks of one answer for one client. */
+/** Writes the chunks of one response for one client. */
 export interface ChunkWriter {
-  /** Returns chunks for the text that the turns have gained since the last call. */
+  /** Returns chunks for the additions to the turns since the last call. */
   update(turns: Turns): readonly object[];
   /**
-   * Returns the chunks for the rest of the answer, or for the whole answer if {@link update} was
-   * not called.
+   * Returns the chunks for the rest of the response, or for the whole response if {@link update}
+   * was not called.
    */
   end(generation: Generation): readonly object[];
 }

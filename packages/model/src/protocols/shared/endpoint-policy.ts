@@ -5,7 +5,7 @@ import type { BodyLimits } from './request/body.js';
 
 export interface EndpointPolicy extends BodyLimits, DeliveryPolicy {
   /**
-   * Determines if clients may request several choices with `n`. Each choice is a separate
+   * Determines whether clients may request several choices with `n`. Each choice is a separate
    * experience, but the conversation can continue from only one choice.
    * @default "allow"
    */
@@ -16,16 +16,16 @@ export interface EndpointPolicy extends BodyLimits, DeliveryPolicy {
    */
   readonly strictFields?: boolean;
   /**
-   * `sampled` sends the text of a stream as it is sampled. `finished` sends the whole text when the
-   * answer is finished and recorded. This costs less, and is sufficient for agents whose users do
-   * not read the text while it is generated.
+   * `sampled` streams text as it is sampled. `finished` sends the whole text when the response is
+   * finished and recorded. This costs less, and is sufficient for agents whose users do not read
+   * the text while it is generated.
    * @default "finished"
    */
   readonly streamText?: 'sampled' | 'finished';
   /**
    * True if clients are independent, such as the users of a product, and may send equal requests. A
-   * retry then gets a recorded answer only if no client has received it.
-   * @default false: equal requests are of one agent, so its retry joins or repeats an equal call
+   * retry then gets a recorded response only if no client has received it.
+   * @default false: equal requests come from one agent, so its retry joins or repeats an equal call
    */
   readonly independentClients?: boolean;
   /**

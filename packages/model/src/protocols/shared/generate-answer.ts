@@ -1,11 +1,12 @@
-/** Generates answers for the routes of all protocols. */
+/** Generates responses for the routes of all protocols. */
 import type { Generate, GenerateRequest, Generation } from '../../rollout/generate.js';
 import type { Deliveries } from './request-deduplication.js';
 
 /**
- * Samples and records an answer, and converts it to what the route delivers. If the conversion or
- * `onAnswer` fails, the client gets an error, so the recorded call does not become an experience.
- * @param id id of the answer that the client receives
+ * Samples and records a response, and converts it to the value that the route delivers. If the
+ * conversion or `onAnswer` fails, the client gets an error, so the recorded call does not become an
+ * experience.
+ * @param id id of the response that the client receives
  */
 export type GenerateAnswer = <T>(
   id: string,
@@ -16,7 +17,7 @@ export type GenerateAnswer = <T>(
 export interface GenerateAnswerOptions {
   readonly generate: Generate;
   readonly deliveries: Deliveries;
-  /** Callback for each answer, awaited before the client receives the end of the answer. */
+  /** Callback for each response, awaited before the client receives the end of the response. */
   readonly onAnswer: (id: string, generation: Generation) => void | Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Request deduplication. Decides if a request starts a generation, joins a generation in progress,
- * or gets a recorded answer again. Clients retry requests, and a retry must not become a second
- * sample.
+ * Request deduplication. Decides whether a request starts a generation, joins a generation in
+ * progress, or gets a recorded response again. Clients retry requests, and a retry must not become
+ * a second sample.
  */
 import { CancelledError } from '@trinity-rft/core';
 import type { Counters } from '../../rollout/counters.js';
@@ -15,7 +15,7 @@ export interface RecordedCall {
 }
 
 interface IncomingRequest {
-  /** Key that is equal for equal requests. It consists of the route and the digest of the body. */
+  /** Key that equal requests share. It consists of the URL path and the digest of the body. */
   readonly key: string;
   /** True if the client marks the request as a retry (`x-stainless-retry-count` above 0). */
   readonly isRetry: boolean;
@@ -25,27 +25,28 @@ interface IncomingRequest {
 
 /**
  * Starts a generation.
- * @param signal aborts when no client waits for the answer any more, or when the rollout ends
- * @param live receives the answer as it is generated, for clients that stream it
+ * @param signal aborts when no client waits for the response any more, or when the rollout ends
+ * @param live receives the response as it is generated, for clients that stream it
  */
 type StartGeneration<T, Head> = (signal: AbortSignal, live: LiveAnswer<Head>) => Promise<T>;
 
 export interface RequestDeduplication {
   /**
-   * Returns the answer for one client:
-   * - an answer that no client received is replayed for the next equal request, because the client
-   * is assumed to come back for it;
-   * - a retry joins the running generation of an equal request, or gets its recorded answer again;
+   * Returns the response for one client:
+   * - a response that no client received is replayed for the next equal request, because the client
+   * is assumed to have reconnected for it;
+   * - a retry joins the running generation of an equal request, or gets its recorded response
+   * again;
    * - every other request is a separate sample, even if its prompt is equal: agents that vote send
-   * equal requests in parallel and need different answers.
+   * equal requests in parallel and need different responses.
    */
   answer<T extends RecordedCall, Head>(
     request: IncomingRequest,
     generate: StartGeneration<T, Head>,
   ): PendingAnswer<T, Head>;
   /**
-   * Forgets delivered answers. Must be called after a request was temporarily rejected. The next
-   * retry may be a retry of that request, and must not get an answer that was delivered before.
+   * Forgets delivered responses. Must be called after a request was temporarily rejected. The next
+   * retry may be a retry of that request, and must not get a response that was delivered before.
    */
   forgetDelivered(): void;
 }
@@ -57,7 +58,7 @@ export interface Deliveries {
   markDelivered(callIndex: number): void;
 }
 
-/** Answer in progress or finished answer for one key. */
+/** Finished response, or response in progress, for one key. */
 interface Entry {
   readonly key: string;
   readonly result: Promise<RecordedCall>;
@@ -65,9 +66,9 @@ interface Entry {
   /** Controller that aborts the generation; undefined once the generation has finished. */
   generation: AbortController | undefined;
   finished: RecordedCall | undefined;
-  /** Number of clients that wait for the answer or are receiving it. */
+  /** Number of clients that wait for the response or are receiving it. */
   clients: number;
-  /** True if a client has received the answer. */
+  /** True if a client has received the response. */
   delivered: boolean;
 }
 
@@ -82,7 +83,7 @@ interface State {
 }
 
 /**
- * Maximum number of finished answers that are kept without clients. The number is small, because
+ * Maximum number of finished responses that are kept without clients. The number is small, because
  * retries arrive soon.
  */
 const maxFinished = 16;
@@ -114,7 +115,7 @@ export function createRequestDeduplication(
   };
 }
 
-/** Returns the answer to join or replay, or undefined if the request needs a new sample. */
+/** Returns the response to join or replay, or undefined if the request needs a new sample. */
 function findAnswer({ entries }: State, { key, isRetry }: IncomingRequest): Entry | undefined {
   const entry = entries.get(key);
   if (!entry || entry.generation?.signal.aborted) return undefined;
@@ -158,7 +159,7 @@ function startAnswer<Head>(
   return entry;
 }
 
-/** Moves the entry to the end, and forgets the oldest finished entries without clients. */
+/** Moves the entry to the end, and drops the oldest finished entries without clients. */
 function keepFinished(entries: Map<string, Entry>, entry: Entry): void {
   if (!remove(entries, entry)) return;
   entries.set(entry.key, entry);
@@ -213,8 +214,8 @@ function answerDelivered({ deliveries }: State, entry: Entry): void {
 }
 
 /**
- * Handles an answer that a client did not receive. Unless another client has received the answer or
- * still waits for it, aborts the generation, or marks the finished call as undelivered.
+ * Handles a response that a client did not receive. Unless another client has received the response
+ * or still waits for it, aborts the generation, or marks the finished call as undelivered.
  */
 function answerLost({ entries, deliveries }: State, entry: Entry, reason: unknown): void {
   if (entry.clients > 0 || entry.delivered) return;

@@ -1,4 +1,4 @@
-/** The context of routes, and the code for answers that the routes of all protocols share. */
+/** The context of routes, and the response code that the routes of all protocols share. */
 import type { InstructionRole, Tokenizer } from '@trinity-rft/chat';
 import type { Runtime } from '@trinity-rft/core';
 import { decodeSegment } from '@trinity-rft/http-server';
@@ -44,9 +44,9 @@ export type Route<Context extends RouteContext = RouteContext> = (
 ) => Promise<Answer>;
 
 /**
- * Answers a valid request. Generates once, and delivers the answer again if a client retries the
- * request.
- * @param digest digest of the request's body
+ * Responds to a valid request. Generates once, and delivers the same response if a client retries
+ * the request.
+ * @param digest digest of the request body
  */
 export function answerRequest<T extends RecordedCall, Head>(
   request: Request,
@@ -64,8 +64,8 @@ export function answerRequest<T extends RecordedCall, Head>(
 }
 
 /**
- * Splits a path into its segments. The name of a model after `/v1/models/` is one segment, because
- * it may have slashes.
+ * Splits a path into its segments. The model name after `/v1/models/` is one segment, because it
+ * may contain slashes.
  */
 export const segmentsOf = (pathname: string): readonly string[] =>
   pathname
@@ -74,15 +74,15 @@ export const segmentsOf = (pathname: string): readonly string[] =>
     .split('/');
 
 /**
- * Returns the last segment of a request's path, decoded. It is the id in `/v1/models/ID` or
+ * Returns the last segment of a request's path, decoded: the id in `/v1/models/ID` or
  * `/v1/responses/ID`.
  */
 export const lastSegment = ({ url }: Request): string =>
   decodeSegment(segmentsOf(new URL(url).pathname).at(-1) ?? '');
 
 /**
- * Returns a listener that passes turns to clients that stream, or undefined if the text is not
- * streamed as it is sampled.
+ * Returns a listener that passes turns to clients that stream, or undefined if text is not streamed
+ * as it is sampled.
  */
 export const turnListener = (
   { stream }: { readonly stream: boolean },

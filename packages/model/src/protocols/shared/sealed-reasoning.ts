@@ -10,7 +10,7 @@ export function sealReasoning(reasoning: string): string {
 }
 
 /**
- * Reads reasoning that this endpoint has sealed. Returns an empty string for content of other
+ * Reads reasoning that this endpoint has sealed. Returns an empty string for content from other
  * servers.
  */
 export function openReasoning(sealed: string | undefined): string {

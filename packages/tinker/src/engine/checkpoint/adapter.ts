@@ -10,6 +10,8 @@ import { paths } from '../../protocol/index.js';
 import { extract } from 'tar';
 import { z } from 'zod';
 import type { Answer, Connection } from '../http/connection.js';
+import type { RemoteModel } from '../remote/model.js';
+import { removeSaved, type RemoveOptions } from '../remote/saved.js';
 
 const mostRedirects = 5;
 const downloadMs = 600_000;
@@ -20,6 +22,24 @@ const files = ['adapter_config.json', 'adapter_model.safetensors'];
  * Matches archive entries by base name, because SkyRL's archives put the files into a folder `/`.
  */
 const isWanted = (entry: string): boolean => files.includes(path.posix.basename(entry));
+
+/**
+ * Saves the adapter of a model, downloads it into `directory` as {@link fetchAdapter} does, and
+ * deletes the server's copy.
+ */
+export async function takeAdapter(
+  options: RemoveOptions,
+  model: RemoteModel,
+  { directory, name }: { readonly directory: string; readonly name: string },
+): Promise<Adapter> {
+  const saved = { modelId: model.id, kind: 'sampler_weights', name } as const;
+  await model.saveAdapter(name);
+  try {
+    return await fetchAdapter(options.connection, saved, directory);
+  } finally {
+    await removeSaved(options, saved);
+  }
+}
 
 /**
  * Downloads a saved adapter into `directory`.

@@ -2,8 +2,7 @@
  * Saves and loads checkpoints. A checkpoint consists of weights saved on the server, a folder that
  * describes the weights, and the downloaded adapter.
  */
-import { CheckpointError, EngineError } from '@trinity-rft/core';
-import type { TrainEngine } from '@trinity-rft/core/engine';
+import { CheckpointError, describeError, EngineError } from '@trinity-rft/core';
 import type { Connection } from '../http/connection.js';
 import {
   createModel,
@@ -12,10 +11,11 @@ import {
   type RemoteModel,
 } from '../remote/model.js';
 import { removeSaved, statusOf } from '../remote/saved.js';
-import type { Trained } from '../train/trainer.js';
-import { adapterFolder, fetchAdapter } from './adapter.js';
+import type { CheckpointCalls, Trained } from '../train/trainer.js';
+import { parseTinkerPath } from '../../protocol/index.js';
+import { adapterFolder, fetchAdapter, takeAdapter } from './adapter.js';
 import { copyModelFiles } from './model-files.js';
-import { readRecord, writeRecord, type CheckpointRecord } from './record.js';
+import { findRecord, readRecord, writeRecord, type CheckpointRecord } from './record.js';
 
 export interface CheckpointOptions {
   readonly context: ModelContext;
@@ -28,7 +28,7 @@ export interface CheckpointOptions {
   readonly forgets: boolean;
 }
 
-export function createCheckpoints(options: CheckpointOptions): Pick<TrainEngine, 'save' | 'load'> {
+export function createCheckpoints(options: CheckpointOptions): CheckpointCalls {
   let saves = 0;
   return {
     save: (directory, { optimizer, merged = true }) => {
@@ -38,6 +38,7 @@ export function createCheckpoints(options: CheckpointOptions): Pick<TrainEngine,
         : deliver(options, { directory, name });
     },
     load: (directory) => load(options, directory),
+    discard: (directory) => discard(options, directory),
   };
 }
 
@@ -81,10 +82,26 @@ async function deliver(
   { trained: { model }, connection, context: { logger } }: CheckpointOptions,
   { directory, name }: Target,
 ): Promise<void> {
-  const saved = { modelId: model.id, kind: 'sampler_weights', name } as const;
-  await model.saveAdapter(name);
-  await fetchAdapter(connection, saved, adapterFolder(directory));
-  await removeSaved({ connection, logger }, saved);
+  const target = { directory: adapterFolder(directory), name };
+  await takeAdapter({ connection, logger }, model, target);
+}
+
+/** Deletes the weights of a checkpoint on the server. A failure is logged. */
+async function discard(
+  { connection, context: { logger } }: CheckpointOptions,
+  directory: string,
+): Promise<void> {
+  try {
+    const { weights, sampler } = (await findRecord(directory)) ?? {};
+    for (const address of [weights, sampler]) {
+      const saved = parseTinkerPath(address ?? '');
+      if (saved !== undefined) await removeSaved({ connection, logger }, saved);
+    }
+  } catch (error) {
+    logger.warn(
+      `The weights of ${directory} stay on the Tinker server, because nothing says which they are: ${describeError(error)}`,
+    );
+  }
 }
 
 /**
@@ -128,7 +145,7 @@ function assertSameModel(
 ): void {
   if (record.base_model === baseModel && record.lora_rank === rank) return;
   throw new CheckpointError(
-    `${directory} holds an adapter of rank ${record.lora_rank} for ${record.base_model}, and the engine trains one of rank ${rank} for ${baseModel}. Set model.tinker.rank and model.model_path as they were.`,
+    `${directory} holds an adapter of rank ${record.lora_rank} for ${record.base_model}, and the engine trains one of rank ${rank} for ${baseModel}. Set model.tinker.rank, and model.tinker.base_model or model.model_path, as they were.`,
     { code: 'CHECKPOINT_OTHER_MODEL' },
   );
 }

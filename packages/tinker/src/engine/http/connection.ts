@@ -7,11 +7,12 @@ import {
   type Clock,
   type Logger,
   CancelledError,
+  ConfigError,
   EngineError,
 } from '@trinity-rft/core';
-import { beginWait, retryAfterMs } from '@trinity-rft/core/support';
+import { addressProblem, beginWait, retryAfterMs } from '@trinity-rft/core/support';
 import { actionFor, errorDetail, type ErrorPlace } from '../../protocol/index.js';
-import { answerError, unreachable, withoutSecrets } from './errors.js';
+import { answerError, unreachable } from './errors.js';
 
 export interface ConnectionOptions {
   /** Address of the server, without a trailing slash. */
@@ -53,6 +54,15 @@ export interface Request {
   /** Timeout of one attempt, in ms. @default 60 s */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /** The wait that this request is part of. @default a wait for this request alone */
+  readonly wait?: ServerWait;
+}
+
+/** A wait for the server, which is logged if it takes long. */
+interface ServerWait {
+  /** Reason for the retry in progress; undefined if the server works on the request. */
+  problem: EngineError | undefined;
+  readonly end: () => void;
 }
 
 export interface Answer {
@@ -69,6 +79,8 @@ export interface Connection {
    * @throws EngineError if the server refuses or stays unreachable, and CancelledError on abort
    */
   send(request: Request): Promise<Answer | undefined>;
+  /** Begins a wait for several requests of the same purpose. */
+  beginWait(what: string): ServerWait;
   /** Returns the counts since the last call, and resets them. */
   takeCounts(): { readonly requests: number; readonly retries: number };
 }
@@ -80,11 +92,24 @@ const firstPauseMs = 250;
 const longestPauseMs = 15_000;
 const defaultTimeoutMs = 60_000;
 
+/** @throws ConfigError if `baseUrl` is not an address, or contains a password */
 export function connect(options: ConnectionOptions): Connection {
+  const fault = addressProblem(options.baseUrl, 'the environment variable TINKER_API_KEY');
+  if (fault !== undefined)
+    throw new ConfigError(
+      `The address of the Tinker server, model.tinker.base_url or TINKER_BASE_URL: ${fault}`,
+      { code: 'TINKER_ADDRESS' },
+    );
   const { clock, patienceMs, signal: ended, stop } = options;
   let requests = 0;
   let retries = 0;
 
+  const beginServerWait = (what: string): ServerWait => {
+    const cause = (): string | undefined => wait.problem && describeError(wait.problem);
+    const end = beginWait(options, `the Tinker server ${options.baseUrl} to ${what}`, cause);
+    const wait: ServerWait = { problem: undefined, end };
+    return wait;
+  };
   const send = async (asked: Request): Promise<Answer | undefined> => {
     const of = (...more: readonly (AbortSignal | undefined)[]): StoppableRequest => {
       const signals = [asked.signal, ended, ...more].flatMap((signal) => signal ?? []);
@@ -93,17 +118,14 @@ export function connect(options: ConnectionOptions): Connection {
     const first = of();
     const again = of(stop);
     const until = clock.now() + (asked.patienceMs ?? patienceMs);
-    let problem: EngineError | undefined;
-    const what = `the Tinker server ${withoutSecrets(options.baseUrl)} to ${asked.what}`;
-    const endWait = beginWait(options, what, () => problem && describeError(problem));
+    const wait = asked.wait ?? beginServerWait(asked.what);
     try {
       for (let attempt = 0; ; attempt++) {
         requests++;
-        const request = problem ? again : first;
-        const outcome = await attemptOnce(options, request);
+        const outcome = await attemptOnce(options, attempt > 0 ? again : first);
+        wait.problem = outcome.kind === 'again' ? outcome.error : undefined;
         if (outcome.kind === 'answer') return outcome.answer;
         if (outcome.kind === 'not-ready') return undefined;
-        problem = outcome.error;
         const ownPauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** attempt);
         const pauseMs = Math.max(ownPauseMs, outcome.afterMs);
         if (clock.now() + pauseMs > until) throw outcome.error;
@@ -111,7 +133,7 @@ export function connect(options: ConnectionOptions): Connection {
         await pause(options, again, pauseMs);
       }
     } finally {
-      endWait();
+      if (asked.wait === undefined) wait.end();
     }
   };
   const takeCounts: Connection['takeCounts'] = () => {
@@ -120,7 +142,7 @@ export function connect(options: ConnectionOptions): Connection {
     retries = 0;
     return counts;
   };
-  return { send, takeCounts };
+  return { send, beginWait: beginServerWait, takeCounts };
 }
 
 async function pause(

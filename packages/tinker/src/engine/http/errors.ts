@@ -44,7 +44,7 @@ export function answerError({
 }: RefusedRequest): EngineError {
   const reason = detail === '' ? '' : `: ${detail.replace(/\.$/, '')}`;
   return new EngineError(
-    `The Tinker server ${withoutSecrets(baseUrl)} answered ${status} when asked to ${what}${reason}. ${advice[action]}.`,
+    `The Tinker server ${baseUrl} answered ${status} when asked to ${what}${reason}. ${advice[action]}.`,
     {
       code: codes[action],
       details: { status, ...(action === 'lost' && { [serverRestartedKey]: true }) },
@@ -70,14 +70,6 @@ export const unreachable = (
   cause: unknown,
 ): EngineError =>
   new EngineError(
-    `The Tinker server ${withoutSecrets(baseUrl)} could not be asked to ${what}, and was tried for up to ${Math.round(patienceMs / 1000)} s. Check that it runs and that model.tinker.base_url is its address; a new start of the run continues from its last checkpoint.`,
+    `The Tinker server ${baseUrl} could not be asked to ${what}, and was tried for up to ${Math.round(patienceMs / 1000)} s. Check that it runs and that model.tinker.base_url is its address; a new start of the run continues from its last checkpoint.`,
     { code: 'ENGINE_WORKER_DIED', cause },
   );
-
-/** Returns the address without user and password. */
-export function withoutSecrets(address: string): string {
-  const url = new URL(address);
-  url.username = '';
-  url.password = '';
-  return url.href.replace(/\/$/, '');
-}

@@ -11,14 +11,24 @@ export interface BaseModel {
   readonly samples: boolean;
 }
 
+/** Names of the model that is trained. The first that is set counts. */
+export interface WantedModel {
+  /** Name in the record of the checkpoint that training starts from. */
+  readonly recorded: string | undefined;
+  /** Name that the user has set. */
+  readonly set: string | undefined;
+  /** Name of the model on the hub, by which a server may know it. */
+  readonly hubId: string | undefined;
+}
+
 /**
- * Returns the model named `wanted`. If the server has a single model, that model is used even if
- * its name differs, because SkyRL names models by a local path. The vocabulary is checked later.
+ * Returns the wanted model. If the server has a single model, that model is used even if its name
+ * differs from `hubId`, because SkyRL names models by a local path. The vocabulary is checked later.
  * @throws EngineError if no model fits; the message lists the models of the server
  */
 export async function chooseBaseModel(
   calls: Calls,
-  wanted: string | undefined,
+  { recorded, set, hubId }: WantedModel,
   logger: Logger,
 ): Promise<BaseModel> {
   const what = 'list its models';
@@ -36,17 +46,23 @@ export async function chooseBaseModel(
         ]
       : [],
   );
+  const required = recorded ?? set;
+  const wanted = required ?? hubId;
   const named = models.find(({ name }) => name === wanted);
   if (named !== undefined) return named;
   const [only] = models;
-  if (only !== undefined && models.length === 1) {
+  if (only !== undefined && models.length === 1 && required === undefined) {
     if (wanted !== undefined)
       logger.info(`The Tinker server has one model, ${only.name}, which is taken for ${wanted}.`);
     return only;
   }
-  const names = models.map(({ name }) => name).join(', ');
+  const names = models.map(({ name }) => name).join(', ') || 'its models; it lists none';
+  const advice =
+    recorded === undefined
+      ? `Set model.tinker.base_model to one of ${names}`
+      : `The checkpoint was trained from it: start the server with it instead of ${names}`;
   throw new EngineError(
-    `The Tinker server has no model ${wanted ?? '(none was named)'}. Set model.model_path to one of ${names || 'its models; it lists none'}.`,
+    `The Tinker server has no model ${wanted ?? '(none was named)'}. ${advice}.`,
     { code: 'TINKER_MODEL' },
   );
 }

@@ -73,6 +73,8 @@ export function createCalls({ connection, clock, resultMs }: CallsOptions): Call
   ): Promise<Answer> => {
     const until = clock.now() + resultMs;
     const body = JSON.stringify({ request_id: requestId, allow_metadata_only: true });
+    // One wait for all polls, because servers may answer each of them at once.
+    const wait = connection.beginWait(options.what);
     const request = {
       method: 'POST',
       path: `${paths.root}retrieve_future`,
@@ -82,12 +84,17 @@ export function createCalls({ connection, clock, resultMs }: CallsOptions): Call
       timeoutMs: pollMs,
       ...options,
       repeat: 'always',
+      wait,
     } as const;
-    for (let polls = 0; clock.now() < until; polls++) {
-      const next = clock.now() + Math.min(longestPaceMs, 2 ** polls);
-      const answer = await connection.send(request);
-      if (answer !== undefined && !isPending(answer, options)) return answer;
-      await clock.sleep(Math.max(0, next - clock.now()));
+    try {
+      for (let polls = 0; clock.now() < until; polls++) {
+        const next = clock.now() + Math.min(longestPaceMs, 2 ** polls);
+        const answer = await connection.send(request);
+        if (answer !== undefined && !isPending(answer, options)) return answer;
+        await clock.sleep(Math.max(0, next - clock.now()));
+      }
+    } finally {
+      wait.end();
     }
     throw new EngineError(
       `The Tinker server did not ${options.what} within ${Math.round(resultMs / 60_000)} min. Look at its log; a new start of the run continues from its last checkpoint.`,

@@ -30,6 +30,9 @@ export async function statusOf(calls: Calls, address: string): Promise<number | 
   }
 }
 
+/** Maximum time for retries of a deletion, in ms. Training does not wait longer for it. */
+const removePatienceMs = 15_000;
+
 /** Deletes saved weights that are no longer needed. A failure is logged. */
 export async function removeSaved(
   { connection, logger }: RemoveOptions,
@@ -38,7 +41,8 @@ export async function removeSaved(
   const address = formatTinkerPath(saved);
   const path = paths.checkpoint(saved.modelId, `${saved.kind}/${saved.name}`);
   try {
-    await connection.send({ method: 'DELETE', path, what: `delete ${address}` });
+    const what = `delete ${address}`;
+    await connection.send({ method: 'DELETE', path, what, patienceMs: removePatienceMs });
   } catch (error) {
     logger.warn(`${address} stays on the Tinker server: ${describeError(error)}`);
   }

@@ -12,23 +12,20 @@ export function cutAtStop(
   stops: readonly string[],
   tokenBytes: readonly Uint8Array[],
 ): Cut {
-  if (stops.length === 0) return sample;
-  const encoded = stops.map((text) => ({ text, bytes: Buffer.from(text) }));
-  let text = Buffer.alloc(0);
-  for (const [i, id] of sample.tokens.entries()) {
-    text = Buffer.concat([text, tokenBytes[id] ?? new Uint8Array()]);
-    const [found] = encoded
-      .filter(({ bytes }) => text.includes(bytes))
-      .toSorted((a, b) => endIn(text, a.bytes) - endIn(text, b.bytes));
-    if (found === undefined) continue;
-    return {
-      tokens: sample.tokens.slice(0, i + 1),
-      logprobs: sample.logprobs.slice(0, i + 1),
-      stopReason: 'stop',
-      stopString: found.text,
-    };
-  }
-  return sample;
+  const pieces = Array.from(sample.tokens, (id) => tokenBytes[id] ?? new Uint8Array());
+  const text = Buffer.concat(pieces);
+  const [found] = stops
+    .map((stop) => ({ stop, start: text.indexOf(stop) }))
+    .filter(({ start }) => start >= 0)
+    .map(({ stop, start }) => ({ stop, end: start + Buffer.byteLength(stop) }))
+    .toSorted((a, b) => a.end - b.end);
+  if (found === undefined) return sample;
+  let count = 0;
+  for (let length = 0; length < found.end; count++) length += pieces[count]!.length;
+  return {
+    tokens: sample.tokens.slice(0, count),
+    logprobs: sample.logprobs.slice(0, count),
+    stopReason: 'stop',
+    stopString: found.stop,
+  };
 }
-
-const endIn = (text: Buffer, bytes: Buffer): number => text.indexOf(bytes) + bytes.length;

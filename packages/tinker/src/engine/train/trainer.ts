@@ -25,7 +25,10 @@ export interface Trained {
   step: number;
 }
 
-export interface TrainerOptions {
+/** Calls of the training half that concern checkpoints. */
+export type CheckpointCalls = Required<Pick<TrainEngine, 'save' | 'load' | 'discard'>>;
+
+export interface TrainerOptions extends CheckpointCalls {
   readonly trained: Trained;
   readonly limits: RowLimits;
   readonly traits: LossTraits;
@@ -34,8 +37,6 @@ export interface TrainerOptions {
    */
   readonly reference: RemoteModel | undefined;
   readonly publish: () => Promise<void>;
-  readonly save: TrainEngine['save'];
-  readonly load: TrainEngine['load'];
   readonly counts: () => Metrics;
 }
 
@@ -71,6 +72,7 @@ export function createTrainer(options: TrainerOptions): TrainEngine {
       await options.load(directory);
       gradients.take();
     },
+    discard: options.discard,
     stats: () => Promise.resolve(options.counts()),
   };
 }

@@ -26,10 +26,11 @@ const info = {
 const uri = 'tinker://run/weights/a';
 
 function openStore(now: () => number = () => 0) {
+  const warnings: string[] = [];
   const root = mkdtempSync(path.join(tmpdir(), 'trinity-checkpoints-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const folder = path.join(root, 'run', 'weights');
-  const checkpoints = checkpointsIn(root, now);
+  const checkpoints = checkpointsIn(root, now, { warn: (line) => warnings.push(line) });
   const save = (text: string, options: { ttlSeconds?: number } = {}): Promise<Checkpoint> =>
     checkpoints.save(info, (directory) => writeFile(path.join(directory, 'text'), text), {
       overwrite: true,
@@ -37,7 +38,7 @@ function openStore(now: () => number = () => 0) {
     });
   const read = async (): Promise<string> =>
     readFileSync(path.join((await checkpoints.find(uri)).directory, 'text'), 'utf8');
-  return { checkpoints, save, read, folder };
+  return { checkpoints, save, read, folder, warnings };
 }
 
 it('weights can be found at any time while they are replaced', async () => {
@@ -130,4 +131,37 @@ it('weights keep their expiry and their flag until others are in their place', a
   await saved;
   expect(before).toMatchObject({ isPublic: true, expiresAt: '1970-01-01T00:00:01.000Z' });
   expect(await checkpoints.find(uri)).toMatchObject({ isPublic: false, expiresAt: undefined });
+});
+
+it.each(['tinker.json', '../a.standing.json'])(
+  'weights with a damaged %s are left out of lists, and can be deleted and overwritten',
+  async (name) => {
+    const { checkpoints, save, read, folder, warnings } = openStore();
+    await save('first');
+    await checkpoints.save({ ...info, name: 'b' }, async () => undefined, { overwrite: false });
+    const file = path.join(folder, 'a', name);
+    const damage = (): void => {
+      rmSync(path.join(folder, 'a', 'manifest.json'));
+      writeFileSync(file, '{"runId":');
+    };
+    damage();
+    expect((await checkpoints.list()).map((one) => one.name)).toEqual(['b']);
+    expect(warnings[0]).toContain(`${file} `);
+    await expect(checkpoints.find(uri)).rejects.toThrow(`${file} `);
+    await save('second');
+    expect(await read()).toBe('second');
+    damage();
+    await checkpoints.delete(uri);
+    await expect(checkpoints.find(uri)).rejects.toMatchObject({ status: 404 });
+    await expect(checkpoints.delete(uri)).rejects.toMatchObject({ status: 404 });
+  },
+);
+
+it('the checkpoints of a training run lie in its folder only', async () => {
+  const { checkpoints, save, folder } = openStore();
+  await save('first');
+  await mkdir(path.join(folder, '.b~gone'));
+  for (const run of ['../run', 'x/../run', '..', ''])
+    await expect(checkpoints.list(run)).rejects.toMatchObject({ status: 422 });
+  expect(existsSync(path.join(folder, '.b~gone'))).toBe(true);
 });

@@ -4,8 +4,9 @@
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { CheckpointError, describeError, type Logger } from '@trinity-rft/core';
 import { readStored, writeManifest } from '@trinity-rft/core/engine';
-import { replaceFile } from '@trinity-rft/core/support';
+import { replaceFile, tryJson } from '@trinity-rft/core/support';
 import { formatTinkerPath, parseTinkerPath, type WeightsKind } from '../../protocol/index.js';
 import { z } from 'zod';
 import { Refusal } from '../refusals/refusal.js';
@@ -66,12 +67,21 @@ export interface Checkpoints {
   ): Promise<Checkpoint>;
   /**
    * Finds saved weights by their address.
-   * @throws Refusal 422 if `uri` is not a checkpoint address, 404 if nothing is stored there
+   * @throws Refusal 422 if `uri` is not a checkpoint address, 404 if nothing is stored there, and
+   * CheckpointError if a file that describes the weights is damaged
    */
   find(uri: string): Promise<Checkpoint>;
-  /** Returns the saved weights of one training run, or of all training runs, oldest first. */
+  /**
+   * Returns the saved weights of one training run, or of all training runs, oldest first. Weights
+   * whose description is damaged are logged and left out.
+   * @throws Refusal 422 if `runId` cannot be the id of a training run
+   */
   list(runId?: string): Promise<readonly Checkpoint[]>;
   change(uri: string, standing: Standing): Promise<void>;
+  /**
+   * Deletes saved weights, also if their description is damaged.
+   * @throws Refusal 422 if `uri` is not a checkpoint address, 404 if nothing is stored there
+   */
   delete(uri: string): Promise<void>;
 }
 
@@ -154,17 +164,22 @@ function restore(directory: string): boolean {
  * Opens the checkpoints in the folder `root`. Expired weights are deleted at the next look-up.
  * @param now milliseconds since 1970
  */
-export function checkpointsIn(root: string, now: () => number): Checkpoints {
+export function checkpointsIn(
+  root: string,
+  now: () => number,
+  logger: Pick<Logger, 'warn'>,
+): Checkpoints {
   const placeOf = ({ runId, kind, name }: Place): string =>
     path.join(root, folderOf(runId), kind, name);
   const read = async (directory: string): Promise<Checkpoint | undefined> => {
-    const text = await readStored(path.join(directory, infoFile));
+    const file = path.join(directory, infoFile);
+    const text = await readStored(file);
     if (text === undefined) {
       if (restore(directory)) return read(directory);
       await removeFiles(beside(directory, '~gone'));
       return undefined;
     }
-    const info = infoSchema.parse(JSON.parse(String(text)));
+    const info = parseFile(file, String(text), infoSchema);
     const standing = standingOf(directory);
     if (!isExpired(standing))
       return { ...info, expiresAt: undefined, ...standing, directory, uri: uriOf(info) };
@@ -186,14 +201,16 @@ export function checkpointsIn(root: string, now: () => number): Checkpoints {
     const file = standingFile(directory);
     await replaceFile(file, JSON.stringify({ isPublic, expiresAt: until }));
   };
-  const find = async (uri: string): Promise<Checkpoint> => {
-    const found = await read(placeOf(parse(uri)));
-    if (found !== undefined) return found;
-    throw new Refusal(
-      404,
-      `There are no weights at ${uri}. Save them first, or list the checkpoints.`,
-    );
+  const readOrSkip = async (directory: string): Promise<Checkpoint | undefined> => {
+    try {
+      return await read(directory);
+    } catch (error) {
+      logger.warn(`Weights are left out of a list: ${describeError(error)}`);
+      return undefined;
+    }
   };
+  const find = async (uri: string): Promise<Checkpoint> =>
+    (await read(placeOf(parse(uri)))) ?? nothingAt(uri);
   return {
     find,
     change: async (uri, standing) => change((await find(uri)).directory, standing),
@@ -216,13 +233,13 @@ export function checkpointsIn(root: string, now: () => number): Checkpoints {
       return find(uriOf(info));
     },
     list: async (runId) => {
-      const runs = runId === undefined ? await folders(root) : [folderOf(runId)];
+      const runs = runId === undefined ? await folders(root) : [folderOf(assertRunId(runId))];
       const places = await Promise.all(
         runs.flatMap((run) =>
           (Object.keys(checkpointKinds) as readonly WeightsKind[]).map(async (kind) => {
             const directory = path.join(root, run, kind);
             const names = await folders(directory);
-            return Promise.all(names.map((name) => read(path.join(directory, name))));
+            return Promise.all(names.map((name) => readOrSkip(path.join(directory, name))));
           }),
         ),
       );
@@ -231,13 +248,34 @@ export function checkpointsIn(root: string, now: () => number): Checkpoints {
         .filter((found) => found !== undefined)
         .toSorted((a, b) => a.savedAt.localeCompare(b.savedAt));
     },
-    delete: async (uri) => remove((await find(uri)).directory),
+    delete: async (uri) => {
+      const directory = placeOf(parse(uri));
+      if (!existsSync(directory) && !restore(directory)) nothingAt(uri);
+      await remove(directory);
+    },
   };
 }
 
 function standingOf(directory: string): z.output<typeof standingSchema> {
   const file = standingFile(directory);
-  return standingSchema.parse(JSON.parse(existsSync(file) ? readFileSync(file, 'utf8') : '{}'));
+  return parseFile(file, existsSync(file) ? readFileSync(file, 'utf8') : '{}', standingSchema);
+}
+
+/** @throws CheckpointError naming the file if it is damaged */
+function parseFile<T>(file: string, text: string, schema: z.ZodType<T>): T {
+  const { success, data, error } = schema.safeParse(tryJson(text));
+  if (success) return data;
+  throw new CheckpointError(
+    `${file} is damaged: ${error.issues[0]?.message ?? 'it cannot be read'}. Restore the file, or delete the weights that it describes.`,
+    { code: 'CHECKPOINT_DAMAGED' },
+  );
+}
+
+function nothingAt(uri: string): never {
+  throw new Refusal(
+    404,
+    `There are no weights at ${uri}. Save them first, or list the checkpoints.`,
+  );
 }
 
 const uriOf = ({ runId, kind, name }: Place): string =>
@@ -249,6 +287,7 @@ const uriOf = ({ runId, kind, name }: Place): string =>
  */
 export const folderOf = (runId: string): string => runId.replaceAll(':', '_');
 
+const runIdOf = /^[\w:-]+$/;
 const nameOf = /^[\w-][\w.-]{0,99}$/;
 
 /**
@@ -263,9 +302,21 @@ export function assertName(name: string): string {
   );
 }
 
+/**
+ * Checks the id of a training run, which names a folder, and returns it.
+ * @throws Refusal 422 if the id cannot be the name of a folder
+ */
+function assertRunId(runId: string): string {
+  if (runIdOf.test(runId)) return runId;
+  throw new Refusal(
+    422,
+    `"${runId.slice(0, 200)}" is no id of a training run. Expected letters, digits, "_", "-" and ":".`,
+  );
+}
+
 function parse(uri: string): Place {
   const { modelId: runId = '', kind = 'weights', name = '' } = parseTinkerPath(uri) ?? {};
-  if (!/^[\w:-]+$/.test(runId))
+  if (!runIdOf.test(runId))
     throw new Refusal(
       422,
       `"${uri.slice(0, 200)}" is no address of weights. Expected tinker://RUN/weights/NAME or tinker://RUN/sampler_weights/NAME.`,

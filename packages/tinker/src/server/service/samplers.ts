@@ -35,7 +35,7 @@ export interface Samplers {
    */
   find(id: string): SamplerFacts;
   endOf(session: Session): void;
-  /** Deletes the weights of a training run that have no address. */
+  /** Deletes the weights of a training run that have no address, and their samplers. */
   endOfRun(runId: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -82,9 +82,10 @@ export function createSamplers(sessions: Pick<Sessions, 'find'>): Samplers {
     endOf: (session) => {
       for (const id of session.samplers) samplers.delete(id);
     },
-    endOfRun: (runId) => {
+    endOfRun: async (runId) => {
+      for (const snapshot of snapshots.get(runId) ?? []) await forget(snapshot);
       snapshots.delete(runId);
-      return rm(snapshotsOf(runId), { recursive: true, force: true });
+      await rm(snapshotsOf(runId), { recursive: true, force: true });
     },
     close: () => rm(root, { recursive: true, force: true }),
   };

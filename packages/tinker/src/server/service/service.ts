@@ -64,7 +64,7 @@ export function createService(options: ServiceOptions): Service {
   const { model, directory, runtime, maxRuns = 8, sessionTimeoutMs = 300_000 } = options;
   const { clock, logger } = runtime;
   const runs = new Map<string, TrainingRun>();
-  const checkpoints = checkpointsIn(directory, () => runtime.clock.now());
+  const checkpoints = checkpointsIn(directory, () => clock.now(), logger);
   const futures = createFutures({ clock });
   const sampling = createSampling(() => model.open({ lora: undefined, seed: 0 }));
   const closing = new Set<Promise<void>>();

@@ -8,7 +8,7 @@ import { type Puzzle, scoreCountdown } from './score.js';
 const argsSchema = z.strictObject({
   /** Difficulty. 1: three numbers up to 20; 2: four up to 50; 3: five up to 100. */
   level: z.int().min(1).max(3).default(2),
-  /** 'strict': 1 or 0; 'reasoning_gym': also small scores for wrong answers. */
+  /** Reward. 'strict': 1 or 0; 'reasoning_gym': also small scores for wrong answers. */
   scoring: z.enum(['strict', 'reasoning_gym']).default('strict'),
 });
 
@@ -21,8 +21,8 @@ const levels = [
 const rowSchema = z.object({ numbers: z.array(z.number()).min(1), target: z.number() });
 
 /**
- * Environment that asks for an expression with given numbers and a given value, after Reasoning
- * Gym's `countdown`.
+ * Environment that asks for an expression that reaches a given value with given numbers, modelled
+ * on Reasoning Gym's `countdown`.
  */
 export const countdown = defineEnvironment({
   name: 'countdown',

@@ -14,7 +14,7 @@ export interface PuzzleOptions {
 }
 
 /**
- * Draws numbers and joins them by random operators, until the result is an integer from 1 to
+ * Draws numbers and combines them with random operators, until the result is an integer from 1 to
  * `maxTarget`.
  */
 export function drawPuzzle({ count, maxValue, maxTarget }: PuzzleOptions, seed: number): Puzzle {

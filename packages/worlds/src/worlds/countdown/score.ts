@@ -7,7 +7,7 @@ export interface Puzzle {
 }
 
 /**
- * Returns the score of an answer. It is 1 if an expression that uses each number once reaches the
+ * Returns the score of an answer: 1 for an expression that uses each number once and reaches the
  * target, 0.05 for any other expression, and 0.01 for other text. As in Reasoning Gym 0.1.25,
  * `countdown`.
  */

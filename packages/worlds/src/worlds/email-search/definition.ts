@@ -20,11 +20,14 @@ const argsSchema = z.strictObject({
   /** Difficulty, by number of messages. 1: 60; 2: 400; 3: 1,600. */
   level: z.int().min(1).max(3).default(2),
   mailbox_seed: z.int().min(0).default(0),
-  /** 'strict': 1 or 0; 'rubric': Trinity-RFT's, which also rewards finding, reading and citing. */
+  /**
+   * Reward. 'strict': 1 or 0; 'rubric': Trinity-RFT's, which also rewards finding, reading and
+   * citing.
+   */
   scoring: z.enum(['strict', 'rubric']).default('strict'),
-  /** Turn limit that the rubric's bonus for speed refers to. */
+  /** Turn limit relative to which the rubric rewards speed. */
   max_turns: z.int().min(1).default(10),
-  /** Maximum length of an observation, in characters. Longer observations are cut. */
+  /** Maximum length of an observation, in characters. Longer observations are truncated. */
   observation_limit: z.int().min(1).default(2000),
 });
 type Args = z.infer<typeof argsSchema>;
@@ -42,7 +45,7 @@ const rowSchema = z.object({
 });
 type Row = z.infer<typeof rowSchema>;
 
-/** Questions about a mailbox, after ART·E and Trinity-RFT's `email_search_workflow`. */
+/** Questions about a mailbox, modelled on ART·E and Trinity-RFT's `email_search_workflow`. */
 export const emailSearch = defineEnvironment({
   name: 'email_search',
   description: 'Search and read a mailbox to answer a question about it.',

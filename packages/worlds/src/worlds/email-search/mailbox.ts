@@ -17,7 +17,7 @@ interface Email {
 export interface Mailbox {
   readonly emails: readonly Email[];
   /**
-   * Searches messages that contain all words and were sent on or before `until`, a date as
+   * Finds messages that contain all words and were sent on or before `until`, a date as
    * `YYYY-MM-DD`. Returns at most ten messages, newest first.
    */
   search(words: readonly string[], until: string): readonly Email[];

@@ -1,7 +1,7 @@
 /** Scores an answer by what was found in the mailbox. */
 
 export interface Findings {
-  /** Answer from the policy. Undefined for `I don't know`. */
+  /** The policy's answer; undefined for `I don't know`. */
   readonly answer: string | undefined;
   readonly isRight: boolean;
   readonly sources: readonly string[];
@@ -14,8 +14,8 @@ export interface Findings {
 }
 
 /**
- * Returns the score as in Trinity-RFT's `email_search_workflow`. It is 2 to 2.5 for a right answer,
- * -1 to -0.7 for a wrong one, and 0 to 0.3 if there is no answer.
+ * Returns the score as in Trinity-RFT's `email_search_workflow`: 2 to 2.5 for a right answer, -1 to
+ * -0.7 for a wrong one, and 0 to 0.3 if there is no answer.
  */
 export function rubricScore(findings: Findings): number {
   const { answer, isRight, sources, found, read, gold, turns, maxTurns } = findings;

@@ -20,7 +20,7 @@ const argsSchema = z
       .optional()
       .describe('Most steps from start to goal of a lake that is drawn. Default: 8.'),
     is_slippery: z.boolean().default(false),
-    /** A lake for all tasks, as rows of S (start), F (ice), H (hole) and G (goal). */
+    /** Lake to use in all tasks, as rows of S (start), F (ice), H (hole) and G (goal). */
     desc: z.array(z.string()).optional(),
   })
   .superRefine(({ desc, env_max_steps: steps }, context) => {
@@ -36,7 +36,7 @@ type Args = z.infer<typeof argsSchema>;
 
 const sizes = [3, 4, 6];
 
-/** A walk over ice, after FrozenLake of Gymnasium. */
+/** A walk over ice, modelled on Gymnasium's FrozenLake. */
 export const frozenLake = defineEnvironment({
   name: 'frozen_lake',
   description: 'Walk over a frozen lake to the goal without falling into a hole.',

@@ -68,8 +68,8 @@ export function move({ size }: Lake, cell: number, direction: Direction): number
 }
 
 /**
- * Returns a shortest path from a cell to the goal, by breadth-first search, or undefined if there
- * is none.
+ * Returns a shortest path from a cell to the goal, found by breadth-first search, or undefined if
+ * there is none.
  */
 export function shortestPath(lake: Lake, from = lake.start): readonly Direction[] | undefined {
   const paths = new Map<number, readonly Direction[]>([[from, []]]);

@@ -35,10 +35,7 @@ const rowSchema = z.object({
   task_type: z.int().min(1).max(6).default(1),
 });
 
-/**
- * A household after ALFWorld (arXiv:2010.03768), with its task types and commands, in generated
- * rooms.
- */
+/** A household with ALFWorld's task types and commands (arXiv:2010.03768), in generated rooms. */
 export const household = defineEnvironment({
   name: 'household',
   description: 'Find things in a house, clean, heat or cool them, and put them where they belong.',

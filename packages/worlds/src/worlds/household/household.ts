@@ -147,7 +147,7 @@ export function createHousehold(house: House): Household {
 const isClean = (state: string): boolean => state === 'clean';
 const isTemperature = (state: string): boolean => state === 'hot' || state === 'cool';
 
-/** Returns names as a list in words, such as `a mug 1, and a pan 2`. */
+/** Joins names into a phrase, such as `a mug 1, and a pan 2`. */
 const listed = (names: readonly string[]): string => {
   const all = names.map((name) => `a ${name}`);
   const last = all.at(-1);

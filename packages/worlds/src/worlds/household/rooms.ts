@@ -1,7 +1,7 @@
 /** Kinds of rooms, their furniture and objects, and the actions that they allow. */
 
 export interface Room {
-  /** Kinds of receptacles, with the largest number of each. */
+  /** Kinds of receptacles, with the maximum number of each. */
   readonly receptacles: Readonly<Record<string, number>>;
   /** Kinds of objects that can be in the room. */
   readonly objects: readonly string[];
@@ -91,7 +91,7 @@ export const rooms: Readonly<Record<string, Room>> = {
 /** Kinds of receptacles that can be opened. They start closed. */
 export const openable = new Set(words('cabinet drawer fridge microwave safe'));
 
-/** Appliances, and the kinds of objects that each changes, keyed by treatment. */
+/** Appliances, and the kinds of objects that they can treat, keyed by treatment. */
 export const treatments = {
   heat: {
     appliance: 'microwave',

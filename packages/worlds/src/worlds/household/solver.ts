@@ -1,10 +1,10 @@
-/** Plans the commands that fulfil the task. */
+/** Plans the commands that complete the task. */
 import { type House, kindOf } from './house.js';
 import { openable, type Treatment, treatments } from './rooms.js';
 
 /**
- * Names of the solvers. `planner` knows where every object is. `search` visits one place after the
- * other until it finds the object.
+ * Names of the solvers. `planner` knows where every object is. `search` visits one place after
+ * another until it finds the object.
  */
 export const experts = ['planner', 'search'] as const;
 

@@ -7,7 +7,7 @@ import { pick } from '../shared/pick.js';
 import { refusalOf } from './refusal.js';
 
 export interface Table {
-  /** Names of the columns, which need not differ. Empty if there are no rows. */
+  /** Names of the columns, which need not be unique. Empty if there are no rows. */
   readonly columns: readonly string[];
   /** Rows, at most 200. */
   readonly rows: readonly (readonly unknown[])[];
@@ -16,7 +16,7 @@ export interface Table {
 export interface ReadOnlyDatabase {
   /**
    * Runs a query.
-   * @throws Error with SQLite's message, or the reason for which the query is refused
+   * @throws Error with SQLite's message, or with the reason why the query is refused
    */
   query(sql: string): Table;
   close(): void;
@@ -85,8 +85,8 @@ function fill(database: DatabaseSync, random: Random): void {
 const mostRows = 200;
 
 /**
- * Reads the rows of a query. Node.js before 22.16 returns rows as objects alone, in which columns of
- * equal names are one.
+ * Reads the rows of a query. Node.js before 22.16 returns rows only as objects, in which columns
+ * with equal names are merged.
  */
 function tableOf(statement: StatementSync): Table {
   const hasArrays = 'setReturnArrays' in statement;

@@ -17,13 +17,13 @@ const argsSchema = z.strictObject({
   /** Difficulty. 1: one table; 2: two tables or groups; 3: three tables and subqueries. */
   level: z.int().min(1).max(3).default(2),
   database_seed: z.int().min(0).default(0),
-  /** True if the last query counts in an episode that ends without submit. */
+  /** True if the last query counts as the answer in an episode that ends without submit. */
   auto_submit: z.boolean().default(false),
 });
 
 const rowSchema = z.object({ query: z.string(), gold: z.string() });
 
-/** Questions about a database, after InterCode's SQL environment (arXiv:2306.14898). */
+/** Questions about a database, modelled on InterCode's SQL environment (arXiv:2306.14898). */
 export const intercodeSql = defineEnvironment({
   name: 'intercode_sql',
   description: 'Explore a database by queries and submit the one that answers a question.',

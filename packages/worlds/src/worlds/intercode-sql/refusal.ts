@@ -1,6 +1,6 @@
 /**
  * Refuses queries that write, might run for minutes, or make large values. They must be recognised
- * by their text, because SQLite does not return before it has a row, and neither node:sqlite nor
+ * from their text, because SQLite does not return before it has a row, and neither node:sqlite nor
  * terminating the thread can interrupt it.
  */
 
@@ -39,8 +39,8 @@ const fixedSources =
   /\b(?:(?:authors|books|customers|sales|sqlite_\w+|pragma_\w+)\b(?!\.)|union\b)/gi;
 
 /**
- * Returns the reason to refuse a query that combines too many tables. A name that WITH defines
- * stands for as many rows as its tables have together, so each of its uses counts.
+ * Returns the reason to refuse a query that combines too many tables. A common table expression
+ * (WITH) may have as many rows as its tables combined, so each use of it counts.
  */
 function refusalOfSources(sql: string): string | undefined {
   const defined = [...sql.matchAll(definition)].map(([, name = '']) => name);

@@ -1,6 +1,6 @@
 /**
- * Medical consultations, generated from a seed. The patient was asked about some topics, and the
- * other topics are missing.
+ * Medical consultations, generated from a seed. The patient was asked about some topics; the other
+ * topics are missing.
  */
 import { createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';

@@ -15,9 +15,10 @@ const argsSchema = z.strictObject({
   /** Difficulty, by topics per case. 1: two; 2: four; 3: six. */
   level: z.int().min(1).max(3).default(2),
   /**
-   * Rule of the reward. 'strict': from 0 to 1. The others are Trinity-RFT's: 'fused' (0 to 4) and
-   * 'sum' (0 to 3) combine the decision to stop or continue with the question; 'content' (0 to 3)
-   * ignores the decision, and 'decision' (0 to 4) the content of the question.
+   * Reward; 0 for a wrong decision to stop or continue. 'strict': from 0 to 1. The others are
+   * Trinity-RFT's: 'fused' (0 to 4) and 'sum' (0 to 3) combine the scores of decision and question;
+   * 'content' (0 to 3) omits that of the decision, 'decision' (0 to 4) that of the question's
+   * content.
    */
   scoring: z.enum(['strict', 'fused', 'sum', 'content', 'decision']).default('strict'),
 });
@@ -30,7 +31,7 @@ const rowSchema = z.object({
 type Row = z.infer<typeof rowSchema>;
 
 /**
- * Environment whose policy asks the next question of a consultation or ends the consultation, after
+ * Environment whose policy asks the next question of a consultation or ends it, modelled on
  * Learn-to-Ask (arXiv:2510.25441).
  */
 export const learnToAsk = defineEnvironment({
@@ -108,7 +109,7 @@ const rewardOf: Readonly<Record<z.infer<typeof argsSchema>['scoring'], (parts: P
 
 /**
  * Creates the function that scores an answer. All scores are 0 if the answer is empty or the
- * decision is wrong. A question is graded only if a question was due.
+ * decision is wrong. A question is graded only if the right decision was to continue.
  */
 const partsBy =
   (judge: Judge | undefined) =>
@@ -135,7 +136,7 @@ async function scoresOf(
 }
 
 /**
- * Checks that a row can be graded without a judge, because grading words are known only for the
+ * Checks that a row can be graded without a judge. The keywords for grading are known only for the
  * topics of generated cases.
  */
 function assertWordsKnow({ decision_truth: decision, info_truth: missing }: Row): void {

@@ -1,6 +1,6 @@
 /**
- * Draws cases, each with a shop and a customer's wish, and computes the state in which the shop
- * should end.
+ * Draws cases, each with a shop and a customer's wish, and computes the shop's expected final
+ * state.
  */
 import { type Random, createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';

@@ -12,7 +12,7 @@ export interface Reply {
   readonly isEnd: boolean;
 }
 
-/** Words that say that the wish is denied. An apostrophe separates words. */
+/** Phrases that deny the wish. An apostrophe separates words. */
 const denials = ['cannot', 'can not', "can't", 'not possible', 'unable', 'not allowed'];
 
 /** Topics that the clerk may ask about, with the words that name them. */
@@ -35,8 +35,8 @@ const asks = (sentence: string): boolean =>
 const stay = (text: string): Reply => ({ text, isEnd: false });
 
 /**
- * Returns the customer's answer, which depends on keywords in the clerk's message. The customer
- * leaves after a denial that asks for nothing. Equal messages get equal answers.
+ * Returns the customer's reply, which depends on keywords in the clerk's message. The customer
+ * leaves after a denial that asks for nothing. Equal messages get equal replies.
  */
 export function reply(words: string, given: RetailCase, isGranted: boolean): Reply {
   const { customer, wish } = given;

@@ -32,7 +32,10 @@ const rowSchema = z.object({
   level: z.int().min(1).max(3).default(2),
 });
 
-/** The desk of a shop with a customer who follows a script, after tau2-bench (arXiv:2506.07982). */
+/**
+ * The desk of a shop with a customer who follows a script, modelled on tau2-bench
+ * (arXiv:2506.07982).
+ */
 export const retailDesk = defineEnvironment({
   name: 'retail_desk',
   description: 'Help the customer of a shop by tools and by the rules of the shop.',

@@ -9,8 +9,8 @@ export interface Document {
 
 export interface FullText {
   /**
-   * Searches documents that contain all words, or any of them. Returns at most `most` ids, best
-   * match first.
+   * Finds documents that contain all words, or any of them. Returns at most `most` ids, best match
+   * first.
    */
   search(words: readonly string[], mode: 'all' | 'any', most: number): readonly string[];
   close(): void;

@@ -1,8 +1,8 @@
-/** Builds questions for the judge of a training run. */
+/** Builds prompts for the judge of a training run. */
 import type { JudgeQuestion } from '@trinity-rft/environment';
 
 interface QuestionOptions<T> {
-  /** Instructions for the judge, which say what to judge and how. */
+  /** Instructions that tell the judge what to judge and how. */
   readonly rules: string;
   readonly material: Readonly<Record<string, string>>;
   readonly parse: (answer: string) => T | undefined;
@@ -10,8 +10,8 @@ interface QuestionOptions<T> {
 }
 
 /**
- * Puts the material into tags, separate from the rules, so that the judge does not obey instructions
- * that the trained model wrote.
+ * Builds a prompt with the material in tags, separate from the rules, so that the judge does not
+ * obey instructions that the trained model wrote.
  */
 export function judgeQuestion<T>(options: QuestionOptions<T>): JudgeQuestion<T> {
   const { rules, material, parse, expected } = options;
@@ -27,8 +27,8 @@ export function judgeQuestion<T>(options: QuestionOptions<T>): JudgeQuestion<T> 
 }
 
 /**
- * Returns true if the last of the two words in the answer is `yes`, or `no` after "not". Returns
- * undefined if the answer contains neither.
+ * Finds the last of the two words in the judge's response. Returns true if it is `yes`, or `no`
+ * after "not", and undefined if the response contains neither word.
  */
 export function lastOf(answer: string, yes: string, no: string): boolean | undefined {
   const [, not, found] =

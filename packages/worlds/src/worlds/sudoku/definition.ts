@@ -15,11 +15,12 @@ import { movesWorld } from './moves-world.js';
 const argsSchema = z.strictObject({
   /** Difficulty. 1: 4 by 4 cells; 2: 9 by 9 with 30 empty; 3: 9 by 9 with 50 empty. */
   level: z.int().min(1).max(3).default(2),
-  /** 'grid': the whole board in one answer; 'moves': a few cells in each step. */
+  /**
+   * Form of the answer. 'grid': the whole board in one answer; 'moves': a few cells in each step.
+   */
   answer: z.enum(['grid', 'moves']).default('grid'),
   /**
-   * 'strict': 1 or 0; 'reasoning_gym': also scores between 0 and 1 for boards that are partly
-   * right.
+   * Reward. 'strict': 1 or 0; 'reasoning_gym': also scores between 0 and 1 for partly right boards.
    */
   scoring: z.enum(['strict', 'reasoning_gym']).default('strict'),
   max_moves_per_step: z.int().min(1).default(5),
@@ -42,7 +43,7 @@ const rowSchema = z.object({
   solution: board.optional(),
 });
 
-/** Sudoku, after Reasoning Gym's `sudoku` and Trinity-RFT's `sudoku_workflow`. */
+/** Sudoku, modelled on Reasoning Gym's `sudoku` and Trinity-RFT's `sudoku_workflow`. */
 export const sudoku = defineEnvironment({
   name: 'sudoku',
   description: 'Complete a sudoku, in one answer or cell by cell.',

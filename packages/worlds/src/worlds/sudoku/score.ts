@@ -1,9 +1,9 @@
 import { type Board, boardText } from './board.js';
 
 /**
- * Returns the score of an answer. It is 1 for the solution as lines of digits separated by spaces,
- * otherwise 0.9 times the share of right cells. The score of an answer that is longer than the
- * solution is reduced in proportion. As in Reasoning Gym 0.1.25, `sudoku`.
+ * Returns the score of an answer: 1 for the solution as lines of digits separated by spaces,
+ * otherwise 0.9 times the share of right cells. If the answer is longer than the solution, the
+ * score is reduced in proportion. As in Reasoning Gym 0.1.25, `sudoku`.
  */
 export function scoreSudoku(answer: string, solution: Board): number {
   if (answer === '') return 0;

@@ -22,8 +22,8 @@ interface Parameter {
 }
 
 /**
- * One expected call, with its name and the accepted values of each argument. The value `''` marks
- * an optional argument.
+ * One expected call: its name, with the accepted values of each argument. The value `''` marks an
+ * optional argument.
  */
 export type Answer = Readonly<Record<string, Possible>>;
 type Possible = Readonly<Record<string, readonly unknown[]>>;
@@ -132,7 +132,7 @@ function hasType(
   return named !== undefined && kindOf(named) === kindOf(value);
 }
 
-/** Normalizes a text, so that differences in spaces, case and light punctuation are ignored. */
+/** Normalizes a string, so that differences in spaces, case and light punctuation are ignored. */
 const standard = (value: unknown): unknown =>
   typeof value === 'string'
     ? value

@@ -18,7 +18,10 @@ import { rowsOfLevel, type ToolCallRow } from './rows.js';
 const argsSchema = z.strictObject({
   /** Difficulty. 1: one function; 2: one of several functions; 3: several calls. */
   level: z.int().min(1).max(3).default(2),
-  /** 'bfcl': 370 rows of the leaderboard; 'generated': any number of requests for twelve tools. */
+  /**
+   * Source of the rows. 'bfcl': 370 rows of the leaderboard; 'generated': any number of requests
+   * for twelve tools.
+   */
   rows: z.enum(['bfcl', 'generated']).default('bfcl'),
 });
 
@@ -74,8 +77,8 @@ const generated = (range: TaskRange, level: number): readonly RawTask[] =>
   );
 
 /**
- * Records calls without executing them. The episode ends with the message that makes the expected
- * number of calls, all of whose calls are graded.
+ * Records calls without executing them. The episode ends with the message that reaches the expected
+ * number of calls; all calls of that message are graded.
  */
 function callWorld({ question, functions, answers }: ToolCallRow): World {
   const names = new Map(functions.map(({ name }) => [toolName(name), name]));

@@ -1,4 +1,4 @@
-/** Tools of an assistant at home and at work, and requests of users for them. */
+/** Tools of an assistant at home and at work, and user requests for them. */
 
 export type Value = string | number;
 
@@ -8,7 +8,7 @@ export interface Told {
   readonly parameters: Readonly<
     Record<string, { readonly description: string; readonly values: readonly Value[] }>
   >;
-  /** Request texts; each contains every parameter as `{parameter}`. */
+  /** Request templates; each contains every parameter as `{parameter}`. */
   readonly requests: readonly string[];
 }
 

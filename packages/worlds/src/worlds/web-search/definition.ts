@@ -18,10 +18,13 @@ import { agrees } from './judge.js';
 import { readFolder } from './read-folder.js';
 
 const argsSchema = z.strictObject({
-  /** Difficulty. 1: 120 pages, one of which has the answer; 2: 600; 3: 600, two must be read. */
+  /**
+   * Difficulty. 1: 120 pages, one of which has the answer; 2: 600 pages; 3: 600 pages, two of which
+   * must be read.
+   */
   level: z.int().min(1).max(3).default(2),
   corpus_seed: z.int().min(0).default(0),
-  /** Folder whose texts are searched instead. Rows then contain a question and its answer. */
+  /** Folder of text files to search instead. Rows then contain a question and its answer. */
   folder: z.string().optional(),
 });
 type Args = z.infer<typeof argsSchema>;

@@ -48,7 +48,7 @@ const goalSchema = z.object({
  */
 const rowSchema = z.union([goalSchema, z.object({ session: z.coerce.number().int().min(0) })]);
 
-/** Shopping after WebShop (arXiv:2207.01206), with its actions, pages and reward. */
+/** Shopping with WebShop's actions, pages and reward (arXiv:2207.01206). */
 export const webshop = defineEnvironment({
   name: 'webshop',
   description: 'Find, configure and buy the product that a customer describes.',

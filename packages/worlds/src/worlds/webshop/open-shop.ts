@@ -1,4 +1,4 @@
-/** Opens a shop, which is read from WebShop's files or generated. */
+/** Opens a shop, reading it from WebShop's files or generating it. */
 import { catalogueNouns } from './catalogue/vocabulary.js';
 import { generateProducts } from './catalogue/products.js';
 import { likelyNouns } from './files/nouns.js';

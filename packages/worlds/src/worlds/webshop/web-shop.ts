@@ -15,7 +15,7 @@ export interface WebShopOptions {
    * with those of WebShop
    */
   readonly dataPath?: string;
-  /** True to use the goals that people wrote. Only with `dataPath`. @default true */
+  /** True to use the human-written goals. Only with `dataPath`. @default true */
   readonly humanGoals?: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface WebShop {
   /** Instruction of the current session's customer. */
   readonly instructionText: string;
   /**
-   * Begins the visit of a session, and returns the text of its first page.
+   * Starts the visit of a session, and returns the text of its first page.
    * @throws RangeError if the files have no such session
    */
   reset(session: number): string;
@@ -45,8 +45,8 @@ export interface WebShopStep {
 }
 
 /**
- * Loads the shop, which takes a moment. Create the shop once per workflow, and call `reset` for
- * each task.
+ * Loads the shop, which takes a moment. Should be called once per workflow, with a `reset` per
+ * task.
  */
 export async function createWebShop(options: WebShopOptions = {}): Promise<WebShop> {
   const { numProducts = 1000, dataPath, humanGoals = true } = options;

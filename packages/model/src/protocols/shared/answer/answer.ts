@@ -1,10 +1,10 @@
-/** Result of a handler: a Response, or a complete answer without a Response object. */
+/** Result of a handler: a Response, or a complete response without a Response object. */
 import type { RequestBody } from '../request/body.js';
 import { allPieces, bodyStream, type DeliveryListener } from './body-stream.js';
 
 /**
- * A complete answer, which the endpoint server writes in one piece. For other callers, `toResponse`
- * converts the answer to a Response. This conversion takes more time than the rest of a call.
+ * A complete response, which the endpoint server writes in one piece. For other callers,
+ * `toResponse` converts it to a Response. This conversion takes more time than the rest of a call.
  */
 export interface WholeAnswer extends DeliveryListener {
   readonly status: 200;
@@ -16,7 +16,7 @@ export interface WholeAnswer extends DeliveryListener {
 export type Answer = Response | WholeAnswer;
 
 /**
- * Answers a request. Does not reject.
+ * Handles a request. Does not reject.
  * @param body body of the request, if it has already been read
  */
 export type AnswerHandler = (request: Request, body?: RequestBody) => Promise<Answer>;

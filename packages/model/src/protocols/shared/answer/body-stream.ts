@@ -1,24 +1,24 @@
 /** Response bodies that report whether the client received them. */
 
-/** Listener for the delivery of an answer. Exactly one of its methods is called, once. */
+/** Listener for the delivery of a response. Exactly one of its methods is called, once. */
 export interface DeliveryListener {
-  /** Called when the client received the whole answer. */
+  /** Called when the client has received the whole response. */
   delivered(): void;
-  /** Called when the client disconnected before it received the whole answer. */
+  /** Called when the client disconnected before it received the whole response. */
   lost(): void;
 }
 
-/** Consecutive pieces of an answer. */
+/** Consecutive pieces of a response. */
 interface Pieces {
   readonly pieces: readonly string[];
   /** True if no more pieces follow; `pieces` then has at least one element. */
   readonly last: boolean;
 }
 
-/** Returns a promise of the next pieces of the answer, or of undefined when a heartbeat is due. */
+/** Resolves to the next pieces of the response, or to undefined when a heartbeat is due. */
 export type NextPieces = (stopped: AbortSignal) => Promise<Pieces | undefined>;
 
-/** Creates a function that returns all pieces at once. */
+/** Creates a function that resolves to all pieces at once. */
 export const allPieces =
   (pieces: readonly string[]): NextPieces =>
   () =>
@@ -26,8 +26,8 @@ export const allPieces =
 
 /**
  * Creates the body of a response. Calls `next` until it returns the last pieces, and sends a
- * heartbeat each time `next` returns none. Produces nothing before the client reads. The answer is
- * considered delivered when the client has read the last piece. If the stream is cancelled, the
+ * heartbeat each time `next` returns none. Produces nothing before the client reads. The response
+ * is considered delivered when the client has read the last piece. If the stream is cancelled, the
  * client has disconnected.
  */
 export function bodyStream(

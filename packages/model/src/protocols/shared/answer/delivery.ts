@@ -1,4 +1,4 @@
-/** Delivers an answer, complete or in pieces. Sends heartbeats until the answer is ready. */
+/** Delivers a response, complete or in pieces. Sends heartbeats until the response is ready. */
 import type { Clock } from '@trinity-rft/core';
 import { withoutCause } from '@trinity-rft/http-server';
 import type { Answer } from './answer.js';
@@ -6,12 +6,12 @@ import { allPieces, bodyStream, type DeliveryListener, type NextPieces } from '.
 import type { AnswerEncoding, LiveWriter } from './encodings.js';
 import type { LiveAnswer } from './live-answer.js';
 
-/** One client's view of an answer that is being generated or is ready. */
+/** One client's view of a response that is being generated or is ready. */
 export interface PendingAnswer<T, Head = never> extends DeliveryListener {
-  /** The part of the answer that can no longer change. */
+  /** The part of the response that can no longer change. */
   readonly live: LiveAnswer<Head>;
   /**
-   * Promise of the finished answer. Rejects with a CancelledError as soon as the client has
+   * Promise of the finished response. Rejects with a CancelledError as soon as the client has
    * disconnected.
    */
   readonly result: Promise<T>;
@@ -19,7 +19,7 @@ export interface PendingAnswer<T, Head = never> extends DeliveryListener {
 
 export interface Heartbeat {
   /**
-   * Milliseconds before the first heartbeat. Before the first heartbeat, the status of the answer
+   * Milliseconds before the first heartbeat. Before the first heartbeat, the status of the response
    * can still change.
    * @default 200_000
    */
@@ -30,13 +30,13 @@ export interface Heartbeat {
 
 export interface DeliveryPolicy {
   /**
-   * Heartbeats for answers that take a long time. The defaults are below the 300 s after which
+   * Heartbeats for responses that take a long time. The defaults are below the 300 s after which
    * Node's fetch times out.
    */
   readonly heartbeat?: Partial<Heartbeat>;
   /**
-   * Called with each error that is a fault of the server, such as a full disk. The client then gets
-   * an error without the cause, which may name files of this machine.
+   * Called with each error that is the server's fault, such as a full disk. The client then gets an
+   * error without the cause, which may name files of this machine.
    * @default clients get the cause
    */
   readonly onFault?: ((error: unknown) => void) | undefined;
@@ -47,9 +47,9 @@ export interface DeliveryOptions extends DeliveryPolicy {
 }
 
 /**
- * Waits for the answer, or for its beginning if the client streams it. Throws a failure that occurs
- * before anything was sent, so that the response has the status of the error. Writes a later
- * failure into the body. An answer that cannot be written is lost.
+ * Waits for the response, or for its beginning if the client streams it. Throws an error that
+ * occurs before anything was sent, so that the HTTP response has the error's status. Writes a later
+ * error into the body. A response that cannot be written counts as lost.
  */
 export async function deliver<T, Head>(
   pending: PendingAnswer<T, Head>,
@@ -112,7 +112,7 @@ const inPieces = (
     },
   });
 
-/** The finished answer, or the notice that its turns have changed since the last check. */
+/** The finished response, or a notice that its turns have changed since the last check. */
 type News<T> = { readonly answer: T } | 'changed';
 
 function nextNews<T, Head>(

@@ -1,38 +1,38 @@
-/** The two formats of an answer: a JSON document, or server-sent events (SSE). */
+/** The two formats of a response: a JSON document, or server-sent events (SSE). */
 import { errorBody } from '@trinity-rft/http-server';
 import type { TurnSoFar } from '../../../rollout/generate.js';
 
 /**
- * Writes an answer in one format.
- * @typeParam T the finished answer
- * @typeParam Head facts that are known before the first token
+ * Writes a response in one format.
+ * @typeParam T the finished response
+ * @typeParam Head data that are known before the first token
  */
 export interface AnswerEncoding<T, Head = never> {
   readonly contentType: string;
   /** Text that clients ignore, sent to keep the connection open. */
   readonly heartbeat: string;
   /**
-   * Splits an answer into one or more pieces. A client that has read the last piece has the whole
-   * answer.
+   * Splits a response into one or more pieces. A client that has read the last piece has the whole
+   * response.
    */
   readonly pieces: (answer: T) => readonly string[];
-  /** Writes an answer while it is generated, for one client. Absent for JSON documents. */
+  /** Writes a response while it is generated, for one client. Absent for JSON documents. */
   readonly live?: (head: Head) => LiveWriter<T>;
-  /** Text for an error after headers with status 200 have been sent. */
+  /** Returns the text to send for an error after headers with status 200 have been sent. */
   readonly failure: (error: unknown) => string;
 }
 
 export type Turns = readonly (TurnSoFar | undefined)[];
 
 export interface LiveWriter<T> {
-  /** Returns the text that the turns have gained since the last call; may be empty. */
+  /** Returns the encoded additions to the turns since the last call; may be empty. */
   update(turns: Turns): string;
-  /** Returns the rest of the answer, split like `AnswerEncoding.pieces`. */
+  /** Returns the rest of the response, split like `AnswerEncoding.pieces`. */
   end(answer: T): readonly string[];
 }
 
 /**
- * Creates the encoding as one JSON document. The heartbeat is white space, which JSON allows before
+ * Creates the encoding as one JSON document. The heartbeat is whitespace, which JSON allows before
  * a document.
  */
 export function jsonEncoding<T, Head = never>(
@@ -51,12 +51,12 @@ export interface ServerEvent {
   readonly data: object | string;
 }
 
-/** Writes the events of one answer for one client. */
+/** Writes the events of one response for one client. */
 export interface EventWriter<T> {
-  /** Returns events for the text that the turns have gained since the last call. */
+  /** Returns events for the additions to the turns since the last call. */
   update(turns: Turns): readonly ServerEvent[];
   /**
-   * Returns the events for the rest of the finished answer, or for the whole answer if {@link
+   * Returns the events for the rest of the finished response, or for the whole response if {@link
    * update} was not called.
    */
   end(answer: T): readonly ServerEvent[];

@@ -1,12 +1,12 @@
-/** An answer while it is being generated, for clients that stream it. */
+/** A response while it is being generated, for clients that stream it. */
 import type { TurnSoFar } from '../../../rollout/generate.js';
 
 /**
- * State of an answer that is being generated.
- * @typeParam Head facts that are known before the first token: id, time, settings of the request
+ * State of a response that is being generated.
+ * @typeParam Head data that are known before the first token: id, time, settings of the request
  */
 export interface LiveAnswer<Head> {
-  /** Facts that are known before the first token; undefined until the generation has begun. */
+  /** Data that are known before the first token; undefined until the generation has started. */
   readonly head: Head | undefined;
   /**
    * The part of each choice's turn that can no longer change. Later values only add to this part.
@@ -54,6 +54,6 @@ function isSame(before: TurnSoFar | undefined, turn: TurnSoFar): boolean {
   );
 }
 
-/** Returns the text that was appended; empty if `now` does not begin with `before`. */
+/** Returns the appended part of the text; empty if `now` does not begin with `before`. */
 export const gained = (before: string, now: string): string =>
   now.startsWith(before) ? now.slice(before.length) : '';

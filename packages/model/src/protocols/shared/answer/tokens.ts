@@ -1,4 +1,4 @@
-/** Creates the token fields of answers: usage and log-probabilities. */
+/** Creates the token fields of responses: usage and log-probabilities. */
 import { type Tokenizer } from '@trinity-rft/chat';
 import { tokenByteTable } from '@trinity-rft/chat';
 import type { ChatResponse } from '@trinity-rft/core';
@@ -29,7 +29,7 @@ interface LogprobsContent {
 
 /**
  * Returns the log-probability of every sampled token.
- * @param top number of alternatives to show for each token
+ * @param top number of alternatives to return per token
  */
 export function toLogprobs(
   sequence: SampledSequence,

@@ -1,4 +1,4 @@
-/** Reads request bodies, which are JSON, within limits. */
+/** Reads JSON request bodies within limits. */
 import { hash } from 'node:crypto';
 import { invalidRequest } from '@trinity-rft/chat/internal';
 import type { Clock, ModelError } from '@trinity-rft/core';
@@ -7,18 +7,18 @@ import { keepToolSources, toolSources, type ToolSource } from './tool-sources.js
 
 export interface RequestBody {
   readonly value: unknown;
-  /** Digest of the bytes of the body. */
+  /** Digest of the body's bytes. */
   readonly digest: string;
 }
 
 export interface BodyLimits {
   /** Maximum size of a request body in bytes. @default 20_000_000 */
   readonly maxBodyBytes?: number;
-  /** Maximum number of milliseconds for a body to arrive. @default 60_000 */
+  /** Maximum time in milliseconds for a body to arrive. @default 60_000 */
   readonly bodyTimeoutMs?: number;
 }
 
-/** Bytes of a body, and the facts that error messages about it need. */
+/** Bytes of a body, and the data that error messages about it need. */
 export interface BodyText {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly contentType: string | null;
@@ -33,8 +33,8 @@ export interface ParsedBody extends RequestBody {
 export interface ReadBodyOptions extends BodyLimits {
   readonly runtime: { readonly clock: Clock };
   /**
-   * Calls {@link parseBody} in another thread. Used for a body of more than a quarter of a
-   * megabyte, which would block all other calls.
+   * Calls {@link parseBody} in another thread. Used for bodies larger than 256 KiB, which would
+   * block all other calls.
    * @default all bodies are parsed in this thread
    */
   readonly parseLongBody?: (body: BodyText) => Promise<ParsedBody>;

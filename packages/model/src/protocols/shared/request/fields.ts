@@ -67,8 +67,8 @@ export function object(body: JsonObject, field: string): JsonObject {
 }
 
 /**
- * Maximum number of stop strings, and maximum length of each. The limits are needed because each
- * string is searched for after every token.
+ * Maximum number of stop strings, and maximum length of each in characters. The limits are needed
+ * because each string is searched for after every token.
  */
 const [maxStops, maxStopLength] = [128, 1000];
 
@@ -92,8 +92,8 @@ export function stopStrings(body: JsonObject, field: string): readonly string[] 
 }
 
 /**
- * A field for a feature that this endpoint does not have, with a test that the feature is used, and
- * the value to send instead.
+ * A field for a feature that this endpoint does not have, with a check whether the feature is used,
+ * and the value to send instead.
  */
 export type UnsupportedField = readonly [
   field: string,

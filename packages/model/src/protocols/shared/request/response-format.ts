@@ -19,7 +19,7 @@ export interface ResponseFormat {
  * Reads the format of chat completions (`{ type, json_schema: { name, schema } }`) and of responses
  * (`{ type, name, schema }`). Returns undefined if there is no format, or if the format is `text`.
  * @param param path of the field, for errors
- * @throws ModelError 400
+ * @throws ModelError 400 if the format is not valid
  */
 export function readResponseFormat(value: unknown, param: string): ResponseFormat | undefined {
   if (!isPresent(value)) return undefined;
@@ -46,9 +46,9 @@ export function readResponseFormat(value: unknown, param: string): ResponseForma
 }
 
 /**
- * Describes the format to the model. Equal formats give equal text. By default, decoding is not
- * constrained, because constraints would change the distribution that log-probabilities belong to.
- * The reward should check that the model has followed the format.
+ * Describes the format to the model. Equal formats give equal instructions. By default, decoding is
+ * not constrained, because constraints would change the distribution that log-probabilities belong
+ * to. The reward should check that the model has followed the format.
  * @param tools true if the model may call tools instead
  */
 export function formatInstruction(format: ResponseFormat, tools: boolean): string {
@@ -61,7 +61,7 @@ export function formatInstruction(format: ResponseFormat, tools: boolean): strin
   return `${opening} one JSON value that follows the JSON Schema${title}${purpose} below ${only}\n${JSON.stringify(schema)}`;
 }
 
-/** Constraint on the response, without the tools, which are another part of the request. */
+/** Constraint on the response, without the tools, which are a separate part of the request. */
 type RequestedConstraint = Omit<ResponseConstraint, 'tools'>;
 
 /** Constraints that a request puts on the response, and the fields that set them. */

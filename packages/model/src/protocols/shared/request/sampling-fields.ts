@@ -4,13 +4,13 @@ import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { integer, isPresent, number, type JsonObject } from './fields.js';
 
 export interface RequestedSampling {
-  /** Sampling options of the request, under the names of this package. */
+  /** Sampling options of the request, under this package's names. */
   readonly sampling: Pick<CallSampling, 'temperature' | 'topP' | 'topK' | 'seed'>;
   /** Names of all sampling settings in the request. */
   readonly samplingFields: readonly string[];
 }
 
-/** Limits of OpenAI's servers on choices, and on alternatives per token. */
+/** OpenAI's limits on choices, and on alternatives per token. */
 export const maxChoices = 128;
 export const maxTopLogprobs = 20;
 
@@ -30,9 +30,9 @@ export function readSampling(body: JsonObject): RequestedSampling {
 }
 
 /**
- * Reads the number of alternatives per token. @default 0
- * @param request true if the request has log-probabilities, and the field that requests them
- * @throws ModelError 400 with `strictFields` for alternatives without log-probabilities
+ * Reads the number of alternatives per token; 0 if the field is absent.
+ * @param request true if the request asks for log-probabilities, and the field that does so
+ * @throws ModelError 400 with `strictFields`, for alternatives without log-probabilities
  */
 export function readTopLogprobs(
   body: JsonObject,

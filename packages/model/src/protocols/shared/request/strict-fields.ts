@@ -1,12 +1,13 @@
 /**
  * Checks that an endpoint supports all fields of a request. With `strictFields`, other fields are
- * rejected, as by OpenAI's servers, because a setting that changes the answer must not be ignored.
+ * rejected, as by OpenAI's servers, because a setting that changes the response must not be
+ * ignored.
  */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent, type JsonObject, type UnsupportedField } from './fields.js';
 
 /**
- * Fields that identify the caller, or that help a server to save work. No answer depends on these
+ * Fields that identify the caller, or that help a server to save work. No response depends on these
  * fields.
  */
 const withoutEffect = [

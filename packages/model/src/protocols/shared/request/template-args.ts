@@ -13,7 +13,7 @@ const reserved = ['messages', 'tools', 'add_generation_prompt'];
  * print. The effort `none` also turns thinking off, if the template supports this. Returns
  * undefined if the request sets no variables.
  * @param effort value of the effort, and the path of its field
- * @throws ModelError 400
+ * @throws ModelError 400 for a reserved variable, or an effort that is not a string
  */
 export function readTemplateArgs(
   body: JsonObject,

@@ -16,7 +16,7 @@ export type ToolChoice = 'none' | 'auto' | 'required' | { readonly name: string 
  * responses (`{ type, name }`).
  * @param param path of the field, for errors
  * @param sent value as the client sent it, for errors
- * @throws ModelError 400
+ * @throws ModelError 400 for an invalid choice, or for a tool that the request does not contain
  */
 export function readToolChoice(
   value: unknown,
@@ -47,10 +47,10 @@ export function readToolChoice(
 }
 
 /**
- * Returns the instruction to the model, or undefined if the model may choose freely. If an agent
- * forces a call in one turn but not in the next, the system message changes. The next turn can then
- * not continue from recorded tokens (`fork/history_edited`).
- * @param oneCall true if the client allows no parallel calls
+ * Returns the instruction to the model, or undefined if none is needed. If an agent forces a call
+ * in one turn but not in the next, the system message changes. The next turn can then not continue
+ * from recorded tokens (`fork/history_edited`).
+ * @param oneCall true if the client does not allow parallel calls
  */
 export function toolChoiceInstruction(choice: ToolChoice, oneCall: boolean): string | undefined {
   if (choice === 'none') return undefined;
@@ -61,7 +61,10 @@ export function toolChoiceInstruction(choice: ToolChoice, oneCall: boolean): str
     : `You must call the function ${choice.name}.`;
 }
 
-/** Returns true for `parallel_tool_calls: false`, if there are tools. @throws ModelError 400 */
+/**
+ * Returns true for `parallel_tool_calls: false`, if there are tools.
+ * @throws ModelError 400 if the field is not a boolean
+ */
 export function wantsOneCall(body: JsonObject, tools: readonly unknown[]): boolean {
   const inParallel = !isPresent(body['parallel_tool_calls']) || flag(body, 'parallel_tool_calls');
   return tools.length > 0 && !inParallel;

@@ -1,13 +1,13 @@
 /**
- * Checks that tool messages answer tool calls. OpenAI's servers also reject tool messages without a
- * call, so agents that work with OpenAI's servers never send these messages.
+ * Checks that tool messages refer to tool calls. OpenAI's servers also reject tool messages without
+ * a call, so agents that work with OpenAI's servers never send these messages.
  */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent } from './fields.js';
 
 /**
- * Checks the ids of tool messages. An id may be reused in later messages, as in examples in
- * prompts. It may not be reused within one message, because a result could then belong to either
+ * Checks the ids of tool messages. An id may be reused in later messages, as few-shot examples in
+ * prompts do. It may not be reused within one message, because a result could then belong to either
  * call. Results without an id are accepted, because older agents send them.
  * @throws ModelError 400 naming the message
  */

@@ -1,5 +1,5 @@
 /**
- * Extracts the JSON texts of tool schemas, because a parsed schema no longer shows how its numbers
+ * Extracts the JSON text of tool schemas, because a parsed schema no longer shows how its numbers
  * were written.
  */
 import { itemSpans, memberSpans, skipSpace } from '@trinity-rft/chat/internal';
@@ -17,8 +17,8 @@ export interface ToolSource {
 }
 
 /**
- * Returns the JSON texts of the schemas of all tools of a body, if JavaScript may write one of
- * these texts differently. Otherwise returns an empty list.
+ * Returns the JSON text of each tool schema of a body if JavaScript may write one of them
+ * differently. Otherwise returns an empty list.
  */
 export function toolSources(body: unknown, text: string): readonly ToolSource[] {
   const tools: unknown = isObject(body) ? body['tools'] : undefined;
@@ -31,7 +31,7 @@ export function toolSources(body: unknown, text: string): readonly ToolSource[] 
 }
 
 /**
- * Returns the schemas of one tool, in the format of chat completions (inside `function`), Responses
+ * Returns the schemas of one tool in the format of chat completions (inside `function`), Responses
  * or Messages.
  */
 function schemasOf(text: string, at: number, tool: ToolSource['at']): readonly ToolSource[] {
@@ -45,7 +45,7 @@ function schemasOf(text: string, at: number, tool: ToolSource['at']): readonly T
   });
 }
 
-/** Stores the texts of tool schemas for prompts that are rendered from this body. */
+/** Stores the JSON text of tool schemas for prompts that are rendered from this body. */
 export function keepToolSources(body: unknown, found: readonly ToolSource[]): void {
   for (const { at, source } of found) {
     const schema = at.reduce<unknown>(

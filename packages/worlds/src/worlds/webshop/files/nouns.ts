@@ -1,6 +1,6 @@
 /**
- * Guesses the nouns of titles that people wrote. Every word counts as a noun, unless it is in a
- * list of other words.
+ * Guesses the nouns in human-written titles. Every word counts as a noun, unless it is in a list of
+ * other words.
  */
 
 const others = new Set(

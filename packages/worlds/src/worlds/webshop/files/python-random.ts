@@ -3,8 +3,8 @@
 const size = 624;
 
 /**
- * Creates a stream of 32-bit numbers, as after Python's `random.seed(seed)`. The generator is
- * MT19937, seeded by array.
+ * Creates a generator of the 32-bit numbers that Python yields after `random.seed(seed)`: MT19937,
+ * seeded by array.
  */
 function mersenneTwister(seed: number): () => number {
   const state = seededState(seed);
@@ -57,7 +57,7 @@ function twist(state: Uint32Array): void {
 }
 
 /**
- * Returns a copy in the order that `random.seed(seed); random.shuffle(items)` gives.
+ * Returns a copy in the order that `random.seed(seed); random.shuffle(items)` produces.
  * @param seed below 2 ** 32
  */
 export function pythonShuffle<T>(items: readonly T[], seed: number): T[] {

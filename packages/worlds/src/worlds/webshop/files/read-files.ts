@@ -125,8 +125,8 @@ async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {
 }
 
 /**
- * Returns the first product with each ASIN, in the original order, on which the goals and thus the
- * session numbers depend. Drops products with an invalid ASIN.
+ * Returns the first product per ASIN, without products that have an invalid ASIN. Keeps the
+ * original order, on which the goals and thus the session numbers depend.
  */
 const distinct = (raw: readonly RawProduct[]): readonly RawProduct[] =>
   [...Map.groupBy(raw, ({ asin }) => asin).values()]
@@ -165,8 +165,8 @@ function optionsOf({ customization_options: given }: RawProduct): Product['optio
 }
 
 /**
- * Returns the price of a product. For a price range, the result is a price in the range that
- * depends only on the product.
+ * Returns the price of a product. For a price range, returns a price in the range that depends only
+ * on the product.
  */
 function priceOf({ asin, pricing }: RawProduct): Pick<Product, 'price' | 'priceTag'> {
   const [least = 100, most] = (pricing ?? '')

@@ -4,9 +4,8 @@ import type { Random } from '@trinity-rft/core';
 const noLimit = 1_000_000;
 
 /**
- * Draws the price limit of a goal. Draws two of the next four multiples of ten above the price (up
- * to 990) and returns the larger one. Returns {@link noLimit} if there are fewer than two such
- * multiples.
+ * Draws the price limit of a goal: the larger of two random multiples of ten among the next four
+ * above the price (up to 990). Returns {@link noLimit} if there are fewer than two such multiples.
  */
 export function priceLimit(price: number, random: Random): number {
   const next = Array.from({ length: 99 }, (_, index) => 10 * (index + 1)).filter((p) => p > price);

@@ -1,4 +1,4 @@
-/** Reward of a purchase by the rules of WebShop. arXiv:2207.01206, section 3.3 */
+/** Reward of a purchase by WebShop's rules. Source: arXiv:2207.01206, section 3.3. */
 import { colorOf } from './colors.js';
 import type { Goal, Product } from './product.js';
 import { tokenSetRatio } from './token-set-ratio.js';
@@ -13,9 +13,9 @@ export interface Purchase {
 }
 
 /**
- * Returns the reward of a purchase, from 0 to 1. It is typeReward * matched / total. `matched`
- * counts the matching attributes and options, and a price within the limit. `total` is the number
- * of attributes and options plus 1.
+ * Returns the reward of a purchase, from 0 to 1: typeReward * matched / total. `matched` counts
+ * matching attributes and options, and a price within the limit. `total` is the number of
+ * attributes and options plus 1.
  */
 export function purchaseReward({ product, options }: Purchase, goal: Goal, nouns: Nouns): number {
   const wanted = wantedOptions(goal);
@@ -31,7 +31,7 @@ export function purchaseReward({ product, options }: Purchase, goal: Goal, nouns
 const isAlike = (a: string, b: string): boolean => tokenSetRatio(a, b) > 85;
 
 /**
- * Returns the wanted options as texts for comparison with the chosen values. In synthetic goals, a
+ * Returns the wanted options as strings to compare with the chosen values. In synthetic goals, a
  * name and its value are joined, as in WebShop.
  */
 const wantedOptions = ({ goalOptions }: Goal): readonly string[] =>
@@ -46,8 +46,8 @@ function hasAttribute(product: Product, attribute: string): boolean {
 }
 
 /**
- * Returns the factor for the kind of product. It is 1 for the same or a very similar kind, 0.5 or
- * 0.1 for less similar kinds, and 0 if the titles share no noun.
+ * Returns the factor for the kind of product: 1 for the same or a very similar kind, 0.5 or 0.1 for
+ * less similar kinds, and 0 if the titles share no noun.
  */
 function typeReward(product: Product, goal: Goal, nouns: Nouns): number {
   const overlap = titleOverlap(nouns(product.title), nouns(goal.name));

@@ -37,8 +37,8 @@ const wordsOf = (text: string): ReadonlySet<string> =>
 const ratio = (distance: number, length: number): number => 100 - (100 * distance) / length;
 
 /**
- * Returns the number of insertions and deletions that turn `a` into `b`. It is the sum of the
- * lengths minus twice the length of the longest common subsequence.
+ * Returns the number of insertions and deletions that turn `a` into `b`: the sum of the lengths
+ * minus twice the length of the longest common subsequence.
  */
 function editDistance(a: string, b: string): number {
   let previous = new Uint16Array(b.length + 1);
