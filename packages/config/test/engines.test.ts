@@ -228,6 +228,8 @@ describe('servers that sample beside the engine', () => {
     ['base_url: http://a', 'base_url', 'engine_type: vllm'],
     ['engine_type: vllm\n    base_url: a:8000', 'base_url', 'such as http://127.0.0.1:8000'],
     ['engine_type: vllm\n    base_url: http://u:secret@a', 'base_url', 'Move the key to api_key'],
+    ['engine_type: vllm\n    base_url: http://u:secret@a:99999', 'base_url', 'Move the key to'],
+    ['engine_type: vllm\n    base_url: u:secret@a', 'base_url', 'Move the key to'],
   ])('must fit: %j', (more, key, message) => {
     const [problem] = problems(cwd, yaml({ rest: servers(more) }));
     expect(problem).toMatchObject({

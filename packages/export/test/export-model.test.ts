@@ -168,35 +168,42 @@ PARAMETER repeat_penalty 1
   });
 
   it.each([
-    ['me/practice', 'me-practice'],
+    ['me/practice', 'me-practice', 'me/practice'],
+    ['bot:7b', 'bot-7b', 'bot:7b'],
+    ['me/Bot:7b', 'me-Bot-7b', 'me/bot:7b'],
+    ['a.b/c', 'a.b-c'],
+    ['-:7b', '7b'],
     ['Support Bot (v1)', 'Support-Bot-v1-'],
     ['../../escaped', 'escaped'],
     [`it's "x"\\`, 'it-s-x-'],
     ['日本', 'model'],
-  ])('named %s has files of its own folder, and a program that can be read', async (name, own) => {
-    const to = folder(`named-${own}`);
-    const before = await readdir(scratch);
-    const shown = {
-      ollama: `ollama create ${own.toLowerCase()} -f Modelfile`,
-      gguf: `${own}-Q8_0.gguf`,
-    };
-    for (const format of ['ollama', 'gguf'] as const) {
-      const directory = path.join(to, format);
-      const report = await exported('', { format, name, directory, check: undefined });
-      expect(report).toMatchObject({ name, file: `${own}-Q8_0.gguf` });
-      expect(await readdir(directory)).toContain(report.file);
-      const program = await readFile(path.join(directory, 'chat.mjs'), 'utf8');
-      // The program has the syntax of plain JavaScript.
-      expect(stripTypeScriptTypes(program)).toBe(program);
-      expect(program).toContain(`"${report.file}"`);
-      expect(program).toContain(shown[format]);
-      if (format !== 'ollama') continue;
-      expect(program).toContain(`model: ${JSON.stringify(own.toLowerCase())}`);
-      expect(report.notes.join('\n')).toContain(shown.ollama);
-    }
-    const added = (await readdir(scratch)).filter((each) => !before.includes(each));
-    expect(added).toEqual([path.basename(to)]);
-  });
+  ])(
+    'named %s has files of its own folder, and a program that can be read',
+    async (name, own, ollama = own.toLowerCase()) => {
+      const to = folder(`named-${own}`);
+      const before = await readdir(scratch);
+      const shown = {
+        ollama: `ollama create ${ollama} -f Modelfile`,
+        gguf: `${own}-Q8_0.gguf`,
+      };
+      for (const format of ['ollama', 'gguf'] as const) {
+        const directory = path.join(to, format);
+        const report = await exported('', { format, name, directory, check: undefined });
+        expect(report).toMatchObject({ name, file: `${own}-Q8_0.gguf` });
+        expect(await readdir(directory)).toContain(report.file);
+        const program = await readFile(path.join(directory, 'chat.mjs'), 'utf8');
+        // The program has the syntax of plain JavaScript.
+        expect(stripTypeScriptTypes(program)).toBe(program);
+        expect(program).toContain(`"${report.file}"`);
+        expect(program).toContain(shown[format]);
+        if (format !== 'ollama') continue;
+        expect(program).toContain(`model: ${JSON.stringify(ollama)}`);
+        expect(report.notes.join('\n')).toContain(shown.ollama);
+      }
+      const added = (await readdir(scratch)).filter((each) => !before.includes(each));
+      expect(added).toEqual([path.basename(to)]);
+    },
+  );
 
   it('has the template of training where that is not the one of the folder', async () => {
     const place = await findModel(model);

@@ -551,7 +551,14 @@ describe('a webhook', () => {
   it('needs an address and a secret', async () => {
     const open = (webhook: { url: string; secret: string }) => serve({ webhook });
     await expect(open({ url: 'ftp://x', secret })).rejects.toThrow('--webhook is "ftp://x"');
-    for (const url of ['https://user:pass@x', 'https://user@x', 'ftp://:pass@x']) {
+    for (const url of [
+      'https://user:pass@x',
+      'https://user@x',
+      'ftp://:pass@x',
+      'https://user:pass@x:99999/',
+      'https://user:pass@',
+      'user:pass@x',
+    ]) {
       const refused = open({ url, secret });
       await expect(refused).rejects.toThrow('--webhook has a user name or password');
       await expect(refused).rejects.not.toThrow(/@x|pass@/);

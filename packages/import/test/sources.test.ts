@@ -317,7 +317,14 @@ describe('importRows', () => {
     ['prompt', [system('Be brief.'), user('Hi')], []],
     ['answers', 'Hi', [system('Be brief.'), user(' Hi\n')]],
     ['answers', 'Hi', [user('Hi'), assistant('Hello'), user('Bye')]],
-    ['neither', 'Hi', [user('Bye')]],
+    ['answers', [user('Hi')], [system('Be brief.'), user('Hi'), assistant('Hello'), user('Bye')]],
+    ['answers', 'Hi', [system('Be brief.'), user('Hi'), assistant('Hello'), user('Bye')]],
+    ['answers', 'Human: Hi\n\nAssistant:', [user('Hi')]],
+    ['answers', '', [user('Hi')]],
+    ['both', [user('Hi')], [system('Be brief.')]],
+    ['both', [system('Be brief.'), user('Hi')], [user('Hi'), assistant('Hello'), user('Bye')]],
+    ['neither', [user('Hi')], [user('Bye')]],
+    ['neither', [system('Be brief.'), user('Hi')], [system('Be long.'), user('Hi')]],
     ['neither', [user('Hi'), assistant('Hello'), user('Bye')], [user('Hi')]],
   ])('takes the prompt of %s, given %j and %j', async (taken, prompt, start) => {
     const [chosen, rejected] = ['good', 'bad'].map((text) => [...start, assistant(text)]);
@@ -329,7 +336,9 @@ describe('importRows', () => {
     };
     writeFileSync(from, JSON.stringify([pair, { prompt, chosen, rejected }]));
     const { rows, report } = await importFrom(from);
-    expect(rows[1]?.['prompt']).toEqual({ prompt, answers: start }[taken]);
+    const turns = [user('Hi'), assistant('Hello'), user('Bye')];
+    const both = [system('Be brief.'), ...turns.slice(0, start.length)];
+    expect(rows[1]?.['prompt']).toEqual({ prompt, answers: start, both }[taken]);
     expect(reasonsOf(report)).toEqual(
       taken === 'neither' ? ['the prompt differs from the start of both answers: 2'] : [],
     );

@@ -27,8 +27,12 @@ export function modelName(
 export const fileNameOf = (name: string): string =>
   name.replaceAll(/[^\w.-]+/g, '-').replace(/^[.-]+/, '') || 'model';
 
+/** Matches names that Ollama takes: `NAME`, `OWNER/NAME`, and both with `:TAG`. */
+const ollamaName = /^(?:\w[\w-]*\/)?\w[\w.-]*(?::\w[\w.-]*)?$/;
+
 /** Converts a name to a name for Ollama and the shell, in lower case. */
-export const ollamaNameOf = (name: string): string => fileNameOf(name).toLowerCase();
+export const ollamaNameOf = (name: string): string =>
+  (ollamaName.test(name) ? name : fileNameOf(name)).toLowerCase();
 
 function folderName(from: string, facts: RunFacts | undefined): string {
   const folder = path.resolve(facts?.jobDirectory ?? from);

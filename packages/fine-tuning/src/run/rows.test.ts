@@ -43,6 +43,7 @@ const pair = {
 };
 
 it.each<readonly [MethodName, object, string]>([
+  ['supervised', { messages: [] }, 'messages: Too small'],
   ['supervised', { messages: [user, { ...answer, weight: 0 }] }, 'every answer has weight 0'],
   ['supervised', { messages: [{ role: 'user' }, answer] }, 'message 1 has neither content nor'],
   ['supervised', { messages: [image, answer] }, 'messages[0].content[0]'],

@@ -20,7 +20,7 @@ const endsWith = (...roles: readonly Message['role'][]) =>
   z
     .array(message)
     .min(1)
-    .refine((messages) => roles.includes(messages.at(-1)!.role), {
+    .refine((messages) => messages.slice(-1).every(({ role }) => roles.includes(role)), {
       error: `the last message has to be of the ${roles.join(' or ')}`,
     });
 const tools = {
@@ -66,16 +66,16 @@ export interface CheckedRows {
   readonly faults: readonly string[];
 }
 
-const mostFaults = 5;
-
 /**
  * Checks the rows of a file.
  * @param onRow called with each valid row and the number of its line. @default no callback
+ * @param mostFaults number of faulty lines after which reading stops
  */
 export async function checkRows(
   file: string,
   method: MethodName,
   onRow: (row: Readonly<Record<string, unknown>>, line: number) => void = () => undefined,
+  mostFaults = 5,
 ): Promise<CheckedRows> {
   const faults: string[] = [];
   let [line, count] = [0, 0];

@@ -31,5 +31,10 @@ it('leaves out the rows that cannot be scored, and names their lines', async () 
     loss,
     skipped: [expect.stringMatching(/^Line 2: ./)],
   });
+  const faulty = Array.from({ length: 6 }, () => ({ messages: [] }));
+  expect(await lossOf(...faulty, good)).toEqual({
+    loss,
+    skipped: faulty.map((_, i) => expect.stringMatching(`^Line ${i + 1}: .`)),
+  });
   await expect(lossOf(long)).rejects.toThrow('no row can be scored');
 });

@@ -20,9 +20,10 @@ export async function validLoss(
   onSkip: (why: string) => void,
 ): Promise<number> {
   const rows: (readonly [ConversationInput, number])[] = [];
-  await checkRows(file, 'supervised', (row, line) =>
-    rows.push([row as unknown as ConversationInput, line]),
-  );
+  const take = (row: object, line: number) => void rows.push([row as ConversationInput, line]);
+  const { count: valid, faults } = await checkRows(file, 'supervised', take, Infinity);
+  if (valid === 0) throw new Error(`no row can be scored. ${faults[0]}`);
+  for (const fault of faults) onSkip(fault);
   const model = await loadModel(checkpoint);
   try {
     let [sum, count] = [0, 0];

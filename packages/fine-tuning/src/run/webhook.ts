@@ -22,13 +22,15 @@ const deadlineMs = 10_000;
  * @throws ConfigError for an invalid URL or secret
  */
 export function checkWebhook({ url, secret }: WebhookSettings): void {
-  const address = URL.canParse(url) ? new URL(url) : undefined;
-  if (address && `${address.username}${address.password}` !== '')
+  const address = URL.parse(url);
+  const isHttp = address !== null && /^https?:$/.test(address.protocol);
+  // A text that is no address may contain a password too.
+  if (isHttp ? address.username + address.password !== '' : url.includes('@'))
     throw new ConfigError(
       '--webhook has a user name or password. Give an address without them: TRINITY_WEBHOOK_SECRET signs the messages.',
       { code: 'WEBHOOK' },
     );
-  if (!address || !/^https?:$/.test(address.protocol))
+  if (!isHttp)
     throw new ConfigError(`--webhook is "${url}". Expected an http or https address.`, {
       code: 'WEBHOOK',
     });

@@ -214,10 +214,16 @@ async function saveEvents(file: string, events: readonly JobEvent[]): Promise<vo
   await rename(`${file}.tmp`, file);
 }
 
+/** Record on disk. Older versions wrote `told` in place of `notified`. */
+type StoredRecord = Omit<JobRecord, 'notified'> &
+  Partial<Readonly<Record<'notified' | 'told', boolean>>>;
+
 /** Reads a job; undefined for a folder without a record. No client has the id of such a folder. */
 async function readJob(folder: string): Promise<StoredJob | undefined> {
-  const record = await readJson<JobRecord>(path.join(folder, 'job.json'));
-  if (record === undefined) return undefined;
+  const stored = await readJson<StoredRecord>(path.join(folder, 'job.json'));
+  if (stored === undefined) return undefined;
+  const { told = false, notified = told, ...others } = stored;
+  const record = { ...others, notified };
   const file = path.join(folder, eventsFile);
   const text = await readFile(file, 'utf8').catch(() => '');
   const said = text.split('\n').flatMap(eventIn);

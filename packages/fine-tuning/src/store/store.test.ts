@@ -64,6 +64,15 @@ describe('jobs', () => {
     expect(await readFile(file, 'utf8')).toBe('{"message":"a"}\n{"message":"c"}\n');
   });
 
+  it('whose webhook was notified stay notified in records of older versions', async () => {
+    for (const [id, told] of Object.entries({ 'ftjob-1': true, 'ftjob-2': false })) {
+      await mkdir(path.join(folder, id));
+      await writeFile(path.join(folder, id, 'job.json'), JSON.stringify({ id, told }));
+    }
+    const jobs = await open();
+    expect(jobs.list().map(({ notified }) => notified)).toEqual([true, false]);
+  });
+
   it.each(['', '{"id": "ftj', 'null', '{}'])('name a record that is %j', async (text) => {
     const file = path.join(folder, 'ftjob-1', 'job.json');
     await mkdir(path.dirname(file));

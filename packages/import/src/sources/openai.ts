@@ -5,7 +5,7 @@ import { readMessages } from '../messages/read-messages.js';
 import { readTools } from '../messages/tool-calls.js';
 import { fault } from '../record/fault.js';
 import { isJson, type Item, type Json, type Preference } from '../record/item.js';
-import { has, readAnswer, readPrompt, type Source } from './source.js';
+import { has, messagesIn, readAnswer, readPrompt, type Source } from './source.js';
 
 export const openai: Source = {
   looksFor: 'messages; input and preferred_output; or chosen and rejected',
@@ -63,14 +63,37 @@ function readChosen(record: Json): Preference {
 
 /**
  * Returns the pair's prompt or the messages with which both responses start, whichever is longer.
+ * Leading system messages are compared separately, because one of the two may lack them. A prompt
+ * that is a string may be rendered with a template. If it differs from the start, the start is
+ * returned.
  */
-function promptOf(record: Json, start: readonly ChatMessage[]): readonly ChatMessage[] {
-  if (start.length > 0 && !has(record, 'prompt')) return start;
-  const prompt = readPrompt(record['prompt']);
+function promptOf({ prompt }: Json, start: readonly ChatMessage[]): readonly ChatMessage[] {
+  if (start.length > 0 && (prompt ?? '') === '') return start;
+  const [[system, turns], [startSystem, startTurns]] = [split(readPrompt(prompt)), split(start)];
+  const systems = longer(system, startSystem);
+  const all = longer(turns, startTurns);
+  if (systems && all) return [...systems, ...all];
+  if (typeof messagesIn(prompt) === 'string') return start;
+  throw fault('the prompt differs from the start of both answers', prompt);
+}
+
+/** Splits a conversation after its leading system messages. */
+function split(
+  messages: readonly ChatMessage[],
+): readonly [readonly ChatMessage[], readonly ChatMessage[]] {
+  const first = messages.findIndex(({ role }) => role !== 'system');
+  const end = first < 0 ? messages.length : first;
+  return [messages.slice(0, end), messages.slice(end)];
+}
+
+/** Returns the longer list; undefined if they contradict each other. */
+function longer(
+  prompt: readonly ChatMessage[],
+  start: readonly ChatMessage[],
+): readonly ChatMessage[] | undefined {
   const [given, found] = [linesOf(prompt), linesOf(start)];
-  if (given.endsWith(found)) return prompt;
   if (found.endsWith(given) || found.startsWith(given)) return start;
-  throw fault('the prompt differs from the start of both answers', record['prompt']);
+  return given.endsWith(found) ? prompt : undefined;
 }
 
 /**

@@ -84,6 +84,13 @@ describe('promptfoo', () => {
     expect(read(test, { defaultTest })).toMatchObject([
       { messages: [{ content: 'Hi. In en: a a!' }] },
     ]);
+    const none = { ...test, options: { prefix: null, suffix: null } };
+    expect(read(none, { defaultTest })).toMatchObject([{ messages: [{ content: 'In en: a' }] }]);
+    for (const [suffix, reason] of [
+      [{ text: '!' }, 'the suffix of a prompt is not a text'],
+      ['file://a.txt', 'the suffix of a prompt is in another file; write it into this one'],
+    ])
+      expect(read({ ...test, options: { suffix } })).toMatchObject([{ reason }]);
   });
 
   it('writes the assertions of templates', () => {
@@ -110,6 +117,30 @@ describe('promptfoo', () => {
       ]);
   });
 
+  it('writes keys beside a reference over those of the template, which may refer to others', () => {
+    const named = (name: string, own = {}) => ({ $ref: `#/assertionTemplates/${name}`, ...own });
+    const assertionTemplates = {
+      fast: { type: 'latency', threshold: 5 },
+      faster: named('fast', { threshold: 2 }),
+      set: { type: 'assert-set', assert: [named('fast'), named('faster')] },
+      loop: { type: 'assert-set', assert: [named('end')] },
+      end: named('loop'),
+    };
+    const tasksOf = (name: string, own = {}) =>
+      read(
+        { vars: { language: 'en', word: 'a' }, assert: [named(name, own)] },
+        { assertionTemplates },
+      );
+    const latency = (threshold: number) => ({ type: 'latency', threshold });
+    for (const [task, assertion] of [
+      [tasksOf('fast', { threshold: 1 }), latency(1)],
+      [tasksOf('faster'), latency(2)],
+      [tasksOf('set'), { type: 'assert-set', assert: [latency(5), latency(2)] }],
+    ])
+      expect(task).toMatchObject([{ fields: { assert: [assertion] } }]);
+    expect(tasksOf('end')).toMatchObject([{ reason: 'a template of assertions contains itself' }]);
+  });
+
   it('reports scenarios, which it does not read', () => {
     const scenarios = [{ config: [], tests: [] }];
     const reason = 'scenarios are not read; write their tests into `tests`';
@@ -119,7 +150,12 @@ describe('promptfoo', () => {
     ]);
     const record = { prompts: ['Hi'], scenarios };
     expect(promptfoo.detect(record)).toBe(true);
-    expect(promptfoo.read(record)).toEqual([{ reason }]);
+    for (const tests of [undefined, null])
+      expect(promptfoo.read({ ...record, tests })).toEqual([{ reason }]);
+  });
+
+  it.each([{}, { tests: null }, { tests: [] }])('reports that there are no tests: %j', (rest) => {
+    expect(() => promptfoo.read({ prompts: ['Hi'], ...rest })).toThrow('there are no tests');
   });
 
   it('reports default values of another file', () => {

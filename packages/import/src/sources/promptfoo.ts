@@ -8,7 +8,8 @@ export const promptfoo: Source = {
   looksFor: 'prompts and tests',
   detect: (record) => has(record, 'prompts') && (has(record, 'tests') || has(record, 'scenarios')),
   read: (record) => {
-    const { prompts, tests = [], defaultTest } = record;
+    const { prompts, defaultTest } = record;
+    const tests = record['tests'] ?? [];
     if (!Array.isArray(tests)) throw elsewhere('the tests are', tests);
     if (typeof defaultTest === 'string') throw elsewhere('the default test is', defaultTest);
     const base = isJson(defaultTest) ? defaultTest : {};
@@ -19,7 +20,9 @@ export const promptfoo: Source = {
         asList(orFault(() => tasksOf(prompt, test, base, assertions))),
       ),
     );
-    return has(record, 'scenarios') ? [scenarios, ...tasks] : tasks;
+    if (has(record, 'scenarios')) return [scenarios, ...tasks];
+    if (tests.length === 0) throw fault('there are no tests');
+    return tasks;
   },
 };
 
@@ -42,8 +45,8 @@ function tasksOf(
   if (!isJson(test)) throw fault('a test is not an object', test);
   const vars = { ...objectAt(base, 'vars'), ...objectAt(test, 'vars') };
   const options = { ...objectAt(base, 'options'), ...objectAt(test, 'options') };
-  const { prefix = '', suffix = '' } = options;
-  const template = `${String(prefix)}${textOf(prompt)}${String(suffix)}`;
+  const around = (key: string) => textOf(options[key] ?? '', `the ${key} of a prompt`);
+  const template = `${around('prefix')}${promptOf(prompt)}${around('suffix')}`;
   const asserts = [...listAt(base, 'assert'), ...listAt(test, 'assert')].map((each) =>
     assertionOf(each, assertions),
   );
@@ -51,18 +54,25 @@ function tasksOf(
   return all.map((each) => orFault(() => taskOf(template, each, asserts)));
 }
 
-/** Replaces references to templates, such as `$ref: '#/assertionTemplates/NAME'`, also in a set. */
-function assertionOf(assertion: unknown, templates: Json): unknown {
+/**
+ * Replaces references to templates, such as `$ref: '#/assertionTemplates/NAME'`, also in a set and
+ * in a template. Keys beside the reference replace those of the template.
+ * @param within names of the templates that contain the assertion
+ */
+function assertionOf(assertion: unknown, templates: Json, within: readonly string[] = []): unknown {
   if (!isJson(assertion)) return assertion;
-  const { $ref: ref, assert } = assertion;
-  if (Array.isArray(assert))
-    return { ...assertion, assert: assert.map((each) => assertionOf(each, templates)) };
-  if (ref === undefined) return assertion;
+  const { $ref: ref, ...own } = assertion;
+  if (ref === undefined) {
+    const { assert } = own;
+    if (!Array.isArray(assert)) return own;
+    return { ...own, assert: assert.map((each) => assertionOf(each, templates, within)) };
+  }
   const [, name = ''] =
     (typeof ref === 'string' && /^#\/assertionTemplates\/(.+)$/.exec(ref)) || [];
-  if (!Object.hasOwn(templates, name))
-    throw fault('an assertion refers to a template that the file lacks', ref);
-  return templates[name];
+  const template = Object.hasOwn(templates, name) && templates[name];
+  if (!isJson(template)) throw fault('an assertion refers to a template that the file lacks', ref);
+  if (within.includes(name)) throw fault('a template of assertions contains itself', ref);
+  return assertionOf({ ...template, ...own }, templates, [...within, name]);
 }
 
 /** Maximum number of tasks from one test. */
@@ -102,10 +112,12 @@ const listAt = (record: Json, key: string): readonly unknown[] => {
   return Array.isArray(value) ? value : [];
 };
 
-function textOf(prompt: unknown): string {
-  const text = isJson(prompt) ? (prompt['raw'] ?? prompt['content']) : prompt;
-  if (typeof text !== 'string') throw fault('a prompt is not a text', prompt);
-  if (isFile(text)) throw elsewhere('a prompt is', text);
+const promptOf = (prompt: unknown): string =>
+  textOf(isJson(prompt) ? (prompt['raw'] ?? prompt['content'] ?? prompt) : prompt, 'a prompt');
+
+function textOf(text: unknown, what: string): string {
+  if (typeof text !== 'string') throw fault(`${what} is not a text`, text);
+  if (isFile(text)) throw elsewhere(`${what} is`, text);
   return text;
 }
 

@@ -64,7 +64,7 @@ const wrapperKeys = ['role', 'messages', 'choices', 'generations', 'kwargs'];
  * Parses a JSON string of messages. Other JSON strings stay unchanged, because a model may have
  * written them.
  */
-function messagesIn(value: unknown): unknown {
+export function messagesIn(value: unknown): unknown {
   const inner = unwrapped(value);
   const first: unknown = Array.isArray(inner) ? inner[0] : inner;
   return isJson(first) && wrapperKeys.some((key) => key in first) ? inner : value;

@@ -14,6 +14,16 @@ const instrumentOf = (name: string): string =>
     .replaceAll(/[^\w.-]/g, '_')
     .slice(0, maxName);
 
+/**
+ * Returns the attributes of a metric: its name, unless the name of its instrument shows it.
+ * Otherwise metrics that share an instrument would replace each other's values.
+ */
+const attributesOf = (name: string): Readonly<Record<string, string>> => {
+  const shown = instrumentOf(name).slice('trinity.'.length);
+  const isShown = shown.replaceAll('_at_', '@').replaceAll('.', '/') === name;
+  return isShown ? {} : { 'trinity.metric': name };
+};
+
 /** Creates the sink. Without an SDK in the process, the sink does nothing. */
 export function telemetrySink(): MetricSink {
   const meter = metrics.getMeter('trinity-rft');
@@ -29,7 +39,8 @@ export function telemetrySink(): MetricSink {
     write: ({ role, step, metrics: values }) => {
       const attributes = { 'trinity.role': role };
       gaugeOf('step').record(step, attributes);
-      for (const [name, value] of Object.entries(values)) gaugeOf(name).record(value, attributes);
+      for (const [name, value] of Object.entries(values))
+        gaugeOf(name).record(value, { ...attributes, ...attributesOf(name) });
     },
     close: () => Promise.resolve(),
   };

@@ -63,6 +63,22 @@ it('metrics whose names no instrument can have are sent without a warning', asyn
   expect(received.join('\n')).toContain('"trinity.eval.a_set.reward.mean_at_4"');
 });
 
+it('metrics that share an instrument are told apart by their names', async () => {
+  const telemetry = await start();
+  const values = { 'eval/数学/reward': 1, 'eval/代码/reward': 2, 'eval/__/reward': 3 };
+  telemetrySink().write({ role: 'trainer', step: 1, metrics: values, timing: {} } as never);
+  await telemetry!.close();
+  const sent = received.join('\n');
+  expect(sent.match(/"asDouble":\d/g)?.toSorted()).toEqual(
+    [1, 1, 2, 3].map((value) => `"asDouble":${value}`),
+  );
+  const named = sent.match(/"trinity.metric","value":\{"stringValue":"[^"]+/g) ?? [];
+  expect(named.map((text) => text.split('"').at(-1))).toEqual([
+    'eval/数学/reward',
+    'eval/代码/reward',
+  ]);
+});
+
 it('runs that overlap send through the same SDK, until the last one ends', async () => {
   const [one, two] = await Promise.all([start(), start()]);
   await two!.close();
