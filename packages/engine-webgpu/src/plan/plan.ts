@@ -152,8 +152,8 @@ function finished({ dispatches, storages, constants }: PlanBuilder): Omit<Plan, 
 }
 
 /**
- * Checks the shapes of all inputs. @throws EngineError if an input is missing, or its shape does
- * not fit the graph
+ * Checks the shapes of all inputs.
+ * @throws EngineError if an input is missing, or its shape does not fit the graph
  */
 function checkShapes(inputs: readonly PortRecord[], shapes: Shapes): void {
   const symbols = new Map<string, number>();

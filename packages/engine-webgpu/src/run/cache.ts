@@ -142,8 +142,8 @@ export class DeviceCache implements RowCache {
   }
 
   /**
-   * Moves rows of all entries. @param source returns the location of an entry's new elements;
-   * called in the order of entries
+   * Moves rows of all entries.
+   * @param source returns the location of an entry's new elements; called in the order of entries
    */
   #move(
     moves: readonly RowMove[],

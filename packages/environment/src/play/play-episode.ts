@@ -25,8 +25,8 @@ export interface PlayOptions {
    */
   readonly actionPattern?: RegExp;
   /**
-   * Format of an action, shown to the model after a message without an action. @default
-   * `actionPattern`
+   * Format of an action, shown to the model after a message without an action.
+   * @default `actionPattern`
    */
   readonly actionHint?: string;
   readonly reward: RewardRule;

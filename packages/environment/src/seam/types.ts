@@ -120,8 +120,9 @@ export interface Episode {
 /** An open environment. Many episodes can be open at the same time. */
 export interface Environment {
   /**
-   * Begins an episode. @throws TaskError if the row is invalid; EnvironmentError if the environment
-   * fails; CancelledError on abort
+   * Begins an episode.
+   * @throws TaskError if the row is invalid; EnvironmentError if the environment fails;
+   * CancelledError on abort
    */
   reset(start: EpisodeStart, signal: AbortSignal): Promise<Episode>;
   /** Stops servers and processes. Safe to call twice. */

@@ -60,8 +60,8 @@ export interface TinkerEngineOptions {
    */
   readonly optimizer?: Pick<OptimizerOptions, 'learningRate' | 'betas'>;
   /**
-   * Maximum tokens of prompt and response together. @default one token less than the smaller of the
-   * limits in config.json and of the server
+   * Maximum tokens of prompt and response together.
+   * @default one token less than the smaller of the limits in config.json and of the server
    */
   readonly maxModelLen?: number;
   /** Bytes of each token id. Without them, stop strings are rejected. @default undefined */

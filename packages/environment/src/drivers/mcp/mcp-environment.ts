@@ -79,7 +79,8 @@ export interface McpEnvironmentOptions<Args> extends Pick<
    */
   readonly reward: (end: McpEnd, args: Args) => Promise<number> | number;
   /**
-   * Maximum number of concurrent episodes, each with a server. Further episodes wait. @default 16
+   * Maximum number of concurrent episodes, each with a server. Further episodes wait.
+   * @default 16
    */
   readonly maxServers?: number | ((args: Args) => number);
   /** Timeout for starting a server, in seconds. @default 60 */

@@ -44,7 +44,8 @@ export interface EnvironmentServerOptions {
   readonly apiKey?: string;
   /**
    * Maximum number of connections, each with an episode. Further connections receive the error
-   * CAPACITY_REACHED. @default 256
+   * CAPACITY_REACHED.
+   * @default 256
    */
   readonly maxConcurrentEnvs?: number;
   /** Number of tasks in each split, for environments that generate tasks. @default 1000 */
