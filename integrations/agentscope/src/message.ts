@@ -1,5 +1,6 @@
 /**
- * The parts of AgentScope's messages that requests need. npm does not have the framework's types.
+ * The parts of AgentScope's messages that requests need. They are declared here because npm does
+ * not provide the framework's types.
  */
 
 export interface TextBlock {
@@ -24,7 +25,7 @@ interface ToolResultBlock {
   output: string | readonly OutputBlock[];
 }
 
-/** A block of a tool's output: text, or data with its source. */
+/** A block of tool output: text, or data with its source. */
 export interface OutputBlock {
   readonly type: string;
   readonly text?: string;
@@ -46,7 +47,7 @@ export interface Message<Block extends { type: string } = ContentBlock> {
 }
 
 /**
- * The text blocks of a message, joined by line breaks. The reply of an agent has one text block,
+ * Returns the text blocks of a message, joined by line breaks. An agent's reply has one text block,
  * from its last turn.
  */
 export function textOf({

@@ -1,14 +1,14 @@
-/** The model of a rollout as settings of AgentScope's `OpenAIChatModel`. */
+/** Settings with which AgentScope's `OpenAIChatModel` calls a rollout's model. */
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { turnFormatter, type InnerFormatter, type TurnFormatter } from './turn-formatter.js';
 
 export interface AgentscopeModelOptions {
   /**
-   * Formats each turn; required for images.
-   * @default a formatter for text, tool calls and results
+   * Formatter of each turn; required for images.
+   * @default a formatter for text, tool calls and tool results
    */
   readonly formatter?: InnerFormatter;
-  /** True to stream answers. @default false */
+  /** True to stream responses. @default false */
   readonly stream?: boolean;
 }
 

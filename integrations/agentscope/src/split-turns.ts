@@ -1,7 +1,7 @@
 import type { Message } from './message.js';
 
 /**
- * Splits a message after the tool results of each turn. AgentScope's agent keeps all turns of a
+ * Splits a message after the tool results of each turn. AgentScope's agents keep all turns of a
  * reply in one assistant message, in chronological order.
  */
 export function splitTurns<Msg extends Message<{ type: string }>>(message: Msg): readonly Msg[] {

@@ -1,12 +1,11 @@
 /**
- * Converts AgentScope's messages to messages of chat completions, for agents that read and write
- * text.
+ * Converts AgentScope's messages to Chat Completions messages, for agents that read and write text.
  */
 import { ModelError } from '@trinity-rft/core';
 import type { ContentBlock, Message, OutputBlock, TextBlock } from './message.js';
 
 /**
- * Converts a message to messages of chat completions, without its thoughts, as AgentScope's own
+ * Converts a message to Chat Completions messages. Omits thinking blocks, as AgentScope's own
  * formatter does.
  * @throws ModelError 400 for data blocks
  */
@@ -38,12 +37,12 @@ export function wireMessages({ role, name, content }: Message): Record<string, u
 }
 
 /**
- * True if any text is not empty. An agent without a system prompt sends an empty text, which is
- * left out.
+ * Returns true if any text is not empty. Agents without a system prompt send an empty text block,
+ * which is omitted.
  */
 const hasText = (texts: readonly TextBlock[]): boolean => texts.some(({ text }) => text !== '');
 
-/** The text parts of a tool's output, joined by line breaks. */
+/** Returns the text parts of a tool's output, joined by line breaks. */
 export function outputText(output: string | readonly OutputBlock[]): string {
   if (typeof output === 'string') return output;
   output.forEach(({ type }) => rejectData(type));

@@ -9,7 +9,7 @@ export interface TurnFormatter {
   format(options: {
     msgs: readonly Message<Pick<ContentBlock, 'type' | 'id'>>[];
   }): Promise<Record<string, unknown>[]>;
-  /** Output of a tool as text; required by AgentScope's interface. */
+  /** Converts tool output to text. Required by AgentScope's interface. */
   convertToolOutputToString(output: string | readonly OutputBlock[]): {
     text: string;
     promotedMsg: null;
@@ -23,11 +23,11 @@ export interface InnerFormatter {
 
 /**
  * Creates a formatter that ends the assistant message after the tool results of each turn.
- * AgentScope's agent keeps one assistant message per reply. AgentScope's default formatter sends
- * all text and calls of this message before all its results, so from the third call on the prompt
- * would not continue the recorded conversation.
- * @param inner formats each turn; required for images; by default, a formatter for text, tool calls
- * and results
+ * AgentScope's agent keeps one assistant message per reply. AgentScope's default formatter places
+ * all text and tool calls of this message before all tool results, so from the third model call on,
+ * the prompt would not continue the recorded conversation.
+ * @param inner formatter of each turn; required for images; by default, a formatter for text, tool
+ * calls and tool results
  */
 export function turnFormatter(inner?: InnerFormatter): TurnFormatter {
   return {

@@ -18,11 +18,11 @@ import {
 
 /** Context of a workflow, with the model settings for the agent. */
 export interface AgentscopeContext extends AgentContext {
-  /** Settings for `new OpenAIChatModel(settings)`, which is then the model of this rollout. */
+  /** Settings for `new OpenAIChatModel(settings)`, which then calls this rollout's model. */
   readonly settings: AgentscopeModelSettings;
 }
 
-/** The relevant part of an agent's reply. */
+/** Relevant part of an agent's reply. */
 export interface Reply {
   readonly content: readonly { readonly type: string; readonly text?: string }[];
 }
@@ -36,9 +36,9 @@ export interface AgentscopeWorkflowOptions<Args = AnyArgs> extends AgentscopeMod
    */
   readonly args?: ArgsSchema<Args>;
   /**
-   * Creates and runs an agent. Agents are stateful, so create one for each rollout. Returns a reply
-   * or a text, which the task's reward function scores, or the score itself. Null is treated as an
-   * empty text.
+   * Creates and runs an agent. Agents are stateful, so create one per rollout. Returns a reply or a
+   * string, which the task's reward function scores, or the score itself. Null is treated as an
+   * empty string.
    */
   readonly run: (
     context: AgentscopeContext,
@@ -47,8 +47,8 @@ export interface AgentscopeWorkflowOptions<Args = AnyArgs> extends AgentscopeMod
 }
 
 /**
- * Declares the workflow. The workflow has no metric `model_fault`, because the framework reports
- * mistakes to the model.
+ * Declares a workflow that runs an agent. There is no metric `model_fault`, because the framework
+ * reports mistakes to the model.
  * @throws ConfigError for an invalid name
  */
 export function agentscopeWorkflow<Args = AnyArgs>({

@@ -1,6 +1,6 @@
 /**
- * Makes the AI SDK use the rollout's model for agents that name their model as text (`model:
- * 'openai/gpt-5'`).
+ * Makes the AI SDK use the rollout's model for agents that specify their model by name
+ * (`model: 'openai/gpt-5'`).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { WorkflowError } from '@trinity-rft/core';
@@ -20,15 +20,12 @@ interface DefaultProvider {
   readonly textEmbeddingModel?: ResolveModel;
 }
 
-/**
- * State of the operating-system process: a single object, even if plugins load more copies of this
- * package.
- */
+/** State of the process: a single object, even if plugins load further copies of this package. */
 interface Shared {
   readonly scopes: AsyncLocalStorage<ResolveModel>;
   /**
-   * Provider that is installed while scopes are open. `before`, or else the AI SDK's gateway, still
-   * resolves other kinds of models, such as embedding models.
+   * Provider that is installed while scopes are open. `before`, or the AI SDK's gateway without it,
+   * still resolves other kinds of models, such as embedding models.
    */
   installed?:
     | {
@@ -47,10 +44,10 @@ const global = globalThis as {
 const shared = (global[key] ??= { scopes: new AsyncLocalStorage() });
 
 /**
- * Runs `work`. In `work` and in everything that it starts, `resolve` resolves the names of language
- * models. The async context distinguishes concurrent scopes. A call outside every scope, for
- * example from a queue that several rollouts share, fails with WorkflowError AI_SDK_NO_SCOPE,
- * because the call could belong to any of the scopes.
+ * Runs `work`. In `work` and everything it starts, `resolve` resolves language model names. The
+ * async context distinguishes concurrent scopes. A call outside every scope, for example from a
+ * queue that several rollouts share, fails with WorkflowError AI_SDK_NO_SCOPE, because it could
+ * belong to any of the scopes.
  */
 export async function withDefaultProvider<Result>(
   resolve: ResolveModel,

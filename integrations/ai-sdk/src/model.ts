@@ -11,9 +11,7 @@ export interface ProviderSettings {
   readonly baseURL: string;
   readonly apiKey: string;
   readonly fetch: typeof globalThis.fetch;
-  /**
-   * True to send schemas of `Output.object` in full, although the endpoint does not enforce them.
-   */
+  /** True to send `Output.object` schemas in full, although the endpoint does not enforce them. */
   readonly supportsStructuredOutputs: boolean;
   /** True to request token counts for streams as well. */
   readonly includeUsage: boolean;
@@ -27,13 +25,13 @@ export type CreateProvider<Model = unknown> = (
   settings: ProviderSettings,
 ) => (modelId: string) => Model;
 
-/** The type of a provider's models. */
+/** Type of a provider's models. */
 export type ModelOf<Create extends CreateProvider> = ReturnType<ReturnType<Create>>;
 
 /**
  * The model of a rollout for `generateText`, `streamText` and agents. The provider determines the
- * API: `createOpenAI` uses Responses, `createOpenAICompatible` chat completions. Failed calls are
- * not retried, because the explorer retries whole rollouts.
+ * API: `createOpenAI` uses the Responses API, `createOpenAICompatible` Chat Completions. Failed
+ * calls are not retried, because the explorer retries whole rollouts.
  */
 export function aiSdkModel<Create extends CreateProvider>(
   endpoint: AgentEndpoint,
@@ -48,12 +46,12 @@ export function aiSdkModel<Create extends CreateProvider>(
   return createProvider(settings)(endpoint.model) as ModelOf<Create>;
 }
 
-/** True for HTTP statuses at which the AI SDK would retry. */
+/** Returns true for HTTP statuses on which the AI SDK would retry. */
 const isRetried = (status: number): boolean => status >= 500 || [408, 409, 429].includes(status);
 
 /**
- * Wraps `fetch` so that it throws for responses that the AI SDK would retry. Of the errors that
- * `fetch` throws, the AI SDK retries only failed connections.
+ * Wraps `fetch` so that it throws for responses that the AI SDK would retry. If `fetch` throws, the
+ * AI SDK retries only failed connections.
  */
 function withoutRetries(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {

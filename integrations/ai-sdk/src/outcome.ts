@@ -2,8 +2,9 @@
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**
- * Kind of fault. `model_behavior`: an answer that does not fit its schema, or none at all, because
- * the last step called tools or was cut. The framework reports other mistakes to the model.
+ * Kind of fault. `model_behavior`: a final answer that does not fit its schema, or none at all,
+ * because the last step called tools or was truncated. The framework reports other mistakes to the
+ * model.
  */
 export type ModelFault = 'model_behavior';
 

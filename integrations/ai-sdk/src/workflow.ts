@@ -12,7 +12,7 @@ import { outcomeOf } from './outcome.js';
 
 /** Context of a workflow, with the model for the agent. `Model` is the provider's model type. */
 export interface AiSdkContext<Model> extends AgentContext {
-  /** The trained model, for agents that do not name their model as text. */
+  /** The trained model, for agents that do not specify their model by name. */
   readonly languageModel: Model;
 }
 
@@ -22,16 +22,16 @@ export interface AiSdkWorkflowOptions<
   Args = AnyArgs,
 > extends AgentWorkflowOptions<AiSdkContext<ModelOf<Create>>, Args> {
   /**
-   * Provider for the model: `createOpenAI` (Responses) or `createOpenAICompatible` (chat
-   * completions).
+   * Provider for the model: `createOpenAI` (Responses) or `createOpenAICompatible` (Chat
+   * Completions).
    */
   readonly provider: Create;
 }
 
 /**
- * Declares a workflow that runs an agent. An agent that names its model as text gets the auxiliary
- * model of that name, or else the trained model. The metric `model_fault` is 1 for rollouts that
- * end with a `ModelFault`, otherwise 0.
+ * Declares a workflow that runs an agent. An agent that specifies its model by name gets the
+ * auxiliary model of that name if there is one, otherwise the trained model. The metric
+ * `model_fault` is 1 for rollouts that end with a `ModelFault`, otherwise 0.
  * @throws ConfigError for an invalid name
  */
 export function aiSdkWorkflow<Create extends CreateProvider, Args = AnyArgs>({

@@ -20,16 +20,16 @@ type EndpointFields =
 export interface LangchainModelOptions extends Omit<ChatOpenAIFields, EndpointFields> {
   /**
    * `reject` makes calls fail if their tools have a new name each time (`extract-1`, `extract-2`
-   * ...), because such names make all prompts differ.
+   * ...), because such names make every prompt different.
    * @default "reject"
    */
   readonly unstableTools?: 'reject' | 'allow';
 }
 
 /**
- * A `ChatOpenAI` whose calls belong to the rollout of `endpoint`. Create one per rollout: in a
- * shared model with `maxConcurrency`, LangChain makes queued calls in the async context of the
- * previous call.
+ * Creates a `ChatOpenAI` whose calls belong to the rollout of `endpoint`. Create one per rollout:
+ * with a shared model and `maxConcurrency`, LangChain makes queued calls in the async context of
+ * the previous call.
  */
 export function langchainModel(
   endpoint: AgentEndpoint,
@@ -44,11 +44,11 @@ export function langchainModel(
 }
 
 /**
- * Chat completions without LangChain's token count of streamed calls. LangChain would download a
- * vocabulary for this count.
+ * Chat Completions without LangChain's token counting of streamed calls, for which LangChain would
+ * download a vocabulary.
  */
 class Completions extends ChatOpenAICompletions {
-  /** Estimated number of tokens. The endpoint sends the exact count. */
+  /** Returns an estimate. The endpoint reports the exact number of tokens. */
   override getNumTokens(
     ...[content]: Parameters<ChatOpenAICompletions['getNumTokens']>
   ): Promise<number> {

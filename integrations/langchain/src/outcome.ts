@@ -9,7 +9,9 @@ import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
  */
 export type ModelFault = 'max_turns' | 'model_behavior';
 
-/** Faults by class name, because several copies of the framework may be installed. */
+/**
+ * Fault kinds, keyed by error class name, because several copies of the framework may be installed.
+ */
 const faults: Readonly<Record<string, ModelFault>> = {
   GraphRecursionError: 'max_turns',
   ModelCallLimitMiddlewareError: 'max_turns',
@@ -23,8 +25,7 @@ const faults: Readonly<Record<string, ModelFault>> = {
 };
 
 /**
- * Start of the message of the SyntaxError that the `openai` package throws for a structured answer
- * that is not JSON.
+ * Start of the SyntaxError message of the `openai` package for structured output that is not JSON.
  */
 const notJson = 'Error reading response';
 
@@ -36,7 +37,10 @@ export const outcomeOf = <Result>(
   run: Promise<Result>,
 ): Promise<AgentOutcome<Result, ModelFault>> => agentOutcome(run, faultOf);
 
-/** Kind of fault of an error or of one of its causes, because middleware may wrap an error. */
+/**
+ * Returns the kind of fault of an error or of one of its causes, because middleware may wrap
+ * errors.
+ */
 function faultOf(error: Error): ModelFault | undefined {
   for (const cause of causesOf(error)) {
     if (cause instanceof SyntaxError && cause.message.startsWith(notJson)) return 'model_behavior';

@@ -1,4 +1,4 @@
-/** Gives the model of a rollout to agents and graphs that were created before the rollout. */
+/** Makes agents and graphs that were created before a rollout use the rollout's model. */
 import { randomUUID } from 'node:crypto';
 import type { ChatOpenAI } from '@langchain/openai';
 import type { Runtime } from '@trinity-rft/core';
@@ -27,7 +27,7 @@ export interface RunConfig {
 
 /**
  * Creates the configuration of a rollout: its model for {@link redirectModel} and {@link runModel},
- * and a thread of its own.
+ * and its own thread.
  */
 export function runConfig({ endpoint, runtime, signal, ...options }: RunConfigOptions): RunConfig {
   // The id is random, because several processes may use one checkpointer, which may outlive them.
@@ -38,13 +38,13 @@ export function runConfig({ endpoint, runtime, signal, ...options }: RunConfigOp
   };
 }
 
-/** The model that a rollout's configuration contains. */
+/** Returns the model in a rollout's configuration. */
 export function modelOf({ configurable }: RunConfig): ChatOpenAI {
   return configurable[key];
 }
 
 /**
- * Model for a node of a graph: the model of the rollout, or `own` outside of rollouts. Use:
+ * Returns the model for a graph node: the rollout's model, or `own` outside of rollouts. Example:
  * `runModel(config, productionModel).invoke(...)`.
  */
 export function runModel<Own>(config: WithConfigurable | undefined, own: Own): Own | ChatOpenAI {
@@ -69,8 +69,8 @@ export function redirectModel(): AgentMiddleware {
 type AnyAgent = ReactAgent<any>;
 
 /**
- * A copy of an agent made with `createAgent`, with {@link redirectModel} as its last middleware.
- * The agent's `withConfig` settings are not copied.
+ * Returns a copy of an agent made with `createAgent`, with {@link redirectModel} as the last
+ * middleware. The agent's `withConfig` settings are not copied.
  */
 export function redirected<Agent extends AnyAgent>({ options }: Agent): Agent {
   const middleware = [...(options.middleware ?? []), redirectModel()];

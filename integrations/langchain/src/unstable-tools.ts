@@ -2,10 +2,13 @@
 import { ConfigError } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 
-/** Names that `createAgent({ responseFormat })` gives to the tools of schemas without a title. */
+/**
+ * Matches the names that `createAgent({ responseFormat })` gives to tools for schemas without a
+ * title.
+ */
 const numbered = /^extract-\d+$/;
 
-/** Numbered tool names in the body of a request; empty if the body is not JSON. */
+/** Returns the numbered tool names in a request body; empty if the body is not JSON. */
 export function unstableToolNames(body: string): readonly string[] {
   const { tools } = (tryJson(body) ?? {}) as { readonly tools?: unknown };
   if (!Array.isArray(tools)) return [];
@@ -14,7 +17,7 @@ export function unstableToolNames(body: string): readonly string[] {
     .filter((name): name is string => typeof name === 'string' && numbered.test(name));
 }
 
-/** A `fetch` that throws a ConfigError for requests with numbered tool names. */
+/** Wraps `inner` so that requests with numbered tool names throw a ConfigError. */
 export function rejectUnstableTools(inner: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const names = typeof init?.body === 'string' ? unstableToolNames(init.body) : [];

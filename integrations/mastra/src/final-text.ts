@@ -1,6 +1,6 @@
 /** The final answer of an agent, without the text of earlier turns. */
 
-/** The relevant part of the result of `agent.generate()`, or of `getFullOutput()` of a stream. */
+/** Relevant part of the result of `agent.generate()`, or of `getFullOutput()` of a stream. */
 export interface AgentOutput {
   readonly text: string;
   readonly steps: readonly { readonly text: string }[];
@@ -8,8 +8,8 @@ export interface AgentOutput {
 }
 
 /**
- * Text of the last turn; `generate().text` would join the text of all turns. Empty if the agent
- * stopped at a tool call.
+ * Returns the text of the last turn; `generate().text` would join the text of all turns. Empty if
+ * the agent stopped at a tool call.
  * @throws the `error` of the output, which a stream reports without throwing it
  */
 export function finalText({ text, steps, error }: AgentOutput): string {

@@ -3,8 +3,8 @@ import type { AgentEndpoint } from '@trinity-rft/workflow';
 
 export interface MastraModelOptions {
   /**
-   * API that Mastra calls. With `chat`, Mastra sends a text only once even if it occurs in two
-   * turns, so the prompt differs from the recorded conversation and is tokenized again
+   * API that Mastra calls. With `chat`, Mastra sends identical text of two turns only once, so the
+   * prompt differs from the recorded conversation and is tokenized again
    * (`model/fork/text_edited`).
    * @default "responses"
    */

@@ -2,8 +2,8 @@
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**
- * Kind of fault. `model_behavior`: an answer that does not fit its schema. The framework reports
- * other mistakes to the model.
+ * Kind of fault. `model_behavior`: a final answer that does not fit its schema. The framework
+ * reports other mistakes to the model.
  */
 export type ModelFault = 'model_behavior';
 

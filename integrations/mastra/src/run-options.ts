@@ -1,4 +1,4 @@
-/** Options with which a call to a Mastra agent is recorded as part of a rollout. */
+/** Options that make calls to a Mastra agent part of a rollout. */
 import { randomUUID } from 'node:crypto';
 import type { WorkflowContext } from '@trinity-rft/workflow';
 import { mastraModel, type MastraModel, type MastraModelOptions } from './model.js';
@@ -15,8 +15,8 @@ export interface MastraRunOptions {
 }
 
 /**
- * Creates the options of a rollout. Create them once per rollout, and use them for all calls of the
- * rollout. One agent object can serve many rollouts.
+ * Creates the options of a rollout. Create them once per rollout, and use them for all its calls.
+ * One agent object can serve many rollouts.
  */
 export function mastraRunOptions(
   { model, runtime, signal }: Pick<WorkflowContext, 'model' | 'runtime' | 'signal'>,

@@ -3,10 +3,10 @@ import { OpenAIChatCompletionsModel, OpenAIResponsesModel, type Model } from '@o
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { OpenAI } from 'openai';
 
-/** The API to call: `/v1/responses`, the default of the SDK, or `/v1/chat/completions`. */
+/** API to call: `/v1/responses`, the default of the SDK, or `/v1/chat/completions`. */
 export type OpenAIAgentsApi = 'responses' | 'chat';
 
-/** A `Model` whose calls belong to the rollout of `endpoint`. */
+/** Creates a `Model` whose calls belong to the rollout of `endpoint`. */
 export function openaiAgentsModel(
   endpoint: AgentEndpoint,
   { api = 'responses' }: { readonly api?: OpenAIAgentsApi } = {},

@@ -19,7 +19,7 @@ const faults: readonly (readonly [ModelFault, new (...args: never[]) => Error])[
 /**
  * Returns the result of an agent's run, or the fault of the model that ended the run. Rejects with
  * every error that is not a {@link ModelFault}. A stream reports errors only while it is read, so
- * pass a promise of the reading: `outcomeOf(readAll(runner))`.
+ * pass a promise that reads it: `outcomeOf(readAll(runner))`.
  */
 export const outcomeOf = <Result>(
   run: Promise<Result>,

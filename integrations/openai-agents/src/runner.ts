@@ -14,10 +14,8 @@ export interface OpenAIAgentsRunnerOptions extends Partial<
 /**
  * Creates a runner whose agents, handoffs and tools use the model of the rollout, even if they name
  * another model. An agent with a `Model` instance keeps that instance: see {@link withModel}.
- * Tracing is off by default.
- *
- * Each rollout needs its own runner, because the SDK's global setters keep the first client that
- * they get.
+ * Tracing is off by default. Each rollout needs its own runner, because the SDK's global setters
+ * keep the first client that they receive.
  */
 export function openaiAgentsRunner(
   endpoint: AgentEndpoint,

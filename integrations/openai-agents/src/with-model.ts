@@ -2,7 +2,7 @@
 import { Handoff, type Agent, type Model, type Tool } from '@openai/agents';
 import { WorkflowError } from '@trinity-rft/core';
 
-/** Creates a tool from an agent. `redirect` copies an agent with the new model. */
+/** Rebuilds a tool that was made from an agent. `redirect` copies an agent with the new model. */
 export type AgentToolMaker = (redirect: <A extends AnyAgent>(agent: A) => A) => Tool;
 
 export interface WithModelOptions {
@@ -19,8 +19,8 @@ export interface WithModelOptions {
 type AnyAgent = Agent<any, any>;
 
 /**
- * A copy of `agent` with `model`, and with copies of its handoffs, which may be cyclic. The SDK
- * does not copy listeners of agents.
+ * Returns a copy of `agent` that uses `model`, with copies of its handoffs, which may be cyclic.
+ * The SDK does not copy listeners of agents.
  * @throws WorkflowError for a tool made with `asTool` that is missing in the options
  */
 export function withModel<A extends AnyAgent>(
@@ -54,7 +54,7 @@ export function withModel<A extends AnyAgent>(
   return redirect(agent);
 }
 
-/** True for tools made with `asTool`, the only tools that have listeners. */
+/** Returns true for tools made with `asTool`, the only tools that have listeners. */
 const isAgentTool = (tool: Tool): boolean =>
   tool.type === 'function' && typeof (tool as { readonly on?: unknown }).on === 'function';
 

@@ -1,5 +1,5 @@
 /**
- * Runs a program as an agent. The program's environment contains the address and key of the
+ * Runs a program as an agent. The program's environment contains the URL and API key of the
  * rollout's model.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -34,13 +34,13 @@ export interface Command {
 }
 
 export interface CommandResult {
-  /** Standard output, trimmed: its last `transcriptLimit` characters. */
+  /** The last `transcriptLimit` characters of standard output, trimmed. */
   readonly text: string;
-  /** Number of characters of standard output before `text` that were dropped. */
+  /** Number of dropped characters of standard output before `text`. */
   readonly dropped: number;
   /** Exit code of the program, or -1 if a signal ended it. */
   readonly exitCode: number;
-  /** Signal that ended the program. @default no signal ended it */
+  /** Signal that ended the program; undefined if it exited by itself. */
   readonly signal?: NodeJS.Signals;
   /** Lines of standard output and standard error in order of arrival. */
   readonly transcript: readonly TranscriptLine[];
@@ -56,8 +56,7 @@ const graceMs = 1000;
  * the program exits or `signal` aborts, the program's whole process group is killed (on Windows,
  * only the program).
  * @throws WorkflowError `PROCESS_START` if the program cannot be started; `PROCESS_FAILED`, with
- * the end of its output, if its exit code is not 0; `NO_HTTP_ADDRESS` if the endpoint has no HTTP
- * address
+ * the end of its output, if its exit code is not 0; `NO_HTTP_ADDRESS` if the endpoint has no URL
  * @throws CancelledError if `signal` aborts
  */
 export async function runCommand(
@@ -117,7 +116,7 @@ function start(endpoint: AgentEndpoint, given: Command): ChildProcess {
 
 type Exit = Pick<CommandResult, 'exitCode' | 'signal'>;
 
-/** Resolves after the output has been read. */
+/** Waits for the exit of the program. Resolves after its output has been read. */
 async function untilExit(
   child: ChildProcess,
   command: Command,
@@ -180,7 +179,10 @@ function cancelled(command: Command, { reason }: AbortSignal): TrinityError {
   });
 }
 
-/** @throws WorkflowError `PROCESS_OUTPUT` if the beginning of standard output was dropped */
+/**
+ * Checks that standard output is complete.
+ * @throws WorkflowError `PROCESS_OUTPUT` if the beginning of standard output was dropped
+ */
 export function assertWhole(command: Command, { dropped }: CommandResult): void {
   if (dropped === 0) return;
   throw new WorkflowError(
@@ -192,7 +194,10 @@ export function assertWhole(command: Command, { dropped }: CommandResult): void 
 /** Maximum number of output lines in a message. */
 const shownLines = 8;
 
-/** @throws WorkflowError `PROCESS_FAILED` if the exit code of the program is not 0 */
+/**
+ * Checks the exit code.
+ * @throws WorkflowError `PROCESS_FAILED` if the exit code of the program is not 0
+ */
 export function assertSucceeded(
   command: Command,
   { exitCode, signal, transcript }: CommandResult,

@@ -1,4 +1,4 @@
-/** The output of a program, line by line. */
+/** Records a program's output, line by line. */
 
 export interface TranscriptLine {
   readonly stream: 'stdout' | 'stderr';
@@ -7,20 +7,23 @@ export interface TranscriptLine {
 
 export interface Transcript {
   add(stream: TranscriptLine['stream'], text: string): void;
-  /** Kept text of one stream. */
+  /** Returns the kept text of one stream. */
   text(stream: TranscriptLine['stream']): string;
-  /** Number of dropped characters of one stream. */
+  /** Returns the number of dropped characters of one stream. */
   dropped(stream: TranscriptLine['stream']): number;
   /**
-   * Kept lines. If characters of a stream were dropped, an additional line before the stream's
-   * first line states how many.
+   * Returns the kept lines. If characters of a stream were dropped, an additional line before the
+   * stream's first line states how many.
    */
   lines(): readonly TranscriptLine[];
 }
 
 const defaultLimit = 1_000_000;
 
-/** Length from which a piece is not extended, so that dropping a part of a piece stays cheap. */
+/**
+ * Length in characters at which a piece is no longer extended, so that dropping part of it stays
+ * cheap.
+ */
 const pieceLength = 16_384;
 
 /** Creates a transcript that keeps the newest `limit` characters of each stream. */
@@ -28,7 +31,7 @@ export function createTranscript(limit = defaultLimit): Transcript {
   const tails = { stdout: createTail(limit), stderr: createTail(limit) };
   let turn = 0;
   let latest: TranscriptLine['stream'] | undefined;
-  /** Returns the kept pieces of a stream, after a notice if characters were dropped. */
+  /** Returns the kept pieces of a stream, preceded by a notice if characters were dropped. */
   const noticed = (stream: TranscriptLine['stream']) => {
     const { dropped, pieces } = tails[stream].kept();
     const text = `[${dropped} characters before this were dropped]\n`;

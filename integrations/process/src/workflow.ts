@@ -21,7 +21,7 @@ import {
 } from './run-command.js';
 
 export interface ProcessContext extends WorkflowContext {
-  /** Prompt of the task. */
+  /** User prompt of the task. */
   readonly question: string;
 }
 
@@ -37,17 +37,18 @@ export interface ProcessWorkflowOptions<Args = AnyArgs> {
   readonly command: (context: ProcessContext, args: Args) => Command;
   /**
    * Scores the result of the program.
-   * @default the task's reward function scores the standard output; a rollout whose output exceeds
-   * `transcriptLimit` fails
+   * @default the task's reward function, applied to standard output; the rollout fails if the
+   * output exceeds `transcriptLimit`
    */
   readonly score?: (
     result: CommandResult,
     context: ProcessContext,
   ) => Promise<WorkflowResult> | WorkflowResult;
   /**
-   * `score`: the function `score` also gets the results of programs that a signal ended or whose exit
-   * code is not 0. It must check the exit code, otherwise a crash gets the reward of a wrong answer.
-   * @default such a program fails the rollout
+   * With `score`, the function `score` also receives the results of programs that a signal ended or
+   * whose exit code is not 0. It must check the exit code, otherwise a crash gets the reward of a
+   * wrong answer.
+   * @default undefined; such programs fail the rollout
    */
   readonly failures?: 'score';
 }

@@ -12,7 +12,7 @@ import {
 import { z } from 'zod';
 
 export interface RolloutRequest {
-  /** Row of the task, as the taskset of verifiers dumps it. */
+  /** Row of the task, as serialized by the verifiers taskset. */
   readonly taskData: Readonly<Record<string, unknown>>;
   readonly baseURL: string;
   readonly apiKey: string;
@@ -23,7 +23,7 @@ export interface RolloutRequest {
 export interface RolloutOptions {
   /** Address of the environment server: `tcp://HOST:PORT`. */
   readonly address: string;
-  /** Maximum time until the server's first answer, in ms. */
+  /** Maximum wait for the server's first response, in ms. */
   readonly startMs: number;
   /** Timeout of the whole rollout, in ms. */
   readonly timeoutMs: number;
@@ -108,7 +108,7 @@ class Client {
   readonly #address: string;
   readonly #rewards = new Map<string, Rewards>();
   readonly #ok = new Map<string, boolean>();
-  /** Problems that the server reported, including problems of attempts that were then repeated. */
+  /** Problems that the server reported, including those of attempts that were retried. */
   readonly #errors: Problem[] = [];
   #requests = 0;
 

@@ -12,14 +12,14 @@ const argsSchema = z.strictObject({
     .string()
     .regex(/^tcp:\/\/[^/]+:\d+$/, 'Write tcp://HOST:PORT.')
     .default('tcp://127.0.0.1:5000'),
-  /** Seconds to wait for the server's first answer. */
+  /** Maximum wait for the server's first response, in seconds. */
   start_timeout: seconds.default(60),
   /** Timeout of a rollout in seconds. */
   timeout: seconds.default(1800),
 });
 
 /**
- * Workflow for environments of verifiers. Each row is a task, as its taskset dumps it
+ * Workflow for environments of verifiers. Each row is a task, as serialized by its taskset
  * (`model_dump(mode="json")`). The server runs the agent, which calls the rollout's model endpoint,
  * and scores the rollout. The scores become metrics, named `score/NAME`.
  */

@@ -30,7 +30,7 @@ import { weightsOnServer, type InUse, type Weights } from './servers/weights.js'
 import { ServerFault } from './wire/fault.js';
 import type { GeneratedChoice } from './wire/generate.js';
 
-/** Maximum milliseconds to wait for the first answer from a starting server. */
+/** Maximum milliseconds to wait for the first response of a starting server. */
 const startPatienceMs = 120_000;
 const startPauseMs = 1000;
 const textLength = 24;
@@ -45,8 +45,8 @@ export const openVllmSampler = (options: SamplerOptions): Promise<RemoteSampler>
 type Connect = (address: ServerAddress) => SamplingServer;
 
 /**
- * Opens a sampler on the servers of `options`, which `connect` reaches. Rejects unless all servers
- * answer.
+ * Opens a sampler on the servers of `options`, each connected by `connect`. Rejects unless all
+ * servers answer.
  */
 export async function openSampler(
   connect: Connect,
@@ -194,7 +194,7 @@ function samplerOver(pool: Pool, { vocabSize, maxModelLen }: Limits): RemoteSamp
 /**
  * Wraps `onTokens` so that each token is reported only once. After a failure, another server
  * samples the same tokens again with the same seed.
- * @param reported tokens of each choice that earlier calls have reported
+ * @param reported tokens already reported, per choice
  */
 function reportOnce(reported: number[][], onTokens: TokenListener): TokenListener {
   const drawn: number[] = [];
@@ -214,7 +214,7 @@ function reportOnce(reported: number[][], onTokens: TokenListener): TokenListene
   };
 }
 
-/** @throws ServerFault `stale` if the server no longer has the weights of the call */
+/** Converts a 404 response to a `stale` fault: the server no longer has the call's weights. */
 async function orStale<T>({ weights }: InUse, call: Promise<T>): Promise<T> {
   try {
     return await call;

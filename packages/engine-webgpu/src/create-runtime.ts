@@ -7,7 +7,7 @@ import { createMachine } from './run/machine.js';
 import { DeviceRuntime } from './runtime.js';
 
 /**
- * Maximum estimated operations per submit, which take about a tenth of a second. Drivers abort long
+ * Maximum estimated operations per submit, enough for about a tenth of a second. Drivers abort long
  * submits, and a long submit also freezes the desktop.
  */
 const portions = { gpu: 5e10, software: 2e8 };

@@ -28,7 +28,7 @@ export class DeviceRuntime implements GraphRuntime {
   readonly #machine: Machine;
   readonly #end: () => Promise<void>;
 
-  /** @param end frees the device */
+  /** Creates a runtime on an open device. @param end frees the device */
   constructor(machine: Machine, end: () => Promise<void>) {
     this.#machine = machine;
     this.#end = end;

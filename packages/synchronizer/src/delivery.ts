@@ -6,15 +6,15 @@ import type { DrivenParts } from './sync-parts.js';
 
 export interface Delivery {
   /**
-   * Called by the trainer between two train steps. Publishes weights if the rules require it. Does
-   * nothing during `hold`, or while the explorer fetches weights, because a new version would
-   * replace the version that is being fetched.
+   * Called by the trainer between two train steps. Publishes weights if they are due. Does nothing
+   * during `hold`, or while the explorer fetches weights, because a new version would replace the
+   * version that is being fetched.
    */
   publishIfDue(): Promise<void>;
   /** Called by the explorer. Switches to the newest weights. */
   adopt(): Promise<void>;
   /**
-   * Starts work in the background. Publishes weights that are due if the trainer waits for
+   * Works in the background. Publishes weights that are due while the trainer waits for
    * experiences. In the style `fully_async`, also switches the sampler to the newest weights. A
    * failure rejects all waits of the gate and later calls of `publishIfDue`.
    */

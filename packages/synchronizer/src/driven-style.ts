@@ -73,13 +73,13 @@ function outcomeOf(updated: boolean, arrived: boolean, { state }: DrivenParts): 
 
 interface Turns extends Wanted {
   readonly turn: () => ExploreTurn;
-  /** Called at each deadline. Returns true if exploring may continue with the old weights. */
+  /** Called at each deadline. Returns true if exploration may continue with the old weights. */
   readonly mayGoOn: () => boolean;
 }
 
 /**
- * Waits until explore step `step` may begin or the trainer has stopped. Resolves with true, or with
- * false if the wait ended at a deadline.
+ * Waits until explore step `step` may begin or the trainer has stopped. Resolves with false if the
+ * wait ended at a deadline, otherwise with true.
  */
 async function waitFor(
   { state, gate, settings, clock, logger }: DrivenParts,

@@ -1,7 +1,7 @@
 /**
  * The style `fixed`, in which trainer and explorer synchronize after every few explore steps. At
  * this boundary, the explorer waits until the trainer has consumed all earlier experiences, except
- * those of the last `syncOffset` steps, and takes the trainer's weights of that moment. Before the
+ * those of the last `syncOffset` steps, and takes the trainer's weights at that moment. Before the
  * boundary, the trainer receives no later experiences. The weights that an explore step uses
  * therefore depend neither on the speed of the two sides nor on the number of train steps per
  * explore step. A resumed training run has the same boundaries.
@@ -49,7 +49,7 @@ async function exploreBoundary(
 
 /**
  * Resolves with true when the trainer has consumed all experiences or has stopped. Resolves with
- * false if the trainer is still training at the deadline and `max_staleness` is not set.
+ * false if the deadline passes while the trainer is still training and `max_staleness` is not set.
  */
 async function trainerIsIdle(parts: SyncParts, signal: AbortSignal | undefined): Promise<boolean> {
   const { state, gate, settings, clock, logger } = parts;

@@ -5,7 +5,9 @@
 import { type Clock, CancelledError, SyncError } from '@trinity-rft/core';
 
 interface WaitOptions {
-  /** Noun phrase for messages, such as "new weights from the trainer". */
+  /**
+   * Noun phrase for messages that names the awaited event, such as "new weights from the trainer".
+   */
   readonly what: string;
   readonly timeoutMs: number;
   readonly clock: Clock;

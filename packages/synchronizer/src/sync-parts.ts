@@ -11,7 +11,7 @@ import type { SyncRules, Weights } from './rules/settings.js';
 export interface SynchronizerSettings extends SyncRules {
   /**
    * Maximum milliseconds that the explorer waits for the trainer. After that, a warning is logged,
-   * and exploring continues with the old weights until the next synchronization point, unless
+   * and exploration continues with the old weights until the next synchronization point, unless
    * `max_staleness` forbids it.
    */
   readonly syncTimeoutMs: number;
@@ -40,7 +40,7 @@ export interface SynchronizerOptions {
    */
   readonly starved: () => boolean;
   /**
-   * Returns the oldest explore step with experiences that are neither trained on nor discarded;
+   * Returns the oldest explore step with experiences that are neither trained on nor discarded, or
    * undefined if there is none.
    */
   readonly oldestUnusedStep: () => number | undefined;
@@ -78,7 +78,7 @@ export interface SyncState {
   lastSyncPoint: number;
   /** The last explore step whose experiences are stored. */
   storedUpTo: number;
-  /** The newest open wait of the explorer for a turn; undefined if it does not wait. */
+  /** Explore step that the explorer is waiting to begin; undefined if it is not waiting. */
   wanted: { readonly step: number } | undefined;
   trainerRuns: boolean;
   trainerWaits: boolean;

@@ -1,12 +1,12 @@
-/** Stores which server last read each prompt prefix, and so probably has the prefix cached. */
+/** Tracks which server last processed each prompt prefix and so probably has it cached. */
 
 const blockTokens = 32;
 const mostBlocks = 16_384;
 
 export interface Affinity<Server> {
   /**
-   * Returns the server that has read the longest prefix of `prompt`; undefined if no server has
-   * read any.
+   * Returns the server that processed the longest prefix of `prompt`, or undefined if there is
+   * none.
    */
   find(prompt: Int32Array): Server | undefined;
   remember(prompt: Int32Array, server: Server): void;

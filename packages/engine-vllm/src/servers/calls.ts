@@ -26,8 +26,8 @@ export interface Dialect {
   /** Number of tokens by which the server's limit must exceed the longest sequence. */
   readonly spareTokens: number;
   /**
-   * True if the server reports log-probabilities after top-k and top-p. This is checked when the
-   * sampler is opened.
+   * True if reported log-probabilities are renormalised after top-k and top-p filtering. Verified
+   * when the sampler is opened.
    */
   readonly renormalises: boolean;
   /**
@@ -37,7 +37,7 @@ export interface Dialect {
   readonly continues: boolean;
   /** Requirements for accepting weights: the text after "every server must" in an error message. */
   readonly takesWeights: string;
-  /** Returns advice for each HTTP status with which a server may refuse the first calls. */
+  /** Returns advice, keyed by the HTTP status with which a server may reject the first calls. */
   readonly cures: (vocabSize: number) => Readonly<Record<number, string>>;
 }
 
@@ -58,9 +58,9 @@ export interface SamplingServer {
    * weights.
    */
   reload(options: ReloadOptions, signal: AbortSignal): Promise<void>;
-  /** Returns true if the server can find stop strings. */
+  /** Returns true if the server has a tokenizer, which stop strings require. */
   hasTokenizer(model: string, signal: AbortSignal): Promise<boolean>;
-  /** Returns the token ids of a text, without added special tokens. */
+  /** Returns the token ids of `text`, without added special tokens. */
   encode(model: string, text: string, signal: AbortSignal): Promise<readonly number[]>;
   decode(model: string, ids: readonly number[], signal: AbortSignal): Promise<string>;
 }
@@ -112,8 +112,8 @@ const models = z.object({
 });
 
 /**
- * Reads the model of a server from its list of models.
- * @throws ServerFault if the answer names no model
+ * Reads a server's base model from its `/v1/models` response.
+ * @throws ServerFault if the response names no base model
  */
 export function readServedModel(url: string, answer: unknown): ServedModel {
   const { data } = models.safeParse(answer);

@@ -1,4 +1,4 @@
-/** Uses several servers as one. Chooses the server of each call, and handles failures. */
+/** Presents several servers as one: chooses a server for each call, and handles failures. */
 import {
   describeError,
   ModelError,
@@ -17,10 +17,10 @@ import type { InUse, Weights } from './weights.js';
 export interface PoolOptions {
   readonly replicas: readonly Replica[];
   readonly started: Weights;
-  /** Text of at least 2 tokens. Servers score it to verify weights that have no probe. */
+  /** Token ids (at least 2) that servers score to verify weights that have no probe. */
   readonly text: Int32Array;
   readonly tolerance: number;
-  /** Timeout of one call, including its waits and repetitions. */
+  /** Timeout of one call, including waits and retries. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -37,8 +37,8 @@ export interface Pool {
   run<T>(prompt: Int32Array, work: Work<T>, signal?: AbortSignal): Promise<T>;
   /**
    * Delivers `weights` to all servers in service, or to all servers if none is in service. Verifies
-   * each delivery by the log-probabilities that the server returns for a fixed text. A server that
-   * fails is taken out of service until it uses the pool's weights.
+   * each delivery by comparing the server's log-probabilities for a fixed token sequence. A server
+   * that fails is taken out of service until it uses the pool's weights.
    * @throws SyncError if no server succeeds; the pool then keeps its weights
    */
   deliver(weights: Weights): Promise<void>;
@@ -50,16 +50,16 @@ export interface Pool {
 }
 
 /**
- * Maximum number of calls that a server with a cached prefix may have more than the least loaded
- * server. Beyond this number, the least loaded server is chosen.
+ * Number of calls by which the load of the server with the cached prefix may exceed the lowest
+ * load. Beyond it, the least loaded server is chosen.
  */
 const preferredLead = 4;
 const mostBroken = 3;
 const busyMs = 500;
 const deliveryPatienceMs = 30 * 60_000;
 /**
- * Maximum milliseconds to wait for an answer to /health, because a connection can stay open after
- * the server has died.
+ * Maximum milliseconds to wait for a response from /health, because a connection can stay open
+ * after the server has died.
  */
 const healthMs = 15_000;
 const returnAfterMs = { first: 500, longest: 15_000 };
@@ -71,7 +71,7 @@ export function createPool(options: PoolOptions): Pool {
   let weights = options.started;
   let expected: ArrayLike<number> | undefined;
   let moving = Promise.resolve();
-  /** Number of calls that wait for a server, and the end of the report that they share. */
+  /** Number of calls that wait for a server. They share one log report, which `endOutage` ends. */
   let waiting = 0;
   let endOutage = (): void => undefined;
   let changed = Promise.withResolvers<void>();
@@ -94,7 +94,7 @@ export function createPool(options: PoolOptions): Pool {
     return score(replica, signal);
   };
   /**
-   * Checks that a server answers.
+   * Checks that a server's /health endpoint responds.
    * @throws ServerFault if it does not
    */
   const assertAnswers = async ({ server }: Replica, signal: AbortSignal): Promise<void> => {
@@ -106,7 +106,7 @@ export function createPool(options: PoolOptions): Pool {
       cancel();
     }
   };
-  /** Delivers `weights`, verifies that the server uses them, and puts it into service. */
+  /** Delivers `weights` to a server, verifies that it uses them, and puts it into service. */
   const bring = async (replica: Replica, signal: AbortSignal): Promise<void> => {
     await replica.weights.deliver(weights, signal);
     await compare(replica, signal);

@@ -15,8 +15,8 @@ export interface Replica {
   /** Milliseconds until the server may be called again. */
   readonly busyForMs: number;
   /**
-   * Makes one call. The signal of the call aborts with a `ServerFault` of kind `lost` if, during
-   * the call, the server is taken out of service, is closed, or fails its health checks.
+   * Makes one call. The call's signal aborts with a `ServerFault` of kind `lost` if, during the
+   * call, the server is taken out of service, is closed, or fails its health checks.
    */
   run<T>(work: (use: InUse, signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T>;
   pauseFor(ms: number): void;
@@ -62,7 +62,7 @@ export function createReplica(options: ReplicaOptions): Replica {
     );
     endCalls(new ServerFault('lost', what));
   };
-  /** Ends all calls once the server has missed too many health checks in succession. */
+  /** Ends all calls once the server has missed `heartbeat.misses` consecutive health checks. */
   const watch = async (stop: AbortSignal): Promise<void> => {
     for (let misses = 0; misses < heartbeat.misses;) {
       await clock.sleep(heartbeat.everyMs, stop);

@@ -12,8 +12,8 @@ import { compareVocabulary } from './vocabulary.js';
 export interface ServerFacts extends ServedModel {
   readonly hasTokenizer: boolean;
   /**
-   * Description of a text that the server tokenizes differently from the training run; undefined if
-   * there is none.
+   * Description of a string that the server tokenizes differently from the training run; undefined
+   * if none was found.
    */
   readonly otherTokens: string | undefined;
 }
@@ -28,8 +28,8 @@ interface Needs {
 
 /**
  * Checks the model, length limit, log-probabilities and vocabulary of a server.
- * @throws ConfigError that describes what does not fit, with advice; ServerFault while the server
- * does not answer
+ * @throws ConfigError, with advice, if any of these does not fit; ServerFault if the server does
+ * not respond
  */
 export async function startedRight(
   server: SamplingServer,

@@ -1,15 +1,15 @@
-/** Checks that a server encodes and decodes texts with the training run's tokenizer. */
+/** Checks that a server encodes and decodes strings with the training run's tokenizer. */
 import { ConfigError } from '@trinity-rft/core';
 import type { VocabularySample } from '@trinity-rft/core/engine';
 import type { SamplingServer } from './calls.js';
 
 /**
- * Compares the texts to which the server decodes token ids, and the tokens to which it encodes
- * texts, with those of the training run. White space in decoded texts is ignored, because some
+ * Compares the strings to which the server decodes token ids, and the tokens to which it encodes
+ * strings, with those of the training run. White space in decoded strings is ignored, because some
  * tokenizers drop the space before a single token.
- * @returns description of a text that the server splits into other tokens of the same vocabulary,
- * if any
- * @throws ConfigError naming the first difference; ServerFault if the server does not answer
+ * @returns description of a string that the server splits into other tokens of the same vocabulary,
+ * or undefined if there is none
+ * @throws ConfigError naming the first difference; ServerFault if the server does not respond
  */
 export async function compareVocabulary(
   server: SamplingServer,
@@ -40,7 +40,7 @@ const quoted = (text: string): string => JSON.stringify(text);
 const sameText = (a: string, b: string): boolean => visible(a) === visible(b);
 const visible = (text: string): string => text.replaceAll(/\s/g, '');
 
-/** Returns the index of the first difference; -1 if there is none. */
+/** Returns the index of the first difference, or -1 if there is none. */
 function firstDifference(here: readonly number[], there: readonly number[]): number {
   const longest = here.length > there.length ? here : there;
   return longest.findIndex((_, i) => here[i] !== there[i]);

@@ -1,6 +1,5 @@
 /**
- * Delivers weights to a server, either as an adapter under its own name or as a replacement of all
- * weights.
+ * Delivers weights to a server, either as a separately named adapter or by replacing all weights.
  */
 import path from 'node:path';
 import type { DeliveryProbe } from '@trinity-rft/core/store';
@@ -15,7 +14,7 @@ export interface Weights {
   readonly label: string;
   /** Checkpoint folder that the servers can read; undefined for the servers' initial weights. */
   readonly folder: string | undefined;
-  /** Log-probabilities that the trainer computed for a fixed text with these weights. */
+  /** Log-probabilities that the trainer computed for a fixed token sequence with these weights. */
   readonly probe?: DeliveryProbe;
 }
 

@@ -7,7 +7,7 @@ export type FaultKind =
   | 'lost'
   /** The server closed a keep-alive connection before it answered, so it may have restarted. */
   | 'closed'
-  /** The server asks for a pause. */
+  /** The server asks the client to pause. */
   | 'busy'
   /** The server failed at this call, but the next call may succeed. */
   | 'broken'
@@ -22,7 +22,7 @@ interface FaultOptions {
   readonly cause?: unknown;
 }
 
-/** Error used inside the package; callers of the sampler get core's errors. */
+/** Internal error of the package. The sampler's callers receive core's errors instead. */
 export class ServerFault extends Error {
   readonly kind: FaultKind;
   readonly status: number | undefined;

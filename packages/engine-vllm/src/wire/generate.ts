@@ -1,4 +1,7 @@
-/** Endpoint of vLLM that takes token ids, and returns token ids and log-probabilities. */
+/**
+ * Requests and responses of the vLLM endpoint that takes token ids and returns token ids and
+ * log-probabilities.
+ */
 import { ModelError } from '@trinity-rft/core';
 import type { SamplingOptions, TokenListener, TokenLogprob } from '@trinity-rft/core/engine';
 import { z } from 'zod';

@@ -38,7 +38,7 @@ export type Call = (path: string, options: CallOptions) => Promise<unknown>;
 
 /**
  * Returns a function that calls one server over keep-alive connections. The function resolves with
- * the parsed JSON of the response, or with the text if it is not JSON. It rejects with a
+ * the parsed JSON of the response, or with the response body if it is not JSON. It rejects with a
  * {@link ServerFault}, an error that `onEvent` throws, or the signal's reason.
  */
 export function serverCalls({ url, apiKey }: ServerAddress): Call {

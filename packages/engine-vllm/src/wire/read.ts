@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { ServerFault } from './fault.js';
 
 /**
- * Validates a response of `url`.
+ * Validates a response from `url`.
  * @throws ServerFault if the response does not fit the schema
  */
 export function readAnswer<T>(url: string, schema: z.ZodType<T>, answer: unknown): T {
@@ -12,8 +12,7 @@ export function readAnswer<T>(url: string, schema: z.ZodType<T>, answer: unknown
 }
 
 /**
- * Describes only the location and kind of the problem, because values may contain text of the
- * training run.
+ * Describes only the location and kind of the problem, because values may contain training data.
  */
 function issueOf(error: z.ZodError): string {
   const [issue] = error.issues;

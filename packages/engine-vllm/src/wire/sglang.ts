@@ -39,7 +39,7 @@ export function sglangParams(
   };
 }
 
-/** Log-probability of a token, its id, and its text. */
+/** Tuple of a token's log-probability, its id, and its text. */
 const entry = z.tuple([z.number().nullable(), z.number().int()]).rest(z.unknown());
 
 const answered = z.object({
@@ -85,7 +85,7 @@ export function choiceOf(answer: unknown, index: number, url: string): object {
 const scored = z.object({ meta_info: z.object({ input_token_logprobs: z.array(entry) }) });
 
 /**
- * Converts a response to the log-probabilities of a text in vLLM's response format.
+ * Converts a response to prompt log-probabilities in vLLM's response format.
  * @throws ServerFault if the response cannot be read
  */
 export function scoresOf(answer: unknown, url: string): object {

@@ -1,5 +1,5 @@
 /// <reference types="@webgpu/types" />
-/** Lists the GPUs that the package `webgpu` (Dawn for Node.js) finds on this machine. */
+/** Finds the GPUs that the package `webgpu` (Dawn for Node.js) finds on this machine. */
 import { loadPeer } from '@trinity-rft/core/support';
 import { noGpu } from './errors.js';
 import { waitForDriver, type WaitOptions } from './waits.js';
@@ -39,15 +39,14 @@ interface FoundAdapter {
 }
 
 /**
- * GPU object of this thread. The object is never released, because the operating-system process
- * would crash a few thousand waits after the object is garbage-collected.
+ * GPU object of this thread. It is never released, because the process would crash a few thousand
+ * waits after its garbage collection.
  */
 let dawn: GPU | undefined;
 
 /**
- * Dawn option that turns off clearing the shared memory of workgroups. Kernels write this memory
- * before they read it. SwiftShader compiles kernels three to ten times as fast without the
- * clearing.
+ * Dawn option that disables zero-initialization of workgroup memory. Kernels write this memory
+ * before they read it. With the option, SwiftShader compiles kernels three to ten times as fast.
  */
 const noSharedZeros = 'enable-dawn-features=disable_workgroup_init';
 
@@ -66,8 +65,8 @@ export async function loadDawn(): Promise<GPU> {
 }
 
 /**
- * Finds the adapter that the engine uses. If there are two GPUs, this is the faster one.
- * @throws EngineError if there is no adapter, or at the deadline
+ * Finds the adapter that the engine uses: the faster one if there are two GPUs.
+ * @throws EngineError if there is no adapter or the deadline passes
  */
 export async function findAdapter(gpu: GPU, options: WaitOptions): Promise<FoundAdapter> {
   const request = { powerPreference: 'high-performance' } as const;
@@ -77,7 +76,7 @@ export async function findAdapter(gpu: GPU, options: WaitOptions): Promise<Found
 }
 
 /**
- * Lists facts about the GPUs of this machine. The engine uses the first GPU.
+ * Returns facts about the machine's GPUs. The engine uses the first GPU.
  * @throws ConfigError if the package `webgpu` is missing, EngineError if there is no GPU
  */
 export async function listAdapters(): Promise<readonly AdapterFacts[]> {
@@ -94,7 +93,7 @@ export async function listAdapters(): Promise<readonly AdapterFacts[]> {
   return [...found.values()];
 }
 
-/** Names of software drivers that do not report themselves as fallback adapters. */
+/** Matches the names of software drivers that do not report themselves as fallback adapters. */
 const softwareNames = /swiftshader|llvmpipe|lavapipe|basic render|warp/i;
 
 function factsOf({ info, limits }: GPUAdapter): AdapterFacts {

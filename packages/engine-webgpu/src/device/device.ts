@@ -20,7 +20,7 @@ export interface OpenDevice {
   readonly wait: Waits['wait'];
   /**
    * Checks that the device has reported no error.
-   * @throws EngineError if it has
+   * @throws EngineError if the device has reported an error
    */
   readonly check: () => void;
   /** Destroys the device, which rejects pending waits. Resolves when no wait is pending. */

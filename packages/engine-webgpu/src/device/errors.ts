@@ -1,5 +1,5 @@
 /**
- * Errors of a GPU, each with a remedy. They end a training run, except during the check of
+ * GPU errors, each with a remedy. They end a training run, except during the check of
  * `model.device: auto`, which then chooses the CPU.
  */
 import { EngineError } from '@trinity-rft/core';
@@ -35,7 +35,7 @@ export const aboveLimit = (what: string, bytes: number, limit: number): EngineEr
     { code: 'ENGINE_GPU_LIMIT', details: { bytes, limit } },
   );
 
-/** Creates the error for an allocation that exceeds the budget. Sizes are in bytes. */
+/** Creates the error for an allocation that exceeds the memory budget. Sizes are in bytes. */
 export const aboveBudget = (
   what: string,
   bytes: number,

@@ -1,8 +1,8 @@
 /**
- * Records the first error of a device. WebGPU does not throw where an error happens. Invalid calls
+ * Records the first error of a device. WebGPU does not throw where an error happens: invalid calls
  * return objects without effect, and reading them gives zeros. Dawn reports validation and memory
- * errors before the call returns. Code that checks after each creation and each wait therefore
- * misses no error.
+ * errors before the call returns, so code that checks after each creation and each wait misses no
+ * error.
  */
 import type { EngineError } from '@trinity-rft/core';
 import { invalid, lost, reportedError } from './errors.js';
@@ -32,7 +32,7 @@ export class Faults {
 
   /**
    * Checks that the device has reported no error.
-   * @throws EngineError if it has
+   * @throws EngineError if the device has reported an error
    */
   check(): void {
     if (this.#first) throw this.#first;

@@ -1,6 +1,6 @@
 /**
- * Limits the bytes of a device's buffers to a budget. Without a budget, drivers grant more memory
- * than exists, and the device is lost later.
+ * Limits the total size of a device's buffers to a budget. Without a budget, drivers grant more
+ * memory than exists, and the device is lost later.
  */
 import { machineMemory } from '@trinity-rft/core/support';
 import type { AdapterLimits } from './adapters.js';
@@ -8,9 +8,9 @@ import { aboveBudget, aboveLimit } from './errors.js';
 import type { Faults } from './faults.js';
 
 /**
- * Returns the default memory budget of the engine, in bytes. WebGPU does not report the memory of a
- * GPU, but drivers allow about a quarter of it in one buffer. A fifth stays free for the desktop
- * and other programs. Integrated GPUs use the machine's memory.
+ * Returns the default memory budget of the engine, in bytes. WebGPU does not report a GPU's memory
+ * size, but drivers allow buffers of up to about a quarter of it. A fifth stays free for the
+ * desktop and other programs. Integrated GPUs use the machine's memory.
  */
 export function defaultBudget({ maxBufferSize }: AdapterLimits): number {
   return Math.floor(0.8 * Math.min(4 * maxBufferSize, machineMemory()));
@@ -39,8 +39,8 @@ export class DeviceMemory {
   }
 
   /**
-   * Maximum size of an array, in bytes. A kernel binds the whole buffer, so the limit on bindings
-   * applies too.
+   * Maximum size of an array, in bytes. A kernel binds the whole buffer, so the limit on the
+   * binding size applies too.
    */
   get largest(): number {
     const { maxBufferSize, maxStorageBufferBindingSize } = this.#device.limits;
@@ -50,8 +50,7 @@ export class DeviceMemory {
   /**
    * Creates a buffer.
    * @param what noun phrase for errors
-   * @throws EngineError if the buffer exceeds a limit or the budget, or the driver has no memory
-   * left
+   * @throws EngineError if the buffer exceeds a limit or the budget, or the driver is out of memory
    */
   create(bytes: number, usage: GPUBufferUsageFlags, what: string): GPUBuffer {
     if (bytes > this.largest) throw aboveLimit(what, bytes, this.largest);

@@ -1,6 +1,6 @@
 /**
- * Waits for a device. Each wait has a deadline, and runs in a gate, which keeps the thread alive.
- * Long waits are reported.
+ * Waits for a device. Each wait has a deadline, and runs in a gate, which prevents the termination
+ * of the thread. Long waits are reported.
  */
 import type { EngineError } from '@trinity-rft/core';
 import { late } from './errors.js';
@@ -8,7 +8,7 @@ import type { Faults } from './faults.js';
 
 /**
  * Executes a wait of the native driver. The thread is not terminated during the wait, because that
- * would abort the operating-system process.
+ * would abort the process.
  */
 type Gate = <T>(wait: () => Promise<T>) => Promise<T>;
 
@@ -42,7 +42,7 @@ export class Waits {
   /**
    * Executes `work`, which waits for the device.
    * @param what noun phrase for reports and errors
-   * @throws EngineError if the device has reported an error, or at the deadline
+   * @throws EngineError if the device has reported an error, or the deadline passes
    */
   async wait<T>(work: () => Promise<T>, what = 'queued work'): Promise<T> {
     this.#faults.check();
@@ -76,9 +76,9 @@ export class Waits {
 }
 
 /**
- * Executes `work`, which waits for the driver while there is no device.
+ * Executes `work`, which waits for the driver before a device is open.
  * @param what noun phrase for reports and errors
- * @throws EngineError at the deadline
+ * @throws EngineError if the deadline passes
  */
 export async function waitForDriver<T>(
   options: WaitOptions,

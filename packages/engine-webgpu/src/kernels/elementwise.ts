@@ -21,7 +21,7 @@ const sigmoid = `fn sigmoid(x: f32) -> f32 {
   return select(1.0, e, x < 0.0) / (1.0 + e);
 }`;
 
-/** Hyperbolic tangent. Uses a series near 0, where 1 - e^-2x would lose digits. */
+/** Hyperbolic tangent. Uses a series near 0, where 1 - e^-2x would lose precision. */
 const hyperbolic = `fn tangent(x: f32) -> f32 {
   let s = x * x;
   let near = x * (1.0 + s * (-0.33333333 + s * (0.13333333 + s * (-0.053968254 + s * 0.021869488))));
@@ -60,7 +60,7 @@ const formulas: Readonly<Record<string, Formula>> = {
 
 /**
  * Creates the call of a kernel that applies `operator` to each element.
- * @param loop shape of the result, and the strides of each operand in that shape
+ * @param loop shape of the result, and each operand's strides along it
  */
 export function elementwise(operator: string, elements: readonly Element[], loop: Loop): Call {
   const { of, result = elements.at(-1)!, helper } = formulas[operator]!;

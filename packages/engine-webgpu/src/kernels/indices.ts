@@ -19,8 +19,8 @@ interface Gather {
 }
 
 /**
- * Takes the slices at the indices of one axis. [outer, size, inner] by [count] or [outer, count] ->
- * [outer, count, inner]
+ * Gathers slices by their indices along one axis. [outer, size, inner] by [count] or [outer, count]
+ * -> [outer, count, inner]
  */
 export function gather(
   element: Element,

@@ -9,8 +9,8 @@
 export type Element = 'f32' | 'i32';
 
 /**
- * Number of 32-bit words for the uniforms of a call. Every device accepts multiples of their size,
- * 256 bytes, as dynamic offsets.
+ * Number of 32-bit words for the uniforms of a call. Their size is 256 bytes, because every device
+ * accepts multiples of this size as dynamic offsets.
  */
 export const uniformWords = 64;
 
@@ -22,8 +22,8 @@ export interface Kernel {
   readonly name: string;
   readonly source: string;
   /**
-   * Number of buffers that are read. They have the bindings 1, 2 and so on. The buffers that are
-   * written have the bindings after them.
+   * Number of input buffers, with the bindings 1, 2 and so on. Output buffers have the bindings
+   * after them.
    */
   readonly reads: number;
   readonly writes: number;
@@ -32,7 +32,10 @@ export interface Kernel {
 /** A kernel with its sizes, ready to be dispatched on buffers. */
 export interface Call {
   readonly kernel: Kernel;
-  /** At most {@link uniformWords} numbers. Floats are converted by {@link floatBits}. */
+  /**
+   * Values of the uniforms, at most {@link uniformWords}. Floats must be converted by
+   * {@link floatBits}.
+   */
   readonly uniforms: readonly number[];
   /**
    * Number of workgroups in each of two dimensions. Workgroup (x, y) has the index
@@ -50,7 +53,7 @@ export interface Call {
 export const floatBits = (value: number): number =>
   new Uint32Array(Float32Array.of(value).buffer)[0]!;
 
-/** Splits a number of workgroups into two dimensions of at most 65,535 each. */
+/** Distributes workgroups over two dimensions of at most 65,535 each. */
 export function foldGroups(count: number): readonly [number, number] {
   if (count <= groupLimit) return [Math.max(1, count), 1];
   const rows = Math.ceil(count / groupLimit);
@@ -60,20 +63,17 @@ export function foldGroups(count: number): readonly [number, number] {
 interface KernelSpec {
   /** Name of the kernel. Name and types together identify its source. */
   readonly name: string;
-  /**
-   * Element types of the buffers that are read and of those that are written, such as `f32 i32 ->
-   * f32`.
-   */
+  /** Element types of the input and output buffers, such as `f32 i32 -> f32`. */
   readonly types: string;
-  /** Estimated operations of each element, row or tile. @default 16 */
+  /** Estimated operations per element, row or tile. @default 16 */
   readonly cost?: number;
 }
 
 const kernels = new Map<string, Kernel>();
 
 /**
- * Returns the kernel of a specification. Creates the kernel on the first call. In `main`, `b0`,
- * `b1` ... are the buffers, `p(i)` is uniform i as `u32`, and `pf(i)` is uniform i as `f32`.
+ * Returns the kernel for a specification, created on the first call. In `main`, `b0`, `b1` ... are
+ * the buffers, `p(i)` is uniform i as `u32`, and `pf(i)` is uniform i as `f32`.
  */
 function kernel({ name, types }: KernelSpec, main: string): Kernel {
   const key = `${name} ${types}`;
@@ -96,7 +96,7 @@ fn p(i: u32) -> u32 { return uniforms.words[i / 4u][i % 4u]; }
 fn pf(i: u32) -> f32 { return bitcast<f32>(p(i)); }
 `;
 
-/** Number of threads of a workgroup in kernels with one thread per element. */
+/** Workgroup size of kernels with one thread per element. */
 const linearThreads = 64;
 
 /**
@@ -122,7 +122,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) group
 }
 
 interface GroupSpec extends KernelSpec {
-  /** Number of threads of a workgroup. */
+  /** Number of threads per workgroup. */
   readonly threads: number;
   /**
    * WGSL declarations outside the body, such as functions and shared memory.
@@ -157,7 +157,7 @@ const workOf = ({ cost = 16 }: KernelSpec, count: number): number => count * cos
 /**
  * Returns WGSL that combines the `value` of all threads and declares the result as `name` in each
  * thread. First combines the values of threads that are `threads / 2` apart, then `threads / 4`,
- * and so on. The shared memory is free for other use after the next barrier.
+ * and so on. The shared memory may be reused after the next barrier.
  */
 export function reduceThreads(
   threads: number,

@@ -3,7 +3,7 @@ import { InvariantError } from '@trinity-rft/core';
 
 export interface Loop {
   readonly dims: readonly number[];
-  /** Strides of each operand in each dimension; 0 repeats the operand along the dimension. */
+  /** Strides of each operand in each dimension; 0 broadcasts the operand along the dimension. */
   readonly strides: readonly (readonly number[])[];
 }
 
@@ -45,9 +45,9 @@ export function collapse({ dims, strides }: Loop): Loop & { readonly count: numb
 }
 
 /**
- * Returns WGSL statements that convert the index `i` of a result's element to the indices `x0`,
- * `x1` ... of the operands' elements. The uniforms from `first` on are the rank, the dimensions,
- * and the strides of each operand.
+ * Returns WGSL statements that convert the index `i` of a result element to the indices `x0`, `x1`
+ * ... of the operand elements. The uniforms from `first` on are the rank, the dimensions, and the
+ * strides of each operand.
  */
 export function coordinates(first: number, operands: number): string {
   const all = Array.from({ length: operands }, (_, k) => k);

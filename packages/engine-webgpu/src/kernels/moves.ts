@@ -1,4 +1,4 @@
-/** Kernels that move numbers without computing with them. */
+/** Kernels that move elements without changing them. */
 import { collapse, coordinates, stridesOf } from './loop.js';
 import { perElement, type Call, type Element } from './kernel.js';
 

@@ -6,8 +6,8 @@ interface Rotary {
   /** Number r of rotated elements per head. */
   readonly rotated: number;
   /**
-   * True if the positions operand is one number: the position of the first token of every row.
-   * Otherwise the operand has a position for each token.
+   * True if the positions operand is a single number, the position of every row's first token.
+   * Otherwise, it has a position per token.
    */
   readonly isFirst: boolean;
 }
@@ -39,7 +39,7 @@ export function rotary({ shape, rotated, isFirst }: Rotary): Call {
 
 /**
  * Computes a causal convolution: y[t] = sum over j of w[j] x[t + j]. x [B, K - 1 + S, d] begins
- * with the past, w [d, 1, K] -> [B, S, d]
+ * with the K - 1 previous inputs, w [d, 1, K] -> [B, S, d]
  */
 export function convolution(
   [batch, time, channels]: readonly [number, number, number],

@@ -19,18 +19,18 @@ interface Product {
 /** Number of products along K that one accumulator sums. */
 export const blockDepth = 256;
 
-/** Number of indices of K that a workgroup loads at a time. */
+/** Number of indices along K that a workgroup loads at a time. */
 const stepDepth = 16;
 
 /**
- * Number of workgroups below which a GPU is partly idle. If a product has fewer tiles, separate
- * workgroups compute the blocks of K.
+ * Number of workgroups below which a GPU is partly idle. If a product has fewer tiles, its blocks
+ * along K are computed by separate workgroups.
  */
 const busyGroups = 128;
 
 /**
- * Dispatches of a product. If there are two, `first` writes `partials.size` numbers, which
- * `partials.sum` adds up.
+ * Dispatches of a product. If there are two, `first` writes `partials.size` partial sums, and
+ * `partials.sum` adds them up.
  */
 interface ProductPlan {
   readonly first: Call;
@@ -61,9 +61,9 @@ function tileOf({ rows, columns }: Product): Tile {
 }
 
 /**
- * Returns uniforms 1 to 11 of a product in parts: M, N, K, the size of one right matrix, the factor
- * of the sums, the number of parts, the strides of both operands (7 to 10), and the number of
- * indices of K that a part sums.
+ * Returns the uniforms 1 to 11 of a product that is computed in parts: M, N, K (1 to 3), the size
+ * of one right matrix, the factor of the sums, the number of parts, the strides of both operands (7
+ * to 10), and the number of indices along K per part.
  */
 function uniformsOf(shape: Product, parts: number): readonly number[] {
   const { rows, columns, depth, transposeA, transposeB, alpha } = shape;
@@ -155,7 +155,7 @@ var<workgroup> tile_b: array<vec4f, ${stepDepth * across}>;`;
   return perRow(spec, [tiles * parts, ...uniformsOf(shape, parts)], body);
 }
 
-/** Adds the sums of parts in order. [parts, size] -> [size] */
+/** Adds the partial sums in order. [parts, size] -> [size] */
 function sumOfParts(size: number, parts: number, alpha: number): Call {
   const body = `
   var total = 0.0;

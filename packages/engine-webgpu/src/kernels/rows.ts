@@ -1,6 +1,6 @@
 /**
- * Reductions of rows. Except in {@link cumulativeSum}, element i is handled by thread i modulo the
- * number of threads. Appending elements that contribute 0 to a row therefore changes no bit of the
+ * Reductions of rows. Except in {@link cumulativeSum}, thread i modulo the number of threads
+ * handles element i. Appending elements that contribute 0 to a row therefore changes no bit of the
  * result.
  */
 import { floatBits, maximum, perElement, perRow, reduceThreads, sum, type Call } from './kernel.js';
@@ -8,7 +8,7 @@ import { blockDepth } from './product.js';
 
 const threads = 128;
 
-/** The lowest float32. WGSL may assume that there are no infinities. */
+/** The lowest finite float32. WGSL may assume that there are no infinities. */
 const lowest = '-3.4028234e38';
 
 const each = (statement: string): string =>
@@ -79,7 +79,7 @@ function reduceRows(kind: Reduction, rows: number, width: number): Call {
 }
 
 /**
- * Reduces columns, one thread per column, so that neighbouring threads read neighbouring numbers.
+ * Reduces columns, one thread per column, so that neighbouring threads read neighbouring elements.
  * Sums in blocks of {@link blockDepth}.
  */
 function reduceColumns(kind: Reduction, outer: number, width: number, inner: number): Call {
@@ -100,7 +100,7 @@ function reduceColumns(kind: Reduction, outer: number, width: number, inner: num
 }
 
 /**
- * Computes cumulative sums of rows. Each thread sums neighbouring elements, starting from the sum
+ * Computes cumulative sums of rows. Each thread sums neighbouring elements, starting from the total
  * of all earlier threads.
  */
 export function cumulativeSum(rows: number, width: number): Call {

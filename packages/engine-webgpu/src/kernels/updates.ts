@@ -12,8 +12,8 @@ export function addition(count: number, fromStart: number, toStart: number): Cal
 }
 
 /**
- * Groups rows by id for {@link addedRows}. `list` holds the `count` distinct ids, then the start of
- * each id's rows, then the end of the last id's rows, and then all rows.
+ * Groups rows by id for {@link addedRows}. `list` contains the `count` distinct ids, then the start
+ * of each id's rows, the end of the last id's rows, and then all rows.
  */
 export function rowsById(ids: Int32Array): { readonly count: number; readonly list: Int32Array } {
   const rows = Map.groupBy(ids.keys(), (row) => ids[row]!);
@@ -28,8 +28,8 @@ export function rowsById(ids: Int32Array): { readonly count: number; readonly li
 }
 
 /**
- * Adds scaled rows to the rows of a table. For each id, rows are added in their order. Operands:
- * the rows, the list of {@link rowsById}, the table.
+ * Adds scaled rows to the rows of a table, such as an embedding table. Rows with the same id are
+ * added in order. Operands: the rows, the list of {@link rowsById}, the table.
  */
 export function addedRows(
   ids: number,
@@ -62,9 +62,10 @@ const normShare = normThreads * 256;
 export const squareGroups = (count: number): number => Math.ceil(count / normShare);
 
 /**
- * Computes, for each workgroup, the sum of the squares of its finite elements, and 1 if any element
- * is not finite, else 0. Elements that are not finite are detected by their bits, because WGSL may
- * assume that all numbers are finite. x -> [groups, 2], from group `first` on
+ * Computes, for each workgroup, the sum of the squares of its finite elements, and a flag: 1 if any
+ * element is not finite, otherwise 0. Elements that are not finite are detected by their bit
+ * pattern, because WGSL may assume that all numbers are finite. x -> [groups, 2], from group
+ * `first` on
  */
 export function squares(count: number, start: number, first: number): Call {
   const body = `
@@ -88,7 +89,7 @@ export function squares(count: number, start: number, first: number): Call {
 }
 
 /**
- * Creates the call of one AdamW update that overwrites the weights or, with `isGradient`, the
+ * Creates the call of an AdamW update that overwrites the weights or, with `isGradient`, the
  * gradient. Operands: the array that is only read, the array that is overwritten, and both moments.
  */
 export function adamW(count: number, isGradient: boolean, update: UpdatePlan<number>): Call {
@@ -114,18 +115,18 @@ export interface CacheRows {
   readonly row: number;
   /** Index of the first element of a row's first head. */
   readonly start: number;
-  /** Number of positions of a head. */
+  /** Number of positions per head. */
   readonly positions: number;
 }
 
-/** Sizes of a copy of rows. `least` and `longest` limit the number of positions of each move. */
+/** Sizes of a copy of rows. `least` and `longest` bound the number of positions per move. */
 type MoveSizes = Readonly<Record<'moves' | 'heads' | 'least' | 'longest' | 'width', number>>;
 
 /**
  * Copies positions between rows according to a list of moves, each of which is (from, to, position,
- * length). Operands: the array that is read, the moves, the array that is written. The state of a
- * recurrent layer is stored as a single position. Every move copies it, even a move of length 0, so
- * `least` and `longest` are both 1 for states.
+ * length). Operands: the array that is read, the moves, the array that is written. A recurrent
+ * layer's state is stored as a single position, which every move copies, even a move of length 0.
+ * For states, `least` and `longest` are therefore both 1.
  */
 export function movedRows(
   { moves, heads, least, longest, width }: MoveSizes,

@@ -1,4 +1,4 @@
-/** A plan under construction: its storages and dispatches, and the storage of each value. */
+/** A plan under construction: its storages, its dispatches, and the storage of each value. */
 import { InvariantError, type EngineError } from '@trinity-rft/core';
 import type { DataType, NodeRecord } from '@trinity-rft/engine-onnx/graph-runtime';
 import { unsupported } from '../device/errors.js';
@@ -11,8 +11,8 @@ export type Place =
   /** A constant, which all plans of the graph share. */
   | { readonly kind: 'constant'; readonly key: string }
   /**
-   * A temporary storage. It is needed from the dispatch that first writes it to the last dispatch
-   * that reads it.
+   * A temporary storage, needed from the dispatch that first writes it to the last dispatch that
+   * reads it.
    */
   | { readonly kind: 'slot' };
 
@@ -39,7 +39,7 @@ export class PlanBuilder {
   readonly #constantStorages = new Map<string, number>();
 
   /**
-   * Returns the value with that name.
+   * Returns the value named `name`.
    * @throws InvariantError if no earlier node produced the value
    */
   value(name: string): Value {
@@ -86,7 +86,7 @@ export class PlanBuilder {
   }
 
   /**
-   * Returns the storage of a value. Numbers that are on the host become a constant of the graph.
+   * Returns the storage of a value. Elements that are on the host become a constant of the graph.
    */
   storageOf(value: Value): number {
     if (value.storage !== undefined) return value.storage;
@@ -108,7 +108,7 @@ export class PlanBuilder {
 
 /**
  * Creates the error for a node without a kernel.
- * @param what noun phrase that names what is not supported
+ * @param what noun phrase that names the unsupported feature
  */
 export const unsupportedNode = ({ name, type }: NodeRecord, what: string): EngineError =>
   unsupported(`${what} (operator ${type}, node ${name})`, { operator: type, node: name });

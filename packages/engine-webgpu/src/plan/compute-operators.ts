@@ -57,8 +57,8 @@ const gemm: Operator = (step) => {
 };
 
 /**
- * Multiplies the first two operands. The right operand has the leading dimensions of the left one,
- * or is a single matrix.
+ * Multiplies the first two operands. The right operand must have the leading dimensions of the left
+ * one, or be a single matrix.
  */
 function multiplied(step: Step): Value {
   const [a, b] = [step.operand(0), step.operand(1)];
@@ -85,7 +85,7 @@ function multiplied(step: Step): Value {
   return step.builder.computed('float32', shape, partials.sum, [sums]);
 }
 
-/** Returns the number of rows and the number of columns of each matrix, after the transposition. */
+/** Returns the numbers of rows and columns of each matrix after the transposition, if any. */
 function matrixOf({ shape }: Value, isTransposed: boolean): readonly [number, number] {
   const [rows, columns] = shape.slice(-2) as [number, number];
   return isTransposed ? [columns, rows] : [rows, columns];

@@ -1,4 +1,4 @@
-/** Copies and joins values by strides. */
+/** Copies and concatenates values by strides. */
 import type { DataType } from '@trinity-rft/engine-onnx/graph-runtime';
 import { sizeOf, stridesOf } from '../kernels/loop.js';
 import { copy } from '../kernels/moves.js';
@@ -29,7 +29,7 @@ export function put(builder: PlanBuilder, a: Value, y: Value, toStart: number): 
   builder.run(copy(elementOf(y.dtype)!, { dims: a.shape, from, to, toStart }), [a], [y]);
 }
 
-/** Joins values along an axis. */
+/** Concatenates values along an axis. */
 export function joined(builder: PlanBuilder, parts: readonly Value[], axis: number): Value {
   const size = parts.reduce((sum, { shape }) => sum + shape[axis]!, 0);
   const y = builder.fresh(parts[0]!.dtype, parts[0]!.shape.with(axis, size));

@@ -28,8 +28,7 @@ import { Step, type Operator } from './step.js';
 import { elementOf, type Value } from './value.js';
 
 /**
- * Location of a buffer of a dispatch. Slots are temporary buffers of the plan, identified by a
- * number.
+ * Location of a dispatch's buffer. Slots are temporary buffers of the plan, identified by a number.
  */
 type PlannedPlace =
   | Exclude<Place, { kind: 'slot' }>
@@ -152,7 +151,10 @@ function finished({ dispatches, storages, constants }: PlanBuilder): Omit<Plan, 
   return { dispatches: kept, places, slots, constants };
 }
 
-/** @throws EngineError if an input is missing, or its shape differs from that in the graph */
+/**
+ * Checks the shapes of all inputs.
+ * @throws EngineError if an input is missing, or its shape does not fit the graph
+ */
 function checkShapes(inputs: readonly PortRecord[], shapes: Shapes): void {
   const symbols = new Map<string, number>();
   for (const { name, shape } of inputs) {

@@ -1,6 +1,6 @@
 /**
- * Operators on shapes, and casts. The host computes their results, or a result is a view of the
- * same numbers. Only casts between `f32` and `i32` may need a kernel.
+ * Operators on shapes, and casts. The host computes their results, or the result is a view of the
+ * same elements. Only casts between `f32` and `i32` may need a kernel.
  */
 import { dataTypes, type DataType, type NodeRecord } from '@trinity-rft/engine-onnx/graph-runtime';
 import { elementwise } from '../kernels/elementwise.js';
@@ -17,8 +17,8 @@ export const hostIntegers = (host: readonly number[]): Value => ({
 const shape: Operator = (step) => [hostIntegers(step.operand(0).shape)];
 
 /**
- * Plans a reshape. A size of 0 keeps the size at the same index. A size of -1 is computed from the
- * other sizes.
+ * Plans a reshape. Size 0 keeps the size at the same index, and size -1 is inferred from the other
+ * sizes.
  */
 const reshape: Operator = (step) => {
   const a = step.operand(0);

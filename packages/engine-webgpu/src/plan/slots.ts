@@ -18,8 +18,8 @@ interface Slots {
 }
 
 /**
- * Assigns a slot to each span: the smallest free slot that is large enough, or else the largest
- * free slot, which is enlarged. If no slot is free, adds one.
+ * Assigns a slot to each span: the smallest free slot that is large enough, otherwise the largest
+ * free slot, which is enlarged. Adds a slot if none is free.
  */
 export function assignSlots(spans: readonly Span[]): Slots {
   const bytes: number[] = [];

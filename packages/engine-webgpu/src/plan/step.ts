@@ -64,7 +64,7 @@ export class Step {
   }
 
   /**
-   * Returns the numbers of rows and columns of a value whose last dimension the operator works on.
+   * Returns the numbers of rows and columns of a value, for operators along the last dimension.
    * @throws EngineError if the operator works on another axis
    */
   rows(
@@ -78,7 +78,7 @@ export class Step {
 
   /**
    * Rejects a node that has no kernel.
-   * @param what noun phrase that names what is not supported
+   * @param what noun phrase that names the unsupported feature
    * @throws EngineError always
    */
   fail(what: string): never {

@@ -7,8 +7,7 @@ export interface Value {
   readonly dtype: DataType;
   readonly shape: readonly number[];
   /**
-   * Elements of the value, if they are on the host: those of constants, and those derived from
-   * shapes.
+   * Elements of the value if they are on the host, as those of constants or derived from shapes.
    */
   readonly host?: readonly number[];
   /** Index of the storage in the plan; absent if no kernel reads the value. */
@@ -16,7 +15,7 @@ export interface Value {
 }
 
 /**
- * Returns the element type of buffers for a data type; undefined for data types without kernels.
+ * Returns the element type of buffers for a data type, or undefined for data types without kernels.
  */
 export function elementOf(dtype: DataType): Element | undefined {
   if (dtype === 'float32') return 'f32';
@@ -26,6 +25,6 @@ export function elementOf(dtype: DataType): Element | undefined {
 /** Returns the size of an array in bytes. It is at least 4, the minimum size of a binding. */
 export const bytesOf = (shape: readonly number[]): number => 4 * Math.max(1, sizeOf(shape));
 
-/** Returns the index of an axis. A negative `axis` counts from the end. */
+/** Returns the non-negative index of an axis. A negative `axis` counts from the end. */
 export const axisOf = (axis: number, { shape }: Pick<Value, 'shape'>): number =>
   axis < 0 ? axis + shape.length : axis;

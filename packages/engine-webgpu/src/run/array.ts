@@ -35,13 +35,14 @@ export class BufferArray implements DeviceArray, BufferPart {
     this.#memory = memory;
   }
 
-  /** Index of the array's first number in {@link whole}. */
+  /** Index of the array's first element in {@link whole}. */
   get start(): number {
     return this.offset / 4;
   }
 
   /**
-   * The buffer from offset 0 to the end of the array, for bindings, whose offsets must be aligned.
+   * The buffer from offset 0 to the end of the array. Bindings need it, because their offsets must
+   * be aligned.
    */
   get whole(): BufferPart {
     return { buffer: this.buffer, offset: 0, bytes: this.offset + this.bytes };
@@ -54,7 +55,7 @@ export class BufferArray implements DeviceArray, BufferPart {
 }
 
 /**
- * Returns the array as an array of this runtime.
+ * Narrows the array to an array of this runtime.
  * @throws InvariantError if another runtime created the array
  */
 export function ownArray(array: DeviceArray): BufferArray {
@@ -63,8 +64,9 @@ export function ownArray(array: DeviceArray): BufferArray {
 }
 
 /**
- * Returns the array as an array of this runtime, after a check of its size.
- * @throws InvariantError if the array and the shape differ in size
+ * Narrows the array to an array of this runtime, and checks its size.
+ * @throws InvariantError if another runtime created the array, or its size differs from that of the
+ * shape
  */
 export function ofSize(array: DeviceArray, shape: readonly number[], what = 'array'): BufferArray {
   const own = ownArray(array);

@@ -14,8 +14,8 @@ import type { BufferPart } from './commands.js';
 import { dispatchOnce, withScratch, type Machine, type Scratch } from './machine.js';
 
 /**
- * A graph input that the cache holds, of shape [rows, heads, positions, width]. A state has one
- * head and one position.
+ * A graph input stored in the cache, of shape [rows, heads, positions, width]. A state has one head
+ * and one position.
  */
 interface Entry {
   readonly name: string;
@@ -141,7 +141,10 @@ export class DeviceCache implements RowCache {
     return { buffer: this.#buffers[index]!, offset: 0, bytes };
   }
 
-  /** @param source returns the location of an entry's new numbers; called in the order of entries */
+  /**
+   * Moves rows of all entries.
+   * @param source returns the location of an entry's new elements; called in the order of entries
+   */
   #move(
     moves: readonly RowMove[],
     source: (index: number, entry: Entry, scratch: Scratch) => Source,
@@ -171,7 +174,7 @@ const placeOf = ({ shape, positions }: Entry): CacheRows => ({
   positions,
 });
 
-/** Returns the location of all rows of a state. */
+/** Returns a state's location, with all rows. */
 function whole(state: BufferArray): Source {
   const row = state.size / state.shape[0]!;
   return { part: state.whole, place: { row, start: state.start, positions: 1 } };

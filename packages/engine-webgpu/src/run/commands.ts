@@ -1,5 +1,5 @@
 /// <reference types="@webgpu/types" />
-/** Queues commands for a device, in order. Submits them in portions of limited work. */
+/** Queues commands for a device, in order. Submits them in batches of limited work. */
 import { uniformWords, type Call } from '../kernels/kernel.js';
 import type { Pipeline } from './pipelines.js';
 
@@ -12,8 +12,8 @@ export interface BufferPart {
 }
 
 /**
- * The buffers of a dispatch and the bind group of its last execution. The group is created again if
- * a buffer differs.
+ * The buffers of a dispatch, and the bind group of its last execution, which is recreated if a
+ * buffer differs.
  */
 export interface Bindings {
   group: GPUBindGroup | undefined;

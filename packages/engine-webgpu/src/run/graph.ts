@@ -16,7 +16,7 @@ import { upload, withScratch, type Machine, type Scratch } from './machine.js';
 
 /**
  * Maximum number of cached plans. Each recent combination of input shapes has a plan; decoding
- * needs one for each number of rows.
+ * needs one per number of rows.
  */
 const planLimit = 128;
 
@@ -77,7 +77,7 @@ export class DeviceGraph implements LoadedGraph {
   }
 
   /**
-   * Queues all commands of one execution without awaiting, so that the commands of two executions
+   * Queues all commands of one execution synchronously, so that the commands of two executions
    * never interleave.
    */
   #queue(

@@ -10,7 +10,7 @@ export class Memory {
   /** Free buffers, by their size. */
   readonly #free = new Map<number, GPUBuffer[]>();
 
-  /** @param submit submits the queued commands */
+  /** Creates an empty pool. @param submit submits the queued commands */
   constructor(device: DeviceMemory, submit: () => void) {
     this.#device = device;
     this.#submit = submit;
@@ -38,7 +38,9 @@ export class Memory {
     free.push(buffer);
   }
 
-  /** Submits the queued commands, which may use free buffers, and then destroys these buffers. */
+  /**
+   * Submits the queued commands, which may use free buffers, and then destroys the free buffers.
+   */
   #trim(): void {
     this.#submit();
     for (const buffers of this.#free.values())

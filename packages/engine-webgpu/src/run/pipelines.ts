@@ -25,7 +25,7 @@ export class Pipelines {
     this.#wait = wait;
   }
 
-  /** Returns the compiled kernel. Compiles it in this thread if it is not ready. */
+  /** Returns the compiled kernel. Compiles it synchronously if it is not ready. */
   now(kernel: Kernel): Pipeline {
     const known = this.#ready.get(kernel);
     if (known) return known;

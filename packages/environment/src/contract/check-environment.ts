@@ -5,11 +5,11 @@ import { checks } from './checks.js';
 import { failureOf, inTime, openInTime, type Subject } from './transcript.js';
 
 export interface EnvironmentCheck {
-  /** Claim that is checked, as a sentence such as `equal starts give equal episodes`. */
+  /** Claim that the check verifies, such as `equal starts give equal episodes`. */
   readonly name: string;
   /** `skipped` if there was nothing to check. */
   readonly outcome: 'passed' | 'failed' | 'skipped';
-  /** Reason for the failure or the skip; for a check that passed, what was measured. */
+  /** Reason for the failure or the skip; for a passed check, the measurements, if any. */
   readonly detail?: string;
 }
 
@@ -18,16 +18,13 @@ export interface CheckOptions {
   readonly args?: Readonly<Record<string, unknown>>;
   /** Rows to play. @default 20 rows that the environment generates */
   readonly rows?: readonly RawTask[];
-  /**
-   * Number of episodes that are open at the same time. Use fewer if each episode is an
-   * operating-system process. @default 100
-   */
+  /** Number of concurrently open episodes. Use fewer if each episode is a process. @default 100 */
   readonly episodesAtOnce?: number;
   /** Timeout of each call to the environment, in milliseconds. @default 60_000 */
   readonly timeoutMs?: number;
-  /** Signal that stops the checks. @default no signal */
+  /** Signal that aborts the checks. @default no signal */
   readonly signal?: AbortSignal;
-  /** Called with each result as soon as it is known. */
+  /** Called with each result as soon as it is available. */
   readonly onCheck?: (check: EnvironmentCheck) => void;
 }
 

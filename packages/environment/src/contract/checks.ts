@@ -15,7 +15,7 @@ import {
 } from './transcript.js';
 
 /**
- * Result of a check, with at most one property. Without `failed` and `skipped`, the check passed.
+ * Result of a check, with at most one property. A check without `failed` and `skipped` has passed.
  */
 interface Finding {
   readonly failed?: string;

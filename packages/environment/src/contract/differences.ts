@@ -5,7 +5,7 @@ const mostShown = 3;
 const longestValue = 60;
 
 /**
- * Returns a text that names the first paths at which the values differ, such as
+ * Returns a description of the first paths at which the values differ, such as
  * `reward is 1 and 0; isDone is true and false`.
  */
 export function describeDifferences(a: unknown, b: unknown): string {
@@ -44,7 +44,9 @@ function pathTo(path: string, key: string, isArray: boolean): string {
 const textOf = (value: unknown): string =>
   value === undefined ? 'not there' : (JSON.stringify(value) ?? typeof value);
 
-/** Shortens long texts to the same range, which begins shortly before the first difference. */
+/**
+ * Shortens two long strings to the same range, which begins shortly before their first difference.
+ */
 function shortened(left: string, right: string): string {
   if (Math.max(left.length, right.length) <= longestValue) return `${left} and ${right}`;
   let at = 0;

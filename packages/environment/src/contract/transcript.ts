@@ -1,4 +1,4 @@
-/** Episodes of an environment under test, as data that can be compared. */
+/** Episodes of an environment under test, as comparable data. */
 import {
   describeError,
   EnvironmentError,
@@ -15,7 +15,7 @@ import { within } from '../waiting/within.js';
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** An open environment, and the settings of its checks. */
+/** An open environment and the settings of its checks. */
 export interface Subject {
   readonly definition: EnvironmentDefinition;
   readonly args: Args;
@@ -53,7 +53,10 @@ export const begin = (
     signal,
   });
 
-/** Plays an episode from `start` until it ends, the policy stops, or the turn limit is reached. */
+/**
+ * Plays an episode from `start` until the episode ends, the policy stops, or the turn limit is
+ * reached.
+ */
 export async function transcriptOf(
   subject: Subject,
   start: EpisodeStart,
@@ -74,11 +77,13 @@ export async function transcriptOf(
   }
 }
 
-/** Returns the environment's solver, or a policy of three meaningless answers if there is none. */
+/**
+ * Returns the environment's solver, or, if there is none, a policy with three meaningless actions.
+ */
 export const solverOf = ({ definition, args }: Subject, start: EpisodeStart): Solver =>
   definition.solver?.(start, args) ?? says('', '?', '1');
 
-/** Creates a policy that answers with these texts and then stops. */
+/** Creates a policy that writes these text actions and then stops. */
 export function says(...texts: readonly string[]): Solver {
   const left = [...texts];
   return () => {
@@ -87,7 +92,7 @@ export function says(...texts: readonly string[]): Solver {
   };
 }
 
-/** Returns the message of the error that `work` rejects with, or undefined if `work` succeeds. */
+/** Returns the error message if `work` rejects, otherwise undefined. */
 export async function failureOf(work: () => Promise<unknown>): Promise<string | undefined> {
   try {
     await work();
@@ -99,14 +104,17 @@ export async function failureOf(work: () => Promise<unknown>): Promise<string | 
 
 /**
  * Rejects if the work takes longer than `timeoutMs`. Takes no signal, so that episodes are closed
- * even if the checks are stopped. The signal that `work` receives aborts on the timeout.
+ * even if the checks are aborted. The signal that `work` receives aborts on the timeout.
  */
 export const inTime = <T>(
   { timeoutMs: ms }: Pick<Subject, 'timeoutMs'>,
   work: (ended: AbortSignal) => Promise<T>,
 ): Promise<T> => within({ ms, signal: never }, () => tooLate(ms), work);
 
-/** Like {@link inTime}, but aborts with `signal` too, and closes what opens after the timeout. */
+/**
+ * Like {@link inTime}, but also aborts with `signal`, and closes a resource that opens after the
+ * timeout.
+ */
 export const openInTime = <T extends { close(): Promise<void> }>(
   { timeoutMs, signal }: Pick<Subject, 'timeoutMs' | 'signal'>,
   open: (signal: AbortSignal) => Promise<T>,

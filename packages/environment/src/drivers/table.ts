@@ -1,4 +1,4 @@
-/** Environments of other systems, which `workflow_args.environment` can name. */
+/** Drivers for environments of other systems, which `workflow_args.environment` can name. */
 import type { EnvironmentDefinition } from '../seam/define.js';
 import { mcp } from './mcp/mcp.js';
 import { miniwob } from './miniwob/miniwob.js';

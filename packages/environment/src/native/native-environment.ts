@@ -1,6 +1,6 @@
 /**
- * Environments that run in the process that opens them. An episode is an object with a state, and a
- * function from action to result.
+ * Environments that run in the process that opens them. An episode is an object with state and a
+ * step function.
  */
 import type { ToolDefinition } from '@trinity-rft/core';
 import { endsOnce } from '../seam/ends-once.js';
@@ -12,8 +12,8 @@ export interface World {
   readonly instructions?: string;
   readonly tools?: readonly ToolDefinition[];
   /**
-   * Takes a step. An impossible action returns `refused`. The result is a promise only if the world
-   * asks a judge.
+   * Takes a step. For an impossible action, the result is `refused`. The result is a promise only
+   * if the world asks a judge.
    */
   step(action: Action): StepResult | Promise<StepResult>;
   /** See `Episode.grade`. */

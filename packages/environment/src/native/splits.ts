@@ -13,8 +13,8 @@ const evalShare = 10;
 
 /**
  * Draws rows until `count` different tasks of the split are found. A task's split depends on its
- * content, not its index, so that two draws of the same puzzle cannot be in both splits.
- * @param draw returns the row of a 32-bit seed
+ * content, not its index, so that the same puzzle, drawn twice, cannot be in both splits.
+ * @param draw returns the row for a 32-bit seed
  * @param keyOf returns the content of a row, equal for rows that are the same task
  * @throws TaskError if too few different tasks are found
  */

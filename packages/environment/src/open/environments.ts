@@ -21,15 +21,16 @@ export interface Environments {
   names(): readonly string[];
   find(name: string): EnvironmentDefinition | undefined;
   /**
-   * Returns the definition of the environment with that name.
+   * Returns the definition of the environment `name`.
    * @throws ConfigError if there is no such environment; its message lists the known names and the
    * most similar one
    */
   get(name: string): EnvironmentDefinition;
   /**
-   * Returns the environment of that name with these arguments, and opens it at the first call. If
-   * opening fails, the next call tries again.
-   * @throws ConfigError, EnvironmentError
+   * Returns the environment `name` with these arguments, opened on the first call. If opening
+   * fails, the next call tries again.
+   * @throws ConfigError if the environment is unknown or the arguments are invalid,
+   * EnvironmentError if it cannot be opened
    */
   open(name: string, args: Args, logger: Logger): Promise<Environment>;
   /** Closes the open environments. Failures are logged. */
@@ -95,10 +96,10 @@ const openOne = (
       ),
   );
 
-/** Timeout of closing an environment, in ms. */
+/** Timeout for closing an environment, in ms. */
 const closeMs = 60_000;
 
-/** Closes an environment, also one that opens only after the timeout. Does not reject. */
+/** Closes an environment, even one that opens only after the timeout. Does not reject. */
 async function closeOne({ environment, logger }: Opened): Promise<void> {
   const patience = { ms: closeMs, signal: new AbortController().signal };
   // An error at opening is reported where the environment was opened.

@@ -1,9 +1,9 @@
-/** Format in which the model writes actions, such as `<action>{action}</action>`. */
+/** Parsing and writing of the action format, such as `<action>{action}</action>`. */
 import { actionSlot } from '../seam/define.js';
 
 /**
  * Creates a pattern that finds every action in a text. Its first group is the action, which begins
- * after the last text before it that opens an action.
+ * after the nearest preceding opening of an action.
  */
 export function patternOf(format: string): RegExp {
   const [before = '', after = ''] = format.split(actionSlot).map(escaped);
@@ -12,7 +12,7 @@ export function patternOf(format: string): RegExp {
   return new RegExp(`${before}((?:(?!${before})[\\s\\S])*?)${after === '' ? '$' : after}`, 'g');
 }
 
-/** Returns the action in the format in which the model writes it. */
+/** Returns the action as the model must write it. */
 export const written = (action: string, format = actionSlot): string =>
   format.replace(actionSlot, () => action);
 

@@ -9,11 +9,11 @@ import { playPolicy } from './play-policy.js';
 
 /** An episode played by the solver. */
 export interface Demonstration {
-  /** The conversation as a model would have had it, with the system prompt first. */
+  /** The conversation as if a model had played, with the system prompt first. */
   readonly messages: readonly ChatMessage[];
   /** Tools of the episode; undefined if the episode has no tools. */
   readonly tools: readonly ToolDefinition[] | undefined;
-  /** Reward of the episode by the environment's rule, its grade included. */
+  /** Reward of the episode by the environment's rule, including the grade. */
   readonly reward: number;
   readonly steps: number;
   readonly isDone: boolean;
@@ -48,7 +48,7 @@ export async function demonstrate(
   return { messages, tools: episode.tools, reward, steps: steps.length, isDone };
 }
 
-/** Returns the assistant message of a model that takes this action. */
+/** Returns the assistant message with which a model would take this action. */
 function asAnswer(action: Action, format: string | undefined, step: number): ChatMessage {
   if (action.type === 'text')
     return asMessage({ responseText: written(action.text, format), toolCalls: [] });

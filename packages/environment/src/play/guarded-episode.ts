@@ -1,4 +1,4 @@
-/** An episode in which every wait has a deadline, and faults become EnvironmentErrors. */
+/** Wraps an episode so that every wait has a deadline, and faults become EnvironmentErrors. */
 import {
   describeError,
   EnvironmentError,
@@ -13,7 +13,7 @@ import { createDeadlineClock } from '../waiting/deadline-clock.js';
 import { shorten, within } from '../waiting/within.js';
 
 export interface GuardOptions {
-  /** Name in error messages. */
+  /** Name of the environment in error messages. */
   readonly name: string;
   /** Timeout of each step, grade and close, in milliseconds. */
   readonly timeoutMs: number;
@@ -39,8 +39,8 @@ export interface GuardedEpisode extends Pick<Episode, 'observation' | 'instructi
   grade(): Promise<number | undefined>;
   stateKey(): string | undefined;
   /**
-   * Returns the total time spent in reset, steps and grades, in milliseconds, including calls of
-   * the judge and other waits that the timeouts exclude.
+   * Returns the total time spent in reset, steps and grades, in milliseconds, including judge calls
+   * and other waits that the timeouts exclude.
    */
   waitedMs(): number;
   /** Ends the episode. Failures are logged. */
@@ -112,7 +112,7 @@ export async function beginEpisode(
   };
 }
 
-/** Step and action that errors of the environment refer to. */
+/** Step and action to which the environment's errors refer. */
 interface Place {
   readonly step: number;
   /** Hash of the action, equal for equal actions. */

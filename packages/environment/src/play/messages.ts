@@ -1,9 +1,9 @@
-/** Builds chat messages from the responses of the model and the observations of the environment. */
+/** Builds chat messages from the model's responses and the environment's observations. */
 import type { ChatMessage, ChatResponse, ToolCall } from '@trinity-rft/core';
 import type { Episode } from '../seam/types.js';
 
 /**
- * Returns the first messages that the model sees.
+ * Returns the initial messages for the model.
  * @param system replaces the episode's instructions
  */
 export function opening(

@@ -1,4 +1,4 @@
-/** Plays an episode, which is a conversation between model and environment. */
+/** Plays an episode as a conversation between model and environment. */
 import {
   EnvironmentError,
   ModelError,
@@ -24,7 +24,10 @@ export interface PlayOptions {
    * @default the whole text, trimmed
    */
   readonly actionPattern?: RegExp;
-  /** Format of an action, shown to a model whose text has no action. @default `actionPattern` */
+  /**
+   * Format of an action, shown to the model after a message without an action.
+   * @default `actionPattern`
+   */
   readonly actionHint?: string;
   readonly reward: RewardRule;
   /** Episode rewards below this value become 0. @default no threshold */
@@ -46,12 +49,12 @@ interface OwnTime {
 
 /**
  * Reason why the episode ended: the environment ended it (`done`) or reached its own limit
- * (`truncated`), or the policy used up its turns, tokens or time.
+ * (`truncated`), or the policy ran out of turns, tokens or time.
  */
 export type EpisodeEnd = 'done' | 'truncated' | 'out_of_turns' | 'out_of_tokens' | 'out_of_time';
 
 export interface PlayedTurn {
-  /** Sum of the rewards of the turn's actions. In the last turn, the grade is added. */
+  /** Sum of the rewards of the turn's actions, plus the grade in the last turn. */
   readonly reward: number;
   /** State key at the beginning of the turn. */
   readonly stateKey: string | undefined;
@@ -72,7 +75,8 @@ type Model = Pick<RolloutModel, 'chat' | 'extractExperiencesFromHistory'>;
 /**
  * Plays an episode to the end. An episode that the policy does not finish is graded by its last
  * state.
- * @throws EnvironmentError if the environment breaks or gives no reward, and ModelError
+ * @throws EnvironmentError if the environment fails or gives no reward, and ModelError if a model
+ * call fails
  */
 export async function playEpisode(
   model: Model,
@@ -120,8 +124,8 @@ class Play {
   }
 
   /**
-   * Makes one model call, and takes the actions in its response. Returns undefined if the episode
-   * continues.
+   * Makes one model call, and executes the actions in its response. Returns undefined if the
+   * episode continues.
    */
   async turn(model: Model): Promise<EpisodeEnd | undefined> {
     const response = await this.#ask(model);
@@ -142,8 +146,8 @@ class Play {
   }
 
   /**
-   * Asks the model. Returns an `EpisodeEnd` if the conversation no longer fits the model, or the
-   * time is over.
+   * Calls the model. Returns an `EpisodeEnd` if the conversation exceeds the context length, or the
+   * time limit is reached.
    */
   async #ask(model: Model): Promise<ChatResponse | EpisodeEnd> {
     const { options, episode } = this;
@@ -169,7 +173,7 @@ class Play {
   }
 
   /**
-   * Returns the end of an episode whose time is over.
+   * Returns the end of an episode that reached its time limit.
    * @throws EnvironmentError if at least half of the time was spent waiting for the environment
    */
   #outOfTime(): EpisodeEnd {

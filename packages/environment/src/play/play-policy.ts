@@ -12,7 +12,7 @@ interface PolicyStep {
 
 export interface PolicyEpisode {
   readonly steps: readonly PolicyStep[];
-  /** Reward as a rollout gets it: the rewards of the steps and the grade, combined by the rule. */
+  /** Reward as in a rollout: the rewards of the steps and the grade, combined by the rule. */
   readonly reward: number;
   readonly isDone: boolean;
 }

@@ -1,11 +1,11 @@
-/** Reads the actions from a response of the model. */
+/** Reads the actions from the model's response. */
 import type { ChatResponse, ToolCall, ToolDefinition } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import type { Action } from '../seam/types.js';
 
 /**
- * An action, or a message to the model that says why there is none. Contains the tool call, if
- * there was one.
+ * An action, or a message that tells the model why there is none, with the tool call if there was
+ * one.
  */
 export type ReadAction =
   | { readonly action: Action; readonly call?: ToolCall }
@@ -13,7 +13,7 @@ export type ReadAction =
 
 export interface ReadOptions {
   readonly actionPattern?: RegExp;
-  /** Format of an action, shown to a model whose text has no action. */
+  /** Format of an action, shown to the model after a message without an action. */
   readonly actionHint?: string;
   readonly tools: readonly ToolDefinition[];
 }

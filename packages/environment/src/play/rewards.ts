@@ -1,4 +1,4 @@
-/** Combines the rewards of the steps and the grade into the reward of the episode. */
+/** Rule that combines the rewards of the steps and the grade into the reward of the episode. */
 export type RewardRule = 'last' | 'sum' | 'max';
 
 /** Combines rewards by a rule. Returns 0 if there are no rewards. */

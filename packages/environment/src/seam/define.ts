@@ -1,4 +1,4 @@
-/** Declares environments, and recognises those that plugins declare. */
+/** Declares environments, and recognizes those that plugins declare. */
 import {
   type ArgProblem,
   type ArgsSchema,
@@ -21,11 +21,11 @@ type AnyArgs = Readonly<Record<string, unknown>>;
 
 /** Defaults of a conversation with the environment. `workflow_args` override them. */
 export interface PlayDefaults {
-  /** Model calls per episode. @default 20 */
+  /** Maximum number of model calls per episode. @default 20 */
   readonly maxTurns?: number;
   /**
    * Format in which the model writes an action, with the placeholder `{action}` once:
-   * `<action>{action}</action>`. The last action in the model's text counts.
+   * `<action>{action}</action>`. The last action in the model's message counts.
    * @default the whole text, trimmed
    */
   readonly actionFormat?: string;
@@ -46,7 +46,7 @@ export interface EnvironmentContext {
 export interface EnvironmentOptions<Args> {
   /** Name in `workflow_args.environment`. */
   readonly name: string;
-  /** Description in one sentence, which `trinity env list` shows. */
+  /** One-sentence description, shown by `trinity env list`. */
   readonly description: string;
   /**
    * Schema of `workflow_args.environment_args`, in zod or another Standard Schema library.
@@ -71,18 +71,19 @@ export interface EnvironmentOptions<Args> {
   readonly judged?: boolean;
   /**
    * Opens the environment, for example by starting servers or loading data.
-   * @throws EnvironmentError, ConfigError
+   * @throws EnvironmentError if the environment cannot be opened, ConfigError if the arguments are
+   * invalid
    */
   readonly open: (args: Args, context: EnvironmentContext) => Promise<Environment> | Environment;
   /**
-   * Generates tasks as rows of a task set. Equal ranges must give equal rows, and no row may occur
-   * in both splits.
+   * Generates tasks as task-set rows. Equal ranges must give equal rows, and no row may occur in
+   * both splits.
    * @default tasks come from a file
    */
   readonly tasks?: (range: TaskRange, args: Args) => readonly RawTask[];
   /**
-   * Creates a policy that solves the episode. `trinity env test` checks that it earns a reward
-   * above 0.
+   * Creates a policy that solves the episode. `trinity env test` verifies that its reward is above
+   * 0.
    */
   readonly solver?: (start: EpisodeStart, args: Args) => Solver;
 }
@@ -102,13 +103,14 @@ export interface EnvironmentDefinition {
   readonly checkRow?: (row: RawTask) => readonly ArgProblem[];
   /**
    * Requirements of the environment with these arguments.
-   * @throws ConfigError if the arguments are wrong
+   * @throws ConfigError if the arguments are invalid
    * @default no requirements
    */
   readonly needs?: (args: AnyArgs) => Needs;
   /**
    * Opens the environment.
-   * @throws ConfigError if the arguments are wrong, and EnvironmentError
+   * @throws ConfigError if the arguments are invalid, and EnvironmentError if the environment
+   * cannot be opened
    */
   open(args: AnyArgs, context: EnvironmentContext): Promise<Environment>;
   readonly tasks?: (range: TaskRange, args: AnyArgs) => readonly RawTask[];
@@ -117,7 +119,7 @@ export interface EnvironmentDefinition {
 
 const kind = 'trinity-rft.environment';
 
-/** Placeholder in the format of actions. */
+/** Placeholder for the action in action formats. */
 export const actionSlot = '{action}';
 
 const owner: ArgsOwner = {
@@ -129,8 +131,8 @@ const owner: ArgsOwner = {
 /**
  * Declares an environment that `workflow_args.environment` can name. Export the result from a
  * plugin, or pass it to the launcher.
- * @throws ConfigError if the name is empty or has characters that are not allowed, or the format of
- * actions has no placeholder
+ * @throws ConfigError if the name is empty or has characters that are not allowed, or the action
+ * format does not contain the placeholder exactly once
  */
 export function defineEnvironment<Args = AnyArgs>(
   options: EnvironmentOptions<Args>,
@@ -165,7 +167,8 @@ const noSlot = (name: string, format: string): ConfigError =>
   );
 
 /**
- * Returns true for a result of {@link defineEnvironment}, even from another copy of this package.
+ * Returns true for values that {@link defineEnvironment} created, even in another copy of this
+ * package.
  */
 export const isEnvironmentDefinition = (value: unknown): value is EnvironmentDefinition =>
   (value as { readonly kind?: unknown } | null | undefined)?.kind === kind;

@@ -40,7 +40,7 @@ function textOf(property: Property): string {
 }
 
 /**
- * Returns the range of a number as text. Omits the limits of safe integers, which zod writes for
+ * Returns the range of a number as text. Omits the safe-integer limits, which zod adds to integer
  * schemas without limits.
  */
 function rangeOf({ minimum = -Infinity, maximum = Infinity }: Property): string {

@@ -1,6 +1,6 @@
 /**
- * Makes steps after the end of an episode an error, because the answer to such a step would belong
- * to another episode.
+ * Rejects steps after the end of an episode, because the result of such a step could belong to
+ * another episode.
  */
 import { EnvironmentError } from '@trinity-rft/core';
 import type { Episode } from './types.js';

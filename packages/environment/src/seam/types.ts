@@ -1,7 +1,7 @@
 /** Interface between a policy and its environment. */
 import type { ChatMessage, Metrics, RawTask, ToolDefinition } from '@trinity-rft/core';
 
-/** Action of the policy in one step. */
+/** The policy's action in one step. */
 export type Action = TextAction | ToolAction;
 
 export interface TextAction {
@@ -15,7 +15,7 @@ export interface ToolAction {
   readonly type: 'tool';
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** Number of further calls in the same message of the policy, which follow. @default 0 */
+  /** Number of tool calls that follow in the same message. @default 0 */
   readonly more?: number;
 }
 
@@ -33,8 +33,8 @@ export interface StepResult {
    */
   readonly truncated?: boolean;
   /**
-   * True if the action was not possible. The observation then says why, nothing else has changed,
-   * and the episode continues.
+   * True if the action was not possible. The observation must then say why, the state must be
+   * unchanged, and the episode continues.
    * @default false
    */
   readonly refused?: boolean;
@@ -46,33 +46,30 @@ export interface StepResult {
  * the same start.
  */
 export interface EpisodeStart {
-  /**
-   * Row of the task set. For generated tasks, it is a row that the definition's `tasks` returned.
-   */
+  /** Row of the task set or, for generated tasks, a row that the definition's `tasks` returned. */
   readonly row: RawTask;
-  /** Seed of the episode. It is a 32-bit unsigned integer, equal for all rollouts of a task. */
+  /** Seed of the episode: a 32-bit unsigned integer, equal for all rollouts of a task. */
   readonly seed: number;
   /**
-   * Judge for verdicts that rules cannot give.
+   * Judge for rewards that rules cannot compute.
    * @default undefined if the training run has no judge, or the environment is not `judged`
    */
   readonly judge?: Judge;
   /**
-   * Excludes waits for what other episodes use, such as a free process, from the time limits of
-   * this episode.
+   * Excludes waits for shared resources, such as a free process, from this episode's time limits.
    * @default undefined if the caller sets no time limits
    */
   readonly untimed?: Untimed;
 }
 
-/** Returns the result of `wait`. The wait does not count towards the time limit of a call. */
+/** Executes `wait` without counting its duration towards time limits, and returns its result. */
 export type Untimed = <T>(wait: () => Promise<T>) => Promise<T>;
 
 /** An auxiliary model that judges answers. */
 export interface Judge {
   /**
    * Asks the judge. The wait does not count towards the step's timeout.
-   * @throws EnvironmentError if the judge cannot be reached or none of its answers can be parsed
+   * @throws EnvironmentError if the judge cannot be reached, or none of its answers can be parsed
    */
   ask<T>(question: JudgeQuestion<T>): Promise<T>;
 }
@@ -81,11 +78,14 @@ export interface JudgeQuestion<T> {
   readonly messages: readonly ChatMessage[];
   /** Parses an answer from the judge. Returns undefined if it cannot be parsed. */
   readonly parse: (answer: string) => T | undefined;
-  /** Format of the answer, such as `true or false`, shown after an answer that cannot be parsed. */
+  /**
+   * Format of the answer, such as `true or false`, shown to the judge after an answer that cannot
+   * be parsed.
+   */
   readonly expected: string;
 }
 
-/** One attempt at a task, from a reset to its end. Steps are taken one after the other. */
+/** One attempt at a task, from a reset to its end. Callers take steps one at a time. */
 export interface Episode {
   /** First text for the policy: the task and the initial observation. */
   readonly observation: string;
@@ -94,21 +94,21 @@ export interface Episode {
   /** Tools that the policy may call instead of writing actions. @default no tools */
   readonly tools?: readonly ToolDefinition[];
   /**
-   * Takes an action. Impossible actions return `refused`. Every error that is thrown is considered
-   * a failure of the environment.
-   * @throws EnvironmentError, CancelledError
+   * Takes an action. The result of an impossible action must be `refused`, because every thrown
+   * error counts as a failure of the environment.
+   * @throws EnvironmentError if the environment fails, CancelledError on abort
    */
   step(action: Action, signal: AbortSignal): Promise<StepResult>;
   /**
-   * Returns the reward for the state that was reached, which is added to the rewards of the steps.
-   * Called at the end if the episode is not `done`, was truncated, or had no reward in any step.
-   * Returns undefined if the state has no grade. The rewards of the steps are then all that counts.
+   * Returns the reward for the final state, which is combined with the rewards of the steps. Called
+   * at the end if the episode is not `done`, was truncated, or had no reward in any step. Returns
+   * undefined if the state has no grade, so that only the rewards of the steps count.
    * @default no grade
    * @throws EnvironmentError
    */
   grade?(signal: AbortSignal): Promise<number | undefined>;
   /**
-   * Returns the key of the current state, which is equal for equal states. Used by algorithms that
+   * Returns a key of the current state. Equal states must have equal keys. Used by algorithms that
    * compare steps from the same state.
    * @default no state keys
    */
@@ -119,11 +119,15 @@ export interface Episode {
 
 /** An open environment. Many episodes can be open at the same time. */
 export interface Environment {
-  /** Begins an episode. @throws TaskError if the row is wrong; EnvironmentError; CancelledError */
+  /**
+   * Begins an episode.
+   * @throws TaskError if the row is invalid; EnvironmentError if the environment fails;
+   * CancelledError on abort
+   */
   reset(start: EpisodeStart, signal: AbortSignal): Promise<Episode>;
   /** Stops servers and processes. Safe to call twice. */
   close(): Promise<void>;
 }
 
-/** Returns the next action after each observation of one episode, or undefined to stop. */
+/** Policy for one episode: returns the next action for each observation, or undefined to stop. */
 export type Solver = (observation: string) => Action | undefined;

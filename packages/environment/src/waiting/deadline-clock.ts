@@ -1,4 +1,4 @@
-/** A clock for time limits, and a function that excludes waits from them. */
+/** A clock for time limits that stops during `untimed` waits. */
 import type { Clock } from '@trinity-rft/core';
 import { createStoppableClock } from '@trinity-rft/core/support';
 import type { EpisodeStart, Untimed } from '../seam/types.js';

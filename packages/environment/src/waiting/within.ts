@@ -11,7 +11,7 @@ export interface Patience {
 /**
  * Returns the result of `work`, or throws the error of `late` after `ms` milliseconds. The signal
  * that `work` receives aborts on the timeout and when `signal` aborts.
- * @throws CancelledError if `signal` aborts, the error that `late` returns, and the errors of
+ * @throws CancelledError if `signal` aborts, the error of `late` on timeout, and the errors of
  * `work`
  */
 export async function within<T>(
@@ -39,7 +39,7 @@ export async function within<T>(
 
 /**
  * Waits for `work`, but stops waiting when `signal` aborts. The work continues.
- * @throws CancelledError, and the errors of `work`
+ * @throws CancelledError if `signal` aborts, and the errors of `work`
  */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
@@ -66,8 +66,8 @@ export const broken = (code: string, message: string, cause?: unknown): Environm
   new EnvironmentError(message, { code, cause });
 
 /**
- * Names the limits to raise after a timeout of a driver: its own, and that of the play loop, which
- * applies as well.
+ * Names the limits to raise after a driver's timeout: the driver's own, and that of the play loop,
+ * which applies as well.
  */
 export const limitsOf = (
   request: string,

@@ -30,15 +30,15 @@ export interface SyncRules {
   /** Number of explore steps before the first interval. Not used by `fully_async`. */
   readonly syncOffset: number;
   /**
-   * Staleness bound, in explore steps. Explore step s may be sampled only with weights that were
-   * made after all explore steps up to s - 1 - maxStaleness had been consumed.
+   * Staleness bound, in explore steps. Explore step s may be sampled only with weights made after
+   * all explore steps up to s - 1 - maxStaleness had been consumed.
    * @default no bound beyond that of the style
    */
   readonly maxStaleness?: number;
 }
 
 /**
- * Returns the lowest `consumedUpTo` of weights that may sample explore step `step`; -Infinity
+ * Returns the lowest `consumedUpTo` of weights that may sample explore step `step`, or -Infinity
  * without a bound.
  */
 export const neededFor = ({ maxStaleness = Infinity }: SyncRules, step: number): number =>
@@ -56,8 +56,8 @@ export interface Weights {
 }
 
 /**
- * Returns the last synchronization point before explore step `step`, given as the explore step that
- * precedes the point; 0 if there is none.
+ * Returns the explore step that precedes the last synchronization point before `step`, or 0 if
+ * there is no such point.
  */
 export function boundaryBefore(
   { syncOffset, explorerSyncInterval }: SyncRules,

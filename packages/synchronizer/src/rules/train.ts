@@ -24,7 +24,7 @@ export interface ProgressFacts {
   /** The last explore step whose experiences are stored. */
   readonly storedUpTo: number;
   /**
-   * The oldest explore step with experiences that are not consumed.
+   * The oldest explore step with unconsumed experiences.
    * @default all experiences are consumed
    */
   readonly oldestUnusedStep?: number;
@@ -43,9 +43,9 @@ export const consumedUpTo = ({
 }: ProgressFacts): number => (starved ? storedUpTo : Math.min(storedUpTo, oldestUnusedStep - 1));
 
 /**
- * Returns the weights to publish now; undefined if there are none. A version is published again if
- * more explore steps have been consumed since its last publication, and the next explore step may
- * therefore begin.
+ * Returns the weights to publish now, or undefined if there are none. A version is published again
+ * if more explore steps have been consumed since its last publication, and the next explore step
+ * may therefore begin.
  */
 export function publication(rules: DrivenRules, facts: TrainFacts): Weights | undefined {
   const { trainStep: version, consumedUpTo } = facts;

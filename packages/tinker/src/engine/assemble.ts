@@ -1,6 +1,6 @@
 /**
- * Assembles an engine from its training half and its sampling half. All calls reject after the
- * engine is closed.
+ * Assembles an engine from its training half and its sampling half. Calls reject after the engine
+ * is closed.
  */
 import { describeError, EngineError } from '@trinity-rft/core';
 import type { Engine, Sampler, TrainEngine } from '@trinity-rft/core/engine';
@@ -20,7 +20,7 @@ export interface EngineParts extends Omit<CheckpointOptions, 'forgets'> {
   readonly traits: ServerTraits;
   readonly delivery: WeightDelivery;
   readonly initialWeights: () => Promise<SamplingHandle>;
-  /** An adapter with the initial weights. Undefined if no reference model is needed. */
+  /** Adapter with the initial weights; undefined if no reference model is needed. */
   readonly reference: RemoteModel | undefined;
   readonly tokenBytes: readonly Uint8Array[] | undefined;
   /** Aborts all requests when the engine is closed. */
@@ -104,7 +104,7 @@ function whileOpen<T extends TrainEngine | Sampler>(half: T, signal: AbortSignal
 }
 
 /**
- * Time that closing waits for adapters to be unloaded, in ms. A server that is down must not block
+ * Maximum wait for unloading adapters on close, in ms. A server that is down must not block
  * closing.
  */
 const goodbyeMs = 5_000;

@@ -1,4 +1,4 @@
-/** Capabilities of training and sampling over the Tinker protocol. */
+/** Training and sampling capabilities of engines over the Tinker protocol. */
 import type { EngineCapabilities } from '@trinity-rft/core/engine';
 
 export const tinkerCapabilities: EngineCapabilities = {

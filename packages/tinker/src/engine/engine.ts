@@ -1,5 +1,5 @@
 /**
- * An engine on a server that speaks the Tinker protocol. It handles token ids and the addresses of
+ * An engine on a server that speaks the Tinker protocol. It handles token ids and Tinker paths of
  * weights, but no text, rewards or algorithms.
  */
 import { type Clock, type Logger, EngineError, silentLogger, systemClock } from '@trinity-rft/core';
@@ -30,24 +30,27 @@ export interface TinkerEngineOptions {
    * (its weights are not needed).
    */
   readonly modelPath: string;
-  /** The model's name on the server. @default `hubId`, else the only model of the server */
+  /** The model's name on the server. @default `hubId`, otherwise the server's only model */
   readonly baseModel?: string;
-  /** The model's name on the hub. Ignored if the server has a single model of another name. */
+  /**
+   * The model's id on the Hugging Face Hub. Ignored if the server has a single model of another
+   * name.
+   */
   readonly hubId?: string;
-  /** Address of the server. @default hosted Tinker */
+  /** URL of the server. @default hosted Tinker */
   readonly baseUrl?: string;
   readonly apiKey?: string;
-  /** @default 16 */
+  /** LoRA rank. @default 16 */
   readonly rank?: number;
-  /** @default 0 */
+  /** Seed for initializing the adapter. @default 0 */
   readonly seed?: number;
-  /** @default true */
+  /** True to train adapters of the MLP layers. @default true */
   readonly trainMlp?: boolean;
-  /** @default true */
+  /** True to train adapters of the attention layers. @default true */
   readonly trainAttn?: boolean;
-  /** @default true */
+  /** True to train an adapter of the unembedding (LM head). @default true */
   readonly trainUnembed?: boolean;
-  /** True if the initial weights are kept as the reference model. @default false */
+  /** True to keep the initial weights as the reference model. @default false */
   readonly reference?: boolean;
   /** True if the training run samples on the server. @default true */
   readonly samples?: boolean;
@@ -56,15 +59,18 @@ export interface TinkerEngineOptions {
    * @default the defaults of `TrainEngine.step`, with learning rate 1e-5
    */
   readonly optimizer?: Pick<OptimizerOptions, 'learningRate' | 'betas'>;
-  /** @default one token less than the smaller of the limits in config.json and of the server */
+  /**
+   * Maximum tokens of prompt and response together.
+   * @default one token less than the smaller of the limits in config.json and of the server
+   */
   readonly maxModelLen?: number;
-  /** Bytes of each token id, required for stop strings. @default stop strings are rejected */
+  /** Bytes of each token id. Without them, stop strings are rejected. @default undefined */
   readonly tokenBytes?: readonly Uint8Array[];
   /** Time for which requests are retried while the server is down or busy, in ms. @default 5 min */
   readonly patienceMs?: number;
   /** Maximum wait for one result, in ms. @default 30 min */
   readonly resultMs?: number;
-  /** @default silent */
+  /** Logger of the engine. @default silent */
   readonly logger?: Logger;
   readonly clock?: Clock;
   /** See `EngineOptions` of core. @default no signal */
@@ -76,9 +82,9 @@ const hostedAddress = 'https://tinker.thinkingmachines.dev/services/tinker-prod'
 const minute = 60_000;
 
 /**
- * Opens a session, finds out by probes how the server computes losses, clips gradients and samples,
- * and creates an adapter (or loads the adapter of the checkpoint `modelPath`). The operating-system
- * process stays alive until the engine is closed.
+ * Opens a session, probes how the server computes losses, clips gradients and samples, and creates
+ * an adapter, initialized from `modelPath` if that is a checkpoint. The process stays alive until
+ * the engine is closed.
  * @throws CheckpointError if the folder cannot be used, and EngineError if the server cannot be
  * used
  */
@@ -164,7 +170,7 @@ async function openModel(options: OpenOptions): Promise<Engine> {
 }
 
 /**
- * Creates the untrained adapter that is the reference for KL terms.
+ * Creates the untrained adapter that serves as the reference model for KL terms.
  * @throws EngineError if the server holds only one adapter at a time
  */
 async function secondAdapter(create: () => Promise<RemoteModel>): Promise<RemoteModel> {

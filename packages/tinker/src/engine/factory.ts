@@ -19,7 +19,7 @@ export type TinkerSettings = Pick<
   | 'trainUnembed'
 >;
 
-/** The engine that configurations select as `tinker`. */
+/** Engine that configurations select as `tinker`. */
 export const tinkerEngine: EngineFactory = {
   name: 'tinker',
   capabilities: tinkerCapabilities,
@@ -38,7 +38,7 @@ export const tinkerEngine: EngineFactory = {
   },
 };
 
-/** Uses the seed of the training run if the settings have none. */
+/** Adds the training run's seed if the settings have none. */
 const withSeed = (settings: TinkerSettings, seed: number | undefined): TinkerSettings => ({
   ...settings,
   seed: settings.seed ?? seed,

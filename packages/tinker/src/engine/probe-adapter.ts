@@ -17,7 +17,7 @@ export interface AdapterProbe {
    */
   readonly step: (weight: number, adam: AdamParams) => Promise<Readonly<Record<string, number>>>;
   readonly logger: Logger;
-  /** The rank that was requested. */
+  /** The requested rank. */
   readonly rank: number;
 }
 
@@ -25,7 +25,7 @@ let saves = 0;
 
 /**
  * Downloads the matrices that start at zero (`lora_B`). Returns undefined if the server offers no
- * adapters.
+ * adapter archives.
  */
 async function readAdapter(probe: AdapterProbe): Promise<Tensors | undefined> {
   const directory = await mkdtemp(path.join(tmpdir(), 'trinity-tinker-'));
@@ -47,7 +47,7 @@ async function readAdapter(probe: AdapterProbe): Promise<Tensors | undefined> {
 
 /**
  * Checks the rank of the adapter.
- * @throws EngineError if the server created an adapter of a smaller rank
+ * @throws EngineError if the created adapter has a smaller rank
  */
 function assertRank(found: number | undefined, asked: number): void {
   if (found === undefined || found >= asked) return;
@@ -68,8 +68,8 @@ const plain: AdamParams = {
 };
 
 /**
- * Returns the ratio of the gradient norms of two passes, with weights 2 and 1. Returns undefined if
- * the adapter cannot be read. Expects a fresh adapter.
+ * Returns the ratio of the gradient norms of two passes, with weights 2 and 1, or undefined if the
+ * adapter cannot be read. Expects a fresh adapter.
  */
 export async function gradientRatio(probe: AdapterProbe): Promise<number | undefined> {
   let before: Tensors = new Map();
@@ -85,7 +85,7 @@ export async function gradientRatio(probe: AdapterProbe): Promise<number | undef
   return double / single;
 }
 
-/** Returns the L2 norm of the change from `before`. An empty `before` counts as zeros. */
+/** Returns the L2 norm of the change from `before`. Tensors missing in `before` count as zeros. */
 function distance(tensors: Tensors, before: Tensors): number {
   let sum = 0;
   for (const [name, values] of tensors) {
@@ -114,16 +114,16 @@ export const precisionRemedy =
 const largeRate = 0.05;
 const steps = 4;
 /**
- * Limits of the share of entries that a small update moves. A share below `healthy` gives a
- * warning, and a share below `refused` an error.
+ * Thresholds for the share of entries that a small update changes: below `healthy`, a warning is
+ * logged; below `refused`, the probe fails.
  */
 const shares = { refused: 0.5, healthy: 0.9 } as const;
 
 /**
  * Tests whether the server keeps weights in float32. A large step makes entries of about 0.05,
- * where half precision resolves 2.4e-4 (bf16). Then steps of the training run's size, at most 1e-5,
- * must move those entries again. In float32 they move all entries, in half precision none.
- * @throws EngineError if most entries do not move
+ * where bf16 has a resolution of 2.4e-4. Then steps of the training run's size, at most 1e-5, must
+ * change those entries. They change all entries in float32, and none in half precision.
+ * @throws EngineError if most entries do not change
  */
 export async function probePrecision(probe: AdapterProbe, adam: AdamParams): Promise<void> {
   const { logger, step } = probe;

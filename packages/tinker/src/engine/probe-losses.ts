@@ -8,7 +8,7 @@ import { scoreData } from './train/passes.js';
 import { datumOf } from './train/rows.js';
 
 /**
- * Returns the names of the server's losses that agree with this engine's. They are compared on
+ * Returns the names of the server's losses that agree with this engine's. The comparison uses
  * tokens with probability ratios inside and outside the clipping bounds. The set is empty if the
  * server reports neither per-token losses nor their sum.
  */

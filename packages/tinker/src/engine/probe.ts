@@ -31,9 +31,9 @@ import { datumOf, type RowLimits } from './train/rows.js';
 
 export interface ServerTraits extends LossTraits {
   readonly sampling: SamplingWeights;
-  /** True if the server scales gradients down to `grad_clip_norm`. */
+  /** True if the server clips the gradient norm to `grad_clip_norm`. */
   readonly clips: boolean;
-  /** True if unloading a model deletes the weights that it saved (TuFT). */
+  /** True if unloading a model deletes its saved weights (TuFT). */
   readonly forgets: boolean;
 }
 

@@ -1,11 +1,11 @@
 /** Maps an HTTP status to the reaction of the client. */
 import { tryJson } from '@trinity-rft/core/support';
 
-/** Reaction of a client to an answer that is not a success. */
+/** Reaction of a client to an error status. */
 export type ErrorAction =
-  /** The future is not ready. The client asks again. */
+  /** The future is not ready. The client polls again. */
   | 'poll-again'
-  /** The server is busy or restarting. The client sends the same request later. */
+  /** The server is busy or restarting. The client retries the request later. */
   | 'retry'
   /** The server has lost the session, model, checkpoint or future. */
   | 'lost'
@@ -13,12 +13,12 @@ export type ErrorAction =
   | 'forbidden'
   /** The server's disk is full. */
   | 'full'
-  /** The server cannot do this, such as a loss that its backend lacks. */
+  /** The server does not support the request, such as a loss that its backend lacks. */
   | 'unsupported'
-  /** The request itself is wrong, which is a fault of the client. */
+  /** The request is invalid, which is a client bug. */
   | 'invalid';
 
-/** The request that was answered. `submit` starts work, and `future` waits for its result. */
+/** Kind of request: `submit` starts work, `future` waits for its result. */
 export type ErrorPlace = 'submit' | 'future';
 
 const actions: Readonly<Record<number, ErrorAction>> = {
@@ -36,7 +36,7 @@ const actions: Readonly<Record<number, ErrorAction>> = {
 
 /**
  * Returns the reaction to an error status. A 422 may name a loss or key that the server lacks. A
- * 400 on `future` is a refusal by the server's backend.
+ * 400 on `future` is an error of the server's backend.
  */
 export function actionFor(status: number, place: ErrorPlace, detail: string): ErrorAction {
   if (isDiskFull(detail)) return 'full';
@@ -51,7 +51,7 @@ export const isDiskFull = (detail: string): boolean =>
   /no space left|ENOSPC|disk quota exceeded/i.test(detail);
 
 /**
- * Returns `lost` for SkyRL's answer about a model from before a restart, otherwise `unsupported`.
+ * Returns `lost` for SkyRL's error about a model from before a restart, otherwise `unsupported`.
  */
 const refusedBy = (detail: string): ErrorAction =>
   /^Model \S+ not loaded/.test(detail) ? 'lost' : 'unsupported';
@@ -63,9 +63,7 @@ const refusedBy = (detail: string): ErrorAction =>
 const isCapability = (detail: string): boolean =>
   /literal_error|loss_fn_config/.test(detail) || detail.startsWith('Unknown loss');
 
-/**
- * Returns the text of `detail` (FastAPI), `error` or `message`, otherwise the start of the body.
- */
+/** Returns the string `detail` (FastAPI), `error` or `message`, otherwise the start of the body. */
 export function errorDetail(body: string): string {
   const parsed = tryJson(body);
   if (typeof parsed !== 'object' || parsed === null) return body.slice(0, 500);

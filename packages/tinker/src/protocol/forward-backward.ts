@@ -10,12 +10,12 @@ import {
   type TensorValues,
 } from './tensors.js';
 
-/** One sequence, with its input ids and the values that the loss needs for each id. */
+/** One sequence: its input token ids, and the loss inputs for each position. */
 export interface Datum {
-  /** [T] */
+  /** Input token ids. [T] */
   readonly tokens: Int32Array;
   /**
-   * Loss inputs, keyed by name, such as `target_tokens` (ids) and `weights`, `logprobs`,
+   * Loss inputs, keyed by name: `target_tokens` (ids), and for example `weights`, `logprobs` or
    * `advantages`. [T] each
    */
   readonly inputs: Readonly<Record<string, TensorValues>>;
@@ -24,15 +24,15 @@ export interface Datum {
 export interface ForwardBackwardRequest {
   readonly modelId: string;
   /**
-   * Number of the request among those of the model, from 1 on. Undefined if the request has no
-   * number, which protobuf does not distinguish from 0.
+   * Sequence number of the request within the model, starting at 1; undefined if absent, which
+   * protobuf does not distinguish from 0.
    */
   readonly seqId: number | undefined;
   readonly data: readonly Datum[];
   readonly lossFn: string;
-  /** @default {} */
+  /** Settings of the loss. @default {} */
   readonly lossConfig?: Readonly<Record<string, number | string>>;
-  /** @default false */
+  /** True to compute no gradients. @default false */
   readonly forwardOnly?: boolean;
 }
 
@@ -94,8 +94,8 @@ const requests = messageCodec<RequestMessage>('ForwardBackwardRequest');
 const outputs = messageCodec<OutputMessage>('ForwardBackwardOutput');
 
 /**
- * Encodes the body of a request, as SDK 0.38 does: with numeric loss settings in `loss_fn_config`,
- * the only field of SDK 0.25, and all settings in `loss_fn_config_v2`.
+ * Encodes the body of a request, as SDK 0.38 does: numeric loss settings in `loss_fn_config`, the
+ * only such field of SDK 0.25, and all settings in `loss_fn_config_v2`.
  */
 export function encodeForwardBackward(request: ForwardBackwardRequest): Uint8Array {
   const config = Object.entries(request.lossConfig ?? {});

@@ -1,6 +1,6 @@
 /**
- * Schemas of the JSON messages. Servers read requests with them, and clients read answers. Unknown
- * keys are dropped, because servers and SDKs of other versions may send more.
+ * Schemas of the JSON messages, with which servers validate requests and clients validate
+ * responses. Unknown keys are dropped, because servers and SDKs of other versions may send more.
  */
 import { z } from 'zod';
 
@@ -44,7 +44,7 @@ export const requestSchemas = {
         beta2: z.number().min(0).lt(1).default(0.95),
         eps: z.number().positive().default(1e-12),
         weight_decay: z.number().min(0).default(0),
-        /** Gradient norm above which gradients are clipped. With 0, there is no clipping. */
+        /** Gradient norm above which gradients are clipped. 0 disables clipping. */
         grad_clip_norm: z.number().min(0).default(0),
       })
       .prefault({}),
@@ -56,8 +56,8 @@ export const requestSchemas = {
     overwrite: z.boolean().nullish(),
   }),
   /**
-   * The model is addressed by its id or (SDK 0.38) by the session and the number of the model that
-   * the request creates.
+   * The model is identified by its id or (SDK 0.38) by the session and the number of the model to
+   * create.
    */
   load_weights: z.object({
     model_id: id.nullish(),
@@ -102,42 +102,42 @@ export const requestSchemas = {
   weights_info: z.object({ tinker_path: z.string() }),
 } as const;
 
-/** Verbs whose request is JSON. The request of `forward_backward` is protobuf. */
+/** Verbs with JSON requests. `forward_backward` requests are protobuf. */
 export type JsonVerb = keyof typeof requestSchemas;
 export type JsonRequest<V extends JsonVerb> = z.input<(typeof requestSchemas)[V]>;
 
-/** Answer to a verb whose result is fetched later, as the future `request_id`. */
+/** Response to a verb whose result is fetched later, from the future `request_id`. */
 export const pendingAnswer = z.object({
   request_id: id,
   /** Ids of the samples. SDK 0.38 requires one id per sample. SkyRL 0.4 sends none. */
   sample_sequence_ids: z.array(z.string()).nullish(),
 });
-/** Answer to `create_session`. */
+/** Response to `create_session`. */
 export const sessionAnswer = z.object({
   session_id: id,
   info_message: z.string().nullish(),
   warning_message: z.string().nullish(),
   error_message: z.string().nullish(),
 });
-/** Immediate answer to `create_model`. The model is usable once its future is ready. */
+/** Immediate response to `create_model`. The model is usable once its future is ready. */
 export const modelAnswer = z.object({ model_id: id, request_id: id });
-/** Answer to `create_sampling_session`. */
+/** Response to `create_sampling_session`. */
 export const samplingSessionAnswer = z.object({ sampling_session_id: id });
-/** Answer to `GET get_server_capabilities`: the base models. */
+/** Response to `GET get_server_capabilities`: the base models. */
 export const capabilitiesAnswer = z.object({
   supported_models: z.array(
     z.object({
       model_name: z.string().nullish(),
       max_context_length: z.number().int().positive().nullish(),
       /**
-       * Capabilities of the model. TuFT lists `training` and `sampling`. Absent if the server does
-       * both.
+       * Capabilities of the model, such as TuFT's `training` and `sampling`. Absent if the server
+       * supports both.
        */
       capabilities: z.array(z.string()).nullish(),
     }),
   ),
 });
-/** Answer to `weights_info`. */
+/** Response to `weights_info`. */
 export const weightsInfoAnswer = z.object({
   base_model: z.string(),
   is_lora: z.boolean(),
@@ -149,7 +149,7 @@ export const modelResult = z.object({
   model_id: id,
   lora_config: z.object({ rank: z.number(), alpha: z.number().nullish() }).nullish(),
 });
-/** Result of `optim_step`. SkyRL sends null for NaN, which JSON lacks. */
+/** Result of `optim_step`. SkyRL sends null for NaN, which JSON cannot represent. */
 export const stepResult = z.object({
   metrics: z
     .record(
@@ -161,28 +161,25 @@ export const stepResult = z.object({
     )
     .nullish(),
 });
-/** Result of `save_weights`: a `tinker://` address. */
+/** Result of `save_weights`: a Tinker path. */
 export const saveResult = z.object({ path: z.string() });
 /** Result of `load_weights`. */
 export const loadResult = z.object({ path: z.string().nullish(), model_id: id.nullish() });
-/** Result of `save_weights_for_sampler`: an address or a sampling session. */
+/** Result of `save_weights_for_sampler`: a Tinker path or a sampling session. */
 export const samplerResult = z.object({
   path: z.string().nullish(),
   sampling_session_id: id.nullish(),
 });
-/** Answer from hosted servers while the work is not done. The client polls again. */
+/** Response of hosted servers while the work is in progress. The client polls again. */
 export const tryAgainResult = z.object({
   type: z.literal('try_again'),
   queue_state: z.string().nullish(),
 });
-/** Answer from hosted servers when the work failed. */
+/** Response of hosted servers when the work failed. */
 export const failedResult = z.object({ error: z.string(), category: z.string().nullish() });
 export type FailedResult = z.output<typeof failedResult>;
 
-/**
- * Paths of the protocol. The paths of JSON calls without an entry of their own are `root` followed
- * by the name of the call.
- */
+/** Paths of the protocol. JSON verbs without an entry have the path `root` followed by the verb. */
 export const paths = {
   root: '/api/v1/',
   forwardBackward: '/api/v1/forward_backward',

@@ -2,25 +2,28 @@
 import { messageCodec } from './schema.js';
 import { floatBytes, int32Bytes, readFloats, readInt32s } from './tensors.js';
 
-/** The most likely tokens at a position, most likely first. */
+/** Most likely tokens at a position, in descending order of probability. */
 export type TopTokens = readonly { readonly token: number; readonly logprob: number }[];
 
 export interface SampledTokens {
   readonly stopReason: 'stop' | 'length';
   readonly tokens: Int32Array;
   readonly logprobs?: Float32Array;
-  /** The most likely tokens at the position of each sampled token. */
+  /** Most likely tokens at the position of each sampled token. */
   readonly topLogprobs?: readonly TopTokens[];
 }
 
 export interface SampleResult {
   readonly sequences: readonly SampledTokens[];
   /**
-   * Log-probabilities of the prompt. There is one per token, with NaN first (hosted), or one fewer
-   * (SkyRL 0.4). Use {@link alignPromptLogprobs}.
+   * Log-probabilities of the prompt. There is one per token, with NaN for the first (hosted), or
+   * one fewer (SkyRL 0.4). To read them, use {@link alignPromptLogprobs}.
    */
   readonly promptLogprobs?: Float32Array;
-  /** One entry per token of the prompt; undefined for the first token, which has no predecessor. */
+  /**
+   * Most likely tokens at the position of each prompt token; undefined for the first token, which
+   * has no predecessor.
+   */
   readonly topPromptLogprobs?: readonly (TopTokens | undefined)[];
 }
 
@@ -87,7 +90,7 @@ function topMessage(top: readonly (TopTokens | undefined)[]): TopMessage {
 }
 
 /**
- * Decodes the binary result of a sampling call.
+ * Decodes the protobuf result of a sampling call.
  * @throws Error if the bytes are malformed
  */
 export function decodeSampleResult(bytes: Uint8Array): SampleResult {
@@ -120,7 +123,7 @@ function topOf(message: TopMessage | undefined): readonly (TopTokens | undefined
 
 /**
  * Returns one log-probability per prompt token after the first.
- * @throws RangeError if the result has another number of log-probabilities
+ * @throws RangeError if the number of log-probabilities does not fit the prompt
  */
 export function alignPromptLogprobs(logprobs: Float32Array, promptLength: number): Float32Array {
   if (logprobs.length === promptLength - 1) return logprobs;

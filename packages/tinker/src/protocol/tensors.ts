@@ -52,7 +52,7 @@ export function readInt32s(bytes: Uint8Array): Int32Array {
 
 /**
  * Reads little-endian 64-bit integers.
- * @throws RangeError for numbers beyond 2^53
+ * @throws RangeError for magnitudes of 2^53 and above
  */
 export function readInt64s(bytes: Uint8Array): readonly number[] {
   const view = viewOf(bytes);
@@ -72,7 +72,7 @@ function readBfloats(bytes: Uint8Array): Float32Array {
 }
 
 /**
- * Reads a tensor of the given type number.
+ * Decodes a tensor with the given type number.
  * @throws RangeError if the type is unknown, or ids exceed 32 bits
  */
 export function readTensor(bytes: Uint8Array, dtype: number): TensorValues {

@@ -1,5 +1,6 @@
 /**
- * Addresses of saved weights: `tinker://MODEL/weights/NAME`, `tinker://MODEL/sampler_weights/NAME`.
+ * Tinker paths, which identify saved weights: `tinker://MODEL/weights/NAME`,
+ * `tinker://MODEL/sampler_weights/NAME`.
  */
 
 export type WeightsKind = 'weights' | 'sampler_weights';
@@ -12,11 +13,11 @@ export interface TinkerPath {
 
 const pattern = /^tinker:\/\/(?<modelId>[^/]+)\/(?<kind>weights|sampler_weights)\/(?<name>[^/]+)$/;
 
-/** Formats an address of saved weights. */
+/** Formats a Tinker path. */
 export const formatTinkerPath = ({ modelId, kind, name }: TinkerPath): string =>
   `tinker://${modelId}/${kind}/${name}`;
 
-/** Parses an address of saved weights. Returns undefined if `text` is not such an address. */
+/** Parses a Tinker path. Returns undefined if `text` is not a Tinker path. */
 export function parseTinkerPath(text: string): TinkerPath | undefined {
   const { modelId, kind, name } = pattern.exec(text)?.groups ?? {};
   if (modelId === undefined || kind === undefined || name === undefined) return undefined;

@@ -5,15 +5,15 @@ import { createService, type ServiceOptions } from './service/service.js';
 export interface TinkerServerOptions extends ServiceOptions {
   /** API key that clients send as `x-api-key`. The SDK accepts only keys that begin with `tml-`. */
   readonly apiKey: string;
-  /** @default "127.0.0.1" */
+  /** Network address to listen on. @default "127.0.0.1" */
   readonly host?: string;
-  /** 0 = any free port. @default 0 */
+  /** Port to listen on; 0 for any free port. @default 0 */
   readonly port?: number;
   readonly limits?: Partial<HttpLimits>;
 }
 
 export interface TinkerServer {
-  /** `base_url` for clients: `http://HOST:PORT` */
+  /** URL for the clients' `base_url`: `http://HOST:PORT` */
   readonly url: string;
   /** Stops serving and frees all models. */
   close(): Promise<void>;

@@ -1,13 +1,13 @@
-/** Waits for functions of users: with a timeout each, and with a limit after an abort. */
+/** Waits for users' functions, with a timeout per call and a time limit after an abort. */
 import { type Clock, WorkflowError } from '@trinity-rft/core';
 import { untilAborted, waitingFor, type WaitLog } from '@trinity-rft/core/support';
 
-/** Timeout of each function of users in ms, as that of a rollout in training. */
+/** Timeout of each call of a user's function in ms, the same as for a rollout in training. */
 export const callTimeoutMs = 3_600_000;
 
 /**
- * Calls a function of the user with a signal that aborts after an hour, or when `signal` aborts.
- * Logs a long wait.
+ * Calls a user's function with a signal that aborts after an hour, or when `signal` aborts. Logs a
+ * long wait.
  * @param what name of the function in the log and in the error
  * @throws the errors of `work`, and WorkflowError after an hour
  */
@@ -34,7 +34,7 @@ const tooLong = (what: string): WorkflowError =>
     { code: 'CALL_TIMEOUT' },
   );
 
-/** Maximum time that work in progress gets to end after an abort, in ms. */
+/** Maximum wait for work in progress after an abort, in ms. */
 const graceMs = 5000;
 
 export interface Stop {
@@ -43,9 +43,9 @@ export interface Stop {
 }
 
 /**
- * Returns the results in order. If a promise rejects, rejects with the first reason in order, when
- * all promises have settled, so that no work continues in the background. Work that has not ended 5
- * seconds after an abort is abandoned, and the signal's reason is thrown.
+ * Returns the results in order. If promises reject, rejects with the first reason in order once all
+ * have settled, so that no work continues in the background. Work that has not ended 5 seconds
+ * after an abort is abandoned, and the signal's reason is thrown.
  */
 export async function allEnded<T>(
   promises: readonly Promise<T>[],
@@ -56,7 +56,7 @@ export async function allEnded<T>(
   return Promise.all(promises);
 }
 
-/** Resolves when all promises have settled, or at an abort. */
+/** Resolves when all promises have settled or `signal` aborts. */
 export const endedOrAborted = (
   promises: readonly Promise<unknown>[],
   signal: AbortSignal,

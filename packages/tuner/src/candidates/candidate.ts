@@ -34,8 +34,8 @@ interface Measured<T> {
   readonly value: T;
   /**
    * Metrics of the row: `execution_time` in seconds, and `model_calls`, `input_tokens`,
-   * `output_tokens` and `total_tokens` summed over all calls. For a service, the calls are left out
-   * if none was seen, and the tokens also if a response did not report them.
+   * `output_tokens` and `total_tokens` summed over all calls. For a service, `model_calls` is
+   * omitted if no call was observed, and the token counts also if a response reported none.
    */
   readonly metrics: Metrics;
 }
@@ -43,11 +43,11 @@ interface Measured<T> {
 export interface Candidate {
   /** Number of rows. */
   readonly count: number;
-  /** Returns a copy of a row, which the caller may modify. */
+  /** Returns a copy of a row. The caller may modify it. */
   readonly task: (row: number) => RawTask;
   /**
-   * Runs `work` on a row. Rejects with the error of `work`. With a local model, `work` is retried
-   * as in training.
+   * Runs `work` on a row. With a local model, `work` is retried as in training. Rejects with the
+   * error of `work`.
    */
   run<T>(row: number, work: (context: RowContext) => Promise<T>): Promise<Measured<T>>;
   close(): Promise<void>;
@@ -88,9 +88,7 @@ async function openLocal(model: TunerModelConfig, options: CandidateOptions): Pr
   };
 }
 
-/**
- * Runs `work` as a workflow, with the deadline and the retries of training; the reward is ignored.
- */
+/** Runs `work` as a workflow, with the timeout and retries of training. Its reward is ignored. */
 async function runLocal<T>(
   rollouts: Rollouts,
   row: number,
@@ -158,7 +156,7 @@ async function openRemote(
   };
 }
 
-/** Usage as Chat Completions reports it, or as the Responses and Messages interfaces do. */
+/** Token usage as reported by the Chat Completions API, or by the Responses and Messages APIs. */
 interface Usage {
   readonly prompt_tokens?: number;
   readonly completion_tokens?: number;
@@ -170,8 +168,8 @@ const isPost = (...[request, init]: Parameters<typeof globalThis.fetch>): boolea
   (init?.method ?? (request instanceof Request ? request.method : 'GET')).toUpperCase() === 'POST';
 
 /**
- * Counts responses to POST requests and the tokens that a service reports. A call that an agent makes without this
- * `fetch` is not seen, and the tokens of a streamed response are unknown.
+ * Counts responses to POST requests and the tokens that a service reports. Calls that an agent
+ * makes without this `fetch` are not counted, and the tokens of streamed responses are unknown.
  */
 function usageCounter() {
   let [calls, input, output] = [0, 0, 0];

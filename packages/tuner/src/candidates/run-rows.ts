@@ -1,4 +1,4 @@
-/** Runs one model on every row of a data set, and returns rewards and costs. */
+/** Runs one model on every row of a data set, and returns the rewards and costs. */
 import {
   describeError,
   type Clock,
@@ -21,14 +21,14 @@ import { checkJudgeOutput, checkWorkflowOutput } from '../functions/outputs.js';
 import { allEnded, timedCall } from './all-ended.js';
 import { openCandidate, type Candidate } from './candidate.js';
 
-/** Response that the judge gets, with metrics of the row. */
+/** Response that the judge receives, with the row's metrics. */
 export interface MeasuredResponse<Response = unknown> {
   readonly response: Response;
   /**
    * Metrics of the workflow function, and `execution_time` (seconds), `model_calls`,
-   * `input_tokens`, `output_tokens` and `total_tokens` over all model calls of the row. Calls and
-   * tokens that were not measured are left out: an agent may call a service without the `fetch` of
-   * the endpoint, and a response may report no tokens.
+   * `input_tokens`, `output_tokens` and `total_tokens` over all model calls of the row. Unmeasured
+   * calls and tokens are omitted: an agent may call a service without the endpoint's `fetch`, and a
+   * response may report no tokens.
    */
   readonly metrics: Metrics;
 }
@@ -55,8 +55,8 @@ export interface JudgedRow {
 }
 
 /**
- * Runs a model on the rows; results are in the order of the rows. After an abort, no row starts, and
- * the promise rejects when the rows in progress have ended, after 5 seconds at the latest.
+ * Runs a model on the rows; results are in the order of the rows. After an abort, no further row
+ * starts, and the promise rejects once the rows in progress have ended, after at most 5 seconds.
  */
 export async function runRows<Row, Response, Model>(
   model: TunerModelConfig,

@@ -1,7 +1,7 @@
 /**
- * `comparePromptAndWeights`: compares the base, only the tuned prompt, only the tuned weights, and
- * both, on the same held-out rows, with their costs. A better prompt is cheaper than training, and
- * often sufficient.
+ * `comparePromptAndWeights`: compares the base, the tuned prompt alone, the tuned weights alone,
+ * and both, on the same held-out rows, with their costs. A better prompt is cheaper than training,
+ * and often sufficient.
  */
 import { mean, type RawTask } from '@trinity-rft/core';
 import {
@@ -24,7 +24,7 @@ import {
 import type { WorkflowOutput } from '../functions/outputs.js';
 import type { Components } from '../tune-prompt/play-rows.js';
 
-/** Input of the workflow function: the model as in `tune`, and the texts as in `tunePrompt`. */
+/** Input of the workflow function: the model as for `tune`, and the texts as for `tunePrompt`. */
 export interface PromptedInput<Row = RawTask, Model = AgentModel> extends WorkflowInput<
   Row,
   Model
@@ -53,9 +53,9 @@ export interface PromptAndWeightsOptions<
   readonly evalDataset: DatasetFields;
   /** Texts and model before any tuning. */
   readonly base: { readonly components: Components; readonly model: TunerModelFields };
-  /** The texts that `tunePrompt` found; `system` is the system prompt. */
+  /** Texts that `tunePrompt` found; `system` is the system prompt. */
   readonly prompt: Components;
-  /** Model trained with the texts of the base, such as a checkpoint. */
+  /** Model trained with the base texts, such as a checkpoint. */
   readonly weights: TunerModelFields;
   /** Model trained with the tuned texts. @default `weights` */
   readonly both?: TunerModelFields;
@@ -64,7 +64,7 @@ export interface PromptAndWeightsOptions<
    * @default no costs in dollars
    */
   readonly prices?: { readonly prefill: number; readonly sample: number };
-  /** Measured cost of the tuning itself. @default not reported */
+  /** Measured cost of the tuning itself, for the report. @default no tuning costs */
   readonly tuning?: Readonly<Partial<Record<Exclude<VariantName, 'base'>, Partial<Cost>>>>;
 }
 
@@ -77,7 +77,7 @@ export interface Cost {
    * no row succeeded.
    */
   readonly calls?: number | undefined;
-  /** Undefined if the tokens were not measured, or if no row succeeded. */
+  /** Number of prompt tokens; undefined if the tokens were not measured, or if no row succeeded. */
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
   /** Sum of the durations of the rows, which may have run concurrently. */
@@ -102,11 +102,11 @@ export interface VariantResult {
 /** Result of {@link comparePromptAndWeights}, as plain data. */
 export interface PromptAndWeightsReport {
   readonly rows: number;
-  /** Results in the order: base, prompt only, weights only, both. */
+  /** Results in the order base, prompt only, weights only, both. */
   readonly variants: readonly VariantResult[];
   /**
-   * Differences paired by row: from the base to each other variant, and from prompt only and
-   * weights only to both.
+   * Differences paired by row: from the base to each other variant, from prompt only to both, and
+   * from weights only to both.
    */
   readonly differences: readonly VariantDifference[];
 }
@@ -126,7 +126,7 @@ const pairs = [
 ] as const;
 
 /**
- * Runs every row once per variant, with the same seeds for local models. Nothing is trained.
+ * Runs every row once per variant, with the same seeds for local models. Does not train.
  * @throws InvalidFunctionError for invalid functions; ConfigError for invalid models; TaskError for
  * invalid data
  */

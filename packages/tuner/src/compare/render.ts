@@ -65,8 +65,8 @@ const spentOn = ({ calls, inputTokens, outputTokens, seconds, dollars }: Partial
     .join(', ');
 
 /**
- * Returns a sentence with the verdict. An interval that contains 0 does not prove that there is no
- * difference, so the verdict says only that none is shown.
+ * Returns a sentence with the verdict. An interval that contains 0 does not prove equality, so the
+ * verdict then says only that no difference is shown.
  */
 function sentenceOf({ from, to, difference }: VariantDifference): string {
   const { interval } = difference;

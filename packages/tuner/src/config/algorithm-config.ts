@@ -14,7 +14,7 @@ const schema = z.strictObject({
 export interface AlgorithmFields {
   /** Any value of `algorithm.algorithm_type`. @default "multi_step_grpo" */
   readonly algorithmType?: string;
-  /** @default 1e-6 */
+  /** Learning rate of the optimizer. @default 1e-6 */
   readonly learningRate?: number;
   /** Rollouts per task, whose rewards are compared with each other. @default 8 */
   readonly groupSize?: number;

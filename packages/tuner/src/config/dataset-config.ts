@@ -20,13 +20,13 @@ export interface DatasetFields {
   readonly path: string;
   /** Subset of the data set. @default the only subset */
   readonly name?: string;
-  /** @default "train" */
+  /** Split of the data set. @default "train" */
   readonly split?: string;
-  /** Passes over the rows. @default 1 */
+  /** Number of passes over the rows. @default 1 */
   readonly totalEpochs?: number;
   /**
-   * Number of explore steps, instead of `totalEpochs`.
-   * @default given by `totalEpochs`
+   * Number of explore steps, overriding `totalEpochs`.
+   * @default derived from `totalEpochs`
    */
   readonly totalSteps?: number;
 }

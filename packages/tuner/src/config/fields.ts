@@ -1,4 +1,4 @@
-/** Validates arguments and the results of users' functions. */
+/** Validates arguments and results of users' functions. */
 import { ConfigError } from '@trinity-rft/core';
 import { z } from 'zod';
 

@@ -3,16 +3,19 @@ import { ConfigError } from '@trinity-rft/core';
 import { z } from 'zod';
 import { checkFields, count, text } from './fields.js';
 
-/** The Tinker service, which trains adapters of large models remotely. Not supported yet. */
+/**
+ * Settings for the Tinker service, which trains adapters of large models remotely. Not supported
+ * yet.
+ */
 export interface TinkerFields {
-  /** @default 16 */
+  /** LoRA rank. @default 16 */
   readonly rank?: number;
   readonly seed?: number;
-  /** @default true */
+  /** True to train adapters of the MLP layers. @default true */
   readonly trainMlp?: boolean;
-  /** @default true */
+  /** True to train adapters of the attention layers. @default true */
   readonly trainAttn?: boolean;
-  /** @default true */
+  /** True to train an adapter of the unembedding (LM head). @default true */
   readonly trainUnembed?: boolean;
   readonly baseUrl?: string;
 }
@@ -30,7 +33,8 @@ export type TinkerConfig = z.output<typeof tinker>;
 
 /**
  * Validates the fields and adds the defaults.
- * @throws ConfigError naming each invalid field; training a model with a TinkerConfig throws too
+ * A model with a TinkerConfig cannot be trained.
+ * @throws ConfigError naming each invalid field
  */
 export function TinkerConfig(fields: TinkerFields = {}): TinkerConfig {
   return checkFields('TinkerConfig', tinker, fields);
@@ -53,42 +57,46 @@ const schema = z.strictObject({
 });
 
 export interface TunerModelFields {
-  /** Folder of a Hugging Face model; with `baseUrl`, the name of the model at that service. */
+  /** Folder of a Hugging Face model or, with `baseUrl`, the model's name at the service. */
   readonly modelPath: string;
   /** Maximum number of tokens of prompt and response together. */
   readonly maxModelLen: number;
   /** Maximum number of tokens of one response. @default 8192, at most half of `maxModelLen` */
   readonly maxTokens?: number;
-  /** @default 1 */
+  /** Sampling temperature. @default 1 */
   readonly temperature?: number;
-  /** @default 1 */
+  /** Probability mass of nucleus sampling. @default 1 */
   readonly topP?: number;
   /**
    * Value passed to the chat template as `enable_thinking`.
-   * @default left to the template
+   * @default the template's own default
    */
   readonly enableThinking?: boolean;
-  /** Values other than 1 give a warning, because the embedded engine has one process. @default 1 */
+  /**
+   * Number of devices per engine. Values other than 1 cause a warning, because the embedded engine
+   * has one process.
+   * @default 1
+   */
   readonly tensorParallelSize?: number;
   /**
-   * Number of engines. As with `tensorParallelSize`, values other than 1 give a warning.
+   * Number of engines. As with `tensorParallelSize`, values other than 1 cause a warning.
    * @default 1
    */
   readonly inferenceEngineNum?: number;
   /**
-   * Parser of tool calls; `null` leaves tool calls in the text.
+   * Parser of tool calls; `null` leaves tool calls in the message content.
    * @default "hermes"
    */
   readonly toolCallParser?: string | null;
   /**
-   * Parser of reasoning; `null` leaves reasoning in the text.
-   * @default "qwen3", which needs no tags in the answer
+   * Parser of reasoning; `null` leaves reasoning in the message content.
+   * @default "qwen3"
    */
   readonly reasoningParser?: string | null;
   readonly tinkerConfig?: TinkerFields;
   /**
-   * Address of an OpenAI-compatible service, which ends with `/v1`. For auxiliary models and
-   * candidates only.
+   * URL of an OpenAI-compatible service, ending with `/v1`. For auxiliary models and candidates
+   * only.
    * @default the model runs on the embedded engine
    */
   readonly baseUrl?: string;

@@ -1,6 +1,6 @@
 /**
- * Builds the configuration of a run. Merges the arguments into a configuration file, or into
- * AgentScope's defaults if there is no file.
+ * Builds the configuration of a run. Merges the arguments into a configuration file or, without a
+ * file, into AgentScope's defaults.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -14,8 +14,8 @@ import { defaultTree, overridesOf, type ConfigTree, type TuneSettings } from './
 
 export interface PlanSettings extends TuneSettings {
   /**
-   * YAML file of a configuration. The arguments override its keys, except the keys that the file's
-   * stages set.
+   * YAML configuration file. The arguments override its keys, except those that the file's stages
+   * set.
    */
   readonly configPath?: string;
   /**
@@ -25,9 +25,9 @@ export interface PlanSettings extends TuneSettings {
   readonly algorithms?: readonly Definition[];
   /** Environment variables for `${oc.env:NAME}`. @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Folder that relative paths start from. @default the working directory of the process */
+  /** Base folder of relative paths. @default the working directory of the process */
   readonly cwd?: string;
-  /** @default the system clock */
+  /** Clock for timestamps. @default the system clock */
   readonly clock?: Clock;
 }
 
@@ -73,9 +73,9 @@ export function plan(
 }
 
 /**
- * Returns the configuration as YAML for `trinity run`. To run it, pass a plugin that defines the
- * workflow. Each secret is replaced with an environment variable that is named after its place, such
- * as `MONITOR_MONITOR_ARGS_API_KEY`.
+ * Returns the configuration as YAML for `trinity run`, which must be given a plugin that defines
+ * the workflow. Each secret is replaced with an environment variable named after its path, such as
+ * `MONITOR_MONITOR_ARGS_API_KEY`.
  */
 export function toYaml(settings: PlanSettings): string {
   return stringify(withoutSecrets(plan('toYaml()', settings).tree), { lineWidth: 0 });
@@ -106,7 +106,10 @@ function assertComplete(caller: string, { trainDataset, model }: TuneSettings): 
   );
 }
 
-/** Parses YAML. Returns an empty tree on errors, which parseConfig reports with their positions. */
+/**
+ * Parses YAML. Returns an empty tree on syntax errors, which parseConfig reports with their
+ * positions.
+ */
 function plainTree(text: string): ConfigTree {
   try {
     const tree: unknown = parse(text, { merge: true });
@@ -117,8 +120,8 @@ function plainTree(text: string): ConfigTree {
 }
 
 /**
- * Returns the tree with an environment variable, named after its place, instead of each secret. A
- * secret has a key of secrets above it, or is a text such as a URL with a password.
+ * Replaces each secret in the tree with an environment variable named after its path. A secret is a
+ * value under a key that names secrets, or a string such as a URL with a password.
  */
 function withoutSecrets(value: unknown, path: readonly string[] = []): unknown {
   if (Array.isArray(value)) return value.map((item, i) => withoutSecrets(item, [...path, `${i}`]));

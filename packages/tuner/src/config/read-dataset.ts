@@ -13,7 +13,7 @@ export function readDataset(
   return readTaskRows({ name: 'rows', path: inFolder(path, cwd), split, signal, subsetName: name });
 }
 
-/** Resolves a path. A path that does not exist is the id of a data set on the hub. */
+/** Resolves a path. A path that does not exist is treated as the id of a data set on the hub. */
 function inFolder(path: string, cwd: string | undefined): string {
   const local = cwd === undefined ? path : resolve(cwd, path);
   return existsSync(local) ? local : path;

@@ -1,5 +1,5 @@
 /**
- * Creates the model for a `TunerModelConfig` with `baseUrl`, which is the address of an
+ * Creates the model for a `TunerModelConfig` with `baseUrl`, which is the URL of an
  * OpenAI-compatible service.
  */
 import { createRemoteModel, type AgentModel } from '@trinity-rft/workflow';

@@ -22,25 +22,26 @@ export interface TuneSettings {
   /** The trained model. @default the model of the file */
   readonly model?: TunerModelFields;
   /**
-   * Models for workflow and judge, keyed by name. They replace the file's models of the same name.
+   * Models for the workflow and the judge, keyed by name. They replace the file's models of the
+   * same name.
    */
   readonly auxiliaryModels?: Readonly<Record<string, TunerModelFields>>;
   readonly algorithm?: AlgorithmFields;
-  /** @default "AgentScope" */
+  /** Name of the project. @default "AgentScope" */
   readonly projectName?: string;
-  /** @default "Experiment-" and a timestamp */
+  /** Name of the experiment. @default "Experiment-" and a timestamp */
   readonly experimentName?: string;
-  /** @default "tensorboard" */
+  /** Type of the monitor that records metrics. @default "tensorboard" */
   readonly monitorType?: string;
 }
 
-/** Plain data with keys in snake case. */
+/** Plain data with snake_case keys. */
 export type ConfigTree = Readonly<Record<string, unknown>>;
 
 type Tree = Record<string, unknown>;
 
 /**
- * Returns the default configuration tree, which is used when no configuration file is given.
+ * Returns the default configuration tree, used if no configuration file is given.
  * @param timestamp such as `20260701093000`
  */
 export function defaultTree(timestamp: string): ConfigTree {
@@ -152,7 +153,7 @@ function auxiliarySection(
 /**
  * Returns the section `buffer.explorer_input`. The training set of the arguments replaces the
  * file's task sets, and the evaluation set is added. Keys that the arguments do not set, such as
- * the format, are kept from the first task set. Every row goes to the user's function.
+ * the format, are taken from the file's first task set. All rows go to the user's function.
  */
 function explorerInput(
   train: DatasetConfig | undefined,
@@ -174,7 +175,7 @@ function explorerInput(
 }
 
 /**
- * Returns the keys of the file whose task sets name a workflow, with these task sets changed to
+ * Returns overrides for the file's keys whose task sets name a workflow. The overriding task sets
  * name the adapter workflow.
  */
 function ownWorkflow(inFile: Tree): Tree {

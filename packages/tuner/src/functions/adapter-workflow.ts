@@ -18,8 +18,8 @@ export interface Functions<Row, Response, Model> {
 }
 
 /**
- * Creates the workflow, which validates the outputs of both functions. Metrics of the judge
- * override metrics of the workflow function.
+ * Creates the workflow, which validates the outputs of both functions. The judge's metrics override
+ * the workflow function's.
  */
 export function adapterWorkflow<Row, Response, Model>(
   functions: Functions<Row, Response, Model>,

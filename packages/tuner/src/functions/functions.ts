@@ -6,8 +6,8 @@ import { InvalidFunctionError, type JudgeOutput, type WorkflowOutput } from './o
 type Awaitable<T> = T | Promise<T>;
 
 /**
- * Input of a workflow function for one rollout. `Row` is a row of the data set, `Model` the result
- * of the adapter.
+ * Input of a workflow function for one rollout. `Row` is the type of the data set's rows, `Model`
+ * that of the adapter's results.
  */
 export interface WorkflowInput<Row = RawTask, Model = AgentModel> {
   /** Row of the data set, unchanged. */
@@ -38,8 +38,9 @@ export interface JudgeInput<Row = RawTask, Response = unknown, Model = AgentMode
   readonly auxiliaryModels: Readonly<Record<string, Model>>;
   readonly logger: Logger;
   /**
-   * Signal that aborts when training, a comparison of models or a prompt search stops, and when the
-   * rollout exceeds its deadline in training, or the judge takes an hour elsewhere.
+   * Signal that aborts when training, a model comparison or a prompt search stops. Also aborts when
+   * the rollout exceeds its deadline in training, or outside training when the judge takes longer
+   * than an hour.
    */
   readonly signal: AbortSignal;
 }
@@ -49,7 +50,7 @@ export type JudgeType<Row = RawTask, Response = unknown, Model = AgentModel> = (
   input: JudgeInput<Row, Response, Model>,
 ) => Awaitable<JudgeOutput>;
 
-/** Creates the model object of a framework: `(endpoint) => aiSdkModel(endpoint, createOpenAI)`. */
+/** Creates a framework's model object: `(endpoint) => aiSdkModel(endpoint, createOpenAI)`. */
 export type ModelAdapter<Model> = (endpoint: AgentEndpoint) => Awaitable<Model>;
 
 /**
@@ -76,7 +77,10 @@ export function checkJudgeFunction(judgeFunc: unknown): void {
   );
 }
 
-/** Checks the number of parameters only, because parameter names do not exist at run time. */
+/**
+ * Checks the type and the number of parameters only, because parameter names do not exist at run
+ * time.
+ */
 function checkFunction(what: string, shape: string, value: unknown): void {
   if (typeof value !== 'function')
     throw new InvalidFunctionError(

@@ -6,14 +6,12 @@ interface Measured {
   readonly response: { readonly metrics: Metrics };
 }
 
-/** Returns the negative duration of the rollout, in seconds, as the reward. */
+/** Returns the negated duration of the rollout, in seconds, as the reward. */
 export function avgTimeJudge({ response }: Measured): JudgeOutput {
   return { reward: -measure(response, 'execution_time') };
 }
 
-/**
- * Returns the negative number of tokens in the prompts and responses of all calls as the reward.
- */
+/** Returns the negated number of prompt and response tokens of all calls as the reward. */
 export function avgTokenConsumptionJudge({ response }: Measured): JudgeOutput {
   return { reward: -measure(response, 'total_tokens') };
 }

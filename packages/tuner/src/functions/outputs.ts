@@ -14,23 +14,22 @@ const workflowSchema = z.strictObject({
 const judgeSchema = z.strictObject({ reward: number, feedback: z.string().nullish(), metrics });
 
 export interface WorkflowOutput<Response = unknown> {
-  /** Reward of the rollout; required without a judge, otherwise ignored. */
+  /** Reward of the rollout. Required without a judge, otherwise ignored. */
   readonly reward?: number | null;
-  /** Response of the agent, which the judge gets. */
+  /** Response of the agent, passed to the judge. */
   readonly response?: Response;
   /** Metrics of the rollout. */
   readonly metrics?: Metrics | null;
 }
 
 export interface JudgeOutput {
-  /** Reward of the rollout; a finite number. */
+  /** Reward of the rollout, a finite number. */
   readonly reward: number;
   /**
-   * Reason for the reward, in words. `tunePrompt` learns from the reason, and training runs store
-   * it.
+   * Explanation of the reward in prose. `tunePrompt` learns from it, and training runs store it.
    */
   readonly feedback?: string | null;
-  /** Metrics of the rollout, which override metrics of the workflow function with the same name. */
+  /** Metrics of the rollout. They override metrics of the same name from the workflow function. */
   readonly metrics?: Metrics | null;
 }
 
@@ -80,7 +79,8 @@ export function checkJudgeOutput(name: string, output: unknown): JudgeOutput {
 }
 
 /**
- * Returns the reward of a rollout without a judge. @throws InvalidOutputError if there is no reward
+ * Returns the reward of a workflow function that has no judge.
+ * @throws InvalidOutputError if there is no reward
  */
 export function rewardOf(name: string, { reward }: WorkflowOutput): number {
   if (typeof reward === 'number') return reward;

@@ -1,4 +1,4 @@
-/** `selectModel`: finds the model that earns a workflow the highest reward. */
+/** `selectModel`: finds the model with which a workflow earns the highest mean reward. */
 import {
   ConfigError,
   describeError,
@@ -65,7 +65,7 @@ export interface SelectedModel {
 }
 
 /**
- * Returns the model with the highest mean reward; the first one if several are equal. Candidates
+ * Returns the model with the highest mean reward, or the first of several equal ones. Candidates
  * run one after the other; they are not trained, and nothing is recorded.
  * @throws ConfigError for fewer than two candidates, or if every row of every candidate failed
  */

@@ -1,6 +1,6 @@
 /**
- * Runs the agent with a candidate's texts on rows of the data set. Returns the reward and feedback
- * of each row, or its error.
+ * Runs the agent with a candidate's texts on rows of the data set, and returns each row's reward
+ * and feedback, or its error.
  */
 import {
   type Clock,
@@ -34,27 +34,31 @@ export interface PromptInput<Row = RawTask> {
 }
 
 /**
- * Runs the agent with the prompt, on a model that the function provides. A reward in the output is
- * ignored.
+ * Runs the agent with the prompt. The function must provide its own model. A reward in the output
+ * is ignored.
  */
 export type PromptWorkflowType<Row = RawTask, Response = unknown> = (
   input: PromptInput<Row>,
 ) => WorkflowOutput<Response> | Promise<WorkflowOutput<Response>>;
 
 /**
- * Result of the agent on one row, as plain data. `reward` is missing if the row failed, because a
+ * Result of the agent on one row, as plain data. `reward` is undefined if the row failed, because a
  * failure says nothing about the prompt.
  */
 export interface Played {
   readonly task: RawTask;
-  /** Response, shortened to the length that the proposer sees. */
+  /** Response, truncated to the length that the proposer sees. */
   readonly response: string;
   readonly reward?: number;
   /** Feedback of the judge; for a failed row, the error. */
   readonly feedback?: string;
 }
 
-/** @param onReward called at once for each row with a reward, also if other rows fail or an abort follows */
+/**
+ * Runs the agent on rows.
+ * @param onReward called immediately for each row with a reward, even if other rows fail or an
+ * abort follows
+ */
 export type PlayRows = (
   components: Components,
   rows: readonly RawTask[],
@@ -130,7 +134,7 @@ async function playRow<Row, Response>(
   return { task: row, response: shortText(response), reward, feedback: feedback ?? undefined };
 }
 
-/** Longest task, response or feedback shown to the proposer, in characters. */
+/** Maximum length of a task, response or feedback shown to the proposer, in characters. */
 const shownLength = 2000;
 
 export const shortText = (value: unknown): string =>

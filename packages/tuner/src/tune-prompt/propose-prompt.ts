@@ -1,4 +1,4 @@
-/** Asks a model to rewrite one of the agent's texts, given the results of some rows. */
+/** Asks a model to rewrite one of the agent's texts, given results of the agent on some rows. */
 import { ModelError } from '@trinity-rft/core';
 import type { AgentModel } from '@trinity-rft/workflow';
 import { shortText, type Components, type Played } from './play-rows.js';
@@ -20,7 +20,7 @@ interface Proposal {
 
 /**
  * Asks the proposer to rewrite one of the agent's texts, and returns the new text.
- * @throws ModelError if the proposer fails or returns no text
+ * @throws ModelError if the proposer fails, or its response contains no new text
  */
 export async function proposeText(
   proposer: Proposer,

@@ -34,7 +34,7 @@ export interface SearchState {
   /** Number of agent runs. */
   calls: number;
   readonly candidates: Candidate[];
-  /** The attempt in progress, or the next one if the budget is too small for it. */
+  /** The attempt in progress, or the next attempt if the remaining budget is too small for it. */
   current?: Attempt | undefined;
 }
 
@@ -43,7 +43,7 @@ const fileName = 'prompt-search.json';
 export const digestOf = (inputs: unknown): string => hash('sha256', JSON.stringify(inputs), 'hex');
 
 /**
- * Returns the state that an earlier call saved in `folder`, or a new state.
+ * Returns the state saved in `folder` by an earlier call, otherwise a new state.
  * @throws ConfigError if the saved state is damaged or belongs to another search
  */
 export function openState(
@@ -92,11 +92,14 @@ function parsed(text: string): SearchState | undefined {
   return Array.isArray(state?.candidates) ? (state as SearchState) : undefined;
 }
 
-/** Returns the mean reward over the given rows that have a reward; NaN if no row has a reward. */
+/** Returns the mean reward over those of the given rows that have a reward, or NaN if none has. */
 export const meanReward = (candidate: Candidate, rows: readonly number[]): number =>
   mean(rows.flatMap((row) => candidate.played[row]?.reward ?? []));
 
-/** Returns the rewards of two candidates on the given rows that both have a reward for. */
+/**
+ * Returns the reward pairs of two candidates on those of the given rows for which both have a
+ * reward.
+ */
 export const pairedRewards = (
   first: Pick<Candidate, 'played'>,
   second: Pick<Candidate, 'played'>,

@@ -1,8 +1,8 @@
 /**
  * Reflective search for better texts, after GEPA (https://arxiv.org/abs/2507.19457). A candidate
- * from the Pareto front runs on a few rows, and a model rewrites one of its texts in view of
- * responses and feedback. A new candidate that does better on the same rows is kept, and then runs
- * on all selection rows.
+ * from the Pareto front runs on a few rows, and a model rewrites one of its texts based on
+ * responses and feedback. A new candidate that does better on these rows runs on all selection
+ * rows, and is kept unless most of them fail.
  */
 import { mean, type Random, type RawTask, type Runtime } from '@trinity-rft/core';
 import { allEnded, endedOrAborted, timedCall } from '../candidates/all-ended.js';
@@ -40,8 +40,8 @@ const mostFruitless = 20;
 
 /**
  * Returns the index of the best candidate. Saves `state` after each batch of agent runs, after each
- * attempt, and at an interruption, so that no agent run and no proposal is repeated. If the budget is
- * too small for a successful attempt, its remainder stays unused.
+ * attempt, and when interrupted, so that no agent run or proposal is repeated. A remaining budget
+ * that is too small for a successful attempt stays unused.
  */
 export async function search(state: SearchState, options: SearchOptions): Promise<number> {
   const { selection, maxCalls, folder, runtime } = options;
@@ -68,7 +68,7 @@ export async function search(state: SearchState, options: SearchOptions): Promis
   return bestOf(state, selection);
 }
 
-/** Chooses candidate and rows. Returns undefined if no rows are left. */
+/** Chooses a candidate and feedback rows. Returns undefined if no rows are left. */
 function nextAttempt(state: SearchState, options: SearchOptions): Attempt | undefined {
   const { selection, runtime } = options;
   const random = runtime.random('prompt', state.attempts);
@@ -77,7 +77,10 @@ function nextAttempt(state: SearchState, options: SearchOptions): Attempt | unde
   return rows.length === 0 ? undefined : { parent, rows };
 }
 
-/** Returns the number of agent runs that an attempt needs to succeed, beside those it has made. */
+/**
+ * Returns the number of agent runs that an attempt needs to succeed, in addition to those already
+ * made.
+ */
 function runsLeft(
   { candidates }: SearchState,
   { parent, rows, child }: Attempt,
@@ -90,9 +93,9 @@ function runsLeft(
 }
 
 /**
- * Returns the index of the best candidate on the selection rows; the earliest of several equal
- * candidates. Candidates are compared on rows that both have rewards for. A candidate that failed on
- * most rows ranks last.
+ * Returns the index of the best candidate on the selection rows, or the earliest of several equal
+ * ones. Two candidates are compared on the rows for which both have rewards. A candidate that
+ * failed on most rows ranks last.
  */
 const bestOf = ({ candidates }: SearchState, selection: readonly number[]): number =>
   candidates.reduce((best, candidate, i) => {
@@ -107,8 +110,8 @@ const mostlySucceeds = (candidate: Candidate, rows: readonly number[]): boolean 
   2 * pairedRewards(candidate, candidate, rows).length >= rows.length;
 
 /**
- * Draws a candidate with a probability proportional to the number of selection rows on which the
- * candidate has the highest reward.
+ * Draws a candidate with a probability proportional to the number of selection rows on which it has
+ * the highest reward.
  */
 function chooseParent(
   candidates: readonly Candidate[],
@@ -174,8 +177,8 @@ async function improve(
 }
 
 /**
- * Returns true if the candidate of the attempt succeeds once more on a row, so that the failures of
- * a new text are due to the text and not to the functions or their service.
+ * Returns true if the attempt's parent candidate succeeds again on a row. Failures of the new text
+ * are then due to the text, not to the functions or their service.
  */
 async function stillWorks(
   state: SearchState,
@@ -189,7 +192,7 @@ async function stillWorks(
   return again?.reward !== undefined;
 }
 
-/** Asks the proposer. Returns undefined if no row needs an improvement. */
+/** Requests a new text from the proposer. Returns undefined if no row needs improvement. */
 async function proposeChild(
   state: SearchState,
   { parent, rows }: Attempt,
@@ -212,7 +215,7 @@ const sameTexts = (a: Candidate, b: Candidate): boolean =>
 
 /**
  * Returns true if `child` has the higher mean reward over the rows on which neither candidate
- * failed, and these are at least half of the rows.
+ * failed, and these rows are at least half of all.
  */
 function isBetterOn(rows: readonly number[], child: Candidate, parent: Candidate): boolean {
   const gains = pairedRewards(parent, child, rows).map(([before, after]) => after - before);
@@ -220,9 +223,9 @@ function isBetterOn(rows: readonly number[], child: Candidate, parent: Candidate
 }
 
 /**
- * Runs a candidate on the given rows that it has no rewards for, and saves the state, at an abort
- * before waiting for the runs in progress. Rows that failed before run one by one, because the
- * player throws if several rows fail together.
+ * Runs a candidate on those of the given rows for which it has no reward, and saves the state; when
+ * aborted, before waiting for the runs in progress. Rows that failed before run in separate calls,
+ * because the player throws if several rows fail together.
  */
 async function ensurePlayed(
   state: SearchState,

@@ -31,15 +31,14 @@ import { search } from './search.js';
 import { digestOf, openState, pairedRewards, saveJson } from './search-state.js';
 
 export interface PromptTuneConfig {
-  /** Model that rewrites texts: a model of a service with `baseUrl`, or an object with `chat`. */
+  /** Model that rewrites texts: a service's model with `baseUrl`, or an object with `chat`. */
   readonly proposer: TunerModelFields | Proposer;
   /**
-   * Budget of agent runs, as a multiple of the number of selection rows (at least 4): light 8,
-   * medium 20, heavy 50.
+   * Budget of agent runs per selection row, counting at least 4 rows: light 8, medium 20, heavy 50.
    * @default "light"
    */
   readonly optimizationLevel?: 'light' | 'medium' | 'heavy';
-  /** Maximum number of agent runs on training rows. @default from `optimizationLevel` */
+  /** Maximum number of agent runs on training rows. @default derived from `optimizationLevel` */
   readonly maxCalls?: number;
   /**
    * Number of rows on which a new text must do better before it runs on the selection rows.
@@ -50,8 +49,8 @@ export interface PromptTuneConfig {
   readonly perfectReward?: number;
   /**
    * Folder for the state of the search, from which an interrupted search continues, and for the
-   * result, `prompt.json`. Stored rewards are kept even if the functions change, so a judge that
-   * scores differently needs another folder.
+   * result, `prompt.json`. Stored rewards are kept even if the functions change, so use another
+   * folder for a judge that scores differently.
    * @default no folder
    */
   readonly directory?: string;
@@ -70,7 +69,7 @@ export interface TunePromptOptions<Row = RawTask, Response = unknown> {
   readonly initSystemPrompt: string;
   /**
    * Further texts to tune, keyed by name, such as `tool:search`.
-   * @default only the system prompt
+   * @default no further texts
    */
   readonly components?: Components;
   /** Data set. `totalSteps` limits the number of rows. */
@@ -104,7 +103,7 @@ export interface TunedPrompt {
 const levels = { light: 8, medium: 20, heavy: 50 } as const;
 /**
  * Maximum number of selection rows. A third of the training rows, up to this number, is used for
- * selection. The proposer sees the other rows.
+ * selection. The other rows are shown to the proposer.
  */
 const mostSelectionRows = 40;
 

@@ -20,8 +20,8 @@ export interface DryRunOptions {
 }
 
 /**
- * Runs the first row. Retries failures as in training, because an agent may fail on the output of
- * an untrained model.
+ * Runs the first row. Retries failures as in training, because an untrained model's output may make
+ * an agent fail.
  * @throws InvalidOutputError if a function returns an invalid result; WorkflowError DRY_RUN_FAILED
  * if every attempt fails
  */

@@ -27,7 +27,7 @@ export interface LearnConfig {
 export const LearnConfig = {
   /**
    * Loads a configuration file.
-   * @throws ConfigError with every problem of the file: line, column, value and fix
+   * @throws ConfigError that lists every problem of the file with line, column, value and fix
    */
   loadConfig(path: string, surroundings: Surroundings = {}): LearnConfig {
     const file = readConfigFile({ ...surroundings, configPath: path }) as ConfigFile;

@@ -16,11 +16,11 @@ import { plan, type ConfigFile, type PlanSettings } from '../config/plan.js';
 /** Settings that are not part of the configuration. */
 export interface RunSettings {
   /**
-   * Signal that stops training after the current step, with a checkpoint from which the same call
-   * resumes.
+   * Signal that stops training after the current step. A checkpoint is written, from which the same
+   * call resumes.
    */
   readonly signal?: AbortSignal;
-  /** Terminal to which the progress is written. @default standard output */
+  /** Terminal for progress output. @default standard output */
   readonly terminal?: Terminal;
   /** True to try the first row before training, unless a run is resumed. @default true */
   readonly dryRun?: boolean;
@@ -31,8 +31,8 @@ export interface TuneOptions<Row = RawTask, Response = unknown, Model = AgentMod
   extends PlanSettings, RunSettings {
   readonly workflowFunc: WorkflowType<Row, Response, Model>;
   /**
-   * Judge whose reward replaces the reward of the workflow function.
-   * @default the workflow function's reward
+   * Judge whose reward replaces the workflow function's.
+   * @default no judge
    */
   readonly judgeFunc?: JudgeType<Row, Response, Model>;
   /** Creates the model objects of your framework. */
@@ -45,8 +45,8 @@ export type AdaptedTuneOptions<Row, Response, Model> = TuneOptions<Row, Response
 };
 
 /**
- * Trains the model. Checkpoints and curves are written to `checkpoints/<project>/<experiment>/`; an
- * experiment of the same name is resumed.
+ * Trains the model. Checkpoints and metrics are written to `checkpoints/<project>/<experiment>/`.
+ * An experiment of the same name is resumed.
  * @throws InvalidFunctionError for invalid functions; ConfigError for invalid arguments or files;
  * TaskError for invalid data; InvalidOutputError or WorkflowError DRY_RUN_FAILED from the dry run
  */

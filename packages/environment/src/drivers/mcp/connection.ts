@@ -9,7 +9,7 @@ import type { McpServer } from './server.js';
 
 export interface McpConnection {
   readonly tools: readonly Tool[];
-  /** Calls a tool. `refused` means that the server rejected the call with a reason. */
+  /** Calls a tool. `refused` means that the server rejected the call and gave a reason. */
   call(
     name: string,
     args: Readonly<Record<string, unknown>>,
@@ -20,6 +20,7 @@ export interface McpConnection {
    * extra response may mean that the server executed a call twice, which may have changed its
    * state.
    * @throws EnvironmentError if the ping fails or a response belongs to no call, and CancelledError
+   * on abort
    */
   settle(patience: Patience): Promise<void>;
   close(): Promise<void>;
@@ -31,7 +32,7 @@ const keptLength = 1000;
 /**
  * Connects to a server.
  * @throws EnvironmentError if the connection fails, ConfigError if the SDK is not installed, and
- * CancelledError
+ * CancelledError on abort
  */
 export async function connectMcp(
   server: McpServer,
@@ -60,7 +61,10 @@ export async function connectMcp(
   }
 }
 
-/** Maximum wait for the end of a session. A server without an answer ends the session itself. */
+/**
+ * Maximum wait for the end of a session. A server that does not respond must end the session
+ * itself.
+ */
 const endPatience: Patience = { ms: 5000, signal: new AbortController().signal };
 
 const ignore = (): void => undefined;
@@ -135,8 +139,8 @@ function countStrays(transport: Transport): () => number {
 }
 
 /**
- * Creates `settle`, which sends a ping. Responses over one connection come in order, so the
- * response to the ping comes last.
+ * Creates `settle`, which sends a ping. Responses over one connection arrive in order, so the
+ * ping's response arrives last.
  */
 function settler(
   { McpError }: Sdk,
@@ -157,8 +161,8 @@ function settler(
 }
 
 /**
- * JSON-RPC code "method not found". A server without ping answers with this code, which also proves
- * that all earlier responses have arrived.
+ * JSON-RPC code "method not found". A server that does not support ping responds with this code,
+ * which equally proves that all earlier responses have arrived.
  */
 const methodNotFound = -32_601;
 
@@ -198,7 +202,7 @@ function caller(
   };
 }
 
-/** Returns the text of a tool result or, if there is none, its structured data. */
+/** Returns the text of a tool result or, without text, its structured data as JSON. */
 function textOf({ content, structuredContent }: CallToolResult): string {
   const texts = content.map((part) => {
     if (part.type === 'text') return part.text;

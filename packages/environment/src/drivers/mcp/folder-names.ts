@@ -1,6 +1,6 @@
 /**
  * Path that the policy sees instead of the episode's folder. All rollouts of a group therefore see
- * the same text, and no path of this machine.
+ * the same path, and no path of the host.
  */
 const shownName = '/workspace';
 

@@ -1,5 +1,6 @@
 /**
- * Environments of MCP servers. The server provides the tools, and a function computes the reward.
+ * Environments based on MCP servers. The server provides the tools, and a function computes the
+ * reward.
  */
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -36,11 +37,11 @@ export interface McpCall {
 /** Start of an episode. */
 export interface McpStart {
   readonly row: RawTask;
-  /** Seed of the episode. It is a 32-bit unsigned integer, equal for all rollouts of a task. */
+  /** Seed of the episode: a 32-bit unsigned integer, equal for all rollouts of a task. */
   readonly seed: number;
   /**
-   * Folder that only this episode uses, empty at first and deleted at the end. The policy sees it
-   * as /workspace.
+   * Folder of this episode, initially empty and deleted at the end. The policy sees it as
+   * /workspace.
    */
   readonly folder: string;
 }
@@ -49,7 +50,7 @@ export interface McpStart {
 export interface McpEnd extends McpStart {
   /** All calls sent to the server, in order. */
   readonly calls: readonly McpCall[];
-  /** Last text of the policy. Undefined if the policy ran out of turns, tokens or time. */
+  /** The policy's last message; undefined if it ran out of turns, tokens or time. */
   readonly answer: string | undefined;
 }
 
@@ -59,9 +60,7 @@ export interface McpEnvironmentOptions<Args> extends Pick<
 > {
   /** See `EnvironmentOptions.args`. */
   readonly args?: ArgsSchema<Args>;
-  /**
-   * Returns the server of an episode: a new operating-system process, or a new session at a URL.
-   */
+  /** Returns the server of an episode: a new process, or a new session at a URL. */
   readonly server: (start: McpStart, args: Args) => McpServer;
   /** Fills the folder before the server starts. @default no files */
   readonly prepare?: (start: McpStart, args: Args) => Promise<void> | void;
@@ -75,11 +74,14 @@ export interface McpEnvironmentOptions<Args> extends Pick<
   /** Names of the tools that the policy may call. @default all tools of the server */
   readonly tools?: readonly string[] | ((args: Args) => readonly string[] | undefined);
   /**
-   * Computes the reward at the end of the episode, as a finite number. If the function throws, the
+   * Computes the reward, a finite number, at the end of the episode. If the function throws, the
    * episode fails.
    */
   readonly reward: (end: McpEnd, args: Args) => Promise<number> | number;
-  /** Limit on concurrent episodes, each with a server. Further episodes wait. @default 16 */
+  /**
+   * Maximum number of concurrent episodes, each with a server. Further episodes wait.
+   * @default 16
+   */
   readonly maxServers?: number | ((args: Args) => number);
   /** Timeout for starting a server, in seconds. @default 60 */
   readonly startTimeout?: number;
@@ -88,8 +90,8 @@ export interface McpEnvironmentOptions<Args> extends Pick<
 }
 
 /**
- * Declares an environment of an MCP server. The policy calls tools until it answers with a text,
- * which ends the episode.
+ * Declares an environment of an MCP server. The policy calls tools until it writes a message
+ * without tool calls, which ends the episode.
  * @throws ConfigError if the name is empty or has characters that are not allowed
  */
 export function mcpEnvironment<Args = Readonly<Record<string, unknown>>>(

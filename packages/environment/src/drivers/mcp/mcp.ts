@@ -1,6 +1,6 @@
 /**
- * MCP environment that needs no code. A row has the files before the rollout, and the files or the
- * answer that are expected after the rollout.
+ * MCP environment that needs no code. A row contains the initial files, and the files or the answer
+ * expected after the rollout.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -61,7 +61,10 @@ const rowSchema = z.object({
 });
 type Row = z.infer<typeof rowSchema>;
 
-/** Environment of an MCP server. The reward is 1 if files and answer match the row, otherwise 0. */
+/**
+ * Environment of an MCP server. The reward is 1 if the files and the answer match the row,
+ * otherwise 0.
+ */
 export const mcp = mcpEnvironment<McpArgs>({
   name: 'mcp',
   description:
@@ -100,7 +103,7 @@ async function filesAreRight({ expected_files: expected }: Row, end: McpEnd): Pr
   return true;
 }
 
-/** Returns the text of a file, or null if there is no such file. */
+/** Returns the content of a file, or null if there is no such file. */
 async function textOf(file: string): Promise<string | null> {
   try {
     return await readFile(file, 'utf8');

@@ -1,4 +1,4 @@
-/** The accessibility tree of a page, as screen readers see it, in numbered lines. */
+/** Accessibility tree of a page, as screen readers see it, in numbered lines. */
 import { z } from 'zod';
 
 const value = z.object({ value: z.unknown().optional() });
@@ -19,11 +19,11 @@ export const treeSchema = z.object({ nodes: z.array(nodeSchema) });
 
 export interface NumberedTree {
   readonly text: string;
-  /** DOM node ids. The element with the number n is at index n - 1. */
+  /** DOM node ids. Element n is at index n - 1. */
   readonly elements: readonly number[];
 }
 
-/** Roles of elements that are not shown, because they have no meaning by themselves. */
+/** Roles of elements that are not shown, because they carry no meaning by themselves. */
 const silentRoles: ReadonlySet<unknown> = new Set([
   'none',
   'generic',
@@ -36,7 +36,7 @@ const silentRoles: ReadonlySet<unknown> = new Set([
 const shownStates = ['checked', 'selected', 'expanded', 'disabled', 'focused'];
 
 /**
- * Converts the tree of a page to numbered lines.
+ * Converts a page's accessibility tree to numbered lines.
  * @param nodes result of `Accessibility.getFullAXTree`
  */
 export function numberTree(nodes: readonly AxNode[]): NumberedTree {
@@ -64,8 +64,8 @@ const textOf = (held: AxNode['name']): string =>
   typeof held?.value === 'string' ? held.value.trim() : '';
 
 /**
- * Returns true if a node is shown. A text is hidden if it repeats the name of its parent, such as
- * the label of a button.
+ * Returns true if a node is shown. A text node is hidden if it repeats its parent's name, such as a
+ * button's label.
  */
 function isMeant({ role }: AxNode, name: string, said: string): boolean {
   if (role?.value === 'StaticText') return name !== '' && name !== said;

@@ -1,5 +1,5 @@
 /**
- * The browser that all episodes share. It is started when needed, and restarted after it has ended.
+ * The browser that all episodes share. It is started on demand, and restarted after it has exited.
  */
 import { existsSync } from 'node:fs';
 import { ConfigError, describeError } from '@trinity-rft/core';

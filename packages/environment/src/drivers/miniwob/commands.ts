@@ -15,7 +15,7 @@ press("Enter") presses a key, such as Enter, Tab, Backspace or ArrowDown`;
 const pattern =
   /^(?:(?<click>click)\(\s*(?<target>\d+)\s*\)|(?<verb>fill|select)\(\s*(?<element>\d+)\s*,\s*(?<text>.+?)\s*\)|(?<press>press)\(\s*(?<key>.+?)\s*\))$/s;
 
-/** Reads a command. Returns undefined if the text is not a command. */
+/** Parses a command. Returns undefined if `text` is not a command. */
 export function readCommand(text: string): Command | undefined {
   const groups = pattern.exec(text.trim())?.groups;
   if (groups === undefined) return undefined;
@@ -26,7 +26,7 @@ export function readCommand(text: string): Command | undefined {
   return { type, element: Number(element), text: unquoted(content ?? '') };
 }
 
-/** Removes quotes and escapes from a text: `"a \"b\""`, `'a'` or `a`. */
+/** Removes quotes and escapes from an argument: `"a \"b\""`, `'a'` or `a`. */
 function unquoted(text: string): string {
   const inner = /^(["'])(.*)\1$/s.exec(text)?.[2];
   return inner?.replaceAll(/\\(["'\\])/g, '$1') ?? text;

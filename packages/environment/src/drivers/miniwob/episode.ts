@@ -1,4 +1,4 @@
-/** Episode of one task on one page. */
+/** Episode that plays one task on one page. */
 import type { CDPSession, Page } from 'playwright-core';
 import { z } from 'zod';
 import type { Action, Episode, StepResult } from '../../seam/types.js';
@@ -16,8 +16,8 @@ export interface OpenPage {
 }
 
 /**
- * Elements that are hidden from the policy. They are the score, the clock, and the goal, which the
- * prompt already contains.
+ * Elements hidden from the policy: the score, the clock, and the goal, which the prompt already
+ * contains.
  */
 const hidden = '#reward-display, #click-canvas, #query, #sync-task-cover';
 
@@ -78,7 +78,7 @@ async function readTree({ session }: OpenPage): Promise<NumberedTree> {
 }
 
 /**
- * Reads a command.
+ * Parses an action.
  * @returns the command, or the reason why it is invalid, as the policy sees it
  */
 function toCommand(action: Action, { elements }: NumberedTree): Command | string {
@@ -92,7 +92,8 @@ function toCommand(action: Action, { elements }: NumberedTree): Command | string
 
 /**
  * Executes a command on the page.
- * @returns the reason, as the policy sees it, if the page refuses the command
+ * @returns the reason, as the policy sees it, if the command cannot be executed; otherwise
+ * undefined
  */
 async function act(
   open: OpenPage,
@@ -172,7 +173,7 @@ const verdictSchema = z.object({ isDone: z.boolean(), reward: z.number() });
 
 /**
  * Reads from the page whether the episode is over, and the raw reward. The page's default reward is
- * not used, because it decreases with the time that the model takes.
+ * not used, because it decreases with the model's response time.
  * @throws EnvironmentError if the reward is not a number
  */
 async function readVerdict({ page, task }: OpenPage): Promise<z.infer<typeof verdictSchema>> {

@@ -15,7 +15,7 @@ import { type MiniwobArgs, miniwobArgs } from './args.js';
 import { browserOf } from './browser.js';
 import { miniwobEpisode, startTask, type Within } from './episode.js';
 
-/** Environment whose policy reads the page as numbered elements and acts by their numbers. */
+/** Environment whose policy sees a page as numbered elements and refers to them by number. */
 export const miniwob = defineEnvironment<MiniwobArgs>({
   name: 'miniwob',
   description: 'Web pages of MiniWoB++ in Chromium: click, fill, select, press.',
@@ -86,7 +86,7 @@ function openMiniwob(args: MiniwobArgs): Environment {
   };
 }
 
-/** Executes `work`, and converts errors of the browser to EnvironmentErrors. */
+/** Executes `work`, and converts browser errors to EnvironmentErrors. */
 async function failing<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -107,7 +107,7 @@ const late = (what: string, ms: number) =>
   );
 
 /**
- * Returns the URL of the page of a task.
+ * Returns the URL of a task's page.
  * @throws ConfigError if there is no such page
  */
 function pageOf({ pages }: MiniwobArgs, task: string): string {

@@ -74,9 +74,7 @@ export function createSession(
     return observed({ message: episode.observation, metadata }, null, false);
   }
 
-  /**
-   * Adds the grade to the reward of the last step, under the conditions of `Episode.grade`.
-   */
+  /** Adds the grade to the last step's reward, under the conditions of `Episode.grade`. */
   async function graded(last: StepResult, { episode, hasReward }: Current): Promise<StepResult> {
     const asks = last.done && (last.truncated === true || !hasReward);
     const grade = asks ? await episode.grade() : undefined;
@@ -112,13 +110,14 @@ export function createSession(
 interface Start {
   readonly row: RawTask;
   readonly seed: number;
-  /** Facts about the task, sent to the client so that the client knows which task was chosen. */
+  /** Facts that tell the client which task was chosen. */
   readonly facts: Record<string, unknown>;
 }
 
 /**
- * Returns the row, seed and facts of a new episode. The row is the request's `task`, or else the
- * row at `index`, or else the row that `seed` selects, or else the next row of the split.
+ * Returns the row, seed and facts of a new episode. The row is the first of these that is
+ * available: the request's `task`, the row at `index`, the row that `seed` selects, the next row of
+ * the split.
  * @throws TaskError for an unknown split or index
  */
 function startOf({ task, split, index, seed, episode_id: id }: Reset, tasks: Tasks): Start {

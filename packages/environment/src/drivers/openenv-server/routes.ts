@@ -74,7 +74,7 @@ function answerTasks({ definition, tasks }: Routes, call: TasksCall): HttpAnswer
 const splitTypes = { train: 'train', eval: 'test' };
 
 /**
- * Answers a request for tasks.
+ * Returns the response to a request for tasks.
  * @throws TaskError for an unknown split or index
  */
 function taskAnswer(verb: string, request: z.infer<typeof taskRequest>, tasks: Tasks): unknown {

@@ -38,13 +38,14 @@ export interface EnvironmentServerOptions {
    */
   readonly port?: number;
   /**
-   * Key that clients send as `Authorization: Bearer`. It is required unless `host` is local.
+   * Key that clients send as `Authorization: Bearer`. Required unless `host` is a loopback address.
    * @default no key
    */
   readonly apiKey?: string;
   /**
-   * Limit on connections, each with an episode. Further connections get CAPACITY_REACHED. @default
-   * 256
+   * Maximum number of connections, each with an episode. Further connections receive the error
+   * CAPACITY_REACHED.
+   * @default 256
    */
   readonly maxConcurrentEnvs?: number;
   /** Number of tasks in each split, for environments that generate tasks. @default 1000 */
@@ -52,7 +53,7 @@ export interface EnvironmentServerOptions {
   /** Seed of the generated tasks. @default 0 */
   readonly seed?: number;
   /**
-   * Timeout of a reset or step in milliseconds, after which the episode has failed.
+   * Timeout of a reset or step in milliseconds, after which the episode fails.
    * @default 60_000
    */
   readonly timeoutMs?: number;
@@ -62,16 +63,16 @@ export interface EnvironmentServerOptions {
 }
 
 export interface EnvironmentServer {
-  /** Address for clients, such as `http://HOST:PORT`. */
+  /** URL for clients, such as `http://HOST:PORT`. */
   readonly url: string;
   /** Ends all episodes and stops the server. */
   close(): Promise<void>;
 }
 
-/** Limit on the size of a message, and of all waiting messages of a connection, in bytes. */
+/** Maximum size of a message, and of all queued messages of a connection, in bytes. */
 const maxPayload = 16 * 1024 * 1024;
 /**
- * Maximum number of waiting messages of a connection. Clients normally send one message at a time.
+ * Maximum number of queued messages of a connection. Clients normally send one message at a time.
  */
 const maxWaiting = 64;
 /** Maximum size of an HTTP request, in bytes. */
@@ -84,8 +85,8 @@ const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 
 /**
  * Serves an environment over the OpenEnv protocol until the server is closed.
- * @throws ConfigError if the arguments are wrong, the port is in use, or a key is missing or empty, and
- * EnvironmentError if the environment does not open
+ * @throws ConfigError if the arguments are invalid, the port is in use, or a key is missing or
+ * empty, and EnvironmentError if the environment cannot be opened
  */
 export async function serveEnvironment(
   options: EnvironmentServerOptions,
@@ -140,8 +141,8 @@ const needsKey = (host: string) =>
   );
 
 /**
- * Returns true if the first task's episode has tools, or the environment generates no tasks and
- * therefore cannot be asked.
+ * Returns true if the first task's episode has tools, or if this is unknown because the environment
+ * generates no tasks.
  */
 async function episodesMayHaveTools(
   environment: Environment,
@@ -250,6 +251,7 @@ function refuseSession(socket: WebSocket, active: number, most: number): void {
 
 /**
  * Disconnects clients that do not answer pings, because they count towards the connection limit.
+ * Returns a function that stops the pings.
  */
 function pingAll(sockets: ReadonlyMap<WebSocket, unknown>): () => void {
   const silent = new WeakSet<WebSocket>();
@@ -265,7 +267,7 @@ function pingAll(sockets: ReadonlyMap<WebSocket, unknown>): () => void {
   return () => clearInterval(timer);
 }
 
-/** Answers a message of a client. Does not reject. */
+/** Replies to a client's message. Does not reject. */
 async function handle(session: Session, socket: WebSocket, text: string): Promise<void> {
   const reply = await replyTo(session, text);
   if (reply === undefined) socket.close();

@@ -12,8 +12,8 @@ export interface Tasks {
    */
   row(split: string, index: number): RawTask;
   /**
-   * Returns the index of the row for a reset that names no index: the seed of the reset modulo the
-   * number of rows or, without a seed, the next index.
+   * Returns the row index for a reset that names none: the reset's seed or, without a seed, a
+   * running count, modulo the number of rows.
    */
   place(split: string, seed: number | undefined): number;
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { broken, type Patience, shorten, within } from '../../waiting/within.js';
 import type { OpenenvArgs } from './args.js';
 
-/** Format of an action: a tool call, or a text in one field. */
+/** Format of an action: a tool call, or an object with one text field. */
 export type ActionForm =
   | {
       readonly type: 'tools';

@@ -1,18 +1,21 @@
 /**
- * One connection to an OpenEnv server. Answers come in order and carry no id, so only one request
- * is sent at a time. An answer without a pending request means that answers no longer match
- * requests.
+ * One connection to an OpenEnv server. Responses arrive in order and carry no id, so only one
+ * request is sent at a time. A response without a pending request means that responses no longer
+ * match requests.
  */
 import type { EnvironmentError } from '@trinity-rft/core';
 import { broken, type Patience, shorten, within, limitsOf } from '../../waiting/within.js';
 import { type Answer, answerSchema } from './messages.js';
 
 export interface Connection {
-  /** Returns false if the connection failed or is closed, or an answer came without a request. */
+  /**
+   * Returns false if the connection failed or is closed, or a response arrived without a request.
+   */
   isUsable(): boolean;
   /**
-   * Sends a request and returns its answer.
-   * @throws EnvironmentError and CancelledError. After an error, the connection is not usable.
+   * Sends a request and returns its response.
+   * @throws EnvironmentError if there is no valid response in time, and CancelledError on abort.
+   * After an error, the connection is not usable.
    */
   ask(
     message: { readonly type: string; readonly data?: unknown },
@@ -22,7 +25,7 @@ export interface Connection {
 }
 
 export interface Address {
-  /** Address of the server: `ws://HOST:PORT/ws`. */
+  /** URL of the server: `ws://HOST:PORT/ws`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -31,7 +34,7 @@ type Waiting = PromiseWithResolvers<Answer>;
 
 /**
  * Opens a connection.
- * @throws EnvironmentError if the server cannot be reached, and CancelledError
+ * @throws EnvironmentError if the server cannot be reached, and CancelledError on abort
  */
 export async function connect(address: Address, patience: Patience): Promise<Connection> {
   const { url, headers } = address;
@@ -113,8 +116,8 @@ function overSocket(socket: WebSocket, url: string): Connection {
 }
 
 /**
- * Parses an answer.
- * @throws EnvironmentError if the answer is not valid
+ * Parses a response.
+ * @throws EnvironmentError if the response is not valid
  */
 function readAnswer(data: unknown, url: string): Answer {
   let value: unknown;
@@ -159,7 +162,7 @@ const outOfStep = (url: string, request: string) =>
     `${url} sent an answer before it was asked "${request}", so answers cannot be told apart. See the server's log, and proxies in between.`,
   );
 
-/** Creates the error for an answer whose type does not match the request. */
+/** Creates the error for a response whose type does not match the request. */
 export const wrongAnswer = (url: string, request: string, type: string) =>
   broken(
     'ENVIRONMENT_ORDER',

@@ -14,18 +14,18 @@ export interface Begun {
   readonly connection: Connection;
   readonly answer: Answer;
   /**
-   * Ends the episode. Keeps the connection for another episode if `isInStep` is true, that is, if
-   * every request has its answer.
+   * Ends the episode. Keeps the connection for another episode if `isInStep` is true, which means
+   * that every request has its response.
    */
   end(isInStep: boolean): void;
 }
 
 export interface Connections {
   /**
-   * Sends the first message of an episode. Only the wait for its answer counts towards the time
-   * limits of the episode, not the wait for a place.
+   * Sends the first message of an episode. Only the wait for its response counts towards the
+   * episode's time limits, not the wait for a connection.
    * @throws EnvironmentError if no connection is available in time or the server fails, and
-   * CancelledError
+   * CancelledError on abort
    */
   begin(
     message: { readonly type: string; readonly data?: unknown },
@@ -38,7 +38,7 @@ export interface Connections {
 export interface ConnectionsOptions {
   readonly address: Address;
   readonly limit: number;
-  /** Timeout of an answer, in ms. */
+  /** Timeout of a response, in ms. */
   readonly timeoutMs: number;
   /** Maximum wait for a connection that the server accepts, in ms. */
   readonly startMs: number;
@@ -49,7 +49,7 @@ interface Wait {
   readonly patience: Patience;
 }
 
-/** Pause between two attempts at a server without capacity, in ms. */
+/** Pause between two attempts to connect to a server at capacity, in ms. */
 const retryMs = 250;
 
 export function createConnections(options: ConnectionsOptions): Connections {

@@ -42,7 +42,7 @@ export const box = defineEnvironment({
   tasks: ({ count }) => Array.from({ length: count }, (_, number) => ({ number })),
 });
 
-/** A question that a text answers, and a tool that knows the answer. */
+/** A question to be answered by text, and a tool that returns the answer. */
 export const quiz = defineEnvironment({
   name: 'quiz',
   description: 'Look, then answer.',

@@ -15,7 +15,7 @@ export interface EpisodeOptions {
   readonly args: OpenenvArgs;
   readonly observation: string;
   readonly instructions: string | undefined;
-  /** Undefined if the episode has no tools. */
+  /** Tools of the episode; undefined if it has none. */
   readonly tools: readonly ToolDefinition[] | undefined;
 }
 
@@ -29,8 +29,8 @@ export function openenvEpisode(options: EpisodeOptions): Episode {
     connection.ask(message, { ms: args.timeout * 1000, signal });
 
   /**
-   * Checks that answers still match requests. After a missing or extra answer, every later answer
-   * would belong to another request.
+   * Checks that responses still match requests. After a missing or extra response, every later
+   * response would belong to another request.
    */
   async function checkOrder(signal: AbortSignal): Promise<void> {
     const { type } = await ask({ type: 'state' }, signal);
@@ -98,7 +98,10 @@ function fieldValue(text: string, type: string): string | number | undefined {
     : undefined;
 }
 
-/** Returns the result of a step. The answers to texts and to tool calls have different fields. */
+/**
+ * Returns the result of a step. The responses to text actions and to tool calls have different
+ * fields.
+ */
 function resultOf(data: ObservationData, args: OpenenvArgs, type: Action['type']): StepResult {
   const { observation, reward, done } = data;
   if (reward !== undefined && !Number.isFinite(reward)) throw noVerdict(args.url, data);
@@ -137,9 +140,8 @@ function toolError(
 }
 
 /**
- * Returns a message for the policy that says why the value in its action is not valid. Other
- * problems, such as a missing field, are not the policy's fault.
- * @throws EnvironmentError for other problems
+ * Returns a refusal that tells the policy why the value in its action is invalid.
+ * @throws EnvironmentError for problems that are not the policy's fault, such as a missing field
  */
 function refusalOf(problem: ProblemData, url: string, request: string): StepResult {
   const { code, errors } = problem;

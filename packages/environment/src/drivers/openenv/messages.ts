@@ -1,4 +1,4 @@
-/** Schemas of the answers from an OpenEnv server. */
+/** Schemas of an OpenEnv server's responses. */
 import { z } from 'zod';
 
 const observation = z.object({

@@ -106,7 +106,8 @@ function instructionsOf({ metadata }: ObservationData['observation']): string | 
 
 /**
  * Returns the first observation of an episode.
- * @throws EnvironmentError if the answer to the reset is not an observation, or the episode is over
+ * @throws EnvironmentError if the response to the reset is not an observation, or the episode is
+ * over
  */
 function firstObservation(url: string, { answer }: Begun): ObservationData {
   if (answer.type === 'error') throw serverError(url, 'reset', answer.data);

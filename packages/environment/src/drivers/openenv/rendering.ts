@@ -31,7 +31,7 @@ interface ToolResult {
   readonly is_error?: unknown;
 }
 
-/** Returns the text of a tool's result or, if there is none, its data. */
+/** Returns the text of a tool result or, without text, its data. */
 export function renderResult(result: unknown): string {
   if (typeof result !== 'object' || result === null) return renderValue(result ?? '');
   const { content, data } = result as ToolResult;

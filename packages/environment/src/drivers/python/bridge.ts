@@ -1,4 +1,4 @@
-/** An operating-system process that exchanges JSON messages, one per line and one at a time. */
+/** A process with which JSON messages are exchanged, one per line and one at a time. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { ConfigError, describeError, type TrinityError } from '@trinity-rft/core';
@@ -18,10 +18,10 @@ export interface Bridge {
   /** Returns the error that ended the process, or undefined while the process is alive. */
   failure(): TrinityError | undefined;
   /**
-   * Calls a method of the process and returns the result. A call cannot be aborted, because the
-   * process holds other episodes. The wait for earlier calls is `untimed`.
+   * Calls a method of the process and returns the result. Calls cannot be aborted, because other
+   * episodes share the process. The wait for earlier calls is `untimed`.
    * @throws ConfigError if the program or a module is missing; EnvironmentError for other failures.
-   * A timeout, or an answer that is malformed or out of order, also ends the process.
+   * A timeout, or a response that is malformed or out of order, also ends the process.
    */
   call(method: string, params: object, timeoutMs: number, untimed?: Untimed): Promise<unknown>;
   close(): void;
@@ -122,7 +122,7 @@ const said = (lastWords: string): string =>
 
 /**
  * Creates the error for a process that could not be started. A missing program is a ConfigError,
- * because a retry would fail in the same way.
+ * because retries would fail in the same way.
  */
 function notStarted(name: string, cause: NodeJS.ErrnoException): TrinityError {
   const code = 'ENVIRONMENT_START_FAILED';

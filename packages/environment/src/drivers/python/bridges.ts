@@ -1,13 +1,10 @@
-/**
- * The operating-system processes of an environment. Each is started when needed, and restarted
- * after it has ended.
- */
+/** The processes of an environment. Each is started on demand, and restarted after it has ended. */
 import { InvariantError } from '@trinity-rft/core';
 import { startBridge, type Bridge, type BridgeOptions } from './bridge.js';
 
 export interface Bridges {
   /**
-   * Returns the process with the fewest calls. Starts the process if necessary.
+   * Returns the process with the fewest calls, and starts it if necessary.
    * @throws EnvironmentError if the process cannot be started
    */
   some(): Promise<Bridge>;

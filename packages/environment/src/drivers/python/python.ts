@@ -29,7 +29,7 @@ export const python = defineEnvironment<PythonArgs>({
   tasks: (range) => rowsOfSplit(range, (seed) => ({ seed }), JSON.stringify),
 });
 
-/** Returns the module that a kind needs. Built-in kinds have the name of their module. */
+/** Returns the module that a kind needs. Built-in kinds are named after their module. */
 const moduleOf = (kind: string): string => kind.split(':')[0] ?? kind;
 
 /**
@@ -85,8 +85,8 @@ export async function openBridged(
 }
 
 /**
- * Returns the seed of an episode: the row's `seed`, which generated rows have, or else the seed of
- * the task.
+ * Returns the seed of an episode: the row's `seed`, which generated rows have, otherwise the seed
+ * of the task.
  */
 function seedOf({ row, seed }: EpisodeStart): number {
   const own = row['seed'];
@@ -107,8 +107,8 @@ const stepSchema = z.object({
 });
 
 /**
- * Validates an answer from the Python process.
- * @throws EnvironmentError if the answer does not fit the schema
+ * Validates a response from the Python process.
+ * @throws EnvironmentError if the response does not fit the schema
  */
 function readAs<T>(schema: z.ZodType<T>, answer: unknown, kind: string, method: string): T {
   const read = schema.safeParse(answer);
@@ -119,7 +119,7 @@ function readAs<T>(schema: z.ZodType<T>, answer: unknown, kind: string, method: 
   );
 }
 
-/** An episode and the process that holds it. */
+/** An episode and the process that hosts it. */
 interface Session {
   readonly bridge: Bridge;
   readonly episode: string;
@@ -156,7 +156,7 @@ function bridgedEpisode(
 }
 
 /**
- * Frees the episode in the process. Ignores errors, because a process that has ended holds no
+ * Frees the episode in the process. Ignores errors, because a process that has ended hosts no
  * episodes.
  */
 function forget(session: Session): void {

@@ -8,7 +8,7 @@ export interface Slots {
   /**
    * Waits for a free slot. The wait does not count towards the time limits of the episode.
    * @returns a function that frees the slot
-   * @throws the error of `late` on timeout, and CancelledError
+   * @throws the error of `late` on timeout, and CancelledError on abort
    */
   take(start: EpisodeStart, patience: Patience, late: () => EnvironmentError): Promise<() => void>;
 }

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { EpisodeStart } from '../../seam/types.js';
 import { broken } from '../../waiting/within.js';
 
-/** Argument of a driver that turns the check off. */
+/** Schema of the driver argument that turns the check off. */
 export const checkStarts = z
   .boolean()
   .default(true)
@@ -17,7 +17,7 @@ const remembered = 10_000;
 
 /**
  * Creates a check of the starts of episodes.
- * @returns a function that throws if an equal start gave a different first observation before
+ * @returns a function that throws if an earlier, equal start gave a different first observation
  */
 export function createStartCheck(
   who: string,

@@ -18,14 +18,12 @@ const downloadMs = 600_000;
 
 const files = ['adapter_config.json', 'adapter_model.safetensors'];
 
-/**
- * Matches archive entries by base name, because SkyRL's archives put the files into a folder `/`.
- */
+/** Matches archive entries by base name, because SkyRL's archives prefix file names with `/`. */
 const isWanted = (entry: string): boolean => files.includes(path.posix.basename(entry));
 
 /**
- * Saves the adapter of a model, downloads it into `directory` as {@link fetchAdapter} does, and
- * deletes the server's copy.
+ * Saves a model's adapter, downloads it into `directory` as {@link fetchAdapter} does, and deletes
+ * the server's copy.
  */
 export async function takeAdapter(
   options: RemoveOptions,
@@ -44,7 +42,7 @@ export async function takeAdapter(
 /**
  * Downloads a saved adapter into `directory`.
  * @returns the adapter's values and rank
- * @throws CheckpointError if the archive holds no adapter, or a value is not finite
+ * @throws CheckpointError if the archive contains no adapter, or a value is not finite
  */
 export async function fetchAdapter(
   connection: Connection,
@@ -76,7 +74,8 @@ export async function fetchAdapter(
 }
 
 /**
- * Copies the adapter from a local folder, because TuFT answers with a `file:` URL instead of bytes.
+ * Copies the adapter from a local folder, because TuFT redirects to a `file:` URL instead of an
+ * archive.
  */
 async function copyAdapter(folder: string, directory: string): Promise<void> {
   const from = path.join(folder, 'adapter');
@@ -94,7 +93,7 @@ async function copyAdapter(folder: string, directory: string): Promise<void> {
 
 /**
  * Requests an archive and follows redirects.
- * @returns the bytes of the archive, or the folder that a `file:` address names
+ * @returns the bytes of the archive, or the folder that a `file:` URL names
  */
 async function download(connection: Connection, first: string): Promise<Uint8Array | string> {
   let address = first;
@@ -119,7 +118,7 @@ async function download(connection: Connection, first: string): Promise<Uint8Arr
 const loose = z.looseObject({ target_modules: z.unknown().optional() });
 
 /**
- * Fills in `target_modules` from the tensor names. SkyRL omits this key, and PEFT would then guess
+ * Fills in `target_modules` from the tensor names. SkyRL omits this key, and PEFT would then infer
  * the modules from the model type.
  */
 async function nameModules(directory: string, tensors: Tensors): Promise<void> {
@@ -150,8 +149,8 @@ const header = z.record(
 );
 
 /**
- * Reads a safetensors file. The file contains the length of the header in 8 bytes, the header as
- * JSON, and the values.
+ * Reads a safetensors file. The file contains the header's length (8 bytes), the header as JSON,
+ * and the values.
  * @throws CheckpointError if a value is not finite
  */
 async function readTensors(directory: string): Promise<Adapter> {
@@ -185,7 +184,7 @@ const decoders: Readonly<Record<string, (bytes: ArrayBufferLike) => Float32Array
   F16: (bytes) => Float32Array.from(new Uint16Array(bytes), numberOfHalf),
 };
 
-/** Returns the values of a tensor. Returns an empty array for a type that is not in `decoders`. */
+/** Returns the values of a tensor, or an empty array for a type that is not in `decoders`. */
 function numbersOf(bytes: Buffer, dtype: string): Float32Array {
   const { length, buffer, byteOffset } = bytes;
   return decoders[dtype]?.(buffer.slice(byteOffset, byteOffset + length)) ?? new Float32Array();

@@ -24,7 +24,7 @@ export interface CheckpointOptions {
   readonly trained: Trained;
   /** Model folder whose configuration, tokenizer and chat template are copied into checkpoints. */
   readonly modelPath: string;
-  /** True if the server deletes the saved weights of a model when the model is unloaded. */
+  /** True if the server deletes a model's saved weights when the model is unloaded. */
   readonly forgets: boolean;
 }
 
@@ -86,7 +86,7 @@ async function deliver(
   await takeAdapter({ connection, logger }, model, target);
 }
 
-/** Deletes the weights of a checkpoint on the server. A failure is logged. */
+/** Deletes a checkpoint's weights on the server. Failures are logged. */
 async function discard(
   { connection, context: { logger } }: CheckpointOptions,
   directory: string,
@@ -106,7 +106,7 @@ async function discard(
 
 /**
  * Downloads the adapter. If the server offers no archives, only logs a warning, because its
- * checkpoints work without the download.
+ * checkpoints can be loaded without the download.
  */
 async function bringAdapterHome(
   { connection, context: { logger } }: CheckpointOptions,
@@ -122,8 +122,8 @@ async function bringAdapterHome(
 }
 
 /**
- * Loads weights into a new model, because the server accepts a load only as the first request of a
- * model. Unloads the old model, unless that would delete its saved weights.
+ * Loads a checkpoint's weights into a new model, because the server accepts a load only as the
+ * first request of a model. Unloads the old model, unless that would delete its saved weights.
  */
 async function load(options: CheckpointOptions, directory: string): Promise<void> {
   const { context, model, trained, forgets } = options;
@@ -151,7 +151,7 @@ function assertSameModel(
 }
 
 /**
- * Loads the weights of a checkpoint into a model.
+ * Loads a checkpoint's weights into a model.
  * @throws CheckpointError if the server refuses to load the weights
  */
 export async function loadInto(

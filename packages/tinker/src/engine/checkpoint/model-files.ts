@@ -1,6 +1,6 @@
 /**
  * Matches files that describe a model, such as its configuration, tokenizer and chat template, but
- * not weights and not files of training checkpoints.
+ * neither weights nor files of training checkpoints.
  */
 import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -28,7 +28,7 @@ const schema = z.union([sizes, z.object({ text_config: sizes }).transform((c) =>
 
 export interface ModelSizes {
   readonly vocabSize: number;
-  /** Maximum number of positions. Infinite if config.json sets no limit. */
+  /** Maximum context length in tokens; infinite if config.json sets no limit. */
   readonly maxPositions: number;
 }
 

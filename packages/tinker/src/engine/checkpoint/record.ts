@@ -1,5 +1,6 @@
 /**
- * `tinker.json` of a checkpoint folder, which contains the addresses of the weights on the server.
+ * A checkpoint folder's `tinker.json`, which contains the Tinker paths of the weights on the
+ * server.
  */
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
@@ -13,9 +14,9 @@ const schema = z.object({
   version: z.literal(1),
   base_model: z.string(),
   lora_rank: z.number().int(),
-  /** Address of the weights and the optimizer's moments on the server. */
+  /** Tinker path of the weights and the optimizer's moments. */
   weights: z.string().startsWith('tinker://'),
-  /** Address of the adapter on the server, for samplers. */
+  /** Tinker path of the adapter, for samplers. */
   sampler: z.string().startsWith('tinker://'),
   /** Number of updates so far. */
   step: z.number().int().min(0),
@@ -30,8 +31,8 @@ export async function writeRecord(directory: string, record: CheckpointRecord): 
 }
 
 /**
- * Reads the record of a checkpoint folder. Returns undefined if the folder is not a checkpoint of
- * this engine.
+ * Reads a checkpoint folder's record. Returns undefined if the folder is not a checkpoint of this
+ * engine.
  * @throws CheckpointError if the record is damaged
  */
 export async function findRecord(directory: string): Promise<CheckpointRecord | undefined> {
@@ -47,8 +48,9 @@ export async function findRecord(directory: string): Promise<CheckpointRecord | 
 }
 
 /**
- * Reads the record of a checkpoint folder.
- * @throws CheckpointError if the folder is not a checkpoint of this engine
+ * Reads a checkpoint folder's record.
+ * @throws CheckpointError if the folder is not a checkpoint of this engine, or its record is
+ * damaged
  */
 export async function readRecord(directory: string): Promise<CheckpointRecord> {
   const record = await findRecord(directory);

@@ -15,13 +15,13 @@ import { actionFor, errorDetail, type ErrorPlace } from '../../protocol/index.js
 import { answerError, unreachable } from './errors.js';
 
 export interface ConnectionOptions {
-  /** Address of the server, without a trailing slash. */
+  /** URL of the server, without a trailing slash. */
   readonly baseUrl: string;
   /** API key, sent as `x-api-key`. */
   readonly apiKey: string | undefined;
   /**
-   * Time for which requests are retried while the server is down or busy, before the training run
-   * fails, in ms.
+   * Time in ms for which requests are retried while the server is down or busy. Then the training
+   * run fails.
    */
   readonly patienceMs: number;
   readonly clock: Clock;
@@ -40,7 +40,7 @@ export interface Request {
   readonly headers?: Readonly<Record<string, string>>;
   /** Purpose of the request for errors, such as "save the weights". */
   readonly what: string;
-  /** @default "submit" */
+  /** Kind of request, which determines the reaction to an error status. @default "submit" */
   readonly place?: ErrorPlace;
   /**
    * Condition for retries after a connection error. `always` is for requests that the server
@@ -58,9 +58,9 @@ export interface Request {
   readonly wait?: ServerWait;
 }
 
-/** A wait for the server, which is logged if it takes long. */
+/** A wait for the server, logged if it takes long. */
 interface ServerWait {
-  /** Reason for the retry in progress; undefined if the server works on the request. */
+  /** Reason for the retry in progress; undefined while the server is working on the request. */
   problem: EngineError | undefined;
   readonly end: () => void;
 }
@@ -74,14 +74,15 @@ export interface Answer {
 
 export interface Connection {
   /**
-   * Sends a request. Returns the answer with a success or redirect status, or `undefined` if a
+   * Sends a request. Returns the response if its status is success or redirect, or `undefined` if a
    * future is not ready.
-   * @throws EngineError if the server refuses or stays unreachable, and CancelledError on abort
+   * @throws EngineError if the server rejects the request or stays unreachable, and CancelledError
+   * on abort
    */
   send(request: Request): Promise<Answer | undefined>;
-  /** Begins a wait for several requests of the same purpose. */
+  /** Begins a wait that several requests with the same purpose share. */
   beginWait(what: string): ServerWait;
-  /** Returns the counts since the last call, and resets them. */
+  /** Returns and resets the numbers of requests and retries since the last call. */
   takeCounts(): { readonly requests: number; readonly retries: number };
 }
 
@@ -92,7 +93,10 @@ const firstPauseMs = 250;
 const longestPauseMs = 15_000;
 const defaultTimeoutMs = 60_000;
 
-/** @throws ConfigError if `baseUrl` is not an address, or contains a password */
+/**
+ * Creates a connection without contacting the server.
+ * @throws ConfigError if `baseUrl` is not a valid URL, or contains a password
+ */
 export function connect(options: ConnectionOptions): Connection {
   const fault = addressProblem(options.baseUrl, 'the environment variable TINKER_API_KEY');
   if (fault !== undefined)
@@ -157,7 +161,7 @@ async function pause(
   }
 }
 
-/** A request that its caller can abort, or that closing the engine aborts. */
+/** A request that the caller or the closing of the engine can abort. */
 type StoppableRequest = Request & { readonly signal: AbortSignal };
 
 type Outcome =

@@ -1,6 +1,5 @@
 /**
- * Errors about a server that refuses a request or cannot be reached. They never contain the API
- * key.
+ * Errors for a server that rejects a request or cannot be reached. They never contain the API key.
  */
 import { EngineError } from '@trinity-rft/core';
 import { serverRestartedKey } from '@trinity-rft/core/engine';
@@ -61,8 +60,8 @@ export function failedError(what: string, { error, category }: FailedResult): En
 }
 
 /**
- * Creates an error that ends the training run. When it is started again, the training run continues
- * from its last checkpoint.
+ * Creates an error that ends the training run. A restarted training run continues from its last
+ * checkpoint.
  */
 export const unreachable = (
   { baseUrl, patienceMs }: { readonly baseUrl: string; readonly patienceMs: number },

@@ -7,24 +7,25 @@ export interface BaseModel {
   readonly name: string;
   /** Maximum context length in tokens. Infinite if the server sets no limit. */
   readonly maxContext: number;
-  /** True if the server can sample from the model. */
+  /** True if the server supports sampling from the model. */
   readonly samples: boolean;
 }
 
-/** Names of the model that is trained. The first that is set counts. */
+/** Names of the model to train. The first one that is set is used. */
 export interface WantedModel {
   /** Name in the record of the checkpoint that training starts from. */
   readonly recorded: string | undefined;
-  /** Name that the user has set. */
+  /** Name from the user's configuration. */
   readonly set: string | undefined;
-  /** Name of the model on the hub, by which a server may know it. */
+  /** The model's id on the Hugging Face Hub, which a server may use as its name. */
   readonly hubId: string | undefined;
 }
 
 /**
  * Returns the wanted model. If the server has a single model, that model is used even if its name
- * differs from `hubId`, because SkyRL names models by a local path. The vocabulary is checked later.
- * @throws EngineError if no model fits; the message lists the models of the server
+ * differs from `hubId`, because SkyRL names models by a local path. The vocabulary is checked
+ * later.
+ * @throws EngineError if no model fits; the message lists the server's models
  */
 export async function chooseBaseModel(
   calls: Calls,

@@ -1,4 +1,4 @@
-/** The verbs of the protocol as functions, which submit work and wait for its result. */
+/** The verbs of the protocol as functions, which send requests and wait for results. */
 import { EngineError, type Clock } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import {
@@ -23,7 +23,7 @@ export interface CallOptions {
 }
 
 export interface Calls {
-  /** Sends a request that is answered immediately. */
+  /** Sends a request whose response contains the result. */
   ask<V extends JsonVerb, T>(
     verb: V,
     body: JsonRequest<V>,
@@ -54,7 +54,7 @@ const json = { 'content-type': 'application/json', accept: 'application/json' };
  * dead connection sooner.
  */
 const pollMs = 45_000;
-/** Largest interval between polls that the server answers immediately, in ms. */
+/** Maximum interval between polls if the server does not hold polls open, in ms. */
 const longestPaceMs = 250;
 
 export function createCalls({ connection, clock, resultMs }: CallsOptions): Calls {
@@ -132,7 +132,7 @@ export function createCalls({ connection, clock, resultMs }: CallsOptions): Call
   };
 }
 
-/** Unwraps an answer. Only a poll may have no answer. */
+/** Unwraps a response. Only a poll may have none. */
 function present(answer: Answer | undefined, { what }: CallOptions): Answer {
   if (answer !== undefined) return answer;
   throw unreadable(what, 'nothing');

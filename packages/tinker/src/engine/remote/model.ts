@@ -53,8 +53,8 @@ export interface ModelContext {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * Maximum wait for a free model slot, in ms. Models of a killed training run may occupy all slots
-   * for minutes.
+   * Maximum wait for a free model slot, in ms. Models of a terminated training run may occupy all
+   * slots for minutes.
    */
   readonly placeMs: number;
   /** Ends the wait for a free slot. @default no signal */
@@ -191,8 +191,8 @@ async function requestModel(
 }
 
 /**
- * Returns true if the server has no free slot. SkyRL answers "Maximum number of LoRA adapters (6)
- * reached".
+ * Returns true if the server has no free slot. SkyRL's message is "Maximum number of LoRA adapters
+ * (6) reached".
  */
 const isFull = (error: unknown): boolean =>
   error instanceof EngineError && /maximum number/i.test(error.message);

@@ -15,8 +15,8 @@ export interface RemoveOptions {
 }
 
 /**
- * Checks whether the server has saved weights. Returns the status of its refusal, or undefined if
- * it has the weights. The request is not retried, because TuFT answers 500 for unknown weights.
+ * Checks whether the server has saved weights. Returns the error status, or undefined if the server
+ * has the weights. The request is not retried, because TuFT returns 500 for unknown weights.
  */
 export async function statusOf(calls: Calls, address: string): Promise<number | undefined> {
   const options = { what: `find ${address}`, patienceMs: 0 };
@@ -30,10 +30,10 @@ export async function statusOf(calls: Calls, address: string): Promise<number | 
   }
 }
 
-/** Maximum time for retries of a deletion, in ms. Training does not wait longer for it. */
+/** Maximum time for retries of a deletion, in ms. Training waits no longer than this. */
 const removePatienceMs = 15_000;
 
-/** Deletes saved weights that are no longer needed. A failure is logged. */
+/** Deletes saved weights that are no longer needed. Failures are logged. */
 export async function removeSaved(
   { connection, logger }: RemoveOptions,
   saved: TinkerPath,

@@ -36,7 +36,8 @@ export async function openSession(
 }
 
 /**
- * Sends heartbeats. Ignores failures, because the next request that needs the session reports them.
+ * Sends heartbeats, and ignores their failures, because the next request that needs the session
+ * reports them.
  */
 function keepAlive(
   calls: Calls,

@@ -1,4 +1,4 @@
-/** Sends one sampling request and validates its answer. */
+/** Sends one sampling request and validates its response. */
 import type { SamplingOptions } from '@trinity-rft/core/engine';
 import {
   alignPromptLogprobs,
@@ -21,7 +21,7 @@ export interface SampleRequest {
 
 export interface SampleAnswer {
   readonly sequences: readonly Required<Omit<SampledTokens, 'topLogprobs'>>[];
-  /** Log-probabilities of the prompt's tokens except the first. Empty unless requested. */
+  /** Log-probabilities of all prompt tokens except the first. Empty unless requested. */
   readonly promptLogprobs: Float32Array;
 }
 

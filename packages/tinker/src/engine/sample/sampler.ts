@@ -13,7 +13,9 @@ export interface SamplerOptions {
   readonly calls: Calls;
   readonly limits: RowLimits;
   readonly tokenBytes: readonly Uint8Array[] | undefined;
-  /** Returns the weights of a checkpoint folder, or the most recently published weights. */
+  /**
+   * Returns the weights of `source`: a checkpoint folder, or the most recently published weights.
+   */
   readonly weightsOf: (source: Parameters<Sampler['adopt']>[0]) => Promise<SamplingHandle>;
   /** Returns the weights to sample from until other weights are adopted. */
   readonly initialWeights: () => Promise<SamplingHandle>;
@@ -35,8 +37,8 @@ export function createSampler(options: SamplerOptions): Sampler {
   let current: AdoptedWeights | undefined;
 
   /**
-   * Makes a request with the weights at the time of the call, which are kept while it waits for a
-   * place.
+   * Makes a request with the weights that are current at the call. They are kept while the request
+   * waits for a free connection.
    */
   const withWeights = async <T>(work: (weights: AdoptedWeights) => Promise<T>): Promise<T> => {
     let weights = current;
@@ -84,8 +86,8 @@ export function createSampler(options: SamplerOptions): Sampler {
 }
 
 /**
- * Returns the log-probabilities of a row's response. The server must sample at least one token,
- * which is discarded.
+ * Returns the log-probabilities of a row's response. The protocol requires sampling at least one
+ * token, which is discarded.
  */
 export async function scoreRow(
   calls: Calls,

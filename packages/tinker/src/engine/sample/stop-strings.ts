@@ -4,8 +4,8 @@ import type { SampledSequence } from '@trinity-rft/core/engine';
 type Cut = Pick<SampledSequence, 'tokens' | 'logprobs' | 'stopReason' | 'stopString'>;
 
 /**
- * Cuts a sample after the token that completes a stop string. If this token completes several,
- * `stopString` is the one that ends first.
+ * Cuts a sample after the token that completes a stop string. If the token completes several stop
+ * strings, `stopString` is the one that ends first.
  */
 export function cutAtStop(
   sample: Cut,

@@ -12,18 +12,18 @@ import { removeSaved } from '../remote/saved.js';
 import { holdSampling, type SamplingHandle } from './handle.js';
 
 /**
- * Weights that a sampling session uses. With `snapshot`, they are the weights that were saved. With
- * `live`, they are the current weights of the model that saved them (SkyRL on JAX). On a `live`
- * server, sampling an older save would overwrite the trained weights, so a copy of the model is
- * sampled instead.
+ * Weights that a sampling session uses. With `snapshot`, they are the saved weights. With `live`,
+ * they are the current weights of the model that saved them (SkyRL on JAX). On a `live` server,
+ * sampling an older save would overwrite the trained weights, so it is loaded into a separate
+ * model.
  */
 export type SamplingWeights = 'snapshot' | 'live';
 
-/** Addresses of a checkpoint on the server. */
+/** Tinker paths of a checkpoint. */
 interface SavedPaths {
-  /** Weights and optimizer moments. */
+  /** Path of the weights and the optimizer's moments. */
   readonly weights: string;
-  /** The adapter, for samplers. */
+  /** Path of the adapter, for samplers. */
   readonly sampler: string;
 }
 

@@ -8,8 +8,8 @@ import type { GradientPass, Normalisation } from './gradients.js';
 import { datumOf } from './rows.js';
 
 /**
- * Losses of the protocol, besides cross-entropy, that match the definitions of {@link
- * ExpectedLoss}.
+ * Losses of the protocol, other than cross-entropy, that match the definitions of
+ * {@link ExpectedLoss}.
  */
 export type ServerLoss = 'importance_sampling' | 'ppo' | 'cispo';
 
@@ -19,15 +19,15 @@ export interface LossTraits {
   readonly losses: ReadonlySet<ServerLoss>;
 }
 
-/** Returns the clipping bounds of the probability ratio; undefined for losses without bounds. */
+/** Returns the clipping bounds of the probability ratio, or undefined for losses without bounds. */
 export const lossConfig = ({ name, low = 0, high }: Pick<ExpectedLoss, 'name' | 'low' | 'high'>) =>
   (name === 'ppo' || name === 'cispo') && high !== undefined
     ? { clip_low_threshold: low, clip_high_threshold: high }
     : undefined;
 
 /**
- * Returns true if the server can compute the loss. `linear` needs summed losses, because a server
- * that averages divides cross-entropy by the sum of its weights.
+ * Returns true if the server can compute the loss. `linear` needs summed losses, because servers
+ * that average losses divide cross-entropy by the sum of its weights.
  */
 export const canCompute = (
   { name }: ExpectedLoss,
@@ -35,8 +35,8 @@ export const canCompute = (
 ): boolean => (name === 'linear' ? normalisation === 'sum' : losses.has(name));
 
 /**
- * Creates the request that makes the server compute `loss`. Each datum contains a row and its part
- * of the loss's inputs.
+ * Creates the request that makes the server compute `loss`. Each datum contains one row and its
+ * loss inputs.
  */
 export function expectedPass(
   rows: readonly TokenRow[],
@@ -71,7 +71,10 @@ export function expectedPass(
   return { lossFn, data, lossConfig: lossConfig(loss) };
 }
 
-/** Returns dLoss/dlogprob of each token, as the server computes it. [N] */
+/**
+ * Returns the derivative of the loss with respect to each token's log-probability, as the server
+ * computes it. [N]
+ */
 export const expectedGradient = (loss: ExpectedLoss, logprobs: Float32Array): Float32Array =>
   logprobs.map((logprob, t) => tokenLoss(loss, t, logprob).gradient);
 

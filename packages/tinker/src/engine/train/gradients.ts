@@ -1,6 +1,6 @@
 /**
- * Collects dLoss/dlogprob of rows until the update, and builds the passes that apply them on the
- * server.
+ * Accumulates, per row, the gradients with respect to log-probabilities until the update, and
+ * builds the passes that apply them on the server.
  */
 import { EngineError } from '@trinity-rft/core';
 import type { ForwardPass, TokenRow } from '@trinity-rft/core/engine';
@@ -9,15 +9,15 @@ import { datumOf } from './rows.js';
 
 /**
  * Normalisation of token losses by a server. With `sum`, the server adds the losses. With
- * `mean-per-datum`, it divides the losses of a datum by the number of its targets, and the
- * gradients of an update by the number of its data (SkyRL on JAX).
+ * `mean-per-datum`, it divides a datum's losses by the number of its targets, and an update's
+ * gradients by the number of its datums (SkyRL on JAX).
  */
 export type Normalisation = 'sum' | 'mean-per-datum';
 
 interface RowGradient {
-  /** Gradient of the targets, 0 within the prompt. [T - 1] */
+  /** Gradient with respect to the targets' log-probabilities, 0 within the prompt. [T - 1] */
   readonly gradient: Float32Array;
-  /** Log-probabilities of the targets by the current weights, 0 within the prompt. [T - 1] */
+  /** Log-probabilities of the targets under the current weights, 0 within the prompt. [T - 1] */
   readonly logprobs: Float32Array;
 }
 
@@ -27,17 +27,17 @@ export interface Gathered {
   readonly rows: RowGradients;
   /**
    * Gradients that the server already has. If the server averages, they are multiplied by the
-   * number of data that were sent with them.
+   * number of datums in their pass.
    */
   readonly sent: RowGradients;
-  /** Number of data that the server already has. */
+  /** Number of datums that the server already has. */
   readonly sentData: number;
 }
 
 export interface GradientSum {
   /**
-   * Adds gradients that the update must apply. @throws EngineError if their number is wrong or one
-   * is not finite
+   * Adds gradients that the update must apply.
+   * @throws EngineError if their number is wrong or one is not finite
    */
   add(pass: ForwardPass, gradients: Float32Array): void;
   /**
@@ -45,7 +45,7 @@ export interface GradientSum {
    * {@link add}.
    */
   sent(pass: ForwardPass, gradients: Float32Array): void;
-  /** Returns and clears the gradients gathered since the last call. */
+  /** Returns and clears the gradients accumulated since the last call. */
   take(): Gathered;
 }
 
@@ -120,18 +120,19 @@ function emptyGradient({ tokens, promptLength }: TokenRow, logprobs: Float32Arra
 
 export interface GradientPass {
   readonly lossFn: 'cross_entropy' | 'importance_sampling' | 'ppo' | 'cispo';
-  /** @default no settings */
+  /** Settings of the loss. @default no settings */
   readonly lossConfig?: Readonly<Record<string, number>>;
   readonly data: readonly Datum[];
 }
 
 /**
- * Builds the pass whose gradients at the current weights are those that the server still lacks.
- * - On a server that sums, cross-entropy -sum(w lp) has dL/dlp = -w, so w = -g.
- * - On a server that divides by the T tokens of a datum and the N data of the update, cross-entropy
- *   would be divided by the sum of w. Importance sampling -exp(lp - logprobs) A has dL/dlp = -A /
- *   (T N) at logprobs = lp, so A = -g T N. Each datum of this pass increases N, and so reduces the
- *   share of the gradients that were sent before.
+ * Builds the pass that adds the gradients that the server still lacks at the current weights. Here
+ * lp are log-probabilities under the current weights, and g the lacking gradients dL/dlp.
+ * - On a server that sums, cross-entropy with weights w, -sum(w lp), has dL/dlp = -w, so w = -g.
+ * - On a server that divides by the T targets of a datum and the N datums of the update,
+ *   cross-entropy would be divided by the sum of w. Importance sampling with advantages A, -exp(lp
+ *   - logprobs) A, has dL/dlp = -A / (T N) at logprobs = lp, so A = -g T N. Each datum of this pass
+ *   increases N, which reduces the weight of gradients that were sent before.
  */
 export function gradientPass(gathered: Gathered, normalisation: Normalisation): GradientPass {
   const { sentData } = gathered;
@@ -157,14 +158,14 @@ export function gradientPass(gathered: Gathered, normalisation: Normalisation): 
 }
 
 /**
- * Relative difference below which gradients are considered equal. Two computations in float32
- * differ by less.
+ * Relative difference below which gradients are considered equal. Two float32 computations of the
+ * same gradient differ by less.
  */
 const noise = 1e-5;
 
 /**
  * Returns rows with the gradients that the server still lacks.
- * @param worth factor by which the gradients that were already sent are multiplied
+ * @param worth factor that scales the gradients already sent
  * @param all true to include rows that lack no gradients
  */
 function lackingRows(
@@ -184,7 +185,7 @@ function lackingRows(
   return lacking.filter(([, { gradient }]) => all || gradient.some((value) => value !== 0));
 }
 
-/** Maximum numbers of data and tokens in a request, because servers limit the size of requests. */
+/** Maximum numbers of datums and tokens per request, because servers limit the size of requests. */
 const mostData = 128;
 const mostTokens = 1 << 19;
 

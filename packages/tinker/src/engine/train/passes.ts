@@ -17,7 +17,7 @@ export async function scoreData(
 }
 
 /**
- * Sends all requests of a pass in the current tick. Resolves with the log-probabilities of each
+ * Submits all requests of a pass in the current tick. Resolves with the log-probabilities of each
  * datum.
  */
 export async function runPass(

@@ -1,4 +1,4 @@
-/** Converts rows to the data of a pass, and reads the log-probabilities of its result. */
+/** Converts rows to the datums of a pass, and reads the log-probabilities from its result. */
 import { EngineError } from '@trinity-rft/core';
 import type { TokenRow } from '@trinity-rft/core/engine';
 import type { Datum, ForwardBackwardResult } from '../../protocol/index.js';
@@ -21,8 +21,8 @@ export const datumOf = (row: TokenRow, inputs: Datum['inputs']): Datum => ({
 });
 
 /**
- * Returns the problem of a row, worded to follow "The row"; undefined if there is none. Ids beyond
- * the vocabulary are checked here because a server may answer them with NaN.
+ * Returns the problem of a row, worded to follow "The row", or undefined if there is none. Ids
+ * beyond the vocabulary are checked here because servers may return NaN for them.
  */
 export function faultOf(row: TokenRow, { vocabSize, maxModelLen }: RowLimits): string | undefined {
   const { tokens, promptLength, temperature } = row;
@@ -50,7 +50,10 @@ export function checkRows(rows: readonly TokenRow[], limits: RowLimits): void {
   }
 }
 
-/** Returns the start of each row's response when all responses are concatenated. [B + 1] */
+/**
+ * Returns the offset of each row's response in the concatenated responses, and their total length.
+ * [B + 1]
+ */
 export function offsetsOf(rows: readonly TokenRow[]): Int32Array {
   const offsets = new Int32Array(rows.length + 1);
   for (const [i, { tokens, promptLength }] of rows.entries())
@@ -60,7 +63,8 @@ export function offsetsOf(rows: readonly TokenRow[]): Int32Array {
 
 /**
  * Returns the log-probabilities of the targets of each row.
- * @throws EngineError if the server returns other lengths, or values that are not finite
+ * @throws EngineError if the server returns the wrong number of values, or values that are not
+ * finite
  */
 export function logprobsOf(
   result: ForwardBackwardResult,

@@ -25,16 +25,14 @@ export interface Trained {
   step: number;
 }
 
-/** Calls of the training half that concern checkpoints. */
+/** Checkpoint methods of the training half. */
 export type CheckpointCalls = Required<Pick<TrainEngine, 'save' | 'load' | 'discard'>>;
 
 export interface TrainerOptions extends CheckpointCalls {
   readonly trained: Trained;
   readonly limits: RowLimits;
   readonly traits: LossTraits;
-  /**
-   * An adapter with the initial weights, which is never trained. Undefined if none was requested.
-   */
+  /** Adapter with the initial weights, which is never trained; undefined if none was requested. */
   readonly reference: RemoteModel | undefined;
   readonly publish: () => Promise<void>;
   readonly counts: () => Metrics;
@@ -124,7 +122,7 @@ const scoreResponses = async (
     ),
   );
 
-/** Returns the log-probabilities of the responses, without the targets within prompts. */
+/** Returns the log-probabilities of the response tokens, without those of prompt tokens. */
 const responsesOf = (
   rows: readonly TokenRow[],
   scored: readonly Float32Array[],

@@ -1,4 +1,4 @@
-/** Routes that list and manage saved weights and the models that they come from. */
+/** Routes that list and manage saved weights and the models that they were saved from. */
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { Refusal } from '../refusals/refusal.js';

@@ -1,4 +1,4 @@
-/** Functions that read requests and create answers, for the routes of the protocol. */
+/** Helpers of the protocol's routes that read requests and create responses. */
 import type { Context, Hono } from 'hono';
 import { paths, protobufType } from '../../protocol/index.js';
 import { z } from 'zod';
@@ -6,13 +6,13 @@ import { parseJson, readBytes } from '@trinity-rft/http-server';
 import { Refusal } from '../refusals/refusal.js';
 import type { FutureResult } from '../service/futures.js';
 
-/** Maximum size of a JSON request, in bytes: enough for a prompt of a million tokens. */
+/** Maximum size of a JSON request, in bytes: enough for a million-token prompt. */
 const maxBytes = 16 * 2 ** 20;
 
 /** Lifetime of saved weights in seconds, at most ten years. Null keeps the weights forever. */
 export const ttlSeconds = z.int().min(1).max(315_360_000).nullish();
 
-/** Adds a route with a JSON body. The answer is JSON. */
+/** Adds a route with a JSON body. The response is JSON. */
 export function jsonRoute<T>(
   app: Hono,
   path: string,
@@ -26,8 +26,8 @@ export function jsonRoute<T>(
 }
 
 /**
- * Reads and validates the body of a request.
- * @returns the body with its raw text
+ * Reads and validates a request body.
+ * @returns the parsed body and its raw text
  * @throws ModelError 4xx if the body cannot be read, and Refusal 422 that names the first wrong
  * fields
  */
@@ -47,7 +47,7 @@ export async function readRequest<T>(
   throw new Refusal(422, problems.join('; '));
 }
 
-/** Creates the answer to a request whose result is fetched later. */
+/** Creates the response to a request whose result is fetched later. */
 export const accepted = (requestId: string, more: object = {}): object => ({
   future_id: requestId,
   request_id: requestId,

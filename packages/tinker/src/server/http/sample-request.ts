@@ -11,7 +11,9 @@ const { shape } = requestSchemas.asample;
 const maxSamples = 1024;
 const [maxStops, maxStopLength] = [128, 1000];
 
-/** List of token ids. Reports only one problem, because a client may send millions of wrong ids. */
+/**
+ * List of token ids. Reports only one problem, because a client may send millions of invalid ids.
+ */
 const tokenIds = z.custom<readonly number[]>(
   (value) => Array.isArray(value) && value.every(isTokenId),
   'Expected a list of token ids.',

@@ -14,7 +14,10 @@ import type { TrainingRun } from '../service/training-run.js';
 import { accepted, json, jsonRoute, ttlSeconds } from './routes.js';
 import { promptOf, sampleRequest, samplingOptions, type SampleRequest } from './sample-request.js';
 
-/** Keys that this server supports. Other keys are refused, because they would have no effect. */
+/**
+ * Keys that this server supports. Requests with other keys are rejected, because the keys would
+ * have no effect.
+ */
 const accepts = {
   save_weights_for_sampler: z.strictObject({
     ...requestSchemas.save_weights_for_sampler.shape,
@@ -77,7 +80,7 @@ export function addSamplingRoutes(app: Hono, service: Service): void {
 
 interface Wanted {
   readonly name: string | undefined;
-  /** Number of the sampler to create. If undefined, named weights get no sampler. */
+  /** Number of the sampler to create. If undefined, no sampler is created for named weights. */
   readonly seqId: number | undefined;
   readonly ttlSeconds: number | null | undefined;
 }
@@ -108,7 +111,10 @@ interface SamplePlace {
   readonly signal: AbortSignal;
 }
 
-/** Returns the weights to sample from: those of the sampler, or those that the request names. */
+/**
+ * Returns the weights to sample from: those of the request's sampler, or those that it names
+ * directly.
+ */
 async function placeOf(service: Service, body: SampleRequest): Promise<SamplePlace> {
   if (!body.sampling_session_id)
     return { ...(await weightsOf(service, body)), signal: new AbortController().signal };

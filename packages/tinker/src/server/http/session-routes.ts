@@ -5,8 +5,8 @@ import { jsonRoute, readRequest, resultResponse } from './routes.js';
 import type { Service } from '../service/service.js';
 
 /**
- * Maximum time for which a request for a result is held open, in ms. Afterwards the client must ask
- * again.
+ * Maximum time for which a request for a result is held open, in ms. After that, the client must
+ * poll again.
  */
 const pollMs = 30_000;
 

@@ -10,7 +10,7 @@ export interface SignedPaths {
   isValid(address: URL, now: number): boolean;
 }
 
-/** Creates a signer whose signatures become invalid when the operating-system process ends. */
+/** Creates a signer whose signatures become invalid when the process ends. */
 export function signedPaths(): SignedPaths {
   const secret = randomBytes(32);
   const signatureOf = (path: string, expires: string): Buffer =>

@@ -21,20 +21,23 @@ import type { TrainingRun } from '../service/training-run.js';
 import { accepted, json, jsonRoute, ttlSeconds } from './routes.js';
 import { metadata } from './session-routes.js';
 
-/** LoRA alpha, the same as SkyRL's and the hosted service's. */
+/** LoRA alpha, as in SkyRL and the hosted service. */
 const alpha = 32;
 const attention = ['q_proj', 'k_proj', 'v_proj', 'o_proj'];
 const mlp = ['gate_proj', 'up_proj', 'down_proj'];
 
 /** Largest `forward_backward` request, in bytes. */
 const maxBytes = 64 * 2 ** 20;
-/** Largest LoRA rank. Every layer has matrices with `rank` rows or columns. */
+/** Maximum LoRA rank, because adapter memory grows in proportion to the rank. */
 const maxRank = 1024;
 
 const adamw = z.strictObject({ type: z.literal('adamw').optional() }).nullish();
 const type = z.string().optional();
 
-/** Keys that this server supports. Other keys are refused, because they would have no effect. */
+/**
+ * Keys that this server supports. Requests with other keys are rejected, because the keys would
+ * have no effect.
+ */
 const accepts = {
   create_model: z.strictObject({
     ...requestSchemas.create_model.shape,

@@ -69,7 +69,10 @@ export async function forwardBackward(
   };
 }
 
-/** Returns the loss and dLoss/dlogprob of each token, in the layout of the pass. */
+/**
+ * Returns each token's loss and its derivative with respect to the token's log-probability, in the
+ * layout of the pass.
+ */
 function lossesOf(
   { offsets, logprobs }: ForwardPass,
   { rows, loss, settings }: LossWork,

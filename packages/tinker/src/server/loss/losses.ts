@@ -15,7 +15,7 @@ export interface LossFunction {
   readonly inputs: readonly string[];
   /** Names of the settings and their defaults. */
   readonly settings: Readonly<Record<string, number>>;
-  /** Computes a number per datum, which `token` receives as the input `sequence`. */
+  /** Computes one number per datum, passed to `token` as the input `sequence`. */
   readonly sequence?: (logprobs: Float32Array, inputs: Columns) => number;
   readonly token: (logprob: number, inputs: Numbers, settings: Numbers) => TokenLoss;
 }
@@ -26,7 +26,7 @@ type Columns = Readonly<Record<string, Float32Array>>;
 type Numbers = Readonly<Record<string, number>>;
 
 const sampled = ['logprobs', 'advantages'] as const;
-/** Bounds of the ratio itself, not distances from 1. */
+/** Default bounds of r itself, not distances from 1. */
 const clip = { clip_low_threshold: 0.8, clip_high_threshold: 1.2 } as const;
 
 export const lossFunctions: Readonly<Record<string, LossFunction>> = {
@@ -64,7 +64,7 @@ export const lossFunctions: Readonly<Record<string, LossFunction>> = {
     token: (_, { sequence = 0, advantages: a = 0 }, settings) =>
       clippedLoss(Math.exp(sequence), a, settings),
   },
-  /** -clip(r) p A, with clip(r) as a constant */
+  /** -clip(r) p A, with clip(r) treated as a constant */
   cispo: {
     inputs: sampled,
     settings: clip,

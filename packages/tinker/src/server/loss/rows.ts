@@ -1,10 +1,10 @@
-/** Converts the data of a request to rows that an engine scores. */
+/** Converts a request's datums to rows that an engine scores. */
 import type { TokenRow } from '@trinity-rft/core/engine';
 import type { Datum } from '../../protocol/index.js';
 import { Refusal } from '../refusals/refusal.js';
 import { lossFunctions, type LossFunction } from './losses.js';
 
-/** One datum, with its tokens and the numbers that the loss needs for each target. */
+/** One datum: its tokens, and the loss inputs for each target. */
 export interface LossRow {
   /** Tokens of the datum. All of them except the first are targets. */
   readonly row: TokenRow;
@@ -13,8 +13,8 @@ export interface LossRow {
 }
 
 /**
- * Converts the data of a request to rows.
- * @throws Refusal 422 if there are no data, or a datum does not fit the loss
+ * Converts a request's datums to rows.
+ * @throws Refusal 422 if there are no datums, or one does not fit the loss
  */
 export function lossRows(
   data: readonly Datum[],
@@ -81,7 +81,10 @@ function assertLength(values: { readonly length: number }, tokens: Int32Array, n
   );
 }
 
-/** Checks that the trained targets are the next tokens, because the engine cannot score others. */
+/**
+ * Checks that the trained targets are the next input tokens, because the engine cannot score other
+ * targets.
+ */
 function assertNextTokens(
   tokens: Int32Array,
   targets: Int32Array,

@@ -1,9 +1,9 @@
 /**
- * Errors that refuse a request. They are sent immediately, or when the client asks for the result
- * of its request.
+ * Errors that refuse a request. They are sent immediately, or when the client fetches the result of
+ * its request.
  */
 
-/** An error that is answered with an HTTP status. Clients do not retry the request. */
+/** An error that becomes a response with an HTTP error status. Clients do not retry the request. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: 400 | 401 | 404 | 409 | 413 | 415 | 422;

@@ -19,7 +19,7 @@ export const checkpointKinds: Readonly<Record<WeightsKind, string>> = {
 
 type Place = Pick<CheckpointInfo, 'runId' | 'kind' | 'name'>;
 
-/** Properties of saved weights that never change. */
+/** Immutable properties of saved weights. */
 interface CheckpointInfo {
   readonly runId: string;
   readonly kind: WeightsKind;
@@ -33,13 +33,13 @@ interface CheckpointInfo {
   readonly savedAt: string;
 }
 
-/** Properties of saved weights that can be changed. */
+/** Mutable properties of saved weights. */
 export interface Standing {
-  /** Lifetime in seconds from now. With null, the weights are kept forever. @default unchanged */
+  /** Lifetime in seconds from now; null to keep the weights forever. @default unchanged */
   readonly ttlSeconds?: number | null;
   /**
-   * Flag that lists show. The flag has no other effect, because the API key of this server gives
-   * access to all weights.
+   * Flag shown in lists. It has no other effect, because the server's API key gives access to all
+   * weights.
    * @default unchanged
    */
   readonly isPublic?: boolean;
@@ -49,7 +49,7 @@ export interface Checkpoint extends CheckpointInfo {
   readonly isPublic: boolean;
   /** Time of expiry, in ISO 8601. Undefined if the weights are kept forever. */
   readonly expiresAt: string | undefined;
-  /** Address of the weights: `tinker://RUN/KIND/NAME` */
+  /** Tinker path of the weights: `tinker://RUN/KIND/NAME` */
   readonly uri: string;
   /** A folder that can be loaded as a model. */
   readonly directory: string;
@@ -66,21 +66,21 @@ export interface Checkpoints {
     options: { readonly overwrite: boolean; readonly ttlSeconds?: number | null },
   ): Promise<Checkpoint>;
   /**
-   * Finds saved weights by their address.
-   * @throws Refusal 422 if `uri` is not a checkpoint address, 404 if nothing is stored there, and
-   * CheckpointError if a file that describes the weights is damaged
+   * Finds saved weights by their Tinker path.
+   * @throws Refusal 422 if `uri` is not a Tinker path, Refusal 404 if no weights have this path,
+   * and CheckpointError if a file that describes the weights is damaged
    */
   find(uri: string): Promise<Checkpoint>;
   /**
    * Returns the saved weights of one training run, or of all training runs, oldest first. Weights
-   * whose description is damaged are logged and left out.
+   * with a damaged description are logged and omitted.
    * @throws Refusal 422 if `runId` cannot be the id of a training run
    */
   list(runId?: string): Promise<readonly Checkpoint[]>;
   change(uri: string, standing: Standing): Promise<void>;
   /**
-   * Deletes saved weights, also if their description is damaged.
-   * @throws Refusal 422 if `uri` is not a checkpoint address, 404 if nothing is stored there
+   * Deletes saved weights, even if their description is damaged.
+   * @throws Refusal 422 if `uri` is not a Tinker path, Refusal 404 if no weights have this path
    */
   delete(uri: string): Promise<void>;
 }
@@ -98,7 +98,7 @@ const infoSchema = z.object({
 });
 
 /**
- * Returns the file with the properties that can be changed. The file is next to the checkpoint's
+ * Returns the path of the file with the mutable properties. The file is next to the checkpoint's
  * folder, whose files never change.
  */
 const standingFile = (directory: string): string => `${directory}.standing.json`;
@@ -107,22 +107,23 @@ const standingSchema = z.object({
   expiresAt: z.string().optional(),
 });
 
-/** Returns a folder beside a checkpoint that lists do not show. Names of weights have no "~". */
+/**
+ * Returns a folder next to a checkpoint that lists do not show. Names of weights never contain "~".
+ */
 const beside = (directory: string, suffix: '' | '~' | '~gone'): string =>
   path.join(path.dirname(directory), `.${path.basename(directory)}${suffix}`);
 
 const removeFiles = (directory: string): Promise<void> =>
   rm(directory, { recursive: true, force: true });
 
-/** Deletes the folders that interrupted replacements and deletions of a checkpoint left. */
+/** Deletes the folders left by interrupted replacements and deletions of a checkpoint. */
 async function removeOld(directory: string): Promise<void> {
   for (const suffix of ['~', '~gone'] as const) await removeFiles(beside(directory, suffix));
 }
 
 /**
- * Renames the folder of a checkpoint, if it is there, and deletes its standing, which must never
- * apply to other weights. Does not wait in between, so that no request finds weights without their
- * standing.
+ * Renames a checkpoint's folder, if it exists, and deletes its mutable properties, which must never
+ * apply to other weights. Synchronous, so that no request sees weights without their properties.
  */
 function moveAway(directory: string, suffix: '~' | '~gone'): void {
   if (existsSync(directory)) renameSync(directory, beside(directory, suffix));
@@ -130,7 +131,7 @@ function moveAway(directory: string, suffix: '~' | '~gone'): void {
 }
 
 /**
- * Deletes weights. If this process is killed meanwhile, no part of them is left under their name.
+ * Deletes weights. If the process is killed meanwhile, no partial weights remain under their name.
  * @param isWanted called directly before the deletion, which `false` prevents. @default always
  * deletes
  */
@@ -142,9 +143,9 @@ async function remove(directory: string, isWanted = (): boolean => true): Promis
 }
 
 /**
- * Renames a complete folder to the folder of a checkpoint, over the weights that are there. Does not
- * wait between both renames, so that no request finds no weights. {@link restore} helps if this
- * process is killed between them.
+ * Replaces a checkpoint's folder with a complete new one. Renames synchronously, so that every
+ * request finds the old or the new weights. {@link restore} recovers the old ones if the process is
+ * killed in between.
  */
 async function replace(draft: string, directory: string): Promise<void> {
   if (!restore(directory)) await removeFiles(beside(directory, '~'));
@@ -152,7 +153,7 @@ async function replace(draft: string, directory: string): Promise<void> {
   renameSync(draft, directory);
 }
 
-/** Brings back weights whose replacement was interrupted. Returns false if there are none. */
+/** Restores weights whose replacement was interrupted. Returns false if there are none. */
 function restore(directory: string): boolean {
   const old = beside(directory, '~');
   if (existsSync(directory) || !existsSync(old)) return false;
@@ -162,7 +163,7 @@ function restore(directory: string): boolean {
 
 /**
  * Opens the checkpoints in the folder `root`. Expired weights are deleted at the next look-up.
- * @param now milliseconds since 1970
+ * @param now returns the time in milliseconds since 1970
  */
 export function checkpointsIn(
   root: string,
@@ -261,7 +262,7 @@ function standingOf(directory: string): z.output<typeof standingSchema> {
   return parseFile(file, existsSync(file) ? readFileSync(file, 'utf8') : '{}', standingSchema);
 }
 
-/** @throws CheckpointError naming the file if it is damaged */
+/** Parses the JSON content of a file. @throws CheckpointError naming the file if it is damaged */
 function parseFile<T>(file: string, text: string, schema: z.ZodType<T>): T {
   const { success, data, error } = schema.safeParse(tryJson(text));
   if (success) return data;
@@ -292,7 +293,7 @@ const nameOf = /^[\w-][\w.-]{0,99}$/;
 
 /**
  * Checks the name of weights, and returns it.
- * @throws Refusal 422 if the name cannot be the name of a folder
+ * @throws Refusal 422 if the name is not valid as a folder name
  */
 export function assertName(name: string): string {
   if (nameOf.test(name)) return name;
@@ -304,7 +305,7 @@ export function assertName(name: string): string {
 
 /**
  * Checks the id of a training run, which names a folder, and returns it.
- * @throws Refusal 422 if the id cannot be the name of a folder
+ * @throws Refusal 422 if the id is not valid as a folder name
  */
 function assertRunId(runId: string): string {
   if (runIdOf.test(runId)) return runId;
@@ -325,7 +326,7 @@ function parse(uri: string): Place {
 }
 
 /**
- * Returns the names of the folders in a folder, and of weights whose replacement or deletion was
+ * Returns the names of a folder's subfolders, including weights whose replacement or deletion was
  * interrupted.
  */
 async function folders(directory: string): Promise<readonly string[]> {

@@ -7,15 +7,15 @@ export type FutureResult =
   | { readonly kind: 'json'; readonly body: object }
   | { readonly kind: 'protobuf'; readonly bytes: Uint8Array };
 
-/** Result of a request. `pending` means that the work has not ended. */
+/** Result of a request. `pending` means that the work is still in progress. */
 type FutureState = FutureResult | { readonly kind: 'pending' };
 
 export interface Futures {
   /** Tracks `work` until it ends. @returns the request id */
   add(work: Promise<FutureResult>): string;
   /**
-   * Waits for the result of the request. Returns `pending` after `timeoutMs`. If the work has
-   * failed, the result is its error, and the client does not retry.
+   * Waits for the result of the request. Returns `pending` if `timeoutMs` passes first. If the work
+   * has failed, the result is its error, and the client does not retry.
    * @throws Refusal 404 if the request is unknown, or its result has expired
    */
   result(requestId: string, timeoutMs: number): Promise<FutureState>;
@@ -25,7 +25,7 @@ export interface Futures {
 export interface FuturesOptions {
   readonly clock: Pick<Clock, 'sleep'>;
   /**
-   * Time for which a result is kept, in ms, for clients that lose the answer and ask again.
+   * Time for which a result is kept, in ms, for clients that lose the response and retry.
    * @default 600_000
    */
   readonly keepMs?: number;

@@ -13,8 +13,8 @@ export interface SamplerFacts {
   readonly id: string;
   readonly sessionId: string;
   /**
-   * Address of the weights, `tinker://RUN/KIND/NAME`. Undefined for the base model and for weights
-   * without an address.
+   * Tinker path of the weights, `tinker://RUN/KIND/NAME`. Undefined for the base model and for
+   * snapshots.
    */
   readonly uri: string | undefined;
   /** Folder of the weights. Undefined for the base model. */
@@ -24,8 +24,8 @@ export interface SamplerFacts {
 export interface Samplers {
   create(sampler: Omit<SamplerFacts, 'id'>, seqId: number): SamplerFacts;
   /**
-   * Creates a sampler for the current weights of a training run. These weights get no address. The
-   * {@link keptSnapshots} newest snapshots of each training run are kept until its model is
+   * Creates a sampler for the current weights of a training run. These weights get no Tinker path.
+   * The {@link keptSnapshots} newest snapshots of each training run are kept until its model is
    * unloaded or its session ends.
    */
   snapshot(run: TrainingRun, engine: Engine, seqId: number): Promise<SamplerFacts>;
@@ -35,7 +35,7 @@ export interface Samplers {
    */
   find(id: string): SamplerFacts;
   endOf(session: Session): void;
-  /** Deletes the weights of a training run that have no address, and their samplers. */
+  /** Deletes the snapshots of a training run and their samplers. */
   endOfRun(runId: string): Promise<void>;
   close(): Promise<void>;
 }

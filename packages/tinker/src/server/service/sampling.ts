@@ -16,7 +16,9 @@ export interface SampleWork {
   /** Folder of the weights to sample from. Undefined for the base model. */
   readonly weights: string | undefined;
   readonly prompt: Int32Array;
-  /** Sampling options. If `maxTokens` is undefined, as many tokens are sampled as fit. */
+  /**
+   * Sampling options. If `maxTokens` is undefined, sampling may continue up to the context length.
+   */
   readonly options: Omit<SamplingOptions, 'maxTokens'> & { readonly maxTokens: number | undefined };
   /** True to return the log-probabilities of the prompt's tokens. */
   readonly promptLogprobs: boolean;
@@ -43,7 +45,7 @@ export interface Sampling {
  */
 export function createSampling(open: () => Promise<Engine>): Sampling {
   const loaded = lazily(open);
-  /** Weights that the engine uses; undefined if unknown. */
+  /** The engine's current weights; undefined if unknown. */
   let current: WeightSet | undefined;
   let version = 0;
   let turn: Promise<unknown> = Promise.resolve();
@@ -104,8 +106,8 @@ const weightSet = async (directory: string | undefined): Promise<WeightSet> => (
 
 /**
  * Returns true if the engine already uses the weights of a request. If their folder has no
- * manifest, only the folders are compared: it is a snapshot, which is never written again, or it is
- * being replaced or was deleted.
+ * manifest, only the folders are compared: the folder is a snapshot, which is never written again,
+ * or it is being replaced or was deleted.
  */
 const isSame = (wanted: WeightSet, current: WeightSet): boolean =>
   wanted.directory === current.directory &&
@@ -135,8 +137,8 @@ function assertPossible(
 }
 
 /**
- * Creates the refusal of a prompt that is too long. The length is checked before sampling, because
- * finding the alternatives of a prompt takes one sample per position.
+ * Creates the error for a prompt that is too long. The length is checked first, because the most
+ * likely tokens of a prompt cost one sample per position.
  */
 const tooLong = ({ length }: Int32Array, { maxModelLen }: Engine['sampler']): Refusal =>
   new Refusal(
@@ -157,8 +159,8 @@ async function scorePrompt(
 }
 
 /**
- * Returns the alternatives at each position, which are taken from a one-token sample that continues
- * the tokens before the position.
+ * Returns the most likely tokens at each position, taken from a one-token sample that continues the
+ * tokens before it.
  */
 async function topOfPrompt(
   sampler: Engine['sampler'],

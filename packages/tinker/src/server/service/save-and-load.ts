@@ -14,7 +14,7 @@ export interface SaveOptions {
   readonly kind: WeightsKind;
   readonly name: string;
   readonly overwrite: boolean;
-  /** Lifetime in seconds. @default the weights are kept forever */
+  /** Lifetime in seconds. @default no expiry */
   readonly ttlSeconds?: number | null;
 }
 

@@ -14,12 +14,12 @@ import { createTrainingRun, type RunFacts, type TrainingRun } from './training-r
 export interface TinkerModel {
   /** Name that clients use. */
   readonly name: string;
-  /** Loads the model. If `lora` is undefined, all weights are trained. */
+  /** Loads the model. If `lora` is undefined, all weights are trainable. */
   readonly open: (options: {
     readonly lora: AdapterOptions | undefined;
     readonly seed: number;
   }) => Promise<Engine>;
-  /** Maximum number of tokens of prompt and answer together. */
+  /** Maximum number of tokens of prompt and response together. */
   readonly maxModelLen: number | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface Service extends Pick<ServiceOptions, 'model' | 'runtime'> {
   /**
    * Creates model `seqId` of a session, or returns the existing one. Clients derive the model's id
    * from the session and this number. Without a number, every call creates a model.
-   * @throws Refusal 404 if the session is unknown, 400 if too many models are in training
+   * @throws Refusal 404 if the session is unknown, Refusal 400 if too many models are in training
    */
   createRun(facts: Omit<RunFacts, 'id'>, seqId: number | undefined): TrainingRun;
   /**

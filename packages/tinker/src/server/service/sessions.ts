@@ -1,5 +1,5 @@
 /**
- * Sessions of clients. When a client sends no more heartbeats, its models and samplers are freed.
+ * Sessions of clients. When a client stops sending heartbeats, its models and samplers are freed.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@trinity-rft/core';
@@ -44,8 +44,8 @@ interface OpenSession extends Session {
 }
 
 /**
- * Time in ms without heartbeats after which `finishSilent` ends a session. Clients send a heartbeat
- * every 10 s, so three are missed.
+ * Time in ms without heartbeats after which `finishSilent` ends a session. It covers three missed
+ * heartbeats, which clients send every 10 s.
  */
 const missedBeatsMs = 35_000;
 

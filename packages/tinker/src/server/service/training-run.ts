@@ -11,17 +11,17 @@ export interface RunFacts {
   /** LoRA rank; 0 if all weights are trained. */
   readonly rank: number;
   readonly alpha: number;
-  /** Suffixes of the names of modules with adapters, or all linear layers except the output. */
+  /** Name suffixes of the modules with adapters, or all linear layers except the output. */
   readonly targetModules: 'all-linear' | readonly string[];
   readonly seed: number;
   readonly userMetadata: Readonly<Record<string, unknown>>;
 }
 
-/** A request of a client, with the data that orders requests and identifies repeated ones. */
+/** A client's request, with the data that orders requests and identifies repeated ones. */
 interface RunRequest {
-  /** Number of the request. A repeated request has the same number. */
+  /** Sequence number of the request. A repeated request has the same number. */
   readonly seqId: number | undefined;
-  /** The complete request, to compare repeated requests. */
+  /** Complete request body, for comparison with repeated requests. */
   readonly body: Uint8Array | string;
 }
 
@@ -35,7 +35,7 @@ export interface TrainingRun {
    * @throws Refusal 409 if a different request had the same `seqId`
    */
   submit(request: RunRequest, work: (engine: Engine) => Promise<FutureResult>): string;
-  /** Waits for the request in progress, refuses those in the queue, and frees the engine. */
+  /** Waits for the request in progress, rejects those in the queue, and frees the engine. */
   close(): Promise<void>;
 }
 
