@@ -204,7 +204,7 @@ describe('tunePrompt', () => {
     });
     await called.promise;
     await clock.advance(5000);
-    expect(lines).toEqual(['Waiting for grade (5 s until now).']);
+    expect(lines).toEqual(['Waiting for 1 of 1 rows (5 s until now).']);
     while (await clock.advanceToNext());
     expect((await tuned).metrics).toMatchObject({ failed_rows: 1 });
   });

@@ -5,6 +5,7 @@
  * rows, and is kept unless most of them fail.
  */
 import { mean, type Random, type RawTask, type Runtime } from '@trinity-rft/core';
+import { waitingFor } from '@trinity-rft/core/support';
 import { allEnded, endedOrAborted, timedCall } from '../candidates/all-ended.js';
 import { isRowsFailed, type Played, type PlayRows } from './play-rows.js';
 import { proposeText, type Proposer } from './propose-prompt.js';
@@ -203,10 +204,13 @@ async function proposeChild(
   if (seen.every(({ reward = perfectReward }) => reward >= perfectReward)) return undefined;
   const names = Object.keys(components);
   const component = names[state.attempts % names.length]!;
-  const proposal = timedCall('the proposer', { signal, clock, logger }, (ended) =>
+  const proposal = timedCall('the proposer', { signal, clock }, (ended) =>
     proposeText(proposer, { components, component, played: seen, signal: ended }),
   );
-  const [text] = await allEnded([proposal], { signal, clock });
+  const wait = { what: 'the proposer', cause: () => undefined };
+  const [text] = await waitingFor({ clock, logger }, wait, () =>
+    allEnded([proposal], { signal, clock }),
+  );
   return { components: { ...components, [component]: text! }, parent, played: {} };
 }
 
