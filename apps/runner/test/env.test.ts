@@ -111,12 +111,12 @@ it('keeps a conversation that the solver ends, and fails if none is left', async
   expect([none.exitCode, existsSync(file)]).toEqual([1, false]);
 });
 
-it.each([['play'], ['solve'], ['serve']])(
+it.each([['play'], ['solve'], ['serve'], ['test']])(
   'env %s names --timeout for a late answer',
   async (name) => {
     const args = ['mute', '--timeout', '0.05', '--plugin', plugin];
-    const { stderr } = await mainHere('env', name, ...args);
-    expect(stderr).toContain('did not answer reset within 0.05 s (--timeout)');
+    const { stdout, stderr } = await mainHere('env', name, ...args);
+    expect(stdout + stderr).toContain('did not answer reset within 0.05 s (--timeout)');
   },
 );
 

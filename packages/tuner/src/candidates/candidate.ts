@@ -155,7 +155,7 @@ async function openRemote(
           metrics: { execution_time: (clock.now() - startMs) / 1000, ...counter.metrics() },
         };
       } finally {
-        // A function that is given up may ignore its signal and go on calling the model.
+        // A function that is given up may ignore its signal and call the model again.
         rowEnd.abort(new CancelledError('The row has ended.', { reason: 'aborted' }));
       }
     },
