@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openWorld } from '@trinity-rft/launcher/parts';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, expect, it, onTestFinished, vi } from 'vitest';
 import { unknownKeys } from '../src/commands/env/play.js';
 import { playByHand } from '../src/commands/env/play-by-hand.js';
 import { mainHere } from './support/main-here.js';
@@ -33,6 +33,16 @@ export const quiz = defineEnvironment({ name: 'quiz', description: 'A quiz.',
   solver: ({ row }) => (seen) => ({ type: 'text', text: seen === '?' ? 'hm' : row.says }),
   open: () => nativeEnvironment(() => ({ observation: '?', grade: () => 0.25,
     step: ({ text }) => steps[text] ?? { observation: 'Go on.', reward: 5, done: false } })) });
+export const desk = defineEnvironment({ name: 'desk', description: 'A desk.',
+  tasks: ({ count }) => ['cut', 'endless', 'graded'].slice(0, count).map((says) => ({ says })),
+  solver: ({ row }) => (seen) => seen === '?' || row.says === 'endless'
+    ? { type: 'text', text: row.says } : undefined,
+  open: () => nativeEnvironment(() => ({ observation: '?', grade: () => 0.5,
+    step: ({ text }) => ({ observation: 'on', reward: 1, done: text === 'cut', truncated: text === 'cut' }),
+    close: () => { throw new Error('stuck') } })) });
+export const mute = defineEnvironment({ name: 'mute', description: 'Never answers.',
+  tasks: () => [{}], solver: () => () => ({ type: 'text', text: 'a' }),
+  open: async () => ({ reset: () => new Promise(() => undefined), close: async () => undefined }) });
 export const exam = defineEnvironment({ name: 'exam', description: 'An exam.',
   open: () => nativeEnvironment(() => ({ observation: '?', grade: () => 0.25,
     step: () => steps.graded })) });
@@ -83,6 +93,32 @@ it('writes only conversations that solve their task, with the reward of a rollou
   );
   expect(readFileSync(file, 'utf8').trim().split('\n')).toHaveLength(2);
 });
+
+it('keeps a conversation that the solver ends, and fails if none is left', async () => {
+  const file = path.join(root, 'desk.jsonl');
+  const args = ['desk', '-o', file, '--plugin', plugin];
+  const stderr: string[] = [];
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    stderr.push(String(text));
+    return true;
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  const solved = await mainHere('env', 'solve', ...args, '-n', '3');
+  expect(solved.stdout).toMatch(/: 1 rows\ndesk: .* 2 of them not solved/);
+  expect(stderr[0]).toMatch(/An episode could not be closed: .*stuck/);
+  rmSync(file);
+  const none = await mainHere('env', 'solve', ...args, '-n', '2');
+  expect([none.exitCode, existsSync(file)]).toEqual([1, false]);
+});
+
+it.each([['play'], ['solve'], ['serve'], ['test']])(
+  'env %s names --timeout for a late answer',
+  async (name) => {
+    const args = ['mute', '--timeout', '0.05', '--plugin', plugin];
+    const { stdout, stderr } = await mainHere('env', name, ...args);
+    expect(stdout + stderr).toContain('did not answer reset within 0.05 s (--timeout)');
+  },
+);
 
 it.each([
   [['play', 'cave'], /generates no tasks: its tasks come from a file\. Give one with --row/],

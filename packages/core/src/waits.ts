@@ -20,16 +20,17 @@ export type WaitCause = () => string | undefined | Promise<string | undefined>;
 /**
  * Logs that this process waits, first after five seconds, then at growing intervals of up to a
  * minute.
- * @param what noun phrase after "Waiting for"
+ * @param what noun phrase after "Waiting for", or a function that returns it for each line
  * @param cause called for each line. @default no cause in addition to `what`
  * @returns function to call when the wait is over
  */
 export function beginWait(
   { clock, logger }: WaitLog,
-  what: string,
+  what: string | (() => string),
   cause: WaitCause = () => '',
 ): () => void {
   const start = clock.now();
+  const named = typeof what === 'string' ? () => what : what;
   let isOver = false;
   let isWarned = false;
   const tell = async (waitedMs: number): Promise<void> => {
@@ -37,7 +38,7 @@ export function beginWait(
     cancel = clock.after(next, () => void tell(waitedMs + next));
     const why = await reason(cause);
     if (isOver) return;
-    const line = `Waiting for ${what} (${seconds(waitedMs)} until now)`;
+    const line = `Waiting for ${named()} (${seconds(waitedMs)} until now)`;
     if (why === undefined && waitedMs < longWorkMs) return logger.info(`${line}.`);
     isWarned = true;
     logger.warn(why ? `${line}: ${why}` : `${line}.`);
@@ -48,7 +49,7 @@ export function beginWait(
     isOver = true;
     cancel();
     if (isWarned)
-      logger.warn(`Waited ${seconds(clock.now() - start)} for ${what}; the wait is over.`);
+      logger.warn(`Waited ${seconds(clock.now() - start)} for ${named()}; the wait is over.`);
   };
 }
 
@@ -66,7 +67,7 @@ const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
 /** Calls `work`, and logs a long wait as {@link beginWait} does. */
 export async function waitingFor<T>(
   log: WaitLog,
-  { what, cause }: { readonly what: string; readonly cause?: WaitCause },
+  { what, cause }: { readonly what: string | (() => string); readonly cause?: WaitCause },
   work: () => Promise<T>,
 ): Promise<T> {
   const end = beginWait(log, what, cause);

@@ -291,6 +291,20 @@ explorer:
     expect(tree).not.toHaveProperty('checkpoint_root_dir');
   });
 
+  it.each([
+    [{}, { total_epochs: 4, total_steps: 50 }],
+    [{ totalEpochs: 3 }, { total_epochs: 3, total_steps: null }],
+    [{ totalSteps: 7 }, { total_epochs: 4, total_steps: 7 }],
+  ])('has the length of the file unless the data set %j gives one', (length, buffer) => {
+    const configPath = file(`project: Mine
+algorithm: { algorithm_type: grpo }
+model: { model_path: model, max_model_len: 32 }
+buffer: { total_epochs: 4, total_steps: 50, explorer_input: { taskset: { path: my_dataset } } }
+`);
+    const yaml = toYaml({ cwd: world.cwd, configPath, trainDataset: { ...data, ...length } });
+    expect(parse(yaml)).toMatchObject({ buffer });
+  });
+
   it('takes algorithms of a program by name', () => {
     const settings = {
       trainDataset: data,

@@ -222,6 +222,12 @@ describe('selectModel', () => {
 
   it.each([
     ['in the spelling of Responses', { input_tokens: 5, output_tokens: 2 }, 'small'],
+    [
+      'in the spelling of Messages with a cache',
+      { input_tokens: 1, cache_read_input_tokens: 4, output_tokens: 2 },
+      'small',
+    ],
+    ['of embeddings, which have no output', { prompt_tokens: 7, total_tokens: 7 }, 'small'],
     ['not at all, if one is missing', { input_tokens: 5 }, undefined],
   ])('counts tokens %s', async (_, usage, chosen) => {
     const { server, baseUrl } = await service(
@@ -296,7 +302,7 @@ describe('selectModel', () => {
   });
 
   it.each(['agent', 'grade'])(
-    'says that it waits for %s, and gives up after an hour',
+    'says that it waits for a row, and gives up a hanging %s after an hour',
     async (hangs) => {
       const clock = manualClock();
       const [lines, warnings]: [string[], string[]] = [[], []];
@@ -330,13 +336,73 @@ describe('selectModel', () => {
       });
       const signal = await called.promise;
       await clock.advance(5000);
-      expect(lines).toEqual([`Waiting for ${hangs} on row 0 (5 s until now).`]);
+      expect(lines).toEqual(['Waiting for 1 of 1 rows (5 s until now).']);
       await clock.advance(3_595_000);
       expect(signal.aborted).toBe(true);
       expect((await selected).candidates).toMatchObject([{ failedRows: 1 }, { failedRows: 0 }]);
-      expect(warnings.at(-1)).toContain(`${hangs} on row 0 did not end within 3600 s`);
+      expect(warnings.join('\n')).toContain(`${hangs} on row 0 did not end within 3600 s`);
     },
   );
+
+  it('logs one wait for all rows of a candidate, and leaves no timer after an abort', async () => {
+    const abort = new AbortController();
+    const clock = manualClock();
+    const lines: string[] = [];
+    let started = 0;
+    const ended = Promise.withResolvers<void>();
+    const hanging = Promise.withResolvers<void>();
+    const candidateModels = ['a', 'b'].map((name) => ({
+      ...local(name, 8),
+      baseUrl: 'http://127.0.0.1:9/v1',
+    }));
+    const selected = selectModel({
+      ...{ clock, candidateModels, trainDataset: trainDataset(), signal: abort.signal },
+      logger: { ...silentLogger, info: (line) => void lines.push(line) },
+      workflowFunc: async () => {
+        started++;
+        if (started === 3) hanging.resolve();
+        await (started === 1 ? ended.promise : new Promise<never>(() => undefined));
+        return { response: '' };
+      },
+      judgeFunc: () => ({ reward: 1 }),
+    });
+    void selected.catch(() => undefined);
+    ended.resolve();
+    await hanging.promise;
+    await clock.advance(10_000);
+    expect(lines).toEqual([5, 10].map((s) => `Waiting for 3 of 4 rows (${s} s until now).`));
+    abort.abort(new Error('stop'));
+    await clock.advance(5000);
+    await expect(selected).rejects.toThrow('stop');
+    expect(await clock.advanceToNext()).toBe(false);
+  });
+
+  it('ends the calls of the model when a row is given up', async () => {
+    const clock = manualClock();
+    const [asked, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const server = createServer(({ url }, response) => {
+      if (url?.startsWith('/v1/b/')) return void response.writeHead(500).end();
+      response.on('close', () => gone.resolve());
+      asked.resolve();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const root = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const selected = selectModel({
+      ...{ clock, trainDataset: { ...trainDataset(), totalSteps: 1 } },
+      candidateModels: ['a', 'b'].map((name) => ({
+        ...local(name, 8),
+        baseUrl: `${root}/${name}`,
+      })),
+      workflowFunc: async (input: WorkflowInput<Row>) =>
+        input.model.modelPath === 'a' ? solve(input) : { response: '' },
+      judgeFunc: () => ({ reward: 1 }),
+    });
+    await asked.promise;
+    await clock.advance(3_600_000);
+    await gone.promise;
+    expect((await selected).candidates).toMatchObject([{ failedRows: 1 }, { failedRows: 0 }]);
+    server.close();
+  });
 
   it('rejects a single candidate, and names the first error when no row succeeded', async () => {
     const judgeFunc = () => ({ reward: 1 });

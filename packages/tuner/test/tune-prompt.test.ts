@@ -204,7 +204,7 @@ describe('tunePrompt', () => {
     });
     await called.promise;
     await clock.advance(5000);
-    expect(lines).toEqual(['Waiting for grade (5 s until now).']);
+    expect(lines).toEqual(['Waiting for 1 of 1 rows (5 s until now).']);
     while (await clock.advanceToNext());
     expect((await tuned).metrics).toMatchObject({ failed_rows: 1 });
   });
@@ -311,6 +311,27 @@ describe('tunePrompt', () => {
     const tuned = await tunePrompt({ ...call(config), workflowFunc });
     expect(tuned).toMatchObject({ prompt: 'Answer.', metrics: { prompts_kept: 0 } });
     expect(tuned.metrics['prompts_tried']).toBeGreaterThan(1);
+  });
+
+  it('takes the text with the largest gain over the original one', async () => {
+    const directory = folder();
+    const config = { maxCalls: 4, evalNumThreads: 1, directory };
+    await tunePrompt(call(config));
+    const state = saved(directory) as { candidates: { played: Record<string, object> }[] };
+    const rows = Object.keys(state.candidates[0]!.played);
+    const candidate = (system: string, rewards: readonly (number | undefined)[]) => ({
+      components: { system },
+      played: Object.fromEntries(
+        rows.map((row, i) => [row, { task: {}, response: '', reward: rewards[i] }]),
+      ),
+    });
+    state.candidates = [
+      candidate('Answer.', [1, 1, 0, 0]),
+      candidate('half', [undefined, undefined, 0.1, 0.1]),
+      candidate('worse', [0, 0, 0.2, 0.2]),
+    ];
+    writeFileSync(path.join(directory, 'prompt-search.json'), JSON.stringify(state));
+    expect((await tunePrompt(call(config))).prompt).toBe('half');
   });
 
   it('gives means over the rows on which neither of two texts failed', async () => {

@@ -22,6 +22,8 @@ export interface CheckOptions {
   readonly episodesAtOnce?: number;
   /** Timeout of each call to the environment, in milliseconds. @default 60_000 */
   readonly timeoutMs?: number;
+  /** Name of the timeout in error messages. @default "timeoutMs" */
+  readonly limitName?: string;
   /** Signal that aborts the checks. @default no signal */
   readonly signal?: AbortSignal;
   /** Called with each result as soon as it is available. */
@@ -43,7 +45,7 @@ export async function checkEnvironment(
     results.push(check);
     onCheck?.(check);
   };
-  const { signal = new AbortController().signal } = options;
+  const { signal = new AbortController().signal, limitName = 'timeoutMs' } = options;
   let subject: Subject | undefined;
   const failure = await failureOf(async () => {
     const environment = await openInTime({ timeoutMs, signal }, (ended) =>
@@ -51,7 +53,8 @@ export async function checkEnvironment(
     );
     const range = { split: 'train', count: rowCount, seed: 1 } as const;
     const rows = options.rows ?? definition.tasks?.(range, args) ?? [{}];
-    subject = { definition, args, environment, rows, episodesAtOnce, timeoutMs, signal };
+    const limits = { episodesAtOnce, timeoutMs, limitName };
+    subject = { definition, args, environment, rows, signal, ...limits };
   });
   add(resultOf('opens, and has tasks', failure));
   if (subject === undefined) return results;

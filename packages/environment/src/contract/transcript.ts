@@ -25,6 +25,7 @@ export interface Subject {
   readonly episodesAtOnce: number;
   /** Timeout of each call to the environment, in milliseconds. */
   readonly timeoutMs: number;
+  readonly limitName: string;
   readonly signal: AbortSignal;
 }
 
@@ -42,12 +43,13 @@ export interface Transcript {
 const clock: Pick<Clock, 'after' | 'now'> = systemClock;
 
 export const begin = (
-  { definition, environment, timeoutMs, signal }: Subject,
+  { definition, environment, timeoutMs, limitName, signal }: Subject,
   start: EpisodeStart,
 ): Promise<GuardedEpisode> =>
   beginEpisode(environment, start, {
     name: definition.name,
     timeoutMs,
+    limitName,
     clock,
     logger: silentLogger,
     signal,

@@ -16,7 +16,8 @@ export interface Demonstration {
   /** Reward of the episode by the environment's rule, including the grade. */
   readonly reward: number;
   readonly steps: number;
-  readonly isDone: boolean;
+  /** True if the environment or the turn limit ended the episode before the solver was done. */
+  readonly isTruncated: boolean;
 }
 
 interface DemonstrateOptions {
@@ -44,8 +45,8 @@ export async function demonstrate(
     messages.push(said);
     if (!result.done) messages.push(asObservation(result.observation, said.tool_calls?.[0]));
   }
-  const { steps, reward, isDone } = played;
-  return { messages, tools: episode.tools, reward, steps: steps.length, isDone };
+  const { steps, reward, isTruncated } = played;
+  return { messages, tools: episode.tools, reward, steps: steps.length, isTruncated };
 }
 
 /** Returns the assistant message with which a model would take this action. */

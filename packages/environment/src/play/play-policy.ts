@@ -15,6 +15,8 @@ export interface PolicyEpisode {
   /** Reward as in a rollout: the rewards of the steps and the grade, combined by the rule. */
   readonly reward: number;
   readonly isDone: boolean;
+  /** True if the environment or the turn limit ended the episode before the policy was done. */
+  readonly isTruncated: boolean;
 }
 
 /** Plays until the episode ends, the policy stops, or the turn limit is reached. */
@@ -24,18 +26,21 @@ export async function playPolicy(
   { maxTurns = 20, reward = 'sum' }: Pick<PlayDefaults, 'maxTurns' | 'reward'>,
 ): Promise<PolicyEpisode> {
   const steps: PolicyStep[] = [];
-  let seen = episode.observation;
-  while (steps.length < maxTurns && steps.at(-1)?.result.done !== true) {
-    const action = policy(seen);
-    if (action === undefined) break;
-    const result = await episode.step(action);
-    seen = result.observation;
-    steps.push({ action, result, stateKey: episode.stateKey() });
+  let next = policy(episode.observation);
+  while (next !== undefined && steps.length < maxTurns) {
+    const result = await episode.step(next);
+    steps.push({ action: next, result, stateKey: episode.stateKey() });
+    next = result.done ? undefined : policy(result.observation);
   }
   const last = steps.at(-1)?.result;
   const given = steps.flatMap(({ result }) => result.reward ?? []);
   const hasVerdict = last?.done === true && last.truncated !== true && given.length > 0;
   const grade = hasVerdict ? undefined : await episode.grade();
   const rewards = grade === undefined ? given : [...given, grade];
-  return { steps, reward: combineRewards(reward, rewards), isDone: last?.done ?? false };
+  return {
+    steps,
+    reward: combineRewards(reward, rewards),
+    isDone: last?.done ?? false,
+    isTruncated: last?.truncated === true || next !== undefined,
+  };
 }

@@ -65,15 +65,18 @@ export function cancelled({ reason }: AbortSignal): Error {
 export const broken = (code: string, message: string, cause?: unknown): EnvironmentError =>
   new EnvironmentError(message, { code, cause });
 
+/** Part of an episode: its begin, or everything after. */
+export type Phase = 'start' | 'step';
+
 /**
  * Names the limits to raise after a driver's timeout: the driver's own, and that of the play loop,
  * which applies as well.
  */
 export const limitsOf = (
-  request: string,
-  key = request === 'step' ? 'timeout' : 'start_timeout',
+  phase: Phase,
+  key = phase === 'step' ? 'timeout' : 'start_timeout',
 ): string =>
-  `environment_args.${key} and workflow_args.environment_${request === 'step' ? '' : 'start_'}timeout`;
+  `environment_args.${key} and workflow_args.environment_${phase === 'step' ? '' : 'start_'}timeout`;
 
 /** Shortens external text for error messages. */
 export const shorten = (text: string, length = 300): string =>

@@ -26,6 +26,8 @@ export interface WorldOptions extends Pick<
   readonly args?: Readonly<Record<string, unknown>>;
   /** Maximum time in ms that the environment may take to respond. @default 60_000 */
   readonly timeoutMs?: number;
+  /** Name of the timeout in error messages. @default "timeoutMs" */
+  readonly limitName?: string;
   /** Logger for messages of the environment. @default no logger */
   readonly logger?: Logger;
   readonly signal?: AbortSignal;
@@ -68,6 +70,7 @@ export async function listEnvironments(
  */
 export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   const { name, args = {}, timeoutMs = 60_000, logger = silentLogger } = options;
+  const { limitName = 'timeoutMs' } = options;
   const { signal = new AbortController().signal } = options;
   const { environments } = await loadExtensions(options);
   const definition = environments.get(name);
@@ -78,7 +81,7 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
       { code: 'ENVIRONMENT_ARGS' },
     );
   const environment = await environments.open(name, args, logger);
-  const guard = { name, timeoutMs, clock: systemClock, logger, signal };
+  const guard = { name, timeoutMs, limitName, clock: systemClock, logger, signal };
   return {
     definition,
     args,

@@ -1,30 +1,31 @@
 /** Waits for users' functions, with a timeout per call and a time limit after an abort. */
-import { type Clock, WorkflowError } from '@trinity-rft/core';
-import { untilAborted, waitingFor, type WaitLog } from '@trinity-rft/core/support';
+import { type Clock, type Logger, WorkflowError } from '@trinity-rft/core';
+import { untilAborted, waitingFor } from '@trinity-rft/core/support';
 
 /** Timeout of each call of a user's function in ms, the same as for a rollout in training. */
 export const callTimeoutMs = 3_600_000;
 
 /**
- * Calls a user's function with a signal that aborts after an hour, or when `signal` aborts. Logs a
- * long wait.
- * @param what name of the function in the log and in the error
+ * Calls a user's function with a signal that aborts after an hour, or when `signal` aborts. After
+ * an abort of `signal` there is no timeout: the caller stops waiting, as {@link allEnded} does.
+ * @param what name of the function in the error
  * @throws the errors of `work`, and WorkflowError after an hour
  */
 export async function timedCall<T>(
   what: string,
-  { signal, clock, logger }: Stop & WaitLog,
+  { signal, clock }: Stop,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const timeout = new AbortController();
   const cancel = clock.after(callTimeoutMs, () => timeout.abort(tooLong(what)));
+  signal.addEventListener('abort', cancel, { once: true });
+  if (signal.aborted) cancel();
   const ended = AbortSignal.any([signal, timeout.signal]);
   try {
-    return await waitingFor({ clock, logger }, { what, cause: () => undefined }, () =>
-      untilAborted(work(ended), timeout.signal),
-    );
+    return await untilAborted(work(ended), timeout.signal);
   } finally {
     cancel();
+    signal.removeEventListener('abort', cancel);
   }
 }
 
@@ -54,6 +55,20 @@ export async function allEnded<T>(
   await endedOrAborted(promises, signal);
   if (signal.aborted && !(await endsInTime(promises, clock))) signal.throwIfAborted();
   return Promise.all(promises);
+}
+
+/** Does the same as {@link allEnded}, and logs a long wait with the number of rows left. */
+export async function allRowsEnded<T>(
+  rows: readonly Promise<T>[],
+  { signal, clock, logger }: Stop & { readonly logger: Logger },
+): Promise<readonly T[]> {
+  let left = rows.length;
+  const end = (): void => void left--;
+  for (const row of rows) void row.then(end, end);
+  const what = (): string => `${left > 0 ? `${left} of ` : ''}${rows.length} rows`;
+  return waitingFor({ clock, logger }, { what, cause: () => undefined }, () =>
+    allEnded(rows, { signal, clock }),
+  );
 }
 
 /** Resolves when all promises have settled or `signal` aborts. */

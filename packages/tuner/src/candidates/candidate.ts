@@ -1,5 +1,6 @@
 /** A candidate model, local or behind an OpenAI-compatible service, and the rows to run it on. */
 import {
+  CancelledError,
   type Clock,
   type Logger,
   type Metrics,
@@ -140,17 +141,23 @@ async function openRemote(
     task: (row) => copyOf(at(rows, row)),
     run: async (_, work) => {
       const counter = usageCounter();
+      const rowEnd = new AbortController();
       const remote = remoteModel(model, {
-        ...{ baseURL, signal },
+        ...{ baseURL, signal: AbortSignal.any([signal, rowEnd.signal]) },
         timeoutMs: callTimeoutMs,
         fetch: counter.fetch,
       });
       const startMs = clock.now();
-      const value = await work({ model: remote, signal });
-      return {
-        value,
-        metrics: { execution_time: (clock.now() - startMs) / 1000, ...counter.metrics() },
-      };
+      try {
+        const value = await work({ model: remote, signal });
+        return {
+          value,
+          metrics: { execution_time: (clock.now() - startMs) / 1000, ...counter.metrics() },
+        };
+      } finally {
+        // A function that is given up may ignore its signal and call the model again.
+        rowEnd.abort(new CancelledError('The row has ended.', { reason: 'aborted' }));
+      }
     },
     close: () => Promise.resolve(),
   };
@@ -162,6 +169,19 @@ interface Usage {
   readonly completion_tokens?: number;
   readonly input_tokens?: number;
   readonly output_tokens?: number;
+  readonly total_tokens?: number;
+  /** Input tokens of Messages that `input_tokens` does not include. */
+  readonly cache_read_input_tokens?: number | null;
+  readonly cache_creation_input_tokens?: number | null;
+}
+
+/** Returns the input and output tokens. A count that the service does not report is NaN. */
+function tokensOf(usage: Usage): readonly [number, number] {
+  const cached = (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0);
+  const input = usage.prompt_tokens ?? (usage.input_tokens ?? NaN) + cached;
+  // Embeddings report no output.
+  const noOutput = usage.total_tokens === input ? 0 : NaN;
+  return [input, usage.completion_tokens ?? usage.output_tokens ?? noOutput];
 }
 
 const isPost = (...[request, init]: Parameters<typeof globalThis.fetch>): boolean =>
@@ -178,11 +198,10 @@ function usageCounter() {
     if (!response.ok || !isPost(request, init)) return response;
     const isJson = (response.headers.get('content-type') ?? '').includes('json');
     const body = isJson ? ((await response.clone().json()) as { readonly usage?: Usage }) : {};
-    const { usage } = body;
+    const [ofInput, ofOutput] = tokensOf(body.usage ?? {});
     calls += 1;
-    // A sum with a missing count is NaN.
-    input += usage?.prompt_tokens ?? usage?.input_tokens ?? NaN;
-    output += usage?.completion_tokens ?? usage?.output_tokens ?? NaN;
+    input += ofInput;
+    output += ofOutput;
     return response;
   };
   const metrics = (): Metrics => {

@@ -18,7 +18,7 @@ import {
   type WorkflowType,
 } from '../functions/functions.js';
 import { checkJudgeOutput, checkWorkflowOutput } from '../functions/outputs.js';
-import { allEnded, timedCall } from './all-ended.js';
+import { allRowsEnded, timedCall } from './all-ended.js';
 import { openCandidate, type Candidate } from './candidate.js';
 
 /** Response that the judge receives, with the row's metrics. */
@@ -80,7 +80,7 @@ export async function runRows<Row, Response, Model>(
     const limit = pLimit(maxThreads);
     const count = Math.min(candidate.count, dataset.totalSteps ?? Infinity);
     const rows = Array.from({ length: count }, (_, row) => limit(() => runRow(row)));
-    return await allEnded(rows, { signal, clock });
+    return await allRowsEnded(rows, { signal, clock, logger });
   } finally {
     await candidate.close();
   }

@@ -22,11 +22,11 @@ export interface DatasetFields {
   readonly name?: string;
   /** Split of the data set. @default "train" */
   readonly split?: string;
-  /** Number of passes over the rows. @default 1 */
+  /** Number of passes over the rows. @default the length in the configuration file, otherwise 1 */
   readonly totalEpochs?: number;
   /**
    * Number of explore steps, overriding `totalEpochs`.
-   * @default derived from `totalEpochs`
+   * @default the length in the configuration file, unless `totalEpochs` is given
    */
   readonly totalSteps?: number;
 }

@@ -71,6 +71,7 @@ export function overridesOf(settings: TuneSettings, file: ConfigTree): ConfigTre
   const algorithm = settings.algorithm && AlgorithmConfig(settings.algorithm);
   const model = settings.model && TunerModelConfig(settings.model);
   const trainDataset = settings.trainDataset && DatasetConfig(settings.trainDataset);
+  const { totalEpochs, totalSteps } = settings.trainDataset ?? {};
   const inFile = at(file, 'buffer', 'explorer_input');
   return withoutEmpty({
     mode: file['mode'] === undefined ? 'both' : undefined,
@@ -80,9 +81,9 @@ export function overridesOf(settings: TuneSettings, file: ConfigTree): ConfigTre
     model: model && trainedModelSection(model),
     buffer: {
       batch_size: algorithm?.batchSize,
-      total_epochs: trainDataset?.totalEpochs,
+      total_epochs: totalEpochs,
       // The file's steps would win over the epochs of the arguments.
-      total_steps: trainDataset && (trainDataset.totalSteps ?? null),
+      total_steps: totalSteps ?? (totalEpochs === undefined ? undefined : null),
       explorer_input: explorerInput(trainDataset, evalDataset, inFile),
     },
     explorer: {

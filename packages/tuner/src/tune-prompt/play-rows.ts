@@ -11,7 +11,7 @@ import {
 } from '@trinity-rft/core';
 import { copyOf } from '@trinity-rft/core/support';
 import pLimit from 'p-limit';
-import { allEnded, timedCall } from '../candidates/all-ended.js';
+import { allRowsEnded, timedCall } from '../candidates/all-ended.js';
 import { nameOf, type JudgeType } from '../functions/functions.js';
 import {
   checkJudgeOutput,
@@ -101,7 +101,7 @@ export function rowPlayer<Row, Response>(options: PlayerOptions<Row, Response>):
       }
     };
     const attempts = rows.map((row, i) => limit(() => attempt(row, i)));
-    const played = await allEnded(attempts, { signal, clock });
+    const played = await allRowsEnded(attempts, { signal, clock, logger });
     if (rows.length > 1 && played.every(({ reward }) => reward === undefined))
       throw new WorkflowError(
         `All ${rows.length} rows failed, the first one with: ${played[0]?.feedback}. A failure says nothing about a prompt: mend the functions or their service, and call tunePrompt again.`,

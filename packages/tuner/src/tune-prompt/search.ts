@@ -5,6 +5,7 @@
  * rows, and is kept unless most of them fail.
  */
 import { mean, type Random, type RawTask, type Runtime } from '@trinity-rft/core';
+import { waitingFor } from '@trinity-rft/core/support';
 import { allEnded, endedOrAborted, timedCall } from '../candidates/all-ended.js';
 import { isRowsFailed, type Played, type PlayRows } from './play-rows.js';
 import { proposeText, type Proposer } from './propose-prompt.js';
@@ -93,18 +94,16 @@ function runsLeft(
 }
 
 /**
- * Returns the index of the best candidate on the selection rows, or the earliest of several equal
- * ones. Two candidates are compared on the rows for which both have rewards. A candidate that
- * failed on most rows ranks last.
+ * Returns the index of the candidate with the largest gain over the original one on the selection
+ * rows, or the earliest of several equal ones. If the original failed on most rows, the first
+ * candidate that did not takes its place.
  */
-const bestOf = ({ candidates }: SearchState, selection: readonly number[]): number =>
-  candidates.reduce((best, candidate, i) => {
-    const other = candidates[best]!;
-    const isBetter = mostlySucceeds(other, selection)
-      ? isBetterOn(selection, candidate, other)
-      : mostlySucceeds(candidate, selection);
-    return isBetter ? i : best;
-  }, 0);
+function bestOf({ candidates }: SearchState, selection: readonly number[]): number {
+  const first = candidates.findIndex((candidate) => mostlySucceeds(candidate, selection));
+  if (first === -1) return 0;
+  const gains = candidates.map((candidate) => gainOn(selection, candidate, candidates[first]!));
+  return gains.reduce((best, gain, i) => (gain > gains[best]! ? i : best), first);
+}
 
 const mostlySucceeds = (candidate: Candidate, rows: readonly number[]): boolean =>
   2 * pairedRewards(candidate, candidate, rows).length >= rows.length;
@@ -163,7 +162,7 @@ async function improve(
   if (!child || state.candidates.some((other) => sameTexts(other, child))) return undefined;
   try {
     await ensurePlayed(state, child, rows, options);
-    if (!isBetterOn(rows, child, parent)) return undefined;
+    if (!(gainOn(rows, child, parent) > 0)) return undefined;
     await ensurePlayed(state, child, selection, options);
     return mostlySucceeds(child, selection) ? child : undefined;
   } catch (error) {
@@ -203,10 +202,13 @@ async function proposeChild(
   if (seen.every(({ reward = perfectReward }) => reward >= perfectReward)) return undefined;
   const names = Object.keys(components);
   const component = names[state.attempts % names.length]!;
-  const proposal = timedCall('the proposer', { signal, clock, logger }, (ended) =>
+  const proposal = timedCall('the proposer', { signal, clock }, (ended) =>
     proposeText(proposer, { components, component, played: seen, signal: ended }),
   );
-  const [text] = await allEnded([proposal], { signal, clock });
+  const wait = { what: 'the proposer', cause: () => undefined };
+  const [text] = await waitingFor({ clock, logger }, wait, () =>
+    allEnded([proposal], { signal, clock }),
+  );
   return { components: { ...components, [component]: text! }, parent, played: {} };
 }
 
@@ -214,12 +216,12 @@ const sameTexts = (a: Candidate, b: Candidate): boolean =>
   JSON.stringify(a.components) === JSON.stringify(b.components);
 
 /**
- * Returns true if `child` has the higher mean reward over the rows on which neither candidate
- * failed, and these rows are at least half of all.
+ * Returns the mean difference of the rewards over the rows on which neither candidate failed, or
+ * -Infinity if these rows are less than half of all.
  */
-function isBetterOn(rows: readonly number[], child: Candidate, parent: Candidate): boolean {
+function gainOn(rows: readonly number[], child: Candidate, parent: Candidate): number {
   const gains = pairedRewards(parent, child, rows).map(([before, after]) => after - before);
-  return 2 * gains.length >= rows.length && mean(gains) > 0;
+  return 2 * gains.length >= rows.length ? mean(gains) : -Infinity;
 }
 
 /**

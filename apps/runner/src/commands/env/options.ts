@@ -1,7 +1,7 @@
 /** Options of the commands for one environment. */
 import type { SplitName } from '@trinity-rft/environment';
-import { tryJson } from '@trinity-rft/core/support';
-import type { openWorld } from '@trinity-rft/launcher/parts';
+import { silentLogger, type Logger } from '@trinity-rft/core';
+import { redactText, tryJson } from '@trinity-rft/core/support';
 import type { Command } from 'commander';
 import { pluginsOf, withPlugins, type PluginOptions } from '../../shared/options.js';
 import { integerOf, invalid, numberOf, oneOf } from '../../shared/arguments.js';
@@ -30,14 +30,21 @@ export const withTasks = (command: Command): Command =>
     .option('--split <name>', 'train or eval, which have no task in common', 'train')
     .option('--seed <number>', 'another seed makes up other tasks', '0');
 
+const warn = (message: string): void => void process.stderr.write(`${redactText(message)}\n`);
+
+/** Writes warnings and errors to standard error. */
+const logger: Logger = { ...silentLogger, warn, error: warn };
+
 /**
  * Returns the options for opening the environment that the command line names.
  * @throws ConfigError for invalid JSON or an invalid timeout
  */
-export const worldOf = (name: string, given: WorldArguments): Parameters<typeof openWorld>[0] => ({
+export const worldOf = (name: string, given: WorldArguments) => ({
   name,
   args: given.args === undefined ? {} : objectOf('--args', given.args),
   timeoutMs: 1000 * numberOf('--timeout', given.timeout),
+  limitName: '--timeout',
+  logger,
   ...pluginsOf(given),
 });
 

@@ -27,11 +27,9 @@ export const addServe: AddCommand = (env, { exitWith, write }) =>
     .action(
       exitWith(async (name: string, given: ServeArguments) => {
         const { serveEnvironment } = await import('@trinity-rft/environment');
-        const { args, timeoutMs } = worldOf(name, given);
         const server = await serveEnvironment({
+          ...worldOf(name, given),
           definition: await definitionOf(name, given),
-          args,
-          timeoutMs,
           host: given.host,
           port: portOf(given.port),
           apiKey: keyOf(given),

@@ -47,19 +47,19 @@ export const addSolve: AddCommand = (env, { exitWith, write }) =>
         const tasks = { split, count: integerOf('--count', given.count, 1), seed };
         for await (const each of solveTasks({ ...worldOf(name, given), ...tasks })) {
           const { messages, tools } = each;
-          if (each.isDone && each.reward > 0) lines.push({ messages, tools });
+          if (!each.isTruncated && each.reward > 0) lines.push({ messages, tools });
           count++;
           reward += each.reward;
           steps += each.steps;
         }
-        if (given.out !== undefined) await writeLines(lines, given.out, write);
+        if (given.out !== undefined && lines.length > 0) await writeLines(lines, given.out, write);
         const [mean, stepsPerTask] = [(reward / count).toFixed(3), (steps / count).toFixed(1)];
         const unsolved = count - lines.length;
         const rest = unsolved === 0 ? '' : `; ${unsolved} of them not solved, which gave no rows`;
         write(
           `${name}: the solver played ${count} tasks, mean reward ${mean}, ${stepsPerTask} steps a task${rest}\n`,
         );
-        return exitCodes.done;
+        return lines.length > 0 ? exitCodes.done : exitCodes.failed;
       }),
     );
 

@@ -103,7 +103,7 @@ async function failing<T>(what: string, work: () => Promise<T>): Promise<T> {
 const late = (what: string, ms: number) =>
   broken(
     'ENVIRONMENT_DEADLINE',
-    `The browser did not end "${what}" within ${ms / 1000} s. Lower environment_args.max_pages, or raise ${limitsOf(what)}.`,
+    `The browser did not end "${what}" within ${ms / 1000} s. Lower environment_args.max_pages, or raise ${limitsOf(what === 'step' ? 'step' : 'start')}.`,
   );
 
 /**

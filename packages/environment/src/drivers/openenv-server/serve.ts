@@ -57,6 +57,8 @@ export interface EnvironmentServerOptions {
    * @default 60_000
    */
   readonly timeoutMs?: number;
+  /** Name of the timeout in error messages. @default "timeoutMs of the server" */
+  readonly limitName?: string;
   readonly limits?: Partial<HttpLimits>;
   /** Receives log messages. @default no log */
   readonly logger?: Logger;
@@ -101,7 +103,7 @@ export async function serveEnvironment(
   const tasks = createTasks({ definition, args, count, seed });
   const guard = {
     ...{ name: definition.name, timeoutMs, clock: systemClock, logger, signal },
-    limitName: 'timeoutMs of the server',
+    limitName: options.limitName ?? 'timeoutMs of the server',
   };
   const sockets = await acceptSockets({ ...options, environment, tasks, guard });
   const close = async (server?: HttpServer): Promise<void> => {

@@ -4,8 +4,20 @@
  * match requests.
  */
 import type { EnvironmentError } from '@trinity-rft/core';
-import { broken, type Patience, shorten, within, limitsOf } from '../../waiting/within.js';
+import {
+  broken,
+  limitsOf,
+  type Patience,
+  type Phase,
+  shorten,
+  within,
+} from '../../waiting/within.js';
 import { type Answer, answerSchema } from './messages.js';
+
+/** Deadline of a request, and the phase of the episode to which the request belongs. */
+interface Asking extends Patience {
+  readonly phase: Phase;
+}
 
 export interface Connection {
   /**
@@ -19,7 +31,7 @@ export interface Connection {
    */
   ask(
     message: { readonly type: string; readonly data?: unknown },
-    patience: Patience,
+    patience: Asking,
   ): Promise<Answer>;
   close(): void;
 }
@@ -82,7 +94,7 @@ function overSocket(socket: WebSocket, url: string): Connection {
   // The event 'close' follows and is handled.
   socket.addEventListener('error', () => undefined);
 
-  async function ask(message: { readonly type: string }, patience: Patience): Promise<Answer> {
+  const ask: Connection['ask'] = async (message, patience) => {
     const [unasked] = early.splice(0);
     // A server without capacity reports that before the first request.
     if (unasked?.type === 'error') return unasked;
@@ -93,10 +105,10 @@ function overSocket(socket: WebSocket, url: string): Connection {
     socket.send(JSON.stringify(message));
     return within(
       patience,
-      () => silent(url, message.type, patience.ms),
+      () => silent(url, message.type, patience),
       () => mine.promise,
     );
-  }
+  };
 
   return {
     isUsable: () => failure === undefined && early.length === 0,
@@ -143,10 +155,10 @@ const closed = (url: string, code: number) =>
     `${url} closed the connection (code ${code}) within an episode. See the server's log; a proxy may close idle connections while the model generates.`,
   );
 
-const silent = (url: string, request: string, ms: number) =>
+const silent = (url: string, request: string, { ms, phase }: Asking) =>
   broken(
     'ENVIRONMENT_DEADLINE',
-    `${url} did not answer "${request}" within ${ms / 1000} s. See the server's log, or raise ${limitsOf(request, 'timeout')}.`,
+    `${url} did not answer "${request}" within ${ms / 1000} s. See the server's log, or raise ${limitsOf(phase, 'timeout')}.`,
   );
 
 const malformed = (url: string, text: string, cause: unknown) =>

@@ -78,7 +78,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
   async function attempt(message: { readonly type: string }, { untimed, patience }: Wait) {
     const connection = await untimed(() => some(patience));
     try {
-      const answer = await connection.ask(message, { ...patience, ms: timeoutMs });
+      const answer = await connection.ask(message, { ...patience, ms: timeoutMs, phase: 'start' });
       if (answer.type !== 'error' || answer.data.code !== 'CAPACITY_REACHED')
         return { connection, answer };
     } catch (error) {

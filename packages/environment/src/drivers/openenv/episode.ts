@@ -26,7 +26,7 @@ export function openenvEpisode(options: EpisodeOptions): Episode {
   let [isOpen, isInStep, hasReward] = [true, true, false];
 
   const ask = (message: Parameters<Connection['ask']>[0], signal: AbortSignal): Promise<Answer> =>
-    connection.ask(message, { ms: args.timeout * 1000, signal });
+    connection.ask(message, { ms: args.timeout * 1000, signal, phase: 'step' });
 
   /**
    * Checks that responses still match requests. After a missing or extra response, every later

@@ -299,9 +299,10 @@ describe('against our own server', () => {
 /** A server that answers reset, step and state with the given texts; undefined for no answer. */
 async function scripted(
   answers: Readonly<Record<string, (socket: WebSocket) => string | undefined>>,
+  field = 'message',
 ): Promise<string> {
   const server = createServer((_, response) =>
-    response.end(JSON.stringify({ action: { properties: { message: { type: 'string' } } } })),
+    response.end(JSON.stringify({ action: { properties: { [field]: { type: 'string' } } } })),
   );
   const sockets = new WebSocketServer({ server });
   sockets.on('connection', (socket) => {
@@ -362,6 +363,19 @@ describe('against a broken server', () => {
     expect(error).toBeInstanceOf(EnvironmentError);
     expect(error).toMatchObject({ code });
     expect((error as Error).message).toContain('://127.0.0.1');
+  });
+
+  it('names the limits of the step after a late state, and of the start after a late list of tools', async () => {
+    const short = { timeout: 0.5 };
+    const late = await scripted({ reset: first, step: () => seen({}, 1, true) });
+    const episode = await begin(await client(late, short));
+    await expect(episode.step(text('5'), signal)).rejects.toThrow(
+      /"state" .*environment_args\.timeout and workflow_args\.environment_timeout/,
+    );
+    const noList = await client(await scripted({ reset: first }, 'tool_name'), short);
+    await expect(begin(noList)).rejects.toThrow(
+      /"step" .*environment_args\.timeout and workflow_args\.environment_start_timeout/,
+    );
   });
 
   it('tells the policy which value was not valid', async () => {

@@ -129,7 +129,7 @@ async function listTools(
   signal: AbortSignal,
 ): Promise<readonly ToolDefinition[]> {
   const request = { type: 'step', data: { type: 'list_tools' } };
-  const answer = await connection.ask(request, { ms: timeout * 1000, signal });
+  const answer = await connection.ask(request, { ms: timeout * 1000, signal, phase: 'start' });
   if (answer.type === 'error') throw serverError(url, 'list_tools', answer.data);
   const given = answer.type === 'observation' ? answer.data.observation['tools'] : undefined;
   const read = z.array(toolSchema).safeParse(given);

@@ -141,7 +141,7 @@ const ended = (name: string, code: number | string | null, lastWords: string) =>
 const silent = (name: string, method: string, ms: number, lastWords: string) =>
   broken(
     'ENVIRONMENT_DEADLINE',
-    `\`${name}\` did not answer "${method}" within ${ms / 1000} s and was killed. Raise ${limitsOf(method)} if that can be right.${said(lastWords)}`,
+    `\`${name}\` did not answer "${method}" within ${ms / 1000} s and was killed. Raise ${limitsOf(method === 'make' || method === 'reset' ? 'start' : 'step')} if that can be right.${said(lastWords)}`,
   );
 
 const malformed = (name: string, line: string) =>
