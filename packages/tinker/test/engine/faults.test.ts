@@ -2,7 +2,7 @@
  * Behaviour of the client when the server refuses, is busy, is unreachable or sends invalid answers.
  */
 import { type Clock, CancelledError, silentLogger, systemClock } from '@trinity-rft/core';
-import type { Sampler } from '@trinity-rft/core/engine';
+import { serverRestartedKey, type Sampler } from '@trinity-rft/core/engine';
 import {
   decodeForwardBackward,
   encodeForwardBackwardResult,
@@ -126,6 +126,23 @@ describe('a server that is busy', () => {
     );
     await expect(model.step(adam)).resolves.toEqual({});
   });
+
+  it.each<readonly [string, (model: RemoteModel) => Promise<unknown>]>([
+    ['save_weights', (model) => model.saveWeights('x')],
+    ['save_weights_for_sampler', (model) => model.saveForSampling()],
+    ['load_weights', (model) => model.load('tinker://m/weights/x', true)],
+  ])(
+    'may cut the connection at %s: the run goes on from its last checkpoint',
+    async (name, ask) => {
+      const { model, server } = await modelOn((verb) => (verb === name ? 'cut' : undefined));
+      await expect(ask(model)).rejects.toMatchObject({
+        code: 'ENGINE_WORKER_DIED',
+        message: expect.stringMatching(/broke when it was asked to .*nothing says whether it did/),
+        details: { [serverRestartedKey]: true },
+      });
+      expect(server.received.filter((request) => verbOf(request) === name)).toHaveLength(1);
+    },
+  );
 
   it('is given up when it stays away, without its key being said', async () => {
     const { model } = await modelOn((verb) => (verb === 'optim_step' ? 'cut' : undefined));
@@ -289,40 +306,50 @@ describe('a server that is away', () => {
 });
 
 describe('a connection that has died silently', () => {
-  const requestTo = async (
-    url: string,
-    place: 'future' | 'submit',
-    repeat: 'always' | 'unsent',
-  ) => {
-    const clock = hurriedClock();
+  /** A connection whose first request is not answered in time. */
+  const deadOnce = async () => {
+    const timers = new Map<() => void, number>();
+    const clock: Clock = {
+      ...hurriedClock(),
+      after: (ms, callback) => {
+        timers.set(callback, ms);
+        return () => timers.delete(callback);
+      },
+    };
+    let isDead = true;
+    const server = await scriptedServer(() => {
+      if (!isDead) return { body: {} };
+      isDead = false;
+      for (const [callback, ms] of timers) if (ms === 500) callback();
+      return 'silent';
+    });
+    open.push(() => server.close());
     const connection = connect({
-      ...{ baseUrl: url, apiKey: undefined, clock, patienceMs: 1000 },
+      ...{ baseUrl: server.url, apiKey: undefined, clock, patienceMs: 1000 },
       logger: silentLogger,
     });
     const request = { method: 'POST', path: '/x', what: 'try', timeoutMs: 500 } as const;
-    const answer = await connection.send({ ...request, place, repeat });
-    return { answer, ...connection.takeCounts() };
-  };
-  const deadFor = async (times: number): Promise<ScriptedServer> => {
-    let left = times;
-    const server = await scriptedServer(() => (left-- > 0 ? 'silent' : { body: {} }));
-    open.push(() => server.close());
-    return server;
+    const send = async (place: 'future' | 'submit', repeat: 'always' | 'unsent') => {
+      const answer = await connection.send({ ...request, place, repeat });
+      return { answer, ...connection.takeCounts() };
+    };
+    return { server, send };
   };
 
   it('is a result that is not ready, which is polled for again', async () => {
-    const { url } = await deadFor(1);
-    expect((await requestTo(url, 'future', 'always')).answer).toBeUndefined();
-    expect((await requestTo(url, 'future', 'always')).answer?.status).toBe(200);
+    const { send } = await deadOnce();
+    expect((await send('future', 'always')).answer).toBeUndefined();
+    expect((await send('future', 'always')).answer?.status).toBe(200);
   });
 
   it('has a request sent again that the server recognises, and no other', async () => {
-    const { url } = await deadFor(1);
-    expect(await requestTo(url, 'submit', 'always')).toMatchObject({ requests: 2, retries: 1 });
-    const other = await deadFor(1);
-    const failed = requestTo(other.url, 'submit', 'unsent');
-    await expect(failed).rejects.toMatchObject({ code: 'ENGINE_WORKER_DIED' });
-    expect(other.received).toHaveLength(1);
+    const { send } = await deadOnce();
+    expect(await send('submit', 'always')).toMatchObject({ requests: 2, retries: 1 });
+    const other = await deadOnce();
+    await expect(other.send('submit', 'unsent')).rejects.toMatchObject({
+      code: 'ENGINE_WORKER_DIED',
+    });
+    expect(other.server.received).toHaveLength(1);
   });
 });
 

@@ -12,7 +12,7 @@ import {
 } from '@trinity-rft/core';
 import { addressProblem, beginWait, retryAfterMs } from '@trinity-rft/core/support';
 import { actionFor, errorDetail, type ErrorPlace } from '../../protocol/index.js';
-import { answerError, unreachable } from './errors.js';
+import { answerError, unanswered, unreachable } from './errors.js';
 
 export interface ConnectionOptions {
   /** URL of the server, without a trailing slash. */
@@ -45,7 +45,7 @@ export interface Request {
   /**
    * Condition for retries after a connection error. `always` is for requests that the server
    * recognises when repeated, or that are safe to execute twice. `unsent` repeats a request only if it
-   * did not reach the server.
+   * did not reach the server; otherwise the training run continues from its last checkpoint.
    * @default "always"
    */
   readonly repeat?: 'always' | 'unsent';
@@ -176,15 +176,19 @@ async function attemptOnce(
   const { what, place = 'submit', repeat = 'always', signal } = request;
   let response: Response;
   let bytes: Uint8Array;
+  const late = new AbortController();
+  const cancel = options.clock.after(request.timeoutMs ?? defaultTimeoutMs, () => late.abort());
   try {
-    response = await fetchOnce(options, request);
+    response = await fetchOnce(options, request, late.signal);
     bytes = new Uint8Array(await response.arrayBuffer());
   } catch (cause) {
     if (signal.aborted) throw cancelled(request);
-    if (place === 'future' && isTimeout(cause)) return { kind: 'not-ready' };
-    const error = unreachable(options, what, cause);
-    if (repeat === 'unsent' && !wasNotSent(cause)) throw error;
-    return { kind: 'again', afterMs: 0, error };
+    // The work may still be in progress, or the connection may have ended without notice.
+    if (place === 'future' && late.signal.aborted) return { kind: 'not-ready' };
+    if (repeat === 'unsent' && !wasNotSent(cause)) throw unanswered(options, what, cause);
+    return { kind: 'again', afterMs: 0, error: unreachable(options, what, cause) };
+  } finally {
+    cancel();
   }
   if (response.status < 400) return { kind: 'answer', answer: answerOf(response, bytes) };
   const detail = errorDetail(new TextDecoder().decode(bytes));
@@ -198,7 +202,8 @@ async function attemptOnce(
 
 function fetchOnce(
   { baseUrl, apiKey }: ConnectionOptions,
-  { method, path, body, headers, timeoutMs = defaultTimeoutMs, signal }: StoppableRequest,
+  { method, path, body, headers, signal }: StoppableRequest,
+  late: AbortSignal,
 ): Promise<Response> {
   const url = new URL(path.startsWith('/') ? baseUrl + path : path);
   const own = url.origin === new URL(baseUrl).origin;
@@ -209,7 +214,7 @@ function fetchOnce(
     headers: { ...key, ...headers },
     // Redirects are handled by the caller, because another host must not get the key.
     redirect: 'manual',
-    signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]),
+    signal: AbortSignal.any([late, signal]),
   });
 }
 
@@ -227,13 +232,6 @@ const cancelled = ({ what, signal }: StoppableRequest): unknown =>
         reason: 'aborted',
         cause: signal.reason,
       });
-
-/**
- * Returns true for the timeout of one attempt. The work may still be in progress, or the connection
- * may have ended without notice.
- */
-const isTimeout = (cause: unknown): boolean =>
-  (cause as { readonly name?: string } | null)?.name === 'TimeoutError';
 
 /**
  * Returns true if the request did not reach a server, because nothing listened or the host is

@@ -19,6 +19,7 @@ export interface CallOptions {
   readonly what: string;
   readonly repeat?: Request['repeat'];
   readonly patienceMs?: number;
+  readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 

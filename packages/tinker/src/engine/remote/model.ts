@@ -161,6 +161,8 @@ function readPass(bytes: Uint8Array, { what }: CallOptions): ForwardBackwardResu
 }
 
 const placePauseMs = 5_000;
+/** Timeout of the request for a model, in ms. TuFT creates the adapter before it responds. */
+const createMs = 5 * 60_000;
 
 /** Waits until the server has created the model. @returns its id */
 async function requestModel(
@@ -176,7 +178,10 @@ async function requestModel(
       base_model: baseModel,
       lora_config: lora,
     };
-    const pending = await calls.ask('create_model', request, modelAnswer, options);
+    const pending = await calls.ask('create_model', request, modelAnswer, {
+      ...options,
+      timeoutMs: createMs,
+    });
     try {
       return (await calls.result(pending.request_id, modelResult, options)).model_id;
     } catch (error) {
