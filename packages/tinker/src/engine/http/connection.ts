@@ -54,6 +54,11 @@ export interface Request {
   /** Timeout of one attempt, in ms. @default 60 s */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /**
+   * Called before each attempt, repeated ones included. If it rejects, the request is not sent, and
+   * rejects as well.
+   */
+  readonly before?: () => Promise<void>;
   /** The wait that this request is part of. @default a wait for this request alone */
   readonly wait?: ServerWait;
 }
@@ -82,6 +87,8 @@ export interface Connection {
   send(request: Request): Promise<Answer | undefined>;
   /** Begins a wait that several requests with the same purpose share. */
   beginWait(what: string): ServerWait;
+  /** Number of failed attempts of all requests so far. */
+  failures(): number;
   /** Returns and resets the numbers of requests and retries since the last call. */
   takeCounts(): { readonly requests: number; readonly retries: number };
 }
@@ -107,6 +114,7 @@ export function connect(options: ConnectionOptions): Connection {
   const { clock, patienceMs, signal: ended, stop } = options;
   let requests = 0;
   let retries = 0;
+  let failures = 0;
 
   const beginServerWait = (what: string): ServerWait => {
     const cause = (): string | undefined => wait.problem && describeError(wait.problem);
@@ -125,11 +133,13 @@ export function connect(options: ConnectionOptions): Connection {
     const wait = asked.wait ?? beginServerWait(asked.what);
     try {
       for (let attempt = 0; ; attempt++) {
+        await asked.before?.();
         requests++;
         const outcome = await attemptOnce(options, attempt > 0 ? again : first);
         wait.problem = outcome.kind === 'again' ? outcome.error : undefined;
         if (outcome.kind === 'answer') return outcome.answer;
         if (outcome.kind === 'not-ready') return undefined;
+        failures++;
         const ownPauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** attempt);
         const pauseMs = Math.max(ownPauseMs, outcome.afterMs);
         if (clock.now() + pauseMs > until) throw outcome.error;
@@ -146,7 +156,7 @@ export function connect(options: ConnectionOptions): Connection {
     retries = 0;
     return counts;
   };
-  return { send, beginWait: beginServerWait, takeCounts };
+  return { send, beginWait: beginServerWait, failures: () => failures, takeCounts };
 }
 
 async function pause(
