@@ -348,6 +348,11 @@ describe('the address of a server', () => {
     'localhost',
     'http://bob:s3cret@127.0.0.1:9',
     'http://127.0.0.1:9?k=s3cret',
+    'http://127.0.0.1:9#s3cret',
+    'gpu-1:8000?key=s3cret',
+    'localhost:8000/p?api_key=s3cret',
+    'ftp://x?key=s3cret',
+    'gpu-1:8000#s3cret',
   ])('is refused before any request: %s', (baseUrl) => {
     const clock = hurriedClock();
     const options = { baseUrl, apiKey: undefined, clock, logger: silentLogger, patienceMs: 1000 };
