@@ -108,7 +108,7 @@ export function createCalls({ connection, clock, resultMs }: CallsOptions): Call
     parse(answer, pendingAnswer, options).request_id;
 
   return {
-    failures: connection.failures,
+    failures: () => connection.failures(),
     ask: async (verb, body, schema, options) =>
       parse(await postJson(verb, body, options), schema, options),
     submit: async (verb, body, options) => requestId(await postJson(verb, body, options), options),
