@@ -503,6 +503,7 @@ describe('a plan', () => {
     const hosted =
       '  trains on  hosted Tinker, which samples as well; its key is in TINKER_API_KEY';
     expect(rowsOf(remote(''))).toContain(hosted);
+    expect(rowsOf(remote(''), { env: { TINKER_BASE_URL: '' } })).toContain(hosted);
     const own = { env: { TINKER_BASE_URL: 'http://127.0.0.1:9' } };
     expect(rowsOf(remote(''), own).join('\n')).toContain('--host 127.0.0.1 --port 9');
     expect(() => rowsOf(remote(''), { env: { TINKER_BASE_URL: 'localhost' } })).toThrow(

@@ -572,8 +572,8 @@ export interface ModelCheck extends Pick<EngineOptions, 'modelPath' | 'maxModelL
 }
 
 /**
- * Key in `EngineError.details` of an engine whose server was restarted and has lost all unsaved
- * state. The training run then opens the engine again and continues from its last checkpoint.
+ * Key in `EngineError.details` of an engine whose server was restarted, or may have been, and
+ * has lost all unsaved state. The training run then opens the engine again and continues from its last checkpoint.
  */
 export const serverRestartedKey = 'restarted';
 

@@ -1,6 +1,6 @@
 /** Failures of servers behind one sampler. */
 import { rm } from 'node:fs/promises';
-import { systemClock } from '@trinity-rft/core';
+import { silentLogger, systemClock } from '@trinity-rft/core';
 import { fakeEngine, manualClock, openFakeEngine, recordingLogger } from '@trinity-rft/testing';
 import { type GeneratedAnswer, type VllmStandIn } from '@trinity-rft/test-support';
 import { describe, expect, it, vi } from 'vitest';
@@ -459,6 +459,18 @@ describe('a server', () => {
     ];
     for (const call of refused) await expect(call).rejects.toMatchObject({ status: 400 });
     expect(generated(server)).toBe(before);
+  });
+
+  it.each([401, 403])('that refuses our key (%i) is no fault of the caller', async (status) => {
+    const lines: string[] = [];
+    const logger = { ...silentLogger, error: (line: string) => lines.push(line) };
+    const server = await startServer();
+    const sampler = await openSampler([server], { logger });
+    server.fail({ status });
+    const failed: Error = await sampler.sample(prompt, options).then(Promise.reject, (e) => e);
+    expect(failed).toMatchObject({ status: 503, code: 'SAMPLER_REFUSED' });
+    expect(failed.message).not.toContain(server.url);
+    expect(lines.join()).toContain(`${server.url}/inference/v1/generate answered ${status}`);
   });
 
   it('that does not take weights ends the adoption with its reason', async () => {

@@ -29,7 +29,7 @@ export const runsRemotely = ({ engine, part, sampler }: StageConfig): boolean =>
 /**
  * Returns the URL and start command of the Tinker server that a process uses. Returns undefined if
  * the process uses no such server.
- * @param url value of `TINKER_BASE_URL`
+ * @param url value of `TINKER_BASE_URL`; empty is as if unset
  * @throws ConfigError if `url` is not the address of a server
  */
 export function planTinkerServer(
@@ -38,7 +38,7 @@ export function planTinkerServer(
 ): TinkerServerPlan | undefined {
   const { engine, part, sampler } = stage;
   if (engine !== 'tinker' || (part === 'explore' && sampler !== undefined)) return undefined;
-  const address = stage.model.tinker.baseUrl ?? url;
+  const address = stage.model.tinker.baseUrl ?? (url || undefined);
   const problem = address && addressProblem(address, 'TINKER_API_KEY');
   if (problem) throw new ConfigError(`TINKER_BASE_URL: ${problem}`, { code: 'TINKER_ADDRESS' });
   const isHosted = address === undefined || /\bthinkingmachines\.\w+$/.test(hostOf(address));

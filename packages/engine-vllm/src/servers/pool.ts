@@ -211,7 +211,10 @@ export function createPool(options: PoolOptions): Pool {
         return await replica.run((use, ended) => work(replica, use, ended), signal);
       } catch (error) {
         if (signal.aborted || !(error instanceof ServerFault)) throw error;
-        if (error.kind === 'refused') throw refusal(error);
+        if (error.kind === 'refused') {
+          if (isLockedOut(error)) logger.error(`${error.message}. Check the key of the server.`);
+          throw refusal(error);
+        }
         if (error.kind === 'busy') replica.pauseFor(Math.max(busyMs, error.retryAfterMs));
         if (error.kind === 'closed') await untilAborted(checkAgain(replica, signal), signal);
         if (error.kind === 'lost' || error.kind === 'stale') leaveOut(replica, error);
@@ -295,8 +298,16 @@ const cancelled = (signal: AbortSignal): CancelledError =>
     cause: signal.reason,
   });
 
-const refusal = ({ message, status = 400 }: ServerFault): ModelError =>
-  new ModelError(`${message}.`, { code: 'SAMPLER_REFUSED', status });
+/** Returns true if the server refused our key, which is no fault of the caller's request. */
+const isLockedOut = ({ status }: ServerFault): boolean => status === 401 || status === 403;
+
+function refusal(fault: ServerFault): ModelError {
+  const { message, status = 400 } = fault;
+  const code = 'SAMPLER_REFUSED';
+  if (!isLockedOut(fault)) return new ModelError(`${message}.`, { code, status });
+  const text = 'The server that samples refuses the key of this process. Its log names the server.';
+  return new ModelError(text, { code, status: 503, cause: fault });
+}
 
 const unusable = ({ message }: ServerFault): EngineError =>
   new EngineError(`${message} (${mostBroken} times). Look at the log of the server.`, {

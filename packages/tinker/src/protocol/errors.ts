@@ -36,9 +36,11 @@ const actions: Readonly<Record<number, ErrorAction>> = {
 
 /**
  * Returns the reaction to an error status. A 422 may name a loss or key that the server lacks. A
- * 400 on `future` is an error of the server's backend.
+ * 400 on `future` is an error of the server's backend. TuFT reports a sequence conflict if it has
+ * executed a repeated request already.
  */
 export function actionFor(status: number, place: ErrorPlace, detail: string): ErrorAction {
+  if (status === 409 && /sequence conflict/i.test(detail)) return 'lost';
   if (isDiskFull(detail)) return 'full';
   if (status === 408) return place === 'future' ? 'poll-again' : 'retry';
   if (status === 400) return place === 'future' ? refusedBy(detail) : 'invalid';

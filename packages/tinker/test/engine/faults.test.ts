@@ -2,7 +2,7 @@
  * Behaviour of the client when the server refuses, is busy, is unreachable or sends invalid answers.
  */
 import { type Clock, CancelledError, silentLogger, systemClock } from '@trinity-rft/core';
-import type { Sampler } from '@trinity-rft/core/engine';
+import { serverRestartedKey, type Sampler } from '@trinity-rft/core/engine';
 import {
   decodeForwardBackward,
   encodeForwardBackwardResult,
@@ -15,6 +15,7 @@ import { z } from 'zod';
 import { connect } from '../../src/engine/http/connection.js';
 import { createCalls } from '../../src/engine/remote/calls.js';
 import { createModel, type RemoteModel } from '../../src/engine/remote/model.js';
+import { removeSaved } from '../../src/engine/remote/saved.js';
 import { openSession } from '../../src/engine/remote/session.js';
 import { holdSampling } from '../../src/engine/sample/handle.js';
 import { createSampler } from '../../src/engine/sample/sampler.js';
@@ -40,6 +41,24 @@ function hurriedClock(): Clock & { readonly waited: readonly number[] } {
       waited.push(ms);
       now += ms;
       return Promise.resolve();
+    },
+  };
+}
+
+/** A hurried clock whose pauses also let timers end. */
+function ringingClock(): Clock {
+  const hurried = hurriedClock();
+  const timers = new Map<() => void, number>();
+  return {
+    ...hurried,
+    after: (ms, callback) => {
+      timers.set(callback, hurried.now() + ms);
+      return () => timers.delete(callback);
+    },
+    sleep: async (ms) => {
+      await hurried.sleep(ms);
+      for (const [callback, at] of timers)
+        if (at <= hurried.now() && timers.delete(callback)) callback();
     },
   };
 }
@@ -89,6 +108,11 @@ const adam = {
   weight_decay: 0,
   grad_clip_norm: 0,
 };
+const scored = encodeForwardBackwardResult({
+  outputType: 'scalar',
+  outputs: [{ logprobs: Float32Array.of(-1, -2) }],
+  metrics: {},
+});
 const datum = { tokens: Int32Array.of(1, 2), inputs: { target_tokens: Int32Array.of(2, 3) } };
 
 describe('a server that is busy', () => {
@@ -126,6 +150,23 @@ describe('a server that is busy', () => {
     );
     await expect(model.step(adam)).resolves.toEqual({});
   });
+
+  it.each<readonly [string, (model: RemoteModel) => Promise<unknown>]>([
+    ['save_weights', (model) => model.saveWeights('x')],
+    ['save_weights_for_sampler', (model) => model.saveForSampling()],
+    ['load_weights', (model) => model.load('tinker://m/weights/x', true)],
+  ])(
+    'may cut the connection at %s: the run goes on from its last checkpoint',
+    async (name, ask) => {
+      const { model, server } = await modelOn((verb) => (verb === name ? 'cut' : undefined));
+      await expect(ask(model)).rejects.toMatchObject({
+        code: 'ENGINE_WORKER_DIED',
+        message: expect.stringMatching(/broke when it was asked to .*nothing says whether it did/),
+        details: { [serverRestartedKey]: true },
+      });
+      expect(server.received.filter((request) => verbOf(request) === name)).toHaveLength(1);
+    },
+  );
 
   it('is given up when it stays away, without its key being said', async () => {
     const { model } = await modelOn((verb) => (verb === 'optim_step' ? 'cut' : undefined));
@@ -167,20 +208,7 @@ describe('a result', () => {
     const { url, close } = await scriptedServer(() => ({ status: lines.length > 0 ? 200 : 408 }));
     open.push(close);
     const logger = { info: (line: string) => lines.push(line), warn: () => undefined };
-    const hurried = hurriedClock();
-    const timers = new Map<() => void, number>();
-    const clock: Clock = {
-      ...hurried,
-      after: (ms, callback) => {
-        timers.set(callback, hurried.now() + ms);
-        return () => timers.delete(callback);
-      },
-      sleep: async (ms) => {
-        await hurried.sleep(ms);
-        for (const [callback, at] of timers)
-          if (at <= hurried.now() && timers.delete(callback)) callback();
-      },
-    };
+    const clock = ringingClock();
     const options = { baseUrl: url, apiKey: undefined, clock, logger, patienceMs: 60_000 };
     const calls = createCalls({ connection: connect(options), clock, resultMs: 60_000 });
     await calls.result('x', z.unknown(), { what: 'compute gradients' });
@@ -203,6 +231,7 @@ describe('a result', () => {
     [404, 'Future not found', 'ENGINE_WORKER_DIED', /forgotten the run.*last checkpoint/],
     [400, 'Model m not loaded (stale)', 'ENGINE_WORKER_DIED', /forgotten the run/],
     [400, "Loss functions ['gspo'] are not supported", 'TINKER_UNSUPPORTED', /gspo/],
+    [409, 'Sequence conflict: expected 8, got 7', 'ENGINE_WORKER_DIED', /last checkpoint/],
     [401, 'bad key', 'TINKER_FORBIDDEN', /TINKER_API_KEY/],
     [400, '[Errno 28] No space left on device', 'TINKER_STORAGE', /Free space.*last checkpoint/],
   ])('of %i "%s" is an error of code %s', async (status, detail, code, message) => {
@@ -243,12 +272,87 @@ describe('a result', () => {
   });
 });
 
+describe('a server that continues from saved weights', () => {
+  const restored =
+    'Future with request ID x was cancelled: Server restored from checkpoint step-1.';
+  const lost = { code: 'ENGINE_WORKER_DIED', details: { [serverRestartedKey]: true } };
+
+  it('is noticed before a request is repeated', async () => {
+    let isRestarted = false;
+    const { model, server } = await modelOn((verb, { json }) => {
+      if (verb === 'retrieve_future' && json?.['request_id'] === 'forward_backward')
+        return isRestarted ? { status: 410, body: { detail: restored } } : { body: scored };
+      if (verb !== 'optim_step') return undefined;
+      isRestarted = true;
+      return 'cut';
+    });
+    await scoreData(model, [datum]);
+    await expect(model.step(adam)).rejects.toMatchObject(lost);
+    expect(server.received.filter((one) => verbOf(one) === 'optim_step')).toHaveLength(1);
+  });
+
+  it('is noticed before the next request, also if another request failed', async () => {
+    let isRestarted = false;
+    const { model, server } = await modelOn((verb, request) => {
+      if (isRestarted && isResultOf(verb, request, 'optim_step'))
+        return { status: 410, body: { detail: restored } };
+      if (verb !== 'unload_model' || isRestarted) return undefined;
+      isRestarted = true;
+      return 'cut';
+    });
+    await model.step(adam);
+    const other = model.unload().catch(() => undefined);
+    await expect.poll(() => isRestarted).toBe(true);
+    await other;
+    await expect(model.step(adam)).rejects.toMatchObject(lost);
+    expect(server.received.filter((one) => verbOf(one) === 'optim_step')).toHaveLength(1);
+  });
+
+  it('is not supposed after a mere failure', async () => {
+    let cuts = 1;
+    const { model, server } = await modelOn((verb) =>
+      verb === 'optim_step' && cuts-- > 0 ? 'cut' : undefined,
+    );
+    await model.step(adam);
+    await model.step(adam);
+    const asked = server.received.filter((one) => one.json?.['request_id'] === 'created');
+    expect(asked).toHaveLength(2);
+  });
+});
+
+describe('saved weights that are deleted', () => {
+  it.each([
+    [404, []],
+    [410, []],
+    [
+      403,
+      ['tinker://m/weights/x stays on the Tinker server: it answered 403 when asked to delete it.'],
+    ],
+  ])('answered %i', async (status, expected) => {
+    const { url, close } = await scriptedServer(() => ({ status }));
+    open.push(close);
+    const lines: string[] = [];
+    const logger = { ...silentLogger, warn: (line: string) => lines.push(line) };
+    const clock = hurriedClock();
+    const connection = connect({
+      ...{ baseUrl: url, apiKey: undefined, clock, logger, patienceMs: 1000 },
+    });
+    await removeSaved({ connection, logger }, { modelId: 'm', kind: 'weights', name: 'x' });
+    expect(lines).toEqual(expected);
+  });
+});
+
 describe('the address of a server', () => {
   it.each([
     'gpu-1:8000',
     'localhost',
     'http://bob:s3cret@127.0.0.1:9',
     'http://127.0.0.1:9?k=s3cret',
+    'http://127.0.0.1:9#s3cret',
+    'gpu-1:8000?key=s3cret',
+    'localhost:8000/p?api_key=s3cret',
+    'ftp://x?key=s3cret',
+    'gpu-1:8000#s3cret',
   ])('is refused before any request: %s', (baseUrl) => {
     const clock = hurriedClock();
     const options = { baseUrl, apiKey: undefined, clock, logger: silentLogger, patienceMs: 1000 };
@@ -289,56 +393,68 @@ describe('a server that is away', () => {
 });
 
 describe('a connection that has died silently', () => {
-  const requestTo = async (
-    url: string,
-    place: 'future' | 'submit',
-    repeat: 'always' | 'unsent',
-  ) => {
-    const clock = hurriedClock();
+  /** A connection whose first request is not answered in time. */
+  const deadOnce = async () => {
+    const timers = new Map<() => void, number>();
+    const clock: Clock = {
+      ...hurriedClock(),
+      after: (ms, callback) => {
+        timers.set(callback, ms);
+        return () => timers.delete(callback);
+      },
+    };
+    let isDead = true;
+    const server = await scriptedServer(() => {
+      if (!isDead) return { body: {} };
+      isDead = false;
+      for (const [callback, ms] of timers) if (ms === 500) callback();
+      return 'silent';
+    });
+    open.push(() => server.close());
     const connection = connect({
-      ...{ baseUrl: url, apiKey: undefined, clock, patienceMs: 1000 },
+      ...{ baseUrl: server.url, apiKey: undefined, clock, patienceMs: 1000 },
       logger: silentLogger,
     });
     const request = { method: 'POST', path: '/x', what: 'try', timeoutMs: 500 } as const;
-    const answer = await connection.send({ ...request, place, repeat });
-    return { answer, ...connection.takeCounts() };
-  };
-  const deadFor = async (times: number): Promise<ScriptedServer> => {
-    let left = times;
-    const server = await scriptedServer(() => (left-- > 0 ? 'silent' : { body: {} }));
-    open.push(() => server.close());
-    return server;
+    const send = async (place: 'future' | 'submit', repeat: 'always' | 'unsent') => {
+      const answer = await connection.send({ ...request, place, repeat });
+      return { answer, ...connection.takeCounts() };
+    };
+    return { server, send };
   };
 
   it('is a result that is not ready, which is polled for again', async () => {
-    const { url } = await deadFor(1);
-    expect((await requestTo(url, 'future', 'always')).answer).toBeUndefined();
-    expect((await requestTo(url, 'future', 'always')).answer?.status).toBe(200);
+    const { send } = await deadOnce();
+    expect((await send('future', 'always')).answer).toBeUndefined();
+    expect((await send('future', 'always')).answer?.status).toBe(200);
   });
 
   it('has a request sent again that the server recognises, and no other', async () => {
-    const { url } = await deadFor(1);
-    expect(await requestTo(url, 'submit', 'always')).toMatchObject({ requests: 2, retries: 1 });
-    const other = await deadFor(1);
-    const failed = requestTo(other.url, 'submit', 'unsent');
-    await expect(failed).rejects.toMatchObject({ code: 'ENGINE_WORKER_DIED' });
-    expect(other.received).toHaveLength(1);
+    const { send } = await deadOnce();
+    expect(await send('submit', 'always')).toMatchObject({ requests: 2, retries: 1 });
+    const other = await deadOnce();
+    await expect(other.send('submit', 'unsent')).rejects.toMatchObject({
+      code: 'ENGINE_WORKER_DIED',
+    });
+    expect(other.server.received).toHaveLength(1);
   });
 });
 
 describe('a sample', () => {
-  const samplerOn = async (sequences: SampleResult['sequences']): Promise<Sampler> => {
+  const samplerOn = async (
+    sequences: SampleResult['sequences'],
+    { polls = 0, logger = silentLogger, clock = hurriedClock() as Clock } = {},
+  ): Promise<Sampler> => {
+    let left = polls;
     const server = await scriptedServer((request) => {
-      const submitted = verbOf(request) === 'asample';
-      return { body: submitted ? { request_id: 's' } : encodeSampleResult({ sequences }) };
+      if (verbOf(request) === 'asample') return { body: { request_id: 's' } };
+      return left-- > 0 ? { status: 408 } : { body: encodeSampleResult({ sequences }) };
     });
     open.push(() => server.close());
-    const clock = hurriedClock();
-    const logger = silentLogger;
     const options = { baseUrl: server.url, apiKey: undefined, clock, logger, patienceMs: 1000 };
     const handle = holdSampling('session', { logger: silentLogger });
     return createSampler({
-      calls: createCalls({ connection: connect(options), clock, resultMs: 1000 }),
+      calls: createCalls({ connection: connect(options), clock, resultMs: 60_000 }),
       limits: { vocabSize: 8, maxModelLen: 16 },
       tokenBytes: undefined,
       weightsOf: () => Promise.resolve(handle),
@@ -364,6 +480,15 @@ describe('a sample', () => {
       code: 'TINKER_ANSWER',
       message: expect.stringMatching(message),
     });
+  });
+
+  it('may take long without a line for each', async () => {
+    const lines: string[] = [];
+    const say = (line: string) => lines.push(line);
+    const given = { polls: 100, logger: { ...silentLogger, info: say, warn: say } };
+    const sampler = await samplerOn([sequence([1], [-1])], { ...given, clock: ringingClock() });
+    await sampler.sample(Int32Array.of(1), { maxTokens: 3, seed: 1 });
+    expect(lines).toEqual([]);
   });
 
   it('is not asked for with ids beyond the vocabulary, and no row is scored', async () => {

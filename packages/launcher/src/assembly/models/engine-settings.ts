@@ -16,7 +16,7 @@ export function engineSettings(
   const { rank, seed, trainMlp, trainAttn, trainUnembed, baseUrl, baseModel } = model.tinker;
   return {
     apiKey: env['TINKER_API_KEY'],
-    baseUrl: baseUrl ?? env['TINKER_BASE_URL'],
+    baseUrl: baseUrl ?? (env['TINKER_BASE_URL'] || undefined),
     baseModel,
     hubId: model.hubId,
     optimizer: { learningRate: lr, betas },

@@ -12,7 +12,7 @@ import {
 } from '@trinity-rft/core';
 import { addressProblem, beginWait, retryAfterMs } from '@trinity-rft/core/support';
 import { actionFor, errorDetail, type ErrorPlace } from '../../protocol/index.js';
-import { answerError, unreachable } from './errors.js';
+import { answerError, unanswered, unreachable } from './errors.js';
 
 export interface ConnectionOptions {
   /** URL of the server, without a trailing slash. */
@@ -45,7 +45,7 @@ export interface Request {
   /**
    * Condition for retries after a connection error. `always` is for requests that the server
    * recognises when repeated, or that are safe to execute twice. `unsent` repeats a request only if it
-   * did not reach the server.
+   * did not reach the server; otherwise the training run continues from its last checkpoint.
    * @default "always"
    */
   readonly repeat?: 'always' | 'unsent';
@@ -54,6 +54,11 @@ export interface Request {
   /** Timeout of one attempt, in ms. @default 60 s */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /**
+   * Called before each attempt, repeated ones included. If it rejects, the request is not sent, and
+   * rejects as well.
+   */
+  readonly before?: () => Promise<void>;
   /** The wait that this request is part of. @default a wait for this request alone */
   readonly wait?: ServerWait;
 }
@@ -82,6 +87,8 @@ export interface Connection {
   send(request: Request): Promise<Answer | undefined>;
   /** Begins a wait that several requests with the same purpose share. */
   beginWait(what: string): ServerWait;
+  /** Number of failed attempts of all requests so far. */
+  failures(): number;
   /** Returns and resets the numbers of requests and retries since the last call. */
   takeCounts(): { readonly requests: number; readonly retries: number };
 }
@@ -107,6 +114,7 @@ export function connect(options: ConnectionOptions): Connection {
   const { clock, patienceMs, signal: ended, stop } = options;
   let requests = 0;
   let retries = 0;
+  let failures = 0;
 
   const beginServerWait = (what: string): ServerWait => {
     const cause = (): string | undefined => wait.problem && describeError(wait.problem);
@@ -125,11 +133,13 @@ export function connect(options: ConnectionOptions): Connection {
     const wait = asked.wait ?? beginServerWait(asked.what);
     try {
       for (let attempt = 0; ; attempt++) {
+        await asked.before?.();
         requests++;
         const outcome = await attemptOnce(options, attempt > 0 ? again : first);
         wait.problem = outcome.kind === 'again' ? outcome.error : undefined;
         if (outcome.kind === 'answer') return outcome.answer;
         if (outcome.kind === 'not-ready') return undefined;
+        failures++;
         const ownPauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** attempt);
         const pauseMs = Math.max(ownPauseMs, outcome.afterMs);
         if (clock.now() + pauseMs > until) throw outcome.error;
@@ -146,7 +156,7 @@ export function connect(options: ConnectionOptions): Connection {
     retries = 0;
     return counts;
   };
-  return { send, beginWait: beginServerWait, takeCounts };
+  return { send, beginWait: beginServerWait, failures: () => failures, takeCounts };
 }
 
 async function pause(
@@ -176,15 +186,19 @@ async function attemptOnce(
   const { what, place = 'submit', repeat = 'always', signal } = request;
   let response: Response;
   let bytes: Uint8Array;
+  const late = new AbortController();
+  const cancel = options.clock.after(request.timeoutMs ?? defaultTimeoutMs, () => late.abort());
   try {
-    response = await fetchOnce(options, request);
+    response = await fetchOnce(options, request, late.signal);
     bytes = new Uint8Array(await response.arrayBuffer());
   } catch (cause) {
     if (signal.aborted) throw cancelled(request);
-    if (place === 'future' && isTimeout(cause)) return { kind: 'not-ready' };
-    const error = unreachable(options, what, cause);
-    if (repeat === 'unsent' && !wasNotSent(cause)) throw error;
-    return { kind: 'again', afterMs: 0, error };
+    // The work may still be in progress, or the connection may have ended without notice.
+    if (place === 'future' && late.signal.aborted) return { kind: 'not-ready' };
+    if (repeat === 'unsent' && !wasNotSent(cause)) throw unanswered(options, what, cause);
+    return { kind: 'again', afterMs: 0, error: unreachable(options, what, cause) };
+  } finally {
+    cancel();
   }
   if (response.status < 400) return { kind: 'answer', answer: answerOf(response, bytes) };
   const detail = errorDetail(new TextDecoder().decode(bytes));
@@ -198,7 +212,8 @@ async function attemptOnce(
 
 function fetchOnce(
   { baseUrl, apiKey }: ConnectionOptions,
-  { method, path, body, headers, timeoutMs = defaultTimeoutMs, signal }: StoppableRequest,
+  { method, path, body, headers, signal }: StoppableRequest,
+  late: AbortSignal,
 ): Promise<Response> {
   const url = new URL(path.startsWith('/') ? baseUrl + path : path);
   const own = url.origin === new URL(baseUrl).origin;
@@ -209,7 +224,7 @@ function fetchOnce(
     headers: { ...key, ...headers },
     // Redirects are handled by the caller, because another host must not get the key.
     redirect: 'manual',
-    signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]),
+    signal: AbortSignal.any([late, signal]),
   });
 }
 
@@ -227,13 +242,6 @@ const cancelled = ({ what, signal }: StoppableRequest): unknown =>
         reason: 'aborted',
         cause: signal.reason,
       });
-
-/**
- * Returns true for the timeout of one attempt. The work may still be in progress, or the connection
- * may have ended without notice.
- */
-const isTimeout = (cause: unknown): boolean =>
-  (cause as { readonly name?: string } | null)?.name === 'TimeoutError';
 
 /**
  * Returns true if the request did not reach a server, because nothing listened or the host is

@@ -60,6 +60,20 @@ export function failedError(what: string, { error, category }: FailedResult): En
 }
 
 /**
+ * Creates an error for a request that the server may or may not have executed. The server may have
+ * been restarted, with older weights, so the training run continues from its last checkpoint.
+ */
+export const unanswered = (
+  { baseUrl }: { readonly baseUrl: string },
+  what: string,
+  cause: unknown,
+): EngineError =>
+  new EngineError(
+    `The connection to the Tinker server ${baseUrl} broke when it was asked to ${what}, and nothing says whether it did. A new start of the run continues from its last checkpoint.`,
+    { code: 'ENGINE_WORKER_DIED', details: { [serverRestartedKey]: true }, cause },
+  );
+
+/**
  * Creates an error that ends the training run. A restarted training run continues from its last
  * checkpoint.
  */

@@ -24,9 +24,13 @@ it('the only model of a server may have another name than the hub id, and no oth
     'The Tinker server has no model a. Set model.tinker.base_model to one of /models/a.',
   );
   await expect(choose(['/models/a'], { recorded: 'a' })).rejects.toThrow(
-    'The Tinker server has no model a. The checkpoint was trained from it: start the server with it instead of /models/a.',
+    'The Tinker server has no model a. The checkpoint was trained from it: use a server that has it instead of /models/a.',
   );
   await expect(choose(['a', 'b'], {})).rejects.toThrow(
     'Set model.tinker.base_model to one of a, b.',
   );
+  for (const wanted of [{ set: 'a' }, { recorded: 'a' }])
+    await expect(choose([], wanted)).rejects.toThrow(
+      'The Tinker server has no model a. It lists no models: start it with the model to train.',
+    );
 });

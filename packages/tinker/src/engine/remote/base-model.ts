@@ -57,11 +57,12 @@ export async function chooseBaseModel(
       logger.info(`The Tinker server has one model, ${only.name}, which is taken for ${wanted}.`);
     return only;
   }
-  const names = models.map(({ name }) => name).join(', ') || 'its models; it lists none';
-  const advice =
+  const names = models.map(({ name }) => name).join(', ');
+  const ownAdvice =
     recorded === undefined
       ? `Set model.tinker.base_model to one of ${names}`
-      : `The checkpoint was trained from it: start the server with it instead of ${names}`;
+      : `The checkpoint was trained from it: use a server that has it instead of ${names}`;
+  const advice = only ? ownAdvice : 'It lists no models: start it with the model to train';
   throw new EngineError(
     `The Tinker server has no model ${wanted ?? '(none was named)'}. ${advice}.`,
     { code: 'TINKER_MODEL' },

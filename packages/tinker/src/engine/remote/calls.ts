@@ -19,10 +19,13 @@ export interface CallOptions {
   readonly what: string;
   readonly repeat?: Request['repeat'];
   readonly patienceMs?: number;
+  readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  readonly before?: Request['before'];
+  readonly wait?: Request['wait'];
 }
 
-export interface Calls {
+export interface Calls extends Pick<Connection, 'failures'> {
   /** Sends a request whose response contains the result. */
   ask<V extends JsonVerb, T>(
     verb: V,
@@ -74,7 +77,7 @@ export function createCalls({ connection, clock, resultMs }: CallsOptions): Call
     const until = clock.now() + resultMs;
     const body = JSON.stringify({ request_id: requestId, allow_metadata_only: true });
     // One wait for all polls, because servers may answer each of them at once.
-    const wait = connection.beginWait(options.what);
+    const wait = options.wait ?? connection.beginWait(options.what);
     const request = {
       method: 'POST',
       path: `${paths.root}retrieve_future`,
@@ -105,6 +108,7 @@ export function createCalls({ connection, clock, resultMs }: CallsOptions): Call
     parse(answer, pendingAnswer, options).request_id;
 
   return {
+    failures: () => connection.failures(),
     ask: async (verb, body, schema, options) =>
       parse(await postJson(verb, body, options), schema, options),
     submit: async (verb, body, options) => requestId(await postJson(verb, body, options), options),

@@ -65,8 +65,9 @@ export async function createModel(
   context: ModelContext,
   options: ModelOptions,
 ): Promise<RemoteModel> {
-  const { calls, session } = context;
-  const id = await requestModel(context, options);
+  const { session } = context;
+  const { id, requestId } = await requestModel(context, options);
+  const calls = unlessRestored(context.calls, requestId);
   let sequence = 0;
   let hasSaved = false;
   const inOrder = pLimit(1);
@@ -148,6 +149,32 @@ export async function createModel(
   };
 }
 
+/**
+ * Returns calls that reject before a submission if TuFT was restarted in the meantime. TuFT then
+ * continues every model from the model's last saved weights, and cancels the results of all later
+ * requests. After a failed attempt of any request, the newest result of the model is therefore
+ * asked for again.
+ * @param newest the future that created the model
+ */
+function unlessRestored(calls: Calls, newest: string): Calls {
+  let checked = calls.failures();
+  const before = async (): Promise<void> => {
+    const failures = calls.failures();
+    if (failures === checked) return;
+    const what = 'say whether it was restarted';
+    await calls.result(newest, z.unknown(), { what }).catch((error: unknown) => {
+      if (EngineError.is(error) && error.details['status'] === 410) throw error;
+    });
+    checked = failures;
+  };
+  const noting = async (submitted: Promise<string>): Promise<string> => (newest = await submitted);
+  return {
+    ...calls,
+    submit: (verb, body, options) => noting(calls.submit(verb, body, { ...options, before })),
+    submitPass: (body, options) => noting(calls.submitPass(body, { ...options, before })),
+  };
+}
+
 function missing(what: string, key: string): never {
   throw unreadable(what, `${key} is missing`);
 }
@@ -161,12 +188,14 @@ function readPass(bytes: Uint8Array, { what }: CallOptions): ForwardBackwardResu
 }
 
 const placePauseMs = 5_000;
+/** Timeout of the request for a model, in ms. TuFT creates the adapter before it responds. */
+const createMs = 5 * 60_000;
 
-/** Waits until the server has created the model. @returns its id */
+/** Waits until the server has created the model. @returns the ids of the model and its future */
 async function requestModel(
   { calls, session, clock, logger, placeMs, stop }: ModelContext,
   { baseModel, lora }: ModelOptions,
-): Promise<string> {
+): Promise<{ readonly id: string; readonly requestId: string }> {
   const options = { what: `create an adapter of ${baseModel}`, repeat: 'unsent' } as const;
   const until = clock.now() + placeMs;
   for (let attempt = 0; ; attempt++) {
@@ -176,9 +205,13 @@ async function requestModel(
       base_model: baseModel,
       lora_config: lora,
     };
-    const pending = await calls.ask('create_model', request, modelAnswer, options);
+    const { request_id: requestId } = await calls.ask('create_model', request, modelAnswer, {
+      ...options,
+      timeoutMs: createMs,
+    });
     try {
-      return (await calls.result(pending.request_id, modelResult, options)).model_id;
+      const { model_id: id } = await calls.result(requestId, modelResult, options);
+      return { id, requestId };
     } catch (error) {
       if (!isFull(error) || clock.now() + placePauseMs > until) throw error;
       if (attempt === 0)

@@ -5,7 +5,7 @@ import {
   weightsInfoAnswer,
   type TinkerPath,
 } from '../../protocol/index.js';
-import { describeError, EngineError, type Logger } from '@trinity-rft/core';
+import { EngineError, type Logger } from '@trinity-rft/core';
 import type { Calls } from './calls.js';
 import type { Connection } from '../http/connection.js';
 
@@ -24,16 +24,25 @@ export async function statusOf(calls: Calls, address: string): Promise<number | 
     await calls.ask('weights_info', { tinker_path: address }, weightsInfoAnswer, options);
     return undefined;
   } catch (error) {
-    const { status } = EngineError.is(error) ? error.details : {};
-    if (typeof status !== 'number') throw error;
+    const status = statusIn(error);
+    if (status === undefined) throw error;
     return status;
   }
 }
 
-/** Maximum time for retries of a deletion, in ms. Training waits no longer than this. */
+/** Returns the status that the server answered; undefined if it did not answer. */
+function statusIn(error: unknown): number | undefined {
+  const { status } = EngineError.is(error) ? error.details : {};
+  return typeof status === 'number' ? status : undefined;
+}
+
+/** Maximum time for retries of a deletion, and for each of them, in ms. Training waits for it. */
 const removePatienceMs = 15_000;
 
-/** Deletes saved weights that are no longer needed. Failures are logged. */
+/**
+ * Deletes saved weights that are no longer needed, unless the server has already forgotten them.
+ * Failures are logged.
+ */
 export async function removeSaved(
   { connection, logger }: RemoveOptions,
   saved: TinkerPath,
@@ -42,8 +51,12 @@ export async function removeSaved(
   const path = paths.checkpoint(saved.modelId, `${saved.kind}/${saved.name}`);
   try {
     const what = `delete ${address}`;
-    await connection.send({ method: 'DELETE', path, what, patienceMs: removePatienceMs });
+    const [patienceMs, timeoutMs] = [removePatienceMs, removePatienceMs];
+    await connection.send({ method: 'DELETE', path, what, patienceMs, timeoutMs });
   } catch (error) {
-    logger.warn(`${address} stays on the Tinker server: ${describeError(error)}`);
+    const status = statusIn(error);
+    if (status === 404 || status === 410) return;
+    const reason = status === undefined ? 'it cannot be reached' : `it answered ${status}`;
+    logger.warn(`${address} stays on the Tinker server: ${reason} when asked to delete it.`);
   }
 }

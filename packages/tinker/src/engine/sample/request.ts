@@ -35,6 +35,8 @@ export function requestSamples(
 ): Promise<SampleAnswer> {
   return handle.use(async () => {
     const { prompt, count, params, promptLogprobs = false } = request;
+    // No wait is logged: long samples are usual, and heartbeats report a server that is down.
+    const options = { what, signal, wait: { problem: undefined, end: () => undefined } };
     const requestId = await calls.submit(
       'asample',
       {
@@ -45,9 +47,9 @@ export function requestSamples(
         seq_id: handle.nextSequence(),
         prompt_logprobs: promptLogprobs,
       },
-      { what, signal },
+      options,
     );
-    return readAnswer(await calls.bytes(requestId, { what, signal }), request);
+    return readAnswer(await calls.bytes(requestId, options), request);
   });
 }
 

@@ -69,6 +69,11 @@ it('the initial weights are freed once others are adopted and no request uses th
   expect(freed).toEqual(['initial']);
 });
 
+it('an empty stop text is refused', async () => {
+  const asked = samplerOn().sampler.sample(prompt, { maxTokens: 1, seed: 1, stop: ['END', ''] });
+  await expect(asked).rejects.toThrow('A stop text is empty; expected at least one character.');
+});
+
 it('a copy whose weights cannot be loaded is unloaded', async () => {
   const unloaded: string[] = [];
   const calls = {
@@ -79,6 +84,7 @@ it('a copy whose weights cannot be loaded is unloaded', async () => {
       return verb;
     },
     result: async () => ({ model_id: 'copy' }),
+    failures: () => 0,
   } as unknown as Calls;
   const session = { id: 's', nextModel: () => 0, nextSampler: () => 0, close: () => undefined };
   const { ofCheckpoint } = deliverWeights({

@@ -141,6 +141,8 @@ function checkOptions(
     throw new ModelError(`A Tinker server cannot sample with ${asked.join(' and ')}.`, {
       status: 400,
     });
+  if (stop.includes(''))
+    throw new ModelError('A stop text is empty; expected at least one character.', { status: 400 });
   if (stop.length > 0 && tokenBytes === undefined)
     throw new ModelError('Stop texts need the bytes of the tokens, which were not given.', {
       status: 400,
