@@ -47,7 +47,13 @@ const keys: Metadata = {
   'tokenizer.ggml.scores': Array.from({ length: 263 }, () => 0),
   'tokenizer.ggml.merges': ['a b', '▁ a'],
   'tokenizer.ggml.eos_token_id': 0,
-  'tokenizer.ggml.eos_token_ids': [0, 1],
+};
+
+/** What llama.cpp's converter writes for the tokenizer: its model, and one end token. */
+const llamaCppKeys: Metadata = {
+  'tokenizer.ggml.model': 'gemma4',
+  'tokenizer.ggml.tokens': [...(keys['tokenizer.ggml.tokens'] as string[]), '<|tool_response>'],
+  'tokenizer.ggml.token_type': [...(keys['tokenizer.ggml.token_type'] as number[]), 3],
 };
 
 function write(change: Metadata = {}, divisors = proportionalDivisors(16, 0.25)): string {
@@ -135,7 +141,21 @@ describe('a GGUF file of Gemma 4', () => {
   );
 
   it('ends answers at all tokens that Ollama lists', () => {
-    expect(json(write(), 'generation_config.json')).toMatchObject({ eos_token_id: [0, 1] });
+    const file = write({ 'tokenizer.ggml.eos_token_ids': [0, 2] });
+    expect(json(file, 'generation_config.json')).toMatchObject({ eos_token_id: [0, 2, 1] });
+  });
+
+  it.each([0, 1])('of llama.cpp, with end token %d, ends answers at all of them', (eos) => {
+    const file = write({
+      ...llamaCppKeys,
+      'tokenizer.ggml.eos_token_id': eos,
+      'tokenizer.ggml.add_bos_token': false,
+    });
+    const { eos_token_id: ends } = json(file, 'generation_config.json') as {
+      readonly eos_token_id: readonly number[];
+    };
+    expect(ends.toSorted((a, b) => a - b)).toEqual([0, 1, 263]);
+    expect(json(file, 'tokenizer_config.json')).toMatchObject({ add_bos_token: true });
   });
 
   it.each<readonly [Metadata, string]>([
