@@ -305,6 +305,11 @@ describe('a GGUF file that cannot be used is refused by name:', () => {
       () => write({ 'general.architecture': 'mamba' }),
       /its architecture is mamba; expected one of llama, qwen2, qwen3/,
     ],
+    [
+      'an encoder of images',
+      () => write({ 'general.architecture': 'clip' }),
+      /holds the encoder of images or sounds of a model\. Give the model's own file/,
+    ],
     ['experts', () => write({ 'llama.expert_count': 8 }), /8 experts per layer/],
     [
       'a part of a file',
