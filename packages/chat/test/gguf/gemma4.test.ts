@@ -56,9 +56,11 @@ const llamaCppKeys: Metadata = {
   'tokenizer.ggml.token_type': [...(keys['tokenizer.ggml.token_type'] as number[]), 3],
 };
 
+/** Writes a file whose keys are changed; the value '' removes a key. */
 function write(change: Metadata = {}, divisors = proportionalDivisors(16, 0.25)): string {
+  const kept = Object.entries({ ...keys, ...change }).filter(([, value]) => value !== '');
   return writeGguf(path.join(folder, 'model.gguf'), {
-    metadata: { ...keys, ...change },
+    metadata: Object.fromEntries(kept),
     tensors: {
       'rope_freqs.weight': [divisors.length],
       'token_embd.weight': [265, 32],
@@ -161,6 +163,13 @@ describe('a GGUF file of Gemma 4', () => {
   it.each<readonly [Metadata, string]>([
     [{ 'gemma4.attention.head_count_kv': [2, 1, 2, 1] }, 'head_count_kv differs between layers'],
     [{ 'gemma4.feed_forward_length': [48, 96, 48, 96] }, 'expected one width, or twice'],
+    [{ 'gemma4.attention.sliding_window_pattern': '' }, 'sliding_window_pattern is missing'],
+    [
+      { 'gemma4.attention.sliding_window_pattern': [true, false] },
+      'sliding_window_pattern has 2 values; expected one for each of the 4 layers',
+    ],
+    [{ 'gemma4.attention.head_count_kv': [2] }, 'head_count_kv has 1 values'],
+    [{ 'gemma4.feed_forward_length': [48, 96] }, 'feed_forward_length has 2 values'],
     [{ 'gemma4.expert_count': 128 }, 'the model has 128 experts per layer'],
     [{ 'tokenizer.ggml.merges': 3 }, 'merges is not a list of texts'],
   ])('is refused with %j', (change, message) => {
