@@ -49,7 +49,7 @@ const keys: Metadata = {
   'tokenizer.ggml.eos_token_id': 0,
 };
 
-/** What llama.cpp's converter writes for the tokenizer: its model, and one end token. */
+/** Keys of the tokenizer as llama.cpp's converter writes them, with one end token only. */
 const llamaCppKeys: Metadata = {
   'tokenizer.ggml.model': 'gemma4',
   'tokenizer.ggml.tokens': [...(keys['tokenizer.ggml.tokens'] as string[]), '<|tool_response>'],
