@@ -5,6 +5,9 @@ import type { ModelId } from '@trinity-rft/core/support';
 const description =
   /^(?:config|generation_config|special_tokens_map|added_tokens)\.json$|^tokenizer[^/]*$|^chat_template[^/]*$/;
 const weights = /^model(?:-\d+-of-\d+)?\.safetensors$/;
+/** True for GGUF files, except those of encoders of images or sounds, which lie beside models. */
+const isGgufModel = (path: string): boolean =>
+  /\.gguf$/i.test(path) && !/(?:^|\/)mmproj[^/]*$/i.test(path);
 const weightsIndex = 'model.safetensors.index.json';
 
 /**
@@ -27,11 +30,12 @@ export function chooseModelFiles(
     const index = paths.filter((path) => path === weightsIndex);
     return [...paths.filter((path) => description.test(path)), ...index, ...chosen];
   }
-  const gguf = paths.filter((path) => path.toLowerCase().endsWith('.gguf'));
+  const gguf = paths.filter(isGgufModel);
   if (gguf.length === 1) return gguf;
-  if (gguf.length === 0) throw unusable(id, 'it holds neither model*.safetensors nor a GGUF file');
+  if (gguf.length === 0)
+    throw unusable(id, 'it holds neither model*.safetensors nor the GGUF file of a model');
   throw new ConfigError(
-    `${id} holds ${gguf.length} GGUF files: ${gguf.join(', ')}. Name one, as in ${id}/${gguf[0]}.`,
+    `${id} holds ${gguf.length} GGUF models: ${gguf.join(', ')}. Name one, as in ${id}/${gguf[0]}.`,
     { code: 'HUB_MODEL_FILES' },
   );
 }
@@ -55,7 +59,7 @@ export function completeModel(
     if (has('model.safetensors')) return '';
     if (has(weightsIndex) && shardsOf(readIndex(weightsIndex)).every(has)) return '';
   }
-  const gguf = paths.filter((path) => path.toLowerCase().endsWith('.gguf'));
+  const gguf = paths.filter(isGgufModel);
   return gguf.length === 1 ? gguf[0] : undefined;
 }
 

@@ -98,7 +98,7 @@ describe('a chat format', () => {
     });
   });
 
-  it("stops at the tokenizer's end token and at the one that closes a turn", () => {
+  it("stops at the token that closes a turn, which comes first, and at the tokenizer's end token", () => {
     const id = (token: string): number | undefined => format.tokenizer.tokenToId(token);
     expect(format.stopTokenIds).toEqual([id('<|im_end|>')]);
     const files = buildCharTokenizer({
@@ -108,7 +108,7 @@ describe('a chat format', () => {
     });
     const tokenizer = createTokenizer(files);
     expect(createChatFormat({ tokenizer }).stopTokenIds).toEqual(
-      ['<|endoftext|>', '<|im_end|>'].map((token) => tokenizer.tokenToId(token)),
+      ['<|im_end|>', '<|endoftext|>'].map((token) => tokenizer.tokenToId(token)),
     );
   });
 

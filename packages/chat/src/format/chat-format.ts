@@ -96,8 +96,8 @@ export interface BeginTurnOptions extends Pick<ReadTurnOptions, 'tools'> {
 export interface ChatFormat {
   readonly tokenizer: Tokenizer;
   /**
-   * The tokenizer's end tokens, the token with which the template ends an assistant turn, and the
-   * stop tokens of the tool-call parser.
+   * The token with which the template ends an assistant turn, if there is one, then the tokenizer's
+   * end tokens, and the stop tokens of the tool-call parser.
    */
   readonly stopTokenIds: readonly number[];
   /** False if the chat template ignores tools; requests with tools are then refused. */
@@ -350,8 +350,8 @@ function parseTurn(whole: string, parsers: Parsers): ParsedTurn {
 }
 
 /**
- * Ids that end a turn: the tokenizer's end tokens, the first special token that the template prints
- * after an assistant message, and the tokens in `others`.
+ * Ids that end a turn: the first special token that the template prints after an assistant message,
+ * then the tokenizer's end tokens, and the tokens in `others`.
  */
 function stopIds(
   tokenizer: Tokenizer,
@@ -366,7 +366,7 @@ function stopIds(
   const closing = text.slice(text.lastIndexOf(marker) + marker.length);
   const closer = tokenizer.encode(closing).find((id) => tokenizer.specialTokenIds.has(id));
   const found = closer === undefined ? [] : [closer];
-  return [...new Set([...tokenizer.eosTokenIds, ...found, ...idsOf(tokenizer, others)])];
+  return [...new Set([...found, ...tokenizer.eosTokenIds, ...idsOf(tokenizer, others)])];
 }
 
 function attempt<T>(work: () => T): T | undefined {

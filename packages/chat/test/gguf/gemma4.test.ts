@@ -47,12 +47,20 @@ const keys: Metadata = {
   'tokenizer.ggml.scores': Array.from({ length: 263 }, () => 0),
   'tokenizer.ggml.merges': ['a b', '▁ a'],
   'tokenizer.ggml.eos_token_id': 0,
-  'tokenizer.ggml.eos_token_ids': [0, 1],
 };
 
+/** Keys of the tokenizer as llama.cpp's converter writes them, with one end token only. */
+const llamaCppKeys: Metadata = {
+  'tokenizer.ggml.model': 'gemma4',
+  'tokenizer.ggml.tokens': [...(keys['tokenizer.ggml.tokens'] as string[]), '<|tool_response>'],
+  'tokenizer.ggml.token_type': [...(keys['tokenizer.ggml.token_type'] as number[]), 3],
+};
+
+/** Writes a file whose keys are changed; the value '' removes a key. */
 function write(change: Metadata = {}, divisors = proportionalDivisors(16, 0.25)): string {
+  const kept = Object.entries({ ...keys, ...change }).filter(([, value]) => value !== '');
   return writeGguf(path.join(folder, 'model.gguf'), {
-    metadata: { ...keys, ...change },
+    metadata: Object.fromEntries(kept),
     tensors: {
       'rope_freqs.weight': [divisors.length],
       'token_embd.weight': [265, 32],
@@ -135,12 +143,33 @@ describe('a GGUF file of Gemma 4', () => {
   );
 
   it('ends answers at all tokens that Ollama lists', () => {
-    expect(json(write(), 'generation_config.json')).toMatchObject({ eos_token_id: [0, 1] });
+    const file = write({ 'tokenizer.ggml.eos_token_ids': [0, 2] });
+    expect(json(file, 'generation_config.json')).toMatchObject({ eos_token_id: [0, 2, 1] });
+  });
+
+  it.each([0, 1])('of llama.cpp, with end token %d, ends answers at all of them', (eos) => {
+    const file = write({
+      ...llamaCppKeys,
+      'tokenizer.ggml.eos_token_id': eos,
+      'tokenizer.ggml.add_bos_token': false,
+    });
+    const { eos_token_id: ends } = json(file, 'generation_config.json') as {
+      readonly eos_token_id: readonly number[];
+    };
+    expect(ends.toSorted((a, b) => a - b)).toEqual([0, 1, 263]);
+    expect(json(file, 'tokenizer_config.json')).toMatchObject({ add_bos_token: true });
   });
 
   it.each<readonly [Metadata, string]>([
     [{ 'gemma4.attention.head_count_kv': [2, 1, 2, 1] }, 'head_count_kv differs between layers'],
     [{ 'gemma4.feed_forward_length': [48, 96, 48, 96] }, 'expected one width, or twice'],
+    [{ 'gemma4.attention.sliding_window_pattern': '' }, 'sliding_window_pattern is missing'],
+    [
+      { 'gemma4.attention.sliding_window_pattern': [true, false] },
+      'sliding_window_pattern has 2 values; expected one for each of the 4 layers',
+    ],
+    [{ 'gemma4.attention.head_count_kv': [2] }, 'head_count_kv has 1 values'],
+    [{ 'gemma4.feed_forward_length': [48, 96] }, 'feed_forward_length has 2 values'],
     [{ 'gemma4.expert_count': 128 }, 'the model has 128 experts per layer'],
     [{ 'tokenizer.ggml.merges': 3 }, 'merges is not a list of texts'],
   ])('is refused with %j', (change, message) => {

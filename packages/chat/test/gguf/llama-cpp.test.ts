@@ -129,7 +129,9 @@ describe('ids of a SentencePiece tokenizer for Gemma 4 in llama.cpp are those of
   it('but where merges join line breaks with other text, which is said', async (context) => {
     const compared = await compare(files, inputs, runtime(context), true);
     expect(compared.notes).toContainEqual(expect.stringContaining(note));
-    expect(different(compared).every(({ text }) => text.includes('\n'))).toBe(true);
+    const wrong = different(compared);
+    expect(wrong.length).toBeGreaterThan(0);
+    expect(wrong.every(({ text }) => text.includes('\n'))).toBe(true);
   });
 });
 

@@ -207,6 +207,18 @@ describe('a GGUF file', () => {
       model_type: 'olmo3',
       sliding_window: 16,
     });
+    const yarn = {
+      'olmo2.rope.scaling.type': 'yarn',
+      'olmo2.rope.scaling.factor': 8,
+      'olmo2.rope.scaling.original_context_length': 8192,
+    };
+    // Early files hold the whole factor, others what llama.cpp multiplies by 0.1 ln 8 + 1.
+    for (const stored of [1, 1.207_944_154_167_983_6]) {
+      const file = write({ ...windowed, ...yarn, 'olmo2.rope.scaling.attn_factor': stored });
+      expect(json(file, 'config.json')['rope_parameters']).toMatchObject({
+        full_attention: { rope_type: 'yarn', attention_factor: expect.closeTo(1.207_944, 5) },
+      });
+    }
     expect(types({})).toEqual([sliding, sliding, sliding, full, sliding]);
     const listed = [false, true, false, false, true];
     expect(types({ 'olmo2.attention.sliding_window_pattern': listed })).toEqual(
@@ -304,6 +316,11 @@ describe('a GGUF file that cannot be used is refused by name:', () => {
       'an architecture',
       () => write({ 'general.architecture': 'mamba' }),
       /its architecture is mamba; expected one of llama, qwen2, qwen3/,
+    ],
+    [
+      'an encoder of images',
+      () => write({ 'general.architecture': 'clip' }),
+      /holds the encoder of images or sounds of a model\. Give the model's own file/,
     ],
     ['experts', () => write({ 'llama.expert_count': 8 }), /8 experts per layer/],
     [

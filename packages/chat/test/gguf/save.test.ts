@@ -63,6 +63,11 @@ describe('a model that is written', () => {
       const into = new Float32Array(shape.reduce((product, n) => product * n, 1));
       read(into);
       expect({ name, into }).toEqual({ name, into: await weights.read(name) });
+      const width = shape.at(-1) ?? 1;
+      const second = into.slice(width, 2 * width);
+      const part = new Float32Array(second.length);
+      read(part, width);
+      expect({ name, part }).toEqual({ name, part: second });
     }
     expect(JSON.parse(model.text('config.json')!)).toMatchObject(config);
     const { pre_tokenizer, normalizer, model: pairs } = tokenizer.tokenizer as Record<string, Json>;

@@ -24,9 +24,8 @@ const rounding = {
 const mostNumbers = 2 ** 26;
 
 /**
- * Loads the weights. Memory holds rows of one matrix in float32 at a time, or a whole matrix of a
- * GGUF file. The exception is a folder with only an adapter, for which all merged weights are held
- * in float32.
+ * Loads the weights. Memory holds rows of one matrix in float32 at a time. The exception is a folder
+ * with only an adapter, for which all merged weights are held in float32.
  * @param most maximum number of elements of a matrix that are held in float32 at once
  * @throws CheckpointError when the weights cannot be read, ConfigError if `kind` is `file` and they
  * are not quantised
@@ -64,7 +63,7 @@ async function readInBlocks(
 ): Promise<StoredParameter> {
   const { name, size } = spec;
   const [rows = 1, width = 1] = spec.shape;
-  if (size <= most || !file.readPart || kind === 'file' || !isRounded(spec)) {
+  if (size <= most || kind === 'file' || !isRounded(spec)) {
     const numbers = new Float32Array(size);
     await file.read(name, numbers);
     return inBlocks(spec, numbers, kind);
@@ -78,7 +77,7 @@ async function readInBlocks(
   for (let row = 0; row < rows; row += step) {
     const count = Math.min(step, rows - row);
     const numbers = new Float32Array(count * width);
-    await file.readPart(name, numbers, row * width);
+    await file.read(name, numbers, row * width);
     const part = round(numbers, [count, width]);
     integers.set(part.integers, row * bytes);
     scales.set(part.scales, row * blocks);

@@ -29,12 +29,10 @@ export interface SafetensorsFile {
   readonly tensors: ReadonlyMap<string, StoredTensor>;
   readonly metadata: Readonly<Record<string, string>>;
   /**
-   * Decodes a tensor to row-major float32. `into` must have exactly the tensor's number of
-   * elements.
+   * Decodes as many elements of a tensor as `into` has to row-major float32.
+   * @param start first element. @default 0
    */
-  read(name: string, into: Float32Array): Promise<void>;
-  /** Decodes the elements of a tensor from `start` on, as many as `into` has. */
-  readPart(name: string, into: Float32Array, start: number): Promise<void>;
+  read(name: string, into: Float32Array, start?: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -86,16 +84,14 @@ export async function openSafetensors(path: string): Promise<SafetensorsFile> {
     const { tensors, metadata } = await readHeader(handle, path);
     // Verified once, and only when tensors are read: `trinity config check` reads only headers.
     const verified = lazily(() => verifyStored(path));
-    const readPart = async (name: string, into: Float32Array, start: number): Promise<void> => {
-      await verified.get();
-      await readTensor(handle, path, tensors.get(name), { name, into, start });
-    };
     return {
       file,
       tensors,
       metadata,
-      read: (name, into) => readPart(name, into, 0),
-      readPart,
+      read: async (name, into, start = 0) => {
+        await verified.get();
+        await readTensor(handle, path, tensors.get(name), { name, into, start });
+      },
       close: () => handle.close(),
     };
   } catch (error) {

@@ -76,10 +76,7 @@ function renamedFile(source: WeightFile): WeightFile {
   return {
     file: source.file,
     tensors: new Map([...source.tensors].map(([name, tensor]) => [textName(name), tensor])),
-    read: (name, into) => source.read(storedName(name), into),
-    ...(source.readPart && {
-      readPart: (name, into, start) => source.readPart!(storedName(name), into, start),
-    }),
+    read: (name, into, start) => source.read(storedName(name), into, start),
     readLevels: (name) => source.readLevels?.(storedName(name)),
   };
 }

@@ -19,14 +19,10 @@ export interface WeightFile {
   readonly file: string;
   readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[] }>;
   /**
-   * Decodes a tensor to float32, row-major. `into` must have exactly the tensor's number of
-   * elements.
+   * Decodes as many elements of a tensor as `into` has to float32, row-major.
+   * @param start first element, at the start of a row. @default 0
    */
-  read(name: string, into: Float32Array): Promise<void>;
-  /**
-   * Decodes the elements of a tensor from `start` on, as many as `into` has. Absent for GGUF files.
-   */
-  readPart?(name: string, into: Float32Array, start: number): Promise<void>;
+  read(name: string, into: Float32Array, start?: number): Promise<void>;
   /**
    * Returns the blocks of a quantised tensor, or undefined for other tensors. Absent for
    * safetensors.
@@ -153,7 +149,7 @@ function openGgufWeights(path: string): WeightFiles {
   const file: WeightFile = {
     file: basename(path),
     tensors,
-    read: async (name, into) => tensors.get(name)?.read(into),
+    read: async (name, into, start) => tensors.get(name)?.read(into, start),
     readLevels: (name) => tensors.get(name)?.readLevels(),
   };
   return {

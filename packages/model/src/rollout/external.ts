@@ -71,9 +71,11 @@ const turnOf = ({ responseText, reasoningText, toolCalls }: ChatResponse): Parse
 function tokensOf(format: ChatFormat, question: Question, response: ChatResponse): Int32Array {
   const { stopTokenIds } = format;
   const written = writtenIds(format, question, response);
-  const text = stopTokenIds.includes(written.at(-1) ?? -1) ? written.slice(0, -1) : written;
+  const isClosed = stopTokenIds.includes(written.at(-1) ?? -1);
+  const text = isClosed ? written.slice(0, -1) : written;
   const isCut = response.finishReason === 'length' && text.length > 0;
-  return Int32Array.from(isCut ? text : [...text, ...stopTokenIds.slice(0, 1)]);
+  if (isCut) return Int32Array.from(text);
+  return Int32Array.from(isClosed ? written : [...written, ...stopTokenIds.slice(0, 1)]);
 }
 
 function writtenIds(

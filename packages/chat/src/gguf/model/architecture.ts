@@ -37,6 +37,12 @@ export function architectureOf({ path, metadata }: GgufFile): GgufArchitecture {
   const name = metadata.get('general.architecture');
   const known = Object.keys(ggufArchitectures).find((key) => key === name);
   if (known !== undefined) return known as GgufArchitecture;
+  if (name === 'clip')
+    throw unsupported(
+      path,
+      'general.architecture',
+      "it holds the encoder of images or sounds of a model. Give the model's own file, which lies beside it.",
+    );
   throw unsupported(
     path,
     'general.architecture',

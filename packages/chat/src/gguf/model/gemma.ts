@@ -14,7 +14,7 @@ export const gemmas = {
     finalCap: 30,
   },
   gemma3: { layersOf27B: 62, period: 6, attentionCap: null, finalCap: null },
-  gemma4: { period: 6, finalCap: 30 },
+  gemma4: { finalCap: 30 },
 } as const;
 
 /** Keys of config.json that the family adds to the common keys. */
@@ -61,7 +61,7 @@ export function gemma4Keys(
     rope_scaling: undefined,
     rope_parameters: ropeByLayerType(rope, number('rope.freq_base_swa') ?? 10_000),
     sliding_window: keys.need(keys.own('attention.sliding_window')),
-    layer_types: layerTypes(model, gemmas.gemma4.period),
+    layer_types: layerTypes(model),
     num_kv_shared_layers: shared,
     use_double_wide_mlp: hasWideLayers(model, layers - shared),
     hidden_size_per_layer_input: number('embedding_length_per_layer_input') ?? 0,

@@ -46,7 +46,9 @@ export function describe(file: GgufFile): Described {
   const [heads, hiddenSize] = [need('attention.head_count'), need('embedding_length')];
   const headDim = number('attention.key_length') ?? hiddenSize / heads;
   const kvName = keys.own('attention.head_count_kv');
-  const byLayer = keys.isList(kvName) ? keys.numbers(kvName) : undefined;
+  const byLayer = keys.isList(kvName)
+    ? ofLayers(file.path, keys, kvName, keys.numbers(kvName))
+    : undefined;
   return {
     path: file.path,
     keys,
@@ -62,22 +64,41 @@ export function describe(file: GgufFile): Described {
   };
 }
 
+/**
+ * Returns `list`, the values of the key `name`.
+ * @throws CheckpointError when it does not have one value for each layer
+ */
+function ofLayers<T>(
+  path: string,
+  keys: Keys,
+  name: string,
+  list: readonly T[] = [],
+): readonly T[] {
+  const layers = keys.need(keys.own('block_count'));
+  if (list.length === layers) return list;
+  throw unsupported(
+    path,
+    name,
+    `${name} has ${list.length} values; expected one for each of the ${layers} layers. Use the Hugging Face folder of this model.`,
+  );
+}
+
 /** Widths of the feed-forward blocks of all layers. */
-export function feedForwardLengths({ keys, layers }: Described): readonly number[] {
+export function feedForwardLengths({ path, keys, layers }: Described): readonly number[] {
   const name = keys.own('feed_forward_length');
-  if (keys.isList(name)) return keys.numbers(name) ?? [];
+  if (keys.isList(name)) return ofLayers(path, keys, name, keys.numbers(name));
   return Array.from<number>({ length: layers }).fill(keys.need(name));
 }
 
 /**
  * Types of all layers, as in `layer_types` of config.json. Files name the layers with a window one
  * by one, or give the period of the layers without one.
- * @param period period if the file gives none
+ * @param period period if the file gives none. @default the file must give one
  */
-export function layerTypes({ keys, layers }: Described, period: number): readonly string[] {
+export function layerTypes({ path, keys, layers }: Described, period?: number): readonly string[] {
   const name = keys.own('attention.sliding_window_pattern');
-  const listed = keys.isList(name) ? keys.flags(name) : undefined;
-  const every = listed ? undefined : (keys.number(name) ?? period);
+  const listed = keys.isList(name) ? ofLayers(path, keys, name, keys.flags(name)) : undefined;
+  const every = listed ? undefined : (keys.number(name) ?? period ?? keys.need(name));
   const hasWindow = keys.number(keys.own('attention.sliding_window')) !== undefined;
   const slides = (layer: number): boolean =>
     every === undefined ? listed?.[layer] === true : (layer + 1) % every !== 0;

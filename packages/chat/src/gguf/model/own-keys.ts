@@ -57,9 +57,8 @@ const expertKeys = ({ keys }: Described): HfKeys => ({
 });
 
 /** Keys of LFM2. Layers without key heads have a convolution. */
-function lfm2Keys({ path, keys, kvHeads }: Described): HfKeys {
+function lfm2Keys({ path, keys, kvHeads, kvHeadsByLayer: byLayer }: Described): HfKeys {
   const name = keys.own('attention.head_count_kv');
-  const byLayer = keys.numbers(name);
   if (!byLayer) throw unsupported(path, name, `the key ${name} is missing.`);
   return {
     num_key_value_heads: kvHeads,

@@ -51,16 +51,17 @@ export function ropeScaling(
   const common = { rope_type: type, factor, original_max_position_embeddings: context };
   if (type !== 'yarn') return common;
   const all = number('rope.scaling.yarn_log_multiplier');
-  // llama.cpp multiplies this factor by its own factor, see `save/rope.ts`.
-  const attention = number('rope.scaling.attn_factor');
+  // llama.cpp multiplies the stored factor by its own factor, see `save/rope.ts`.
+  const own = 0.1 * Math.log(factor ?? 1) + 1;
+  const stored = number('rope.scaling.attn_factor');
+  // Early files of OLMo 3 hold the product.
+  const isProduct = architectureOf(file) === 'olmo2' && Math.abs((stored ?? 0) - own) < 1e-3;
   return {
     ...common,
     beta_fast: number('rope.scaling.yarn_beta_fast'),
     beta_slow: number('rope.scaling.yarn_beta_slow'),
     ...(all ? { mscale: 1, mscale_all_dim: all } : {}),
-    ...(attention !== undefined && {
-      attention_factor: attention * (0.1 * Math.log(factor ?? 1) + 1),
-    }),
+    ...(stored !== undefined && { attention_factor: isProduct ? stored : stored * own }),
     llama_4_scaling_beta: number('attention.temperature_scale'),
   };
 }

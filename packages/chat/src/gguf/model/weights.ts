@@ -20,9 +20,10 @@ import { ropeTensors } from './rope.js';
 export interface WeightTensor {
   readonly shape: readonly number[];
   /**
-   * Decodes the tensor to float32, row-major. `into` has exactly as many elements as the tensor.
+   * Decodes as many elements of the tensor as `into` has to float32, row-major.
+   * @param start first element, at the start of a row. @default 0
    */
-  read(into: Float32Array): void;
+  read(into: Float32Array, start?: number): void;
   /**
    * Integers of the tensor and their scales; undefined for a tensor of floating point numbers.
    * @throws CheckpointError when the columns of Hugging Face's order are not made of whole blocks
@@ -98,7 +99,7 @@ function expertsOf(
     const start = expert * count;
     const weight: WeightTensor = {
       shape,
-      read: (into) => file.read(tensor.name, into, start),
+      read: (into, from = 0) => file.read(tensor.name, into, start + from),
       readLevels: () => file.readLevels(tensor.name, { start, count }),
     };
     return [hfName(parsed, expertPart(expert, matrix)), weight] as const;
@@ -128,9 +129,12 @@ function arranged(
   };
   return {
     shape,
-    read: (into) => {
-      file.read(name, into);
-      if (order) into.set(own(into));
+    read: (into, start = 0) => {
+      if (order) {
+        const whole = new Float32Array(shape.reduce((product, n) => product * n, 1));
+        file.read(name, whole);
+        into.set(own(whole).subarray(start, start + into.length));
+      } else file.read(name, into, start);
       if (fromFile) into.forEach((value, i) => void (into[i] = fromFile(value)));
     },
     readLevels: () => {

@@ -19,7 +19,7 @@ const scoresKey = 'tokenizer.ggml.scores';
 export function sentencePieceTokenizer(file: GgufFile): Readonly<Record<string, unknown>> {
   const keys = keysOf(file);
   const { texts, added } = tokensOf(file);
-  const merges = hasMerges(keys) ? needed(file, mergesKey, keys.texts(mergesKey)) : undefined;
+  const merges = isGemma4(keys) ? needed(file, mergesKey, keys.texts(mergesKey)) : undefined;
   const prefix = keys.flag('tokenizer.ggml.add_space_prefix') ?? merges === undefined;
   const unknown = texts[keys.number('tokenizer.ggml.unknown_token_id') ?? 0];
   return {
@@ -61,7 +61,7 @@ export function sentencePieceTokenizer(file: GgufFile): Readonly<Record<string, 
 }
 
 /** True for Gemma 4. Files that Ollama converts name it in the key of the pre-tokenizer only. */
-const hasMerges = (keys: Keys): boolean =>
+export const isGemma4 = (keys: Keys): boolean =>
   ['model', 'pre'].some((name) => keys.text(`tokenizer.ggml.${name}`) === 'gemma4');
 
 function needed<T>({ path }: GgufFile, key: string, value: T | undefined): T {

@@ -4,7 +4,7 @@ import type { GgufFile } from '../file/gguf-file.js';
 import { keysOf, type Keys } from '../model/keys.js';
 import { bytePairTokenizer } from './byte-pairs.js';
 import { preTokenizers } from './pre-tokenizers.js';
-import { sentencePieceTokenizer } from './sentence-pieces.js';
+import { isGemma4, sentencePieceTokenizer } from './sentence-pieces.js';
 
 /** Functions that make `tokenizer.json`, by the name in `tokenizer.ggml.model`. */
 const tokenizers: Readonly<Record<string, (file: GgufFile) => Readonly<Record<string, unknown>>>> =
@@ -43,7 +43,8 @@ export function tokenizerConfig(file: GgufFile): Readonly<Record<string, unknown
   });
   return {
     ...Object.fromEntries(tokens),
-    add_bos_token: keys.flag('tokenizer.ggml.add_bos_token') ?? addsBos(keys),
+    // Some files of Gemma 4 state false, which llama.cpp does not follow.
+    add_bos_token: isGemma4(keys) || (keys.flag('tokenizer.ggml.add_bos_token') ?? addsBos(keys)),
     add_eos_token: keys.flag('tokenizer.ggml.add_eos_token') ?? false,
     clean_up_tokenization_spaces: false,
     model_max_length: keys.number(keys.own('context_length')),
@@ -54,7 +55,7 @@ export function tokenizerConfig(file: GgufFile): Readonly<Record<string, unknown
 
 /** llama.cpp's default of `add_bos_token`, which older files do not state. */
 const addsBos = (keys: Keys): boolean =>
-  ['llama', 'gemma4'].includes(keys.text('tokenizer.ggml.model') ?? '') ||
+  keys.text('tokenizer.ggml.model') === 'llama' ||
   preTokenizers.get(keys.text('tokenizer.ggml.pre') ?? '')?.addsBos === true;
 
 const moreTemplates = (keys: Keys): readonly string[] =>
@@ -81,15 +82,20 @@ function namedTemplates(keys: Keys): Readonly<Record<string, unknown>> {
   };
 }
 
+/** Texts of the tokens that end a response of Gemma 4. Its files name only one of them. */
+const gemma4Ends = ['<eos>', '<turn|>', '<|tool_response>'];
+
 /** Content of `generation_config.json`: the tokens that end a response. */
 export function generationConfig(file: GgufFile): Readonly<Record<string, unknown>> {
   const keys = keysOf(file);
+  const texts = isGemma4(keys) ? (keys.texts('tokenizer.ggml.tokens') ?? []) : [];
   const ends = [
     ...['eos', 'eot', 'eom'].flatMap(
       (name) => keys.number(`tokenizer.ggml.${name}_token_id`) ?? [],
     ),
     // Ollama's converter lists all of them.
     ...(keys.numbers('tokenizer.ggml.eos_token_ids') ?? []),
+    ...gemma4Ends.map((end) => texts.indexOf(end)).filter((id) => id >= 0),
   ];
   return {
     bos_token_id: keys.number('tokenizer.ggml.bos_token_id'),
