@@ -89,7 +89,7 @@ async function publish(
 const keptVersions = 2;
 
 async function removeOld(
-  { stage, store, member, engine }: PublishOptions,
+  { stage, store, member }: PublishOptions,
   published: number,
 ): Promise<void> {
   const newest = (await store.publishedWeights())?.version ?? 0;
@@ -98,14 +98,10 @@ async function removeOld(
     return;
   }
   const root = weightsRoot(stage);
-  const remove = async (folder: string): Promise<void> => {
-    await engine.trainer.discard?.(folder);
-    await removeFolder(folder);
-  };
   const names = await readdir(root);
   // A trainer that was killed while it published leaves folders with temporary names.
   for (const name of names.filter((each) => each.endsWith('.tmp')))
-    await remove(path.join(root, name));
+    await rm(path.join(root, name), { recursive: true, force: true });
   const versions = names
     .flatMap((name) => /^version_(\d+)$/.exec(name)?.[1] ?? [])
     .map(Number)
@@ -113,5 +109,6 @@ async function removeOld(
   // The store no longer knows versions above the newest.
   const kept = versions.filter((version) => version <= newest).slice(0, keptVersions);
   for (const version of versions)
-    if (version !== published && !kept.includes(version)) await remove(folderOf(stage, version));
+    if (version !== published && !kept.includes(version))
+      await removeFolder(folderOf(stage, version));
 }
