@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { CheckpointError, EngineError } from '@trinity-rft/core';
+import { EngineError } from '@trinity-rft/core';
 import {
   serverRestartedKey,
   type EngineFactory,
@@ -76,10 +76,7 @@ it('a name that no engine has, or that two have, is an error', async () => {
 });
 
 /** The trainer of the first `times` engines fails at its second step, as one whose server was restarted. */
-function restartedEngine(
-  times: number,
-  failure: (cause: EngineError) => Error = (cause) => cause,
-): EngineFactory {
+function restartedEngine(times: number): EngineFactory {
   let left = times;
   return {
     ...bigrams,
@@ -89,9 +86,10 @@ function restartedEngine(
       let steps = 0;
       const step: typeof engine.trainer.step = (given) => {
         if (!fails || ++steps < 2) return engine.trainer.step(given);
-        const details = { [serverRestartedKey]: true };
-        const code = 'ENGINE_WORKER_DIED';
-        throw failure(new EngineError('The server was restarted.', { code, details }));
+        throw new EngineError('The server was restarted.', {
+          code: 'ENGINE_WORKER_DIED',
+          details: { [serverRestartedKey]: true },
+        });
       };
       return { ...engine, trainer: { ...engine.trainer, step } };
     },
@@ -114,14 +112,6 @@ it('is opened again after its server was restarted, and ends with the same weigh
   });
   expect([trainStep, opened.length]).toEqual([2, 2]);
   expect(weightsIn(checkpoint)).toEqual(weightsIn(whole.checkpoint));
-});
-
-it('ends the run at once where the server no longer has the checkpoint', async () => {
-  const lost = (cause: EngineError) =>
-    new CheckpointError('The weights are gone.', { code: 'CHECKPOINT_LOST', cause });
-  const engines = [restartedEngine(Infinity, lost)];
-  await expect(runWith('gone', {}, { engines })).rejects.toThrow('The weights are gone.');
-  expect(opened).toHaveLength(1);
 });
 
 it('ends the run where its server is restarted again and again', async () => {

@@ -6,7 +6,6 @@ import path from 'node:path';
 import type { LoadedConfig, ResolvedConfig } from '@trinity-rft/config';
 import { isScorerName } from '@trinity-rft/config/internal';
 import {
-  CheckpointError,
   ConfigError,
   describeError,
   EngineError,
@@ -400,15 +399,8 @@ async function resuming(
   }
 }
 
-/**
- * Returns true if a restarted server ended the work. A checkpoint that the server no longer has
- * cannot be resumed from.
- */
 function wasRestarted(error: unknown): boolean {
-  const causes = causesOf(firstCause(error));
-  return (
-    causes.some(
-      (cause) => cause instanceof EngineError && cause.details[serverRestartedKey] === true,
-    ) && !causes.some((cause) => cause instanceof CheckpointError)
+  return causesOf(firstCause(error)).some(
+    (cause) => cause instanceof EngineError && cause.details[serverRestartedKey] === true,
   );
 }
