@@ -105,6 +105,8 @@ it('keeps a conversation that the solver ends, and fails if none is left', async
   onTestFinished(() => void vi.restoreAllMocks());
   const solved = await mainHere('env', 'solve', ...args, '-n', '3');
   expect(solved.stdout).toMatch(/: 1 rows\ndesk: .* 2 of them not solved/);
+  const { messages } = JSON.parse(readFileSync(file, 'utf8')) as { messages: { role: string }[] };
+  expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
   expect(stderr[0]).toMatch(/An episode could not be closed: .*stuck/);
   rmSync(file);
   const none = await mainHere('env', 'solve', ...args, '-n', '2');

@@ -324,6 +324,9 @@ describe('importRows', () => {
     ['both', [user('Hi')], [system('Be brief.')]],
     ['both', [system('Be brief.'), user('Hi')], [user('Hi'), assistant('Hello'), user('Bye')]],
     ['neither', [user('Hi')], [user('Bye')]],
+    ['neither', 'Translate: cat', [user('Summarise')]],
+    ['neither', `Human: ${'A '.repeat(150)} Assistant: B Human: Hi Assistant:`, [user('Hi')]],
+    ['neither', '<|system|>Be brief.<|user|>Hi<|assistant|>', [system('Be brief.')]],
     ['neither', [system('Be brief.'), user('Hi')], [system('Be long.'), user('Hi')]],
     ['neither', [user('Hi'), assistant('Hello'), user('Bye')], [user('Hi')]],
   ])('takes the prompt of %s, given %j and %j', async (taken, prompt, start) => {

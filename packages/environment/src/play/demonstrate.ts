@@ -43,7 +43,9 @@ export async function demonstrate(
   for (const [index, { action, result }] of played.steps.entries()) {
     const said = asAnswer(action, actionFormat, index);
     messages.push(said);
-    if (!result.done) messages.push(asObservation(result.observation, said.tool_calls?.[0]));
+    // The conversation ends with the solver's last message.
+    if (index < played.steps.length - 1)
+      messages.push(asObservation(result.observation, said.tool_calls?.[0]));
   }
   const { steps, reward, isTruncated } = played;
   return { messages, tools: episode.tools, reward, steps: steps.length, isTruncated };

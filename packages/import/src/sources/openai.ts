@@ -64,24 +64,44 @@ function readChosen(record: Json): Preference {
 /**
  * Returns the pair's prompt or the messages with which both responses start, whichever is longer.
  * Leading system messages are compared separately, because one of the two may lack them. A prompt
- * that is a string may be rendered with a template. If it differs from the start, the start is
- * returned.
+ * that is a string may be the start, rendered with a template; the start is then returned.
  */
 function promptOf({ prompt }: Json, start: readonly ChatMessage[]): readonly ChatMessage[] {
   if (start.length > 0 && (prompt ?? '') === '') return start;
   const [[system, turns], [startSystem, startTurns]] = [split(readPrompt(prompt)), split(start)];
   const systems = longer(system, startSystem);
   const all = longer(turns, startTurns);
-  if (systems && all) return [...systems, ...all];
-  if (typeof messagesIn(prompt) === 'string') return start;
+  const text = messagesIn(prompt);
+  const holds = ({ content }: ChatMessage): boolean => String(text).includes(String(content));
+  // The text is then a user message only if it does not hold the system messages itself.
+  const isTurn = typeof text !== 'string' || startTurns.length > 0 || !startSystem.some(holds);
+  if (systems && all && isTurn) return [...systems, ...all];
+  if (typeof text === 'string' && startTurns.length > 0 && isRendered(text, start)) return start;
   throw fault('the prompt differs from the start of both answers', prompt);
 }
 
-/** Splits a conversation after its leading system messages. */
+/** Maximum number of characters with which a template surrounds a message. */
+const marksOfMessage = 100;
+
+/** Returns true if a text contains the messages in their order, and little else. */
+function isRendered(text: string, messages: readonly ChatMessage[]): boolean {
+  let rest = 0;
+  let end = 0;
+  for (const { content } of messages) {
+    const own = typeof content === 'string' ? content.trim() : '';
+    const at = text.indexOf(own, end);
+    if (at < 0) return false;
+    rest += at - end;
+    end = at + own.length;
+  }
+  return rest + text.length - end <= marksOfMessage * (messages.length + 1);
+}
+
+/** Splits a conversation after its leading system and developer messages. */
 function split(
   messages: readonly ChatMessage[],
 ): readonly [readonly ChatMessage[], readonly ChatMessage[]] {
-  const first = messages.findIndex(({ role }) => role !== 'system');
+  const first = messages.findIndex(({ role }) => !['system', 'developer'].includes(role));
   const end = first < 0 ? messages.length : first;
   return [messages.slice(0, end), messages.slice(end)];
 }
