@@ -67,7 +67,9 @@ type Json = Readonly<Record<string, unknown>>;
  * @throws ConfigError `HEADER_INVALID` for a session or key that no header can carry
  */
 export function createServeClient(options: ServeClientOptions): ServeClient {
-  const { apiKey, session, fetch = globalThis.fetch, timeoutMs = 60_000 } = options;
+  const { fetch = globalThis.fetch, timeoutMs = 60_000 } = options;
+  // Headers have no space around their values, such as the line end of a file with a key.
+  const [apiKey, session] = [options.apiKey.trim(), options.session?.trim()];
   const root = options.baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '');
   checkHeader('session', session);
   checkHeader('apiKey', apiKey);
@@ -140,10 +142,10 @@ const remedies = {
 
 /** The error does not show a key. */
 function checkHeader(field: keyof typeof remedies, value = ''): void {
-  if (/^[\x20-\x7e]*$/.test(value)) return;
+  if (/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return;
   const shown = field === 'session' ? ` ${JSON.stringify(value.slice(0, 100))}` : '';
   throw new ConfigError(
-    `${field}${shown} has a character that no HTTP header can carry. Expected printable ASCII characters. ${remedies[field]}`,
+    `${field}${shown} has a character that no HTTP header can carry. Expected Latin letters, digits and punctuation. ${remedies[field]}`,
     { code: 'HEADER_INVALID' },
   );
 }

@@ -183,7 +183,7 @@ describe('the client', () => {
   it.each([
     ['session', 'encodeURIComponent', { session: '用户-1', apiKey: 'key' }],
     ['session', 'encodeURIComponent', { session: 'a\u0001', apiKey: 'key' }],
-    ['apiKey', 'TRINITY_SERVE_KEY', { apiKey: 'sk-secret\n' }],
+    ['apiKey', 'TRINITY_SERVE_KEY', { apiKey: 'sk-secret\nb' }],
     ['apiKey', 'TRINITY_SERVE_KEY', { apiKey: 'sk-secret\u007f' }],
   ])('names a %s that no header can carry, with a remedy but no key', (field, remedy, options) => {
     let text = '';

@@ -175,13 +175,13 @@ it.each([
   expect(sampler.calls).toEqual([]);
 });
 
-it('names the tools that an ignored choice does not allow', async () => {
+it('says once that a choice of allowed tools is ignored, and names them where it is refused', async () => {
   const logger = recordingLogger();
   const { model } = scripted(['a<|im_end|>'], { runtime: { ...testRuntime(), logger } });
   await model.handler(responses({ input: 'hi', ...allow('auto', ['add']) }));
   expect(logger.lines).toMatchObject([
     {
-      message: expect.stringContaining('does not allow the tools remove in tool_choice') as string,
+      message: expect.stringContaining('allows only some of its tools in tool_choice') as string,
     },
   ]);
   const strict = scripted([], { strictFields: true }).model;

@@ -221,7 +221,8 @@ function readAllowed(value: unknown, names: readonly string[]): ReadonlySet<stri
   if (!Array.isArray(value))
     throw invalidRequest('tool_choice.tools', `is ${quote(value)}`, 'a list of functions');
   const allowed = value.map((tool: unknown, i) => {
-    const { type, name } = isObject(tool) ? tool : {};
+    const { type, function: nested } = isObject(tool) ? tool : {};
+    const { name } = isObject(nested) ? nested : isObject(tool) ? tool : {};
     if (type === 'function' && typeof name === 'string' && names.includes(name)) return name;
     throw invalidRequest(
       `tool_choice.tools[${i}]`,

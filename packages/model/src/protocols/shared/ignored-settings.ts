@@ -26,7 +26,7 @@ export function reportIgnoredSettings(
   if (notAllowed.length > 0)
     logOnce(
       context,
-      `The agent does not allow the tools ${notAllowed.join(', ')} in tool_choice. This is ignored: the model can call all tools. Leave them out of the request's tools.`,
+      "The agent allows only some of its tools in tool_choice. This is ignored: the model can call all tools. Leave the others out of the request's tools.",
     );
   if (constraintFields.length === 0) return;
   counters.add(constrainedDecoding ? 'constrained' : 'unconstrained');

@@ -75,12 +75,13 @@ interface Entry {
 
 interface State {
   /**
-   * The latest call for each key. Older equal calls cannot be joined or replayed. Finished entries
-   * are in the order in which they finished.
+   * The latest call for each key; none with `independentClients`. Older equal calls cannot be
+   * joined or replayed. Finished entries are in the order in which they finished.
    */
   readonly entries: Map<string, Entry>;
   readonly running: RunningGenerations;
   readonly deliveries: Deliveries;
+  readonly isShared: boolean;
 }
 
 /**
@@ -98,13 +99,14 @@ export function createRequestDeduplication(
     entries: new Map(),
     running: trackGenerations(options.signal),
     deliveries,
+    isShared: options.independentClients !== true,
   };
   return {
     answer: <T extends RecordedCall, Head>(
       request: IncomingRequest,
       generate: StartGeneration<T, Head>,
     ) => {
-      const existing = options.independentClients ? undefined : findAnswer(state, request);
+      const existing = findAnswer(state, request);
       if (existing) counters.add('replayed');
       const entry = existing ?? startAnswer(state, request.key, generate);
       return attachClient(state, entry, request.signal) as PendingAnswer<T, Head>;
@@ -142,7 +144,7 @@ function startAnswer<Head>(
     clients: 0,
     delivered: false,
   };
-  entries.set(key, entry);
+  if (state.isShared) entries.set(key, entry);
   entry.result.then(
     (finished) => {
       running.finish(generation);
