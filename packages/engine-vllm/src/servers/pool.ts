@@ -197,6 +197,8 @@ export function createPool(options: PoolOptions): Pool {
   const problems = (): string =>
     replicas.map(({ server, problem }) => `${server.url} ${problem ?? 'asks to wait'}`).join('; ');
 
+  /** Servers that have refused the key, of which the log has one line each. */
+  const lockedOut = new Set<Replica>();
   const attempt = async <T>(prompt: Int32Array, work: Work<T>, signal: AbortSignal): Promise<T> => {
     const broken = new Set<Replica>();
     for (let failures = 0; ;) {
@@ -212,7 +214,10 @@ export function createPool(options: PoolOptions): Pool {
       } catch (error) {
         if (signal.aborted || !(error instanceof ServerFault)) throw error;
         if (error.kind === 'refused') {
-          if (isLockedOut(error)) logger.error(`${error.message}. Check the key of the server.`);
+          if (isLockedOut(error) && !lockedOut.has(replica)) {
+            lockedOut.add(replica);
+            logger.error(`${error.message}. Check its key, rollout_model.api_key.`);
+          }
           throw refusal(error);
         }
         if (error.kind === 'busy') replica.pauseFor(Math.max(busyMs, error.retryAfterMs));

@@ -154,9 +154,10 @@ async function openRemote(
           value,
           metrics: { execution_time: (clock.now() - startMs) / 1000, ...counter.metrics() },
         };
-      } finally {
+      } catch (error) {
         // A function that is given up may ignore its signal and call the model again.
         rowEnd.abort(new CancelledError('The row has ended.', { reason: 'aborted' }));
+        throw error;
       }
     },
     close: () => Promise.resolve(),

@@ -149,6 +149,9 @@ export async function createModel(
   };
 }
 
+/** Reasons of TuFT 0.2 for a result that a restart cancelled. */
+const restoredText = /was cancelled|no checkpoint found/i;
+
 /**
  * Returns calls that reject before a submission if TuFT was restarted in the meantime. TuFT then
  * continues every model from the model's last saved weights, and cancels the results of all later
@@ -163,7 +166,7 @@ function unlessRestored(calls: Calls, newest: string): Calls {
     if (failures === checked) return;
     const what = 'say whether it was restarted';
     await calls.result(newest, z.unknown(), { what }).catch((error: unknown) => {
-      if (EngineError.is(error) && error.details['status'] === 410) throw error;
+      if (EngineError.is(error) && restoredText.test(error.message)) throw error;
     });
     checked = failures;
   };
