@@ -72,9 +72,10 @@ function promptOf({ prompt }: Json, start: readonly ChatMessage[]): readonly Cha
   const systems = longer(system, startSystem);
   const all = longer(turns, startTurns);
   const text = messagesIn(prompt);
-  const holds = ({ content }: ChatMessage): boolean => String(text).includes(String(content));
-  // The text is then a user message only if it does not hold the system messages itself.
-  const isTurn = typeof text !== 'string' || startTurns.length > 0 || !startSystem.some(holds);
+  // A text is a user message of its own only if it does not hold the system messages.
+  const holds = ({ content }: ChatMessage): boolean =>
+    typeof text === 'string' && typeof content === 'string' && text.includes(content);
+  const isTurn = startTurns.length > 0 || !startSystem.some(holds);
   if (systems && all && isTurn) return [...systems, ...all];
   if (typeof text === 'string' && startTurns.length > 0 && isRendered(text, start)) return start;
   throw fault('the prompt differs from the start of both answers', prompt);
