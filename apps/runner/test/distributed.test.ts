@@ -339,6 +339,16 @@ const exploreAlone = (file: string, signal?: AbortSignal): Promise<RunHere> =>
 
 const stored = (name: string): number => Number(usesOf(name)['unused'] ?? 0);
 
+/** Returns the version of the newest published weights. */
+function newestVersion(name: string): unknown {
+  const database = new DatabaseSync(path.join(job(name), 'run.db'), { readOnly: true });
+  try {
+    return database.prepare('SELECT max(version) AS version FROM weights').get()?.['version'];
+  } finally {
+    database.close();
+  }
+}
+
 /** Returns the steps of the evaluations of a run. */
 const evaluationsOf = (name: string): readonly number[] =>
   metricLines(job(name))
@@ -427,7 +437,15 @@ it.each([{ sync_interval: 2 }, { sync_offset: 1 }])(
     interrupt.abort();
     expect((await first).flatMap(({ error }) => error ?? [])).toEqual([]);
     workspace.write(name, '');
-    const sides = await distributed(name, [evaluated, gated, { buffer: { total_steps: 5 } }]);
+    const longer = [evaluated, gated, { buffer: { total_steps: 5 } }];
+    const file = workspace.config(`${name}.yaml`, { name }, ...longer);
+    const trainer = runHere(workspace, file, { overrides: { mode: 'train' } });
+    // The weights of the stopped evaluation are gone before an explorer could sample with them.
+    while (newestVersion(name) === 3) await pause(5);
+    const explorer = runHere(workspace, file, {
+      overrides: { mode: 'explore', explorer: { name: 'one' } },
+    });
+    const sides = await Promise.all([trainer, explorer]);
     expect(sides.flatMap(({ error }) => error ?? [])).toEqual([]);
     expect(usesOf(name)).toEqual({ trained: 80 });
     expect(evaluationsOf(name)).toEqual([2, 4, 6]);

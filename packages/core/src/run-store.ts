@@ -273,12 +273,18 @@ export interface RunStore {
   lastPlan(): Promise<Pick<ExplorePlan, 'step' | 'feed'> | undefined>;
   /**
    * Leases up to `count` tasks of explore steps up to `maxStep`, oldest first: open tasks, and
-   * tasks of workers that have sent no heartbeat for the lease time. A worker must make one call at
-   * a time, and only through the store with which it joined.
+   * tasks of workers that have sent no heartbeat for the lease time. With `weights`, leases only
+   * tasks that were planned for this version, or for no version, and with `mayBeNewer` also tasks
+   * that were planned for older versions. A worker must make one call at a time, and only through
+   * the store with which it joined.
    */
   leaseTasks(
     member: Membership,
-    request: { readonly count: number; readonly maxStep: number },
+    request: {
+      readonly count: number;
+      readonly maxStep: number;
+      readonly weights?: { readonly version: number; readonly mayBeNewer: boolean };
+    },
   ): Promise<readonly LeasedTask[]>;
   /**
    * Stores the result of a leased task. Returns `late` if the task is leased to another explorer,

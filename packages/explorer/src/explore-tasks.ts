@@ -114,13 +114,13 @@ async function cutOff({ store, member, inFlight }: Exploring): Promise<void> {
 }
 
 async function leaseTasks(exploring: Exploring): Promise<number> {
-  const { store, member, inFlight } = exploring;
+  const { store, member, inFlight, weights, mayBeNewer } = exploring;
   const count = (await exploring.room()) - inFlight.size;
   if (count <= 0) return 0;
   let started = 0;
-  for (const leased of await store.leaseTasks(member, { count, maxStep: Infinity })) {
-    // Returns a task that other weights must sample, such as weights that the trainer has just
-    // published. The next round switches to those weights.
+  const request = { count, maxStep: Infinity, weights: { version: weights.version, mayBeNewer } };
+  for (const leased of await store.leaseTasks(member, request)) {
+    // A repeated call returns the tasks of the first one, which other weights may have asked for.
     if (!maySample(exploring, leased)) {
       await store.releaseTask(member, leased);
       continue;

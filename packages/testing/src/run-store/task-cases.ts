@@ -53,6 +53,33 @@ export function taskCases(create: CreateRunStore): void {
       ]);
     });
 
+    it('leases the tasks that weights may sample, past those that they may not', async () => {
+      const test = await create();
+      const store = await opened(test);
+      const member = await joinExplorer(store);
+      for (const [step, version] of [
+        [1, 3],
+        [2, 1],
+        [3, undefined],
+        [4, 2],
+      ] as const) {
+        const { batches, ...plan } = planOf(step, 1);
+        await store.plan(member, {
+          ...plan,
+          batches: batches.map((each) => ({ ...each, version })),
+        });
+      }
+      const leased = async (version: number, mayBeNewer: boolean) => {
+        const request = { count: 3, maxStep: 9, weights: { version, mayBeNewer } };
+        const tasks = await store.leaseTasks(member, request);
+        for (const task of tasks) await store.releaseTask(member, task);
+        return tasks.map(({ step }) => step);
+      };
+      expect(await leased(1, false)).toEqual([2, 3]);
+      expect(await leased(2, true)).toEqual([2, 3, 4]);
+      expect(await leased(0, true)).toEqual([3]);
+    });
+
     it('gives the tasks of a silent member to others, and counts its results as late', async () => {
       const test = await create();
       const [one, two] = [await opened(test), await opened(test)];

@@ -47,10 +47,7 @@ interface Lease {
   readonly call: number;
 }
 
-interface Take extends Lease {
-  readonly count: number;
-  readonly maxStep: number;
-}
+type Take = Lease & Parameters<RunStore['leaseTasks']>[1];
 
 /**
  * Leases tasks. A call may arrive several times or late. A repeated call returns the same tasks
@@ -100,7 +97,7 @@ const largestInteger = 2 ** 31 - 1;
 async function take(
   context: RunContext,
   db: Connection,
-  { member, call, count, maxStep }: Take,
+  { member, call, count, maxStep, weights }: Take,
 ): Promise<readonly LeasedTask[]> {
   if (count < 1) return [];
   const { run, database } = context;
@@ -118,6 +115,19 @@ async function take(
           return eb.or([isOpen, eb.and([isHeld, eb('owner', 'in', silent)])]);
         })
         .where('step', '<=', Math.min(maxStep, largestInteger))
+        .where((eb) => {
+          if (!weights) return eb.and([]);
+          const { version, mayBeNewer } = weights;
+          const planned = eb
+            .selectFrom('batch')
+            .select('id')
+            .where('batch.run', '=', run)
+            .whereRef('batch.id', '=', 'task.batch')
+            .where(({ or, eb: of }) =>
+              or([of('version', 'is', null), of('version', mayBeNewer ? '<=' : '=', version)]),
+            );
+          return eb.exists(planned);
+        })
         .orderBy('batch')
         .orderBy('task')
         .limit(Math.min(count, largestInteger))
