@@ -123,8 +123,8 @@ async function take(
             .select('id')
             .where('batch.run', '=', run)
             .whereRef('batch.id', '=', 'task.batch')
-            .where(({ or, eb: of }) =>
-              or([of('version', 'is', null), of('version', mayBeNewer ? '<=' : '=', version)]),
+            .where((of) =>
+              of.or([of('version', 'is', null), of('version', mayBeNewer ? '<=' : '=', version)]),
             );
           return eb.exists(planned);
         })
