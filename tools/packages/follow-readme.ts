@@ -38,12 +38,14 @@ export async function followReadme(project: string, terminal: Terminal): Promise
 async function exportAndUse(terminal: Terminal): Promise<string> {
   const question = '"37*48"';
   const call = 'calculator';
-  const told = await terminal.run(`sh -c "echo 37*48 | npm run --silent chat -- --temperature 0"`);
+  const chatted = await terminal.run(
+    `sh -c "echo 37*48 | npm run --silent chat -- --temperature 0"`,
+  );
   await terminal.run('npm install --ignore-scripts --no-audit --no-fund node-llama-cpp@3.21.1');
   const printed = await terminal.run('npm run export -- --check');
   const [, reward] = /held_out: reward ([\d.]+)/.exec(printed) ?? [];
   const answered = await terminal.run(`node exported/chat.mjs ${question}`);
-  for (const [what, text] of Object.entries({ 'npm run chat': told, 'chat.mjs': answered }))
+  for (const [what, text] of Object.entries({ 'npm run chat': chatted, 'chat.mjs': answered }))
     if (!text.includes(call)) throw new Error(`${what} makes no tool call:\n${text}`);
   if (!(Number(reward) > 0.8))
     throw new Error(`the exported model got a reward of ${reward}:\n${printed}`);

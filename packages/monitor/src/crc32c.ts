@@ -21,7 +21,7 @@ export function crc32c(bytes: Uint8Array): number {
 
 /**
  * Returns the masked checksum: the checksum rotated right by 15 bits, plus a constant, modulo 2^32.
- * Without the mask, checksums of data that contains checksums would be weak.
+ * The mask avoids weak checksums for data that itself contains CRCs.
  */
 export function maskedCrc32c(bytes: Uint8Array): number {
   const crc = crc32c(bytes);

@@ -36,13 +36,13 @@ describe('feedback', () => {
     const known = await ask();
     const { status, json } = await post('/feedback', {
       reward: 1,
-      msg_ids: [known, 'nobody', `${known}:1`, 'x:0'],
+      msg_ids: [known, 'unknown', `${known}:1`, 'x:0'],
     });
     expect([status, json['error']]).toMatchObject([
       404,
       {
         code: 'unknown_msg_ids',
-        msg_ids: ['nobody', `${known}:1`, 'x:0'],
+        msg_ids: ['unknown', `${known}:1`, 'x:0'],
         message: expect.stringContaining('client disconnected before they were finished') as string,
       },
     ]);
@@ -173,7 +173,7 @@ describe('the client', () => {
       explore_step_num: 1,
       'rollout/total_experience_count': 1,
     });
-    await expect(client.feedback({ reward: 1, msgIds: ['nobody'] })).rejects.toMatchObject({
+    await expect(client.feedback({ reward: 1, msgIds: ['unknown'] })).rejects.toMatchObject({
       status: 404,
       code: 'unknown_msg_ids',
     });

@@ -257,7 +257,7 @@ describe('tunePrompt', () => {
     return { chat: (...args) => (++asked <= count ? bad : good).chat(...args) };
   };
 
-  it('goes on with another text if all rows fail with the proposed one only', async () => {
+  it('tries another prompt if all rows fail, but only with the proposed one', async () => {
     let runs = 0;
     const workflowFunc = (input: PromptInput<Row>) => {
       runs++;

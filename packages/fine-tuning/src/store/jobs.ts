@@ -214,7 +214,7 @@ async function saveEvents(file: string, events: readonly JobEvent[]): Promise<vo
   await rename(`${file}.tmp`, file);
 }
 
-/** Record on disk. Older versions wrote `told` in place of `notified`. */
+/** Record on disk. Records of older versions have `told` instead of `notified`. */
 type StoredRecord = Omit<JobRecord, 'notified'> &
   Partial<Readonly<Record<'notified' | 'told', boolean>>>;
 

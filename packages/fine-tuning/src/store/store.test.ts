@@ -64,10 +64,11 @@ describe('jobs', () => {
     expect(await readFile(file, 'utf8')).toBe('{"message":"a"}\n{"message":"c"}\n');
   });
 
-  it('whose webhook was notified stay notified in records of older versions', async () => {
-    for (const [id, told] of Object.entries({ 'ftjob-1': true, 'ftjob-2': false })) {
+  it('keep in records of older versions whether their webhook was notified', async () => {
+    for (const [id, notified] of Object.entries({ 'ftjob-1': true, 'ftjob-2': false })) {
       await mkdir(path.join(folder, id));
-      await writeFile(path.join(folder, id, 'job.json'), JSON.stringify({ id, told }));
+      const record = { id, told: notified };
+      await writeFile(path.join(folder, id, 'job.json'), JSON.stringify(record));
     }
     const jobs = await open();
     expect(jobs.list().map(({ notified }) => notified)).toEqual([true, false]);

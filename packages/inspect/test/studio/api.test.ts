@@ -149,7 +149,7 @@ describe('the JSON interface', () => {
 
   it.each([
     ['runs/other/metrics', 'There is no run other.'],
-    [`${run}/marks?role=nobody`, `${runId} has no metrics for role nobody.`],
+    [`${run}/marks?role=unknown`, `${runId} has no metrics for role unknown.`],
     [`${run}/curve?role=explorer&name=loss`, `${runId} has no metric loss of the role explorer.`],
     [`${run}/rollouts/99999/trace`, `${runId} has no rollout with the row 99999.`],
   ])('names what is missing at %s', async (path, error) => {

@@ -63,7 +63,7 @@ it('metrics whose names no instrument can have are sent without a warning', asyn
   expect(received.join('\n')).toContain('"trinity.eval.a_set.reward.mean_at_4"');
 });
 
-it('metrics that share an instrument are told apart by their names', async () => {
+it('distinguishes metrics that share an instrument by their names', async () => {
   const telemetry = await start();
   const values = { 'eval/数学/reward': 1, 'eval/代码/reward': 2, 'eval/__/reward': 3 };
   telemetrySink().write({ role: 'trainer', step: 1, metrics: values, timing: {} } as never);

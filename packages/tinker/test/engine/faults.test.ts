@@ -156,7 +156,7 @@ describe('a server that is busy', () => {
     ['save_weights_for_sampler', (model) => model.saveForSampling()],
     ['load_weights', (model) => model.load('tinker://m/weights/x', true)],
   ])(
-    'may cut the connection at %s: the run goes on from its last checkpoint',
+    'may lose the connection during %s: the run resumes from its last checkpoint',
     async (name, ask) => {
       const { model, server } = await modelOn((verb) => (verb === name ? 'cut' : undefined));
       await expect(ask(model)).rejects.toMatchObject({
