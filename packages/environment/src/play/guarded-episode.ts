@@ -35,7 +35,10 @@ export interface GuardOptions {
 /** Part of an episode that the play loop uses. */
 export interface GuardedEpisode extends Pick<Episode, 'observation' | 'instructions' | 'tools'> {
   step(action: Action): Promise<StepResult>;
-  /** Returns the grade of the current state, or undefined if the episode has no grade. */
+  /**
+   * Returns the grade of the current state under the conditions of `Episode.grade`. Returns
+   * undefined if the rewards of the steps are the verdict, or the episode has no grade.
+   */
   grade(): Promise<number | undefined>;
   stateKey(): string | undefined;
   /**
@@ -91,18 +94,23 @@ export async function beginEpisode(
   );
   const close = (): Promise<void> => closeEpisode(episode, options);
   let steps = 0;
+  let [hasReward, hasVerdict] = [false, false];
   return {
     observation: episode.observation,
     instructions: episode.instructions,
     tools: episode.tools,
     step: (action) => {
       const place = placeOf(++steps, action);
-      return atAction(place, async () =>
-        checked(await ask(place.text, (signal) => episode.step(action, signal)), options),
-      );
+      return atAction(place, async () => {
+        const taken = await ask(place.text, (signal) => episode.step(action, signal));
+        const result = checked(taken, options);
+        hasReward ||= result.reward !== undefined;
+        hasVerdict = result.done && result.truncated !== true && hasReward;
+        return result;
+      });
     },
     grade: async () => {
-      if (episode.grade === undefined) return undefined;
+      if (episode.grade === undefined || hasVerdict) return undefined;
       const grade = await ask('grade', async (signal) => episode.grade?.(signal));
       return grade === undefined ? undefined : returned(options).reward(grade, ' as grade');
     },

@@ -207,9 +207,8 @@ class Play {
 
   /** Returns the reward of the episode, and the grade that is part of the last turn's reward. */
   async verdict(end: EpisodeEnd): Promise<{ readonly reward: number; readonly grade: number }> {
-    const asks = end !== 'done' || this.#rewards.length === 0;
-    const grade = asks ? await this.episode.grade() : undefined;
-    if (end === 'done' && asks && grade === undefined) throw noVerdict();
+    const grade = await this.episode.grade();
+    if (end === 'done' && this.#rewards.length === 0 && grade === undefined) throw noVerdict();
     if (grade !== undefined) this.#rewards.push(grade);
     const reward = combineRewards(this.options.reward, this.#rewards);
     const { rewardThreshold = -Infinity } = this.options;

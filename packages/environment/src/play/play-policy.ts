@@ -34,8 +34,7 @@ export async function playPolicy(
   }
   const last = steps.at(-1)?.result;
   const given = steps.flatMap(({ result }) => result.reward ?? []);
-  const hasVerdict = last?.done === true && last.truncated !== true && given.length > 0;
-  const grade = hasVerdict ? undefined : await episode.grade();
+  const grade = await episode.grade();
   const rewards = grade === undefined ? given : [...given, grade];
   return {
     steps,

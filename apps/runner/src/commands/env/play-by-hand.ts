@@ -18,7 +18,7 @@ export async function playByHand(
   if (tools.length > 0) write(`${toolLines(tools)}\nCall one as NAME {"argument": "value"}.\n\n`);
   write(`${observation}\n> `);
   const names = new Set(tools.map((tool) => tool.function.name));
-  let [total, rewards] = [0, 0];
+  let total = 0;
   for await (const line of lines) {
     if (line.trim() === '') break;
     const action = readLine(line, names);
@@ -28,12 +28,10 @@ export async function playByHand(
     }
     const result = await episode.step(action);
     total += result.reward ?? 0;
-    rewards += result.reward === undefined ? 0 : 1;
     const earned = result.reward === undefined ? '' : `  [reward ${result.reward}]`;
     write(`${result.observation}${earned}\n`);
     if (result.done) {
-      const isGraded = rewards === 0 || result.truncated === true;
-      if (isGraded) total += (await episode.grade()) ?? 0;
+      total += (await episode.grade()) ?? 0;
       write(`Over after a total reward of ${total}.\n`);
       return;
     }

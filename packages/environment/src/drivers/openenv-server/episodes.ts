@@ -45,7 +45,6 @@ interface Current {
   readonly episode: GuardedEpisode;
   readonly facts: Record<string, unknown>;
   steps: number;
-  hasReward: boolean;
   isOver: boolean;
 }
 
@@ -69,15 +68,14 @@ export function createSession(
     await end();
     const { row, facts, seed } = startOf(read.data, tasks);
     const episode = await beginEpisode(environment, { row, seed }, guard);
-    current = { episode, facts, steps: 0, hasReward: false, isOver: false };
+    current = { episode, facts, steps: 0, isOver: false };
     const metadata = { ...facts, instructions: episode.instructions ?? null };
     return observed({ message: episode.observation, metadata }, null, false);
   }
 
-  /** Adds the grade to the last step's reward, under the conditions of `Episode.grade`. */
-  async function graded(last: StepResult, { episode, hasReward }: Current): Promise<StepResult> {
-    const asks = last.done && (last.truncated === true || !hasReward);
-    const grade = asks ? await episode.grade() : undefined;
+  /** Adds the grade to the last step's reward. */
+  async function graded(last: StepResult, { episode }: Current): Promise<StepResult> {
+    const grade = last.done ? await episode.grade() : undefined;
     return grade === undefined ? last : { ...last, reward: (last.reward ?? 0) + grade };
   }
 
@@ -93,7 +91,6 @@ export function createSession(
     // Any error ends the episode, because the effects of the error are unknown.
     current.isOver = true;
     const taken = await episode.step(action);
-    current.hasReward ||= taken.reward !== undefined;
     current.isOver = taken.done;
     const result = await graded(taken, current);
     return action.type === 'tool' ? toolReply(action.name, result, current) : textReply(result);
