@@ -131,7 +131,8 @@ function arranged(
     shape,
     read: (into, start = 0) => {
       if (order) {
-        const whole = new Float32Array(shape.reduce((product, n) => product * n, 1));
+        const size = shape.reduce((product, n) => product * n, 1);
+        const whole = into.length === size ? into : new Float32Array(size);
         file.read(name, whole);
         into.set(own(whole).subarray(start, start + into.length));
       } else file.read(name, into, start);

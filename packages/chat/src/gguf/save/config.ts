@@ -55,7 +55,11 @@ export function readSavedConfig(config: Json): SavedConfig {
     ownKeyLayers: layers - (isGemma4 ? Number(json['num_kv_shared_layers'] ?? 0) : 0),
     heads,
     kvHeads: json['num_key_value_heads'] == null ? heads : number('num_key_value_heads'),
-    headDim: isGemma4 ? globalHeadDim(json) : headDimOf(json, hiddenSize / heads),
+    headDim: isGemma4
+      ? globalHeadDim(json)
+      : json['head_dim'] == null
+        ? hiddenSize / heads
+        : number('head_dim'),
     delta: family.architecture === 'qwen35' ? deltaSizes(number) : undefined,
     hiddenSize,
     vocabularySize: number('vocab_size'),
@@ -66,16 +70,13 @@ export function readSavedConfig(config: Json): SavedConfig {
   return saved;
 }
 
-const headDimOf = (json: Json, otherwise: number): number =>
-  json['head_dim'] == null ? otherwise : positive(json, 'head_dim');
-
 /**
  * Width of Gemma 4's heads in layers without a window. transformers 5 writes it for each such layer
  * to `per_layer_config`; the releases have `global_head_dim`.
  */
-function globalHeadDim(json: Json): number {
-  const [first] = Object.values((json['per_layer_config'] ?? {}) as Record<string, Json>);
-  return headDimOf({ head_dim: json['global_head_dim'] ?? first?.['head_dim'] }, 512);
+function globalHeadDim({ global_head_dim: own, per_layer_config: layers }: Json): number {
+  const [first] = Object.values((layers ?? {}) as Record<string, Json>);
+  return positive({ global_head_dim: own ?? first?.['head_dim'] ?? 512 }, 'global_head_dim');
 }
 
 const deltaSizes = (number: (key: string) => number): DeltaSizes => ({

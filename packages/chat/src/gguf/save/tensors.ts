@@ -66,8 +66,10 @@ const isSurplus = (config: SavedConfig, name: string): boolean =>
   isUnread(config, parseName(name));
 
 /** True for a part that makes keys or values in a layer that reads those of another layer. */
-const isUnread = ({ ownKeyLayers }: SavedConfig, { layer = 0, part }: ParsedName): boolean =>
-  layer >= ownKeyLayers && /^self_attn\.(k_proj|v_proj|k_norm)$/.test(part);
+const isUnread = (
+  { ownKeyLayers }: SavedConfig,
+  { layer = 0, part }: Pick<ParsedName, 'layer' | 'part'>,
+): boolean => layer >= ownKeyLayers && /^self_attn\.(k_proj|v_proj|k_norm)$/.test(part);
 
 function planMatrix(
   config: SavedConfig,
@@ -215,17 +217,14 @@ const attentionParts = /^attn_(q|k|v|output)(_|$)/;
 /** Matches parts of layers without attention only. */
 const recurrentParts = ({ delta }: SavedConfig): RegExp =>
   delta ? /^(ssm_|attn_(qkv|gate)$)/ : /^shortconv\./;
-/** Matches parts of layers that do not read the keys and values of another layer. */
-const keyParts = /^attn_(k|v|k_norm)$/;
 /** Matches parts of models whose layers have inputs by token. */
 const inputParts = /^(per_layer_.+|inp_gate|proj|post_norm)$/;
 
 /** GGUF names of the weights that every model of the family has. */
 function expectedNames(config: SavedConfig): readonly string[] {
   const { family, layers, tied } = config;
-  const parts: readonly string[] = Object.values(layerParts[family.architecture]);
+  const parts = Object.entries<string>(layerParts[family.architecture]);
   const experts = family.architecture === 'qwen3moe' ? Object.keys(expertParts) : [];
-  const all = [...parts, ...experts];
   const whole = Object.values(wholeParts(family.architecture));
   const hasInputs = Boolean(config.json['hidden_size_per_layer_input']);
   const isIn = (part: string): boolean => hasInputs || !inputParts.test(part);
@@ -234,11 +233,10 @@ function expectedNames(config: SavedConfig): readonly string[] {
       .filter((part) => isIn(part) && !(tied && part === 'output'))
       .map((part) => `${part}.weight`),
     ...Array.from({ length: layers }, (_, layer) => {
-      const absent = [
-        isRecurrent(config, layer) ? attentionParts : recurrentParts(config),
-        ...(layer < config.ownKeyLayers ? [] : [keyParts]),
-      ];
-      const own = all.filter((part) => isIn(part) && !absent.some((parts) => parts.test(part)));
+      const absent = isRecurrent(config, layer) ? attentionParts : recurrentParts(config);
+      const read = parts.filter(([part]) => !isUnread(config, { layer, part }));
+      const all = [...read.map(([, name]) => name), ...experts];
+      const own = all.filter((part) => isIn(part) && !absent.test(part));
       return own.map((part) => ggufName({ layer, part, kind: 'weight' }, part));
     }).flat(),
   ];
