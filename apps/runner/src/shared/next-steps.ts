@@ -1,3 +1,4 @@
+import { alignColumns } from '@trinity-rft/core/support';
 import type { RunSummary } from '@trinity-rft/launcher';
 import type { PluginOptions } from './options.js';
 
@@ -41,9 +42,6 @@ export async function nextSteps(
       ? []
       : [[`serve ${config} --no-train`, 'the trained model as an OpenAI API']]),
   ];
-  const width = Math.max(...steps.map(([command = '']) => command.length));
-  const lines = steps.map(
-    ([command = '', what]) => `  trinity ${command.padEnd(width)}  # ${what}\n`,
-  );
-  return `\nNext:\n${lines.join('')}`;
+  const rows = steps.map(([command, what]) => [`trinity ${command}`, `# ${what}`]);
+  return `\nNext:\n${alignColumns(rows, '  ').join('\n')}\n`;
 }

@@ -6,7 +6,7 @@ import { CircleCheck, Cpu } from 'lucide';
 import { runPath } from '../api.js';
 import { Help } from '../design/help.js';
 import { Empty, Problem, Skeleton } from '../design/states.js';
-import { useAnswers } from '../parts/use-answers.js';
+import { answerMs, useAnswers } from '../parts/use-answers.js';
 import { addressOf, type PageProps } from '../place.js';
 import { words as frame } from '../words/frame.js';
 import { words } from '../words/workers.js';
@@ -18,7 +18,6 @@ type Link = Status['chains'][number][number];
 
 /** Polling interval in milliseconds, equal to the heartbeat interval of processes. */
 const everyMs = 1000;
-const answerMs = 8000;
 
 function useProcesses(run: string | undefined): Status | undefined {
   const paths = run === undefined ? [] : [runPath(run, 'processes')];

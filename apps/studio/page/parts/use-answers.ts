@@ -3,6 +3,9 @@ import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, messageOf, runPath } from '../api.js';
 
+/** Timeout of requests to which the server responds at once, in milliseconds. */
+export const answerMs = 8000;
+
 export interface Answers<T> {
   /** Responses for all paths; until they have arrived, the responses for the previous paths. */
   readonly answers: readonly T[];

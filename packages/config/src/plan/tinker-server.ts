@@ -38,8 +38,9 @@ export function planTinkerServer(
 ): TinkerServerPlan | undefined {
   const { engine, part, sampler } = stage;
   if (engine !== 'tinker' || (part === 'explore' && sampler !== undefined)) return undefined;
-  const address = stage.model.tinker.baseUrl ?? (url || undefined);
-  const problem = address && addressProblem(address, 'TINKER_API_KEY');
+  const { baseUrl } = stage.model.tinker;
+  const address = baseUrl ?? (url || undefined);
+  const problem = baseUrl === undefined && url && addressProblem(url, 'TINKER_API_KEY');
   if (problem) throw new ConfigError(`TINKER_BASE_URL: ${problem}`, { code: 'TINKER_ADDRESS' });
   const isHosted = address === undefined || /\bthinkingmachines\.\w+$/.test(hostOf(address));
   if (isHosted) return { url: undefined, program: 'TuFT', note: '', files: [], command: undefined };

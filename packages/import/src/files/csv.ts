@@ -4,6 +4,7 @@ import type { FindEnd } from './read-pieces.js';
 const [quote, lineFeed] = [0x22, 10];
 
 const separators = [',', ';', '\t'] as const;
+const separatorCodes = separators.map((each) => each.charCodeAt(0));
 
 /**
  * Creates a function that finds line ends outside of quotes. Quotes open at the start of a cell
@@ -16,14 +17,14 @@ export function rowEnd(separator: () => string | undefined): FindEnd {
   let opens = true;
   return (chunk, from) => {
     const known = separator();
-    const starts = (known === undefined ? separators : [known]).map((each) => each.charCodeAt(0));
+    const code = known?.charCodeAt(0);
     for (let i = from; i < chunk.length; i++) {
       if (inQuotes) i = chunk.indexOf(quote, i);
       if (i < 0) return -1;
       const byte = chunk[i]!;
       const isEnd = byte === lineFeed;
       if (byte === quote && opens) inQuotes = !inQuotes;
-      else opens = isEnd || starts.includes(byte);
+      else opens = isEnd || (code === undefined ? separatorCodes.includes(byte) : byte === code);
       if (isEnd) return i;
     }
     return -1;

@@ -30,8 +30,7 @@ export async function stageSettings(
   const recorded = await settingsOfRun(folder);
   if (!recorded) return undefined;
   const { jobDirectory, stages } = recorded;
-  const named = stages.find(({ stage_name: name }) => name === path.basename(folder));
-  const stage = stages.length === 1 ? stages[0] : named;
+  const stage = stages.length === 1 ? stages[0] : stageNamed(stages, folder);
   return stage && { jobDirectory, stage };
 }
 
@@ -41,9 +40,11 @@ export async function stageSettings(
  */
 export async function stageOrLatest(folder: string): Promise<StageSettings> {
   const stages = (await settingsOfRun(folder))?.stages ?? [];
-  const named = stages.find(({ stage_name: name }) => name === path.basename(folder));
-  return named ?? stages.at(-1) ?? {};
+  return stageNamed(stages, folder) ?? stages.at(-1) ?? {};
 }
+
+const stageNamed = (stages: readonly StageSettings[], folder: string): StageSettings | undefined =>
+  stages.find(({ stage_name: name }) => name === path.basename(folder));
 
 const settingsOfRun = async (folder: string): Promise<RecordedSettings | undefined> =>
   (await readSettings(folder)) ?? (await readSettings(path.dirname(folder)));

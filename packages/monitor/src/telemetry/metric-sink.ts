@@ -2,7 +2,7 @@
  * Exports the metrics of a training run as gauges. For example, `eval/gsm8k/reward/mean@4` becomes
  * `trinity.eval.gsm8k.reward.mean_at_4`.
  */
-import { metrics, type Gauge } from '@opentelemetry/api';
+import { metrics, type Attributes, type Gauge } from '@opentelemetry/api';
 import type { MetricSink } from '@trinity-rft/core';
 
 /** Maximum length of an instrument name in OpenTelemetry. */
@@ -18,7 +18,7 @@ const instrumentOf = (name: string): string =>
  * Returns the attributes of a metric: its name, unless the name of its instrument shows it.
  * Otherwise metrics that share an instrument would replace each other's values.
  */
-const attributesOf = (name: string): Readonly<Record<string, string>> => {
+const attributesOf = (name: string): Attributes => {
   const shown = instrumentOf(name).slice('trinity.'.length);
   const isShown = shown.replaceAll('_at_', '@').replaceAll('.', '/') === name;
   return isShown ? {} : { 'trinity.metric': name };
@@ -27,20 +27,20 @@ const attributesOf = (name: string): Readonly<Record<string, string>> => {
 /** Creates the sink. Without an SDK in the process, the sink does nothing. */
 export function telemetrySink(): MetricSink {
   const meter = metrics.getMeter('trinity-rft');
-  const gauges = new Map<string, Gauge>();
-  const gaugeOf = (name: string): Gauge => {
-    const known = gauges.get(name);
-    if (known !== undefined) return known;
-    const gauge = meter.createGauge(instrumentOf(name));
-    gauges.set(name, gauge);
-    return gauge;
+  const gauges = new Map<string, { readonly gauge: Gauge; readonly named: Attributes }>();
+  const record = (name: string, value: number, attributes: Attributes): void => {
+    const found = gauges.get(name) ?? {
+      gauge: meter.createGauge(instrumentOf(name)),
+      named: attributesOf(name),
+    };
+    gauges.set(name, found);
+    found.gauge.record(value, { ...attributes, ...found.named });
   };
   return {
     write: ({ role, step, metrics: values }) => {
       const attributes = { 'trinity.role': role };
-      gaugeOf('step').record(step, attributes);
-      for (const [name, value] of Object.entries(values))
-        gaugeOf(name).record(value, { ...attributes, ...attributesOf(name) });
+      record('step', step, attributes);
+      for (const [name, value] of Object.entries(values)) record(name, value, attributes);
     },
     close: () => Promise.resolve(),
   };

@@ -1,6 +1,8 @@
 /** Waits for users' functions, with a timeout per call and a time limit after an abort. */
 import { type Clock, type Logger, WorkflowError } from '@trinity-rft/core';
 import { untilAborted, waitingFor } from '@trinity-rft/core/support';
+import { nameOf, type JudgeType } from '../functions/functions.js';
+import { checkJudgeOutput } from '../functions/outputs.js';
 
 /** Timeout of each call of a user's function in ms, the same as for a rollout in training. */
 export const callTimeoutMs = 3_600_000;
@@ -27,6 +29,23 @@ export async function timedCall<T>(
     cancel();
     signal.removeEventListener('abort', cancel);
   }
+}
+
+/**
+ * Calls the judge function as {@link timedCall} does, and returns its checked output.
+ * @param place part of the name of the call in errors, such as " on row 3"
+ */
+export async function askJudge<Row, Response, Model>(
+  judgeFunc: JudgeType<Row, Response, Model>,
+  asked: { readonly task: Row; readonly response: Response },
+  { logger, ...stop }: Stop & { readonly logger: Logger },
+  place = '',
+): Promise<ReturnType<typeof checkJudgeOutput>> {
+  const name = nameOf(judgeFunc, 'judgeFunc');
+  const output = await timedCall(name + place, stop, async (signal) =>
+    judgeFunc({ ...asked, auxiliaryModels: {}, logger, signal }),
+  );
+  return checkJudgeOutput(name, output);
 }
 
 const tooLong = (what: string): WorkflowError =>

@@ -17,8 +17,8 @@ import {
   type ModelAdapter,
   type WorkflowType,
 } from '../functions/functions.js';
-import { checkJudgeOutput, checkWorkflowOutput } from '../functions/outputs.js';
-import { allRowsEnded, timedCall } from './all-ended.js';
+import { checkWorkflowOutput } from '../functions/outputs.js';
+import { allRowsEnded, askJudge, timedCall } from './all-ended.js';
 import { openCandidate, type Candidate } from './candidate.js';
 
 /** Response that the judge receives, with the row's metrics. */
@@ -96,10 +96,7 @@ async function judgeRow<Row, Response, Model>(
   },
 ): Promise<JudgedRow> {
   const { workflowFunc, judgeFunc, adapter, logger } = options;
-  const [workflowName, judgeName] = [
-    nameOf(workflowFunc, 'workflowFunc'),
-    nameOf(judgeFunc, 'judgeFunc'),
-  ];
+  const workflowName = nameOf(workflowFunc, 'workflowFunc');
   const task = (): Row => candidate.task(row) as Row;
   const { value, metrics } = await candidate.run(row, async ({ model, signal: runEnd }) => {
     const run = { ...options, signal: runEnd };
@@ -113,9 +110,6 @@ async function judgeRow<Row, Response, Model>(
     response: value.response as Response,
     metrics: { ...value.metrics, ...metrics },
   };
-  const judgement = await timedCall(`${judgeName} on row ${row}`, options, async (ended) =>
-    judgeFunc({ task: task(), response, auxiliaryModels: {}, logger, signal: ended }),
-  );
-  const judged = checkJudgeOutput(judgeName, judgement);
+  const judged = await askJudge(judgeFunc, { task: task(), response }, options, ` on row ${row}`);
   return { reward: judged.reward, metrics: { ...response.metrics, ...judged.metrics } };
 }

@@ -11,13 +11,9 @@ import {
 } from '@trinity-rft/core';
 import { copyOf } from '@trinity-rft/core/support';
 import pLimit from 'p-limit';
-import { allRowsEnded, timedCall } from '../candidates/all-ended.js';
+import { allRowsEnded, askJudge, timedCall } from '../candidates/all-ended.js';
 import { nameOf, type JudgeType } from '../functions/functions.js';
-import {
-  checkJudgeOutput,
-  checkWorkflowOutput,
-  type WorkflowOutput,
-} from '../functions/outputs.js';
+import { checkWorkflowOutput, type WorkflowOutput } from '../functions/outputs.js';
 
 /** Texts of the agent, keyed by name. `system` is the system prompt. */
 export type Components = Readonly<Record<string, string>>;
@@ -117,20 +113,14 @@ async function playRow<Row, Response>(
   row: RawTask,
 ): Promise<Played> {
   const { workflowFunc, judgeFunc, logger } = options;
-  const [workflowName, judgeName] = [
-    nameOf(workflowFunc, 'workflowFunc'),
-    nameOf(judgeFunc, 'judgeFunc'),
-  ];
+  const workflowName = nameOf(workflowFunc, 'workflowFunc');
   const own = (): Row => copyOf(row) as Row;
   const systemPrompt = components['system'] ?? '';
   const output = await timedCall(workflowName, options, async (signal) =>
     workflowFunc({ task: own(), systemPrompt, components, logger, signal }),
   );
   const response = checkWorkflowOutput(workflowName, output).response as Response;
-  const judged = await timedCall(judgeName, options, async (signal) =>
-    judgeFunc({ task: own(), response, auxiliaryModels: {}, logger, signal }),
-  );
-  const { reward, feedback } = checkJudgeOutput(judgeName, judged);
+  const { reward, feedback } = await askJudge(judgeFunc, { task: own(), response }, options);
   return { task: row, response: shortText(response), reward, feedback: feedback ?? undefined };
 }
 

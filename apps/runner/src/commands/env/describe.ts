@@ -1,5 +1,6 @@
 /** `trinity env list` and `trinity env info`. */
 import type { ArgProblem } from '@trinity-rft/core';
+import { alignColumns } from '@trinity-rft/core/support';
 import type { EnvironmentDefinition } from '@trinity-rft/environment';
 import type { AddCommand } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
@@ -14,9 +15,8 @@ export const addList: AddCommand = (env, { exitWith, write }) =>
       exitWith(async (given: PluginOptions) => {
         const { listEnvironments } = await import('@trinity-rft/launcher/parts');
         const all = await listEnvironments(pluginsOf(given));
-        const width = Math.max(...all.map(({ name }) => name.length));
-        for (const each of all)
-          write(`${each.name.padEnd(width)}  ${each.description}${marksOf(each)}\n`);
+        const rows = all.map((each) => [each.name, `${each.description}${marksOf(each)}`]);
+        for (const line of alignColumns(rows)) write(`${line}\n`);
         return exitCodes.done;
       }),
     );

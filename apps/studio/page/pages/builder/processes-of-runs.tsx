@@ -2,13 +2,12 @@
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import type { StartedRun } from '../../../src/control/interface/index.js';
 import { canBeControlled, RunControl } from '../../parts/run-control.js';
-import { useAnswers } from '../../parts/use-answers.js';
+import { answerMs, useAnswers } from '../../parts/use-answers.js';
 import { addressOf } from '../../place.js';
 import { words } from '../../words/builder.js';
 import { words as runsWords } from '../../words/runs.js';
 
 const everyMs = 1000;
-const answerMs = 8000;
 
 export const useStarted = (): readonly StartedRun[] =>
   useAnswers<readonly StartedRun[]>(['builder/started'], () => everyMs, answerMs).answers[0] ?? [];

@@ -47,8 +47,8 @@ export interface ResponsesRequest extends RequestedSampling, ConstraintRequest {
   /** Tools in the format of chat completions. */
   readonly tools: readonly unknown[];
   readonly toolChoice: ToolChoice;
-  /** Names of the tools that `tool_choice` does not allow, but that the model can call. */
-  readonly notAllowed: readonly string[];
+  /** True if the model can call tools that `tool_choice` does not allow. */
+  readonly widensTools: boolean;
   /** True if parallel tool calls are not allowed. */
   readonly oneCall: boolean;
   /** Variables of the chat template. */
@@ -116,7 +116,7 @@ export function readRequest(body: unknown, policy: EndpointPolicy): ResponsesReq
     policy,
   );
   const store = !isPresent(body['store']) || flag(body, 'store');
-  const { toolChoice, notAllowed } = readChoice(body['tool_choice'], tools, policy);
+  const { toolChoice, widensTools } = readChoice(body['tool_choice'], tools, policy);
   const format = readResponseFormat(object(body, 'text')['format'], 'text.format');
   return {
     input: readInputField(body, previousResponseId !== undefined),
@@ -124,7 +124,7 @@ export function readRequest(body: unknown, policy: EndpointPolicy): ResponsesReq
     previousResponseId,
     tools,
     toolChoice,
-    notAllowed,
+    widensTools,
     oneCall: wantsOneCall(body, tools),
     templateArgs: readTemplateArgs(body, [object(body, 'reasoning')['effort'], 'reasoning.effort']),
     maxTokens: integer(body, 'max_output_tokens'),
@@ -197,15 +197,15 @@ function readChoice(
   value: unknown,
   tools: readonly FunctionTool[],
   { strictFields = false }: EndpointPolicy,
-): Pick<ResponsesRequest, 'toolChoice' | 'notAllowed'> {
+): Pick<ResponsesRequest, 'toolChoice' | 'widensTools'> {
   const names = tools.map((tool) => tool.function.name);
   if (!isObject(value) || value['type'] !== 'allowed_tools')
-    return { toolChoice: readToolChoice(value, names, 'tool_choice'), notAllowed: [] };
+    return { toolChoice: readToolChoice(value, names, 'tool_choice'), widensTools: false };
   const mode = readToolChoice(value['mode'], names, 'tool_choice.mode');
   const allowed = readAllowed(value['tools'], names);
   const [only] = allowed;
   if (mode === 'required' && only !== undefined && allowed.size === 1)
-    return { toolChoice: { name: only }, notAllowed: [] };
+    return { toolChoice: { name: only }, widensTools: false };
   const notAllowed = mode === 'none' ? [] : names.filter((name) => !allowed.has(name));
   if (strictFields && notAllowed.length > 0)
     throw invalidRequest(
@@ -213,7 +213,7 @@ function readChoice(
       `does not have ${notAllowed.join(', ')}`,
       'all tools, or one with mode required; leave tools that are not allowed out of the request',
     );
-  return { toolChoice: mode, notAllowed };
+  return { toolChoice: mode, widensTools: notAllowed.length > 0 };
 }
 
 /** Reads the names of the tools that a choice allows. */

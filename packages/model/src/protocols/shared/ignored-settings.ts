@@ -6,13 +6,13 @@ interface ClientSettings {
   readonly samplingFields: readonly string[];
   /** Names of the fields that require a response format or a tool call. */
   readonly constraintFields: readonly string[];
-  /** Names of the tools that the request does not allow, but that the model can call. */
-  readonly notAllowed?: readonly string[];
+  /** True if the model can call tools that the request does not allow. @default false */
+  readonly widensTools?: boolean;
 }
 
 /** Counts requests with ignored settings, and logs each message once. */
 export function reportIgnoredSettings(
-  { samplingFields, constraintFields, notAllowed = [] }: ClientSettings,
+  { samplingFields, constraintFields, widensTools = false }: ClientSettings,
   context: RouteContext,
 ): void {
   const { clientSampling, constrainedDecoding, counters } = context;
@@ -23,7 +23,7 @@ export function reportIgnoredSettings(
       `The agent sets ${samplingFields.join(', ')}. These settings are ignored: the run samples with its own.`,
     );
   }
-  if (notAllowed.length > 0)
+  if (widensTools)
     logOnce(
       context,
       "The agent allows only some of its tools in tool_choice. This is ignored: the model can call all tools. Leave the others out of the request's tools.",

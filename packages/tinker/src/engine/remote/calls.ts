@@ -14,16 +14,10 @@ import type { ZodType } from 'zod';
 import type { Answer, Connection, Request } from '../http/connection.js';
 import { failedError } from '../http/errors.js';
 
-export interface CallOptions {
-  /** Purpose of the request for errors, such as "save the weights". */
-  readonly what: string;
-  readonly repeat?: Request['repeat'];
-  readonly patienceMs?: number;
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
-  readonly before?: Request['before'];
-  readonly wait?: Request['wait'];
-}
+export type CallOptions = Pick<
+  Request,
+  'what' | 'repeat' | 'patienceMs' | 'timeoutMs' | 'signal' | 'before' | 'wait'
+>;
 
 export interface Calls extends Pick<Connection, 'failures'> {
   /** Sends a request whose response contains the result. */

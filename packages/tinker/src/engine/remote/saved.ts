@@ -37,7 +37,7 @@ function statusIn(error: unknown): number | undefined {
 }
 
 /** Maximum time for retries of a deletion, and for each of them, in ms. Training waits for it. */
-const removePatienceMs = 15_000;
+const removeMs = 15_000;
 
 /**
  * Deletes saved weights that are no longer needed, unless the server has already forgotten them.
@@ -51,8 +51,8 @@ export async function removeSaved(
   const path = paths.checkpoint(saved.modelId, `${saved.kind}/${saved.name}`);
   try {
     const what = `delete ${address}`;
-    const [patienceMs, timeoutMs] = [removePatienceMs, removePatienceMs];
-    await connection.send({ method: 'DELETE', path, what, patienceMs, timeoutMs });
+    const limits = { patienceMs: removeMs, timeoutMs: removeMs };
+    await connection.send({ method: 'DELETE', path, what, ...limits });
   } catch (error) {
     const status = statusIn(error);
     if (status === 404 || status === 410) return;
