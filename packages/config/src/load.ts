@@ -51,35 +51,36 @@ import { showValue } from './source/secrets.js';
 export interface ParseConfigOptions extends NameTables {
   /** Name of the file in messages. @default "config.yaml" */
   readonly file?: string;
-  /**
-   * Environment variables that `${oc.env:...}` reads.
-   * @default the environment of the process
-   */
+  /** Environment variables that `${oc.env:...}` reads. @default process.env */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Base of relative paths. @default the working directory of the process */
+  /** Directory that relative paths start from. @default process.cwd() */
   readonly cwd?: string;
   /**
-   * Suffix of the name of a new training run, 14 digits such as `20260701093000`. Used if
-   * `continue_from_checkpoint` is false and an earlier training run has the name.
-   * @default no new training run: the newest of these training runs is read
+   * Suffix for the name of a new training run: 14 digits such as `20260701093000`. It is appended
+   * if `continue_from_checkpoint` is false and a training run of the configured name already
+   * exists.
+   * @default undefined: no training run is started, and the newest one of this name is used
    */
   readonly timestamp?: string;
   /**
-   * Name of the training run's folder if another process has already chosen it, with or without a
-   * timestamp. The training run is continued.
+   * Name of the training run's folder, including a timestamp suffix if there is one. Intended for
+   * processes that join a training run whose name another process has chosen.
    * @default a name derived from the configuration
    */
   readonly runName?: string | undefined;
   /**
-   * Values that a program sets. They are merged into the file key by key. Problems of these values
-   * name `overridesName` as their file.
+   * Values that take precedence over those of the file, such as command-line options. Sections are
+   * merged key by key. Problems with these values name `overridesName` instead of the file.
    */
   readonly overrides?: Readonly<Record<string, unknown>>;
   /** Name of the overrides in messages. @default "arguments" */
   readonly overridesName?: string;
   /** Engines that the file may choose, by name. The first engine is the default. */
   readonly engines: EngineFactsTable;
-  /** Algorithms and parts that the file may name. @default the built-in tables */
+  /**
+   * Algorithms and their parts, such as loss functions, that the file may name. @default the
+   * built-in tables
+   */
   readonly algorithms?: AlgorithmTables;
 }
 
@@ -87,17 +88,20 @@ export interface LoadedConfig {
   readonly config: ResolvedConfig;
   /** Warnings in the order of the file. Each is one line with position and key. */
   readonly warnings: readonly string[];
-  /** The warnings as data for programs. */
+  /** The same warnings as structured data. */
   readonly warningProblems: readonly ConfigProblem[];
   /** Path of the file as the caller gave it, for messages. */
   readonly file: string;
-  /** Creates a problem at a key of a stage. Intended for checks that need more than the file. */
+  /**
+   * Creates a problem with the position of a key of a stage. Intended for checks that need more
+   * than the configuration, such as the columns of data sets.
+   */
   readonly problemAt: ProblemAt;
 }
 
 /**
- * Creates a problem. `path` is the path that the key has in a file without stages and with
- * `tasksets`.
+ * Creates a problem with the position of a key in the file. `path` is the key's path relative to
+ * the stage; a single `taskset` is named `tasksets[0]`.
  */
 export type ProblemAt = (stageIndex: number, path: KeyPath, message: string) => ConfigProblem;
 
@@ -124,7 +128,7 @@ export async function loadConfig(path: string, options: LoadConfigOptions): Prom
 /** A module that the file names: a plugin, or `FILE#EXPORT` for a scorer. */
 interface NamedModule {
   readonly name: string;
-  /** Creates a problem at the module's place in the file. */
+  /** Creates a problem with the position of the module's name in the file. */
   readonly problem: (message: string) => ConfigProblem;
 }
 
@@ -135,8 +139,8 @@ interface NamedModules {
 }
 
 /**
- * Reads the names of plugins and scorers. Returns no names if the file cannot be parsed, because
- * {@link loadConfig} reports this.
+ * Reads the names of the plugins and scorers in a configuration file. Returns no names if the file
+ * cannot be parsed, because {@link loadConfig} reports that problem.
  */
 export async function readModuleNames(
   path: string,
@@ -167,8 +171,8 @@ export async function readModuleNames(
 
 const rewardKeys: ReadonlySet<string> = new Set(['default_reward_fn_type', 'default_reward_fn']);
 /**
- * Returns true for the name of a scorer, `FILE#EXPORT`, which may replace the name of a reward
- * function.
+ * Returns true for a name of the form `FILE#EXPORT`. It refers to a scorer that a module exports,
+ * and may be used in place of the name of a registered reward function.
  */
 export const isScorerName = (name: string): boolean => /\.[cm]?[jt]s#\w+$/.test(name);
 
@@ -221,8 +225,8 @@ export function parseConfig(text: string, options: ParseConfigOptions): LoadedCo
 const isInFile = ({ at }: LocatedProblem): boolean => at.line !== nowhere.line;
 
 /**
- * Inserts variables into the values of a file, renames old keys, and checks the result. Removes
- * invalid values, and lists them as failed.
+ * Resolves interpolations, renames old keys, and checks the result against the schema. Removes
+ * invalid values, and lists their paths in `findings.failed`.
  */
 function checkTree(
   file: MapNode,
@@ -255,7 +259,10 @@ function withOverrides(file: MapNode, overrides: ParseConfigOptions['overrides']
   return overrides['mode'] === 'bench' ? withLastStage(merged, over) : merged;
 }
 
-/** Applies the overrides to the last stage. An evaluation uses this stage, whatever its mode. */
+/**
+ * Merges the overrides into the last stage as well, so that its mode becomes `bench`. An evaluation
+ * uses the last stage, whatever mode the file sets for it.
+ */
 function withLastStage(file: MapNode, over: MapNode): MapNode {
   const entry = file.entries.get('stages');
   const list = entry?.node;
@@ -274,8 +281,8 @@ function withLastStage(file: MapNode, over: MapNode): MapNode {
 }
 
 /**
- * Reports a mode in the overrides where stages set other modes, which take precedence. An evaluation
- * and a server use the last stage only.
+ * Reports a mode in the overrides that differs from the mode of a stage, because the stage's own
+ * mode takes precedence. Does not check the modes bench and serve, which use only the last stage.
  */
 function modeConflicts(
   stages: readonly StageContext[],

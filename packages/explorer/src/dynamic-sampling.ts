@@ -21,7 +21,7 @@ interface FillOptions extends ExploredOptions {
 }
 
 export interface BatchFiller {
-  /** Returns the first draw of a step, or undefined to draw a whole batch. */
+  /** Returns the tasks to draw first for the next step; undefined to draw a batch of tasks. */
   firstDraw(): TaskDraw | undefined;
   /**
    * Returns `first` together with the results of more tasks, drawn until the batch is full, the
@@ -31,19 +31,20 @@ export interface BatchFiller {
   /** Returns the metrics of the last step, under `rollout/dynamic_sampling/`. */
   metrics(): Metrics;
   /**
-   * Returns the number of rollouts (or tasks) that are stored beyond the last full batch. The next
-   * step needs that many fewer.
+   * Returns the number of rollouts (or tasks) that were stored for the next batch, because they
+   * exceeded the last full batch. The next step needs that many fewer. Undefined if dynamic
+   * sampling is off.
    */
   carried(): number | undefined;
   restore(carried: number): void;
 }
 
 /**
- * Creates a filler for dynamic sampling as in DAPO (arXiv:2503.14476, section 3.2). Groups that the
- * operators drop are replaced with groups of new tasks. Unless `unit` is `tasks`, failed rollouts
- * are replaced too. Rollouts or tasks beyond the batch are stored, and the next step needs that
- * many fewer. Every step therefore completes one batch, unless the limit is reached or the tasks
- * end.
+ * Creates a filler for dynamic sampling as in DAPO (arXiv:2503.14476, section 3.2). The filler
+ * replaces groups that the operators drop with groups of new tasks. Unless `unit` is `tasks`, it
+ * also replaces failed rollouts. If a step yields more rollouts or tasks than the batch needs, they
+ * are stored too, and the next step needs that many fewer. So every step completes one batch,
+ * unless the limit is reached or the tasks run out.
  */
 export function createBatchFiller(
   settings: DynamicSampling | undefined,

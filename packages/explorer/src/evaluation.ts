@@ -14,8 +14,9 @@ export interface EvaluationParts extends Pick<
 }
 
 /**
- * Returns the metrics of each set under `<prefix>/<set>/` (see {@link evalMetrics}), the evaluated
- * policy version as `<prefix>/model_version`, and `time/eval`.
+ * Evaluates every set with the weights in use. Returns the metrics of each set under
+ * `<prefix>/<set>/` (see {@link evalMetrics}), the policy version under `<prefix>/model_version`,
+ * and the duration in seconds as `time/eval`.
  */
 export async function evaluate(
   { evalSets, detailedStats, runtime, policyVersion, runTasks, onEvaluated }: EvaluationParts,

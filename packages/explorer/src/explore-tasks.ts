@@ -1,6 +1,7 @@
 /**
- * Explores task by task, for a trainer in another process. Leases a task, executes its rollouts and
- * stores their results. The trainer decides which tasks exist and which weights sample them.
+ * Makes the rollouts of tasks that a trainer in another process has planned. Leases a task,
+ * executes its rollouts and stores their results. The trainer determines the tasks and the weights
+ * with which they are sampled.
  */
 import type { Task } from '@trinity-rft/core';
 import type { LeasedTask, Membership, RunStore } from '@trinity-rft/core/store';
@@ -13,9 +14,10 @@ export interface ExplorerWeights {
   /** Version in use; -1 if there are no weights yet. */
   readonly version: number;
   /**
-   * Switches to the newest weights that the trainer has published, unless the switch must wait for
-   * rollouts in progress (`busy`). Returns false if no task may begin now, for example because no
-   * weights have been published yet.
+   * Loads the newest weights that the trainer has published, unless this must wait until no rollout
+   * is in progress. Resolves to false if no task may begin now, for example because no weights have
+   * been published yet.
+   * @param busy true if rollouts are in progress
    */
   follow(busy: boolean): Promise<boolean>;
 }
@@ -36,11 +38,14 @@ export interface ExploreTasksOptions {
   /** True if explore steps may end without waiting for all of their tasks. */
   readonly mayCutOff: boolean;
   /**
-   * Resolves to true if nothing is left to explore, now or later. Called when no task is in
-   * progress.
+   * Resolves to true if nothing is left to explore and no more tasks will be planned. Called when
+   * no task is in progress.
    */
   readonly ended: () => Promise<boolean>;
-  /** Called after each result was stored, or was refused because it is late. */
+  /**
+   * Called after each result was stored (`stored`), or was refused because the task had been cut
+   * off or leased to another explorer (`late`).
+   */
   readonly onResult?: (leased: LeasedTask, outcome: 'stored' | 'late') => void;
   /** Maximum number of milliseconds between two checks of the store. */
   readonly lookEveryMs: number;
@@ -52,7 +57,8 @@ interface Exploring extends ExploreTasksOptions {
   /** Tasks in progress, each with a function that cuts it off. */
   readonly inFlight: Map<LeasedTask, () => void>;
   /**
-   * Result of the last call of `follow`; rejects if the weights differ from the trainer's weights.
+   * Result of the last call of `follow`. Rejects if the loaded weights are not those that the
+   * trainer has published.
    */
   following: Promise<boolean>;
   failure: Error | undefined;

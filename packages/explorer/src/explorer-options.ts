@@ -132,19 +132,19 @@ export interface ExploreProgress {
 }
 
 /**
- * Source of the tasks of explore steps. The state of the source, and the feedback that it receives
- * afterwards, determine all later tasks.
+ * Source of the tasks of explore steps. Its state, and the feedback that it receives after the
+ * state was read, determine all later tasks.
  */
 export interface TaskFeed {
   /**
-   * Returns the next tasks, for explore step `step`. When the tasks run out, returns fewer tasks,
-   * and finally none.
-   * @param draw number of tasks, and id of the first one. @default a batch
+   * Returns the tasks of explore step `step`. Returns fewer tasks than requested, and finally none,
+   * when the tasks run out.
+   * @param draw number of tasks, and id of the first one. @default one batch, with ids from 0
    */
   next(step: number, draw?: TaskDraw): Promise<readonly Task[]>;
   /**
-   * Receives the results of rows, on which the tasks of later steps may depend.
-   * @default no feedback
+   * Called with the results of tasks, on which the tasks of later steps may depend.
+   * @default undefined: later tasks do not depend on results
    */
   feedback?(feedback: readonly RowFeedback[]): void;
   state(): JsonState;
@@ -165,11 +165,11 @@ export interface EvalSet {
 
 /** The part of the synchronizer that the explorer needs. */
 export interface ExploreSync {
-  /** True if weights may change between explore step `step` and the next one. */
+  /** Returns true if weights may change between explore step `step` and the next one. */
   isBoundary(step: number): boolean;
   /**
-   * True if a synchronization point lies between explore step `step` and the next one, whether or
-   * not weights change there. Results reach the task feed at these points.
+   * Returns true if a synchronization point lies between explore step `step` and the next one, even
+   * if weights do not change there. At these points, the task feed receives results.
    */
   isSyncPoint(step: number): boolean;
   /**
@@ -190,8 +190,8 @@ export interface ExploreSync {
     whenItMay(step: number, signal?: AbortSignal): Promise<void>;
   };
   /**
-   * Runs an evaluation with weights that do not change.
-   * @default undefined if weights never change during an evaluation
+   * Calls `work`, which evaluates, and does not change weights before it ends.
+   * @default undefined: weights never change during an evaluation
    */
   withSteadyWeights?<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -205,13 +205,14 @@ export interface ExplorerState {
   /** State of `TimeLimits`. @default no recorded times */
   readonly timeLimits?: JsonState;
   /**
-   * With dynamic sampling: number of rollouts or tasks stored beyond the last full batch. @default
-   * 0
+   * With dynamic sampling: number of rollouts or tasks that were stored for the next batch, because
+   * they exceeded the last full batch. @default 0
    */
   readonly carried?: number;
   /**
-   * Results that `feed` has not received yet. The feed receives results at a boundary, so that the
-   * tasks of a step do not depend on the number of steps in flight.
+   * Results that `feed` had not received when its state was read. The feed receives results only at
+   * synchronization points, so that the tasks of a step do not depend on the number of steps in
+   * flight.
    * @default empty
    */
   readonly feedback?: readonly RowFeedback[];
@@ -229,10 +230,11 @@ export interface DynamicSampling {
    * as one task.
    */
   readonly unit: BatchUnit;
-  /** Maximum number of tasks of an explore step, in batches. */
+  /** Maximum number of tasks that an explore step may draw, as a multiple of `batchSize`. */
   readonly maxBatches: number;
   /**
-   * Number of the last explore step, which executes no rollouts beyond its batch. @default unknown
+   * Number of the last explore step, in which no more rollouts are made than its batch needs.
+   * @default undefined: unknown
    */
   readonly lastStep?: number;
 }

@@ -79,14 +79,14 @@ interface TaskRunner {
     what: string,
   ) => Promise<readonly UsableOutcome[]>;
   /**
-   * Returns the number of results that arrived after their attempt had ended, since the last call.
+   * Returns the number of results that arrived after their attempt had ended, and resets it to 0.
    */
   readonly takeLateResults: () => number;
 }
 
 /**
- * Delegates rollouts to another process, which applies over-rollout cut-offs and counts late
- * results.
+ * Creates a runner that delegates rollouts to other processes. They apply the over-rollout cut-offs
+ * and count late results. Returns undefined if the explorer makes the rollouts itself.
  */
 function remoteTaskRunner({ runTasks, settings, signal }: ExplorerOptions): TaskRunner | undefined {
   if (!runTasks) return undefined;
@@ -101,8 +101,8 @@ function remoteTaskRunner({ runTasks, settings, signal }: ExplorerOptions): Task
 }
 
 /**
- * Executes rollouts in the explorer's process. At most `concurrency` attempts are in progress, over
- * all steps and evaluations.
+ * Creates a runner that executes rollouts in the explorer's process. At most `concurrency` attempts
+ * are in progress, over all steps and evaluations together.
  */
 function localTaskRunner(options: ExplorerOptions, timeLimits: TimeLimits): TaskRunner {
   const { settings, runtime } = options;
@@ -176,10 +176,10 @@ interface ExploreStep {
 }
 
 /**
- * Explores the steps after `lastStep` until the tasks run out or `maxSteps` is reached. Resolves
- * with the last step. Several steps may be in progress. They are finished in order. Without
- * streaming, no step starts beyond a boundary while another one is in progress, because weights may
- * change there, and an evaluation must not share the model with later rollouts.
+ * Makes the explore steps after `lastStep` until the tasks run out or `maxSteps` is reached.
+ * Resolves with the last step. Several steps may be in progress, but they are finished in order.
+ * Without streaming, no step starts after a boundary before all earlier steps are finished, because
+ * weights may change there, and because later rollouts must not be sampled during an evaluation.
  */
 async function exploreSteps(parts: ExplorerParts, lastStep: number): Promise<number> {
   const { sync, dynamicSampling, settings, runtime, signal } = parts;

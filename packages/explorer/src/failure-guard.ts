@@ -10,8 +10,9 @@ import { isOk, type TaskOutcome } from './runs/outcome.js';
 const maxFailedSteps = 3;
 
 /**
- * Stops a stage in which every rollout fails. First rewinds the explorer's state in the store to
- * the last step that had a successful rollout, so that the tasks of the failed steps are not lost.
+ * Stops a stage in which every rollout fails. Before that, resets the explorer's state in the store
+ * to the last step with a successful rollout, so that a resumed training run repeats the tasks of
+ * the failed steps.
  */
 export interface FailureGuard {
   /** Sets the state to which the guard rewinds if no step has a successful rollout. */

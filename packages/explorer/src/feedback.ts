@@ -1,7 +1,7 @@
 /**
- * Queue of results that have not reached the task feed yet. Steps are planned before earlier ones
- * are finished, so the state stored with a step includes the results that the feed received only
- * after that step was planned.
+ * Queue of results for the task feed. A step is planned before earlier steps are finished, so the
+ * state that is stored with a step also contains the results that the feed received only after this
+ * step was planned.
  */
 import type { RowFeedback } from '@trinity-rft/core/store';
 import type { TaskFeed } from './explorer-options.js';

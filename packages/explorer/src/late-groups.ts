@@ -6,8 +6,8 @@ import { isOk, type TaskOutcome } from './runs/outcome.js';
 
 export interface LateGroups {
   /**
-   * Removes the groups that no longer wait for rewards, and returns their experiences as a part of
-   * explore step `step`.
+   * Removes the groups that no longer wait, because each rollout has a reward or has passed its
+   * deadline. Returns their experiences as experiences of explore step `step`.
    */
   take(step: number): readonly Experience[];
   /** Stores the groups of the step that wait for rewards. */
@@ -18,7 +18,7 @@ export interface LateGroups {
    */
   waiting(): readonly string[] | undefined;
   /**
-   * Opens the groups that still wait for rewards, and closes the others. Called after the
+   * Makes the groups that still wait accept rewards, and closes the others. Called after the
    * explorer's state was stored.
    */
   commit(step: number): void;
@@ -109,7 +109,7 @@ export function createLateGroups({
 
 /**
  * Checks that the store contains every waiting task.
- * @param stored rollouts without a reward, and groups that wait for no reward
+ * @param stored `open`: rollouts that wait for a reward; `due`: groups that no longer wait
  * @throws BufferError if a task is missing
  */
 function assertStored(
@@ -130,10 +130,9 @@ function assertStored(
 }
 
 /**
- * Returns the experiences of a group, with their rewards and a separate task id within the step.
- * The group's advantage is then computed within the group only, and the group is trained on with
- * the batch of that step. Returns no experiences if a group of several rollouts has fewer than two
- * rewards.
+ * Returns the experiences of a group, with their rewards. They belong to the batch of explore step
+ * `step`, but have a separate task id, so that the group's advantages are computed within the group
+ * only. Returns no experiences if a group of several rollouts has fewer than two rewards.
  */
 function experiencesOf(
   { task, runs }: PendingGroup,

@@ -26,9 +26,10 @@ export interface PipelineResult {
   /** Experiences to store; may be empty. */
   readonly experiences: readonly Experience[];
   /**
-   * Metrics under `experience_pipeline/`: metrics of operators under the operators' names, metrics
-   * of the advantage function and the shape unprefixed, `filtered_count` (dropped by all operators
-   * together) and `experience_count` (stored).
+   * Metrics under `experience_pipeline/`: those of operators, prefixed with the operator's name;
+   * those of the advantage function and of the shape, without a prefix; `filtered_count` (number of
+   * experiences that operators and the advantage function dropped); and `experience_count` (number
+   * of stored experiences).
    */
   readonly metrics: Metrics;
   /** Feedback of all operators, for task selectors. */
@@ -38,7 +39,10 @@ export interface PipelineResult {
 /** Result of an explore step. */
 export interface Explored extends PipelineResult {
   readonly outcomes: readonly UsableOutcome[];
-  /** Experiences of rollouts whose rewards are known, and late experiences, before the pipeline. */
+  /**
+   * Input of the pipeline: experiences of tasks that wait for no reward, and late experiences of
+   * earlier steps.
+   */
   readonly collected: readonly Experience[];
 }
 

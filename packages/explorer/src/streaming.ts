@@ -1,13 +1,16 @@
 /**
- * Explore steps without synchronization points. Each step starts as soon as the synchronizer allows
- * it, even if other steps are in progress.
+ * Controls explore steps in streaming, where there are no boundaries: each step starts as soon as
+ * the synchronizer allows it, even if other steps are in progress.
  */
 import type { Clock, Metrics } from '@trinity-rft/core';
 import type { ExploreSync } from './explorer-options.js';
 
 export interface Stream {
   mayBegin(step: number): boolean;
-  /** Waits, with no step in flight, until explore step `step` may begin. */
+  /**
+   * Waits until explore step `step` may begin. Called when no step is in progress, so the time
+   * counts as idle.
+   */
   idle(step: number): Promise<void>;
   /**
    * Waits until explore step `step` may begin or `ended` settles. Resolves to true if the step may

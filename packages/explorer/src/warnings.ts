@@ -3,8 +3,8 @@ import type { Logger } from '@trinity-rft/core';
 
 export interface StepWarnings {
   /**
-   * Called after each explore step with the number of experiences of its rollouts, and the number
-   * of those that were stored.
+   * Called after each explore step with the number of experiences that its rollouts yielded
+   * (`collected`), and the number that the pipeline stored.
    */
   experiencesStored(collected: number, stored: number): void;
   /** Called with the result of `identicalGroupShare`. */

@@ -23,11 +23,11 @@ export interface CreateModelOptions {
    * weights
    */
   readonly config?: Omit<NewModelConfig, 'vocabSize' | 'eosTokenIds'>;
-  /** Seed of the weights; equal seeds give equal bytes. */
+  /** Seed for the random weights. The same seed always creates the same files. */
   readonly seed: number;
   /**
-   * Standard deviation of the initial matrices. Narrow models learn faster with a larger value.
-   * @default 0.02
+   * Standard deviation of the initial weight matrices. Narrow models learn faster with a larger
+   * value. @default 0.02
    */
   readonly initializerRange?: number;
 }

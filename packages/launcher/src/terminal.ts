@@ -3,8 +3,8 @@ import { asTyped, ownCommand } from '@trinity-rft/core/support';
 import type { Terminal } from '@trinity-rft/monitor';
 
 /**
- * Returns the terminal of this process. The terminal writes commands in the form that the user can
- * type.
+ * Returns the terminal of this process. It writes commands of the program in the form in which the
+ * user can type them.
  */
 export function standardTerminal(): Terminal {
   const { stdout, env } = process;

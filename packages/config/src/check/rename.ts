@@ -23,13 +23,13 @@ import type { LocatedProblem } from '../source/problem.js';
 export interface RenamedTree {
   readonly root: MapNode;
   readonly problems: readonly LocatedProblem[];
-  /** Warnings about old names that still work. */
+  /** Warnings about deprecated names and moved keys, which are still accepted. */
   readonly warnings: readonly LocatedProblem[];
 }
 
 /**
- * Applies {@link keyAliases} and {@link keysInOtherSections}, also in stages, and converts
- * `taskset` to `tasksets`.
+ * Replaces old names of keys ({@link keyAliases}), moves keys to their current sections ({@link
+ * keysInOtherSections}), and converts `taskset` to `tasksets`, at the top level and in stages.
  */
 export function renameKeys(root: MapNode): RenamedTree {
   const problems: LocatedProblem[] = [];
@@ -64,7 +64,7 @@ function moveKey(root: MapNode, { from, to }: MovedKey, found: Found): MapNode {
   return merge(rest, mapAround(to, node, root), 'base') as MapNode;
 }
 
-/** Nests a node in the sections that `path` names. */
+/** Wraps a node in the sections that `path` names, so that `['a', 'b']` gives `{a: {b: node}}`. */
 const mapAround = (path: readonly string[], node: Node, { at, path: root }: MapNode): Node =>
   path.reduceRight<Node>(
     (inner, name) => ({
@@ -82,8 +82,8 @@ interface Found {
 }
 
 /**
- * Renames the keys below `node`. `names` are the new names of the keys from the top level to
- * `node`, without list indices.
+ * Renames the keys below `node`. `names` is the path of `node` with the new names of keys and
+ * without list indices.
  */
 function renameBelow(node: Node, names: readonly string[], found: Found): Node {
   if (node.kind === 'scalar') return node;
@@ -115,7 +115,7 @@ function renameBelow(node: Node, names: readonly string[], found: Found): Node {
   return singleTaskset({ ...node, entries }, names, found.problems);
 }
 
-/** Returns true if `names` is the path of the section, without list indices. */
+/** Returns true if `names` is the path `section`, at the top level or in a stage. */
 function isSection(names: readonly string[], section: readonly string[]): boolean {
   const plain = names[0] === 'stages' ? names.slice(1) : names;
   return plain.length === section.length && plain.every((name, index) => name === section[index]);
@@ -127,8 +127,8 @@ function wrap(node: Node, alias: KeyAlias | undefined): Node {
 }
 
 /**
- * Converts `taskset: {...}` to `tasksets: [{...}]`, so that a stage with one of these keys can
- * replace the other.
+ * Converts `taskset: {...}` to `tasksets: [{...}]`, so that a stage that sets `taskset` overrides
+ * `tasksets` of the top level, and vice versa.
  */
 function singleTaskset(
   node: MapNode,

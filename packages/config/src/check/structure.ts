@@ -30,16 +30,16 @@ import type { LocatedProblem } from '../source/problem.js';
 import { plainUnlessSecret } from '../source/interpolate.js';
 
 export interface CheckedTree {
-  /** The tree without the removed paths, which is valid. */
+  /** The given tree without the paths in `failed`. It is valid. */
   readonly root: MapNode;
   readonly problems: readonly LocatedProblem[];
-  /** Paths that were removed. */
+  /** Paths that were removed because their values are invalid. */
   readonly failed: readonly KeyPath[];
 }
 
 /**
- * Maximum number of passes. There is more than one pass because removing a key can reveal other
- * problems.
+ * Maximum number of validation passes. Several passes are needed because removing an invalid key
+ * can reveal other problems.
  */
 const maxRounds = 8;
 
@@ -61,8 +61,9 @@ export function checkStructure(root: MapNode, schema: z.ZodType): CheckedTree {
 }
 
 /**
- * Drops empty sections and lists, which have the same meaning as unset ones. If a string is
- * expected, replaces a number with its source text, as for `name: 1.10`.
+ * Drops sections and lists without a value, which mean the same as unset ones. Where the schema
+ * expects a string, replaces a number with its source text, because `name: 1.10` would otherwise
+ * become 1.1.
  */
 function dropEmpty(node: Node, schema: z.ZodType | undefined): Node {
   if (schema === undefined) return node;
@@ -120,7 +121,10 @@ function missingKey(
   return { problem: { at: place.at, key: path, message }, path: path.slice(0, -1) };
 }
 
-/** Returns advice for a value of the wrong kind. */
+/**
+ * Returns advice on how to correct a value of the wrong type, with a leading space; empty if there
+ * is no advice.
+ */
 function hint(node: Node, schema: z.ZodType | undefined): string {
   const choices = choicesOf(schema);
   if (node.kind === 'scalar' && typeof node.value === 'string' && choices.length > 0)
@@ -144,8 +148,8 @@ function hint(node: Node, schema: z.ZodType | undefined): string {
 }
 
 /**
- * Maximum number of unknown keys of a section that get separate messages. Keys beyond this number
- * are only counted.
+ * Maximum number of unknown keys per section that are reported one by one. A single message states
+ * how many more there are.
  */
 const maxUnknown = 100;
 
@@ -173,8 +177,8 @@ function unknownKey(section: KeyPath, key: string, root: MapNode, schema: z.ZodT
 }
 
 /**
- * Suggests the new name of the key, a similar name, the section that has the key, or the keys of
- * this section.
+ * Returns advice for an unknown key: its new name, the section in which it is valid, a similar
+ * name, or the list of valid keys.
  */
 function fixOf(section: KeyPath, key: string, schema: z.ZodType): string {
   const names = [...section, key].filter((part) => typeof part === 'string');
@@ -197,7 +201,10 @@ function fixOf(section: KeyPath, key: string, schema: z.ZodType): string {
     : `There is no such key in ${where}; remove it, or look for its name with "trinity config schema".`;
 }
 
-/** Returns the paths with the fewest parts, because most keys are near the top level. */
+/**
+ * Returns the paths with the fewest parts, because these are most likely the ones that the user
+ * means.
+ */
 function shallowest(paths: readonly string[]): readonly string[] {
   const depth = (path: string): number => path.split('.').length;
   const least = Math.min(...paths.map(depth));

@@ -35,7 +35,10 @@ export function planFiles(stage: StageConfig, steps: StepPlan): readonly string[
   ];
 }
 
-/** Returns the path of the file that records which data a tracking service has received. */
+/**
+ * Returns the path of the files that are written for a tracking service: the event files of
+ * TensorBoard, or a record of the data that another service has received.
+ */
 const monitorFile = (sink: SinkName, sharedRun: boolean): string =>
   sink === 'tensorboard'
     ? 'monitor/tensorboard/'

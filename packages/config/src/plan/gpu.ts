@@ -7,21 +7,24 @@ import { serverOf } from './tinker-server.js';
 
 /** Memory plan for one GPU. Sizes are in GB (10^9 bytes). */
 export interface GpuPlan {
-  /** Peak memory of TuFT while it trains rows of the maximum length one by one. */
+  /** Peak memory of TuFT when it trains one row of maximum length at a time. */
   readonly trainer: number;
-  /** Memory of vLLM with the keys and values of {@link cachedTokens} tokens. */
+  /** Memory of vLLM with a key/value cache of {@link cachedTokens} tokens. */
   readonly sampler: number;
   readonly fits: readonly { readonly size: number; readonly verdict: GpuVerdict }[];
 }
 
-/** Verdict for one size of GPU. `asleep`: fits if vLLM frees its memory while TuFT trains. */
+/**
+ * Verdict on one size of GPU. `fits`: both programs fit at the same time. `asleep`: they fit only
+ * if vLLM frees its memory while TuFT trains. `no`: the GPU is too small.
+ */
 type GpuVerdict = 'fits' | 'asleep' | 'no';
 
 const sizes = [24, 48, 80] as const;
 export const cachedTokens = 65_536;
-/** Memory that CUDA and fragmentation take in addition, for TuFT and for vLLM, in GB. */
+/** Overhead of CUDA and memory fragmentation in TuFT and in vLLM, in GB. */
 const [context, vllmContext] = [1.5, 2];
-/** Share of a GPU's memory that can be used. */
+/** Usable fraction of a GPU's memory. */
 const usable = 0.95;
 
 /**

@@ -19,30 +19,39 @@ export interface MemoryPlan {
   /** Number of parameters of the model. */
   readonly parameters: number;
   readonly weights: number;
-  /** Copies of the weights: the weights published for sampling, and the frozen reference. */
+  /**
+   * Additional copies of the weights, such as those published for sampling and the frozen
+   * reference.
+   */
   readonly copies: number;
   readonly gradients: number;
-  /** First and second moment of AdamW. */
+  /** First and second moments of AdamW. */
   readonly moments: number;
   /**
-   * Activations of a micro-batch of the longest rows, within the budget, and the gradients that its
-   * graph returns.
+   * Activations of a micro-batch of rows of maximum length, limited by the memory budget, and the
+   * gradients that the training graph returns.
    */
   readonly activations: number;
   /** Weights, gradients and moments of the critic, if the algorithm has a critic. */
   readonly critic: number;
-  /** Keys and values of all rollouts in flight at the maximum length, within the budget. */
+  /** Key/value cache for all rollouts in flight at maximum length, limited by the memory budget. */
   readonly keyValueCache: number;
-  /** Weights, keys and values of auxiliary models that are opened from folders. */
+  /** Weights and key/value caches of the auxiliary models that this process loads from folders. */
   readonly auxiliary: number;
   readonly total: number;
 }
 
 const float = 4;
 const mebibyte = 2 ** 20;
-/** Default memory for activations, in MiB. Keys and values get the same amount in addition. */
+/**
+ * Default budget for activations, in MiB. The key/value cache has a separate budget of the same
+ * size.
+ */
 const engineBudget = 384;
-/** Maximum share of the machine's memory for the graph of a whole model, if no budget is set. */
+/**
+ * Maximum fraction of the machine's memory for training the whole model as one graph, if no budget
+ * is set.
+ */
 const machineShare = 1 / 8;
 /** Maximum memory for logits, in MiB. */
 const logitsBudget = 256;
@@ -103,8 +112,8 @@ function partsHere(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryParts {
 }
 
 /**
- * Returns the memory that this process needs if servers train and sample. Only a critic and
- * auxiliary models need memory then.
+ * Returns the memory that this process needs if servers train and sample: that of a critic and of
+ * auxiliary models.
  */
 function besideServers(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryParts {
   const { mode, part, algorithm } = stage;
@@ -121,7 +130,7 @@ function besideServers(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryPart
 
 interface Sizes {
   readonly shape: ModelShape;
-  /** Memory for activations, in MiB. Keys and values get the same amount in addition. */
+  /** Budget for activations, in MiB. The key/value cache has a separate budget of the same size. */
   readonly budget: number;
   /** Size of the model's weights, in MiB. */
   readonly base: number;
@@ -153,7 +162,8 @@ function trainingParts(
 }
 
 /**
- * Returns the size of the keys and values of all rollouts in flight at the maximum length, in MiB.
+ * Returns the size of the key/value cache for all rollouts in flight at maximum length, in MiB; at
+ * most the budget.
  */
 const cacheSize = (
   { explorer }: StageConfig,
@@ -165,8 +175,8 @@ const cacheSize = (
 };
 
 /**
- * Returns the number of parameters of the adapter. Assumes the default rank for a stored adapter,
- * whose own rank is in its folder.
+ * Returns the number of parameters of the adapter. For a stored adapter, assumes rank 32 and all
+ * linear layers, because its folder is not read.
  */
 function adapterParameters(lora: LoraConfig, shape: ModelShape): number {
   const stored = lora.path !== undefined;
@@ -229,8 +239,8 @@ function critic({ model }: StageConfig, disk: Disk): number {
 }
 
 /**
- * Returns the memory of the auxiliary models, in MiB. There is one engine with its own cache per
- * folder.
+ * Returns the memory of the auxiliary models, in MiB. Models with the same folder share one engine
+ * and its cache.
  */
 function auxiliary(stage: StageConfig, disk: Disk, budget: number): number {
   const folders = new Map<string, number>();
@@ -249,9 +259,10 @@ function auxiliary(stage: StageConfig, disk: Disk, budget: number): number {
 
 /**
  * Returns the number of parameters of a decoder with grouped-query attention and a gated
- * feed-forward block. This is V D (twice if the embeddings are untied) + L (2 D H W + 2 D K W + 3 D
- * F + 2 D) + D, where W is the head width, and H and K are the numbers of query and key/value
- * heads. With E experts, E (3 D F + D) replaces 3 D F. Ignores biases and the norms of queries and
+ * feed-forward block: V D (twice if the embeddings are untied) + L (2 D H W + 2 D K W + 3 D F + 2
+ * D) + D. V is the vocabulary size, D the hidden size, L the number of layers, F the width of the
+ * feed-forward block, H and K the numbers of query and key/value heads, and W their width. With E
+ * experts of width F, E (3 D F + D) replaces 3 D F. Ignores biases and the norms of queries and
  * keys, which are below 0.1 %.
  */
 export function countParameters(shape: ModelShape): number {
@@ -275,13 +286,13 @@ export function countParameters(shape: ModelShape): number {
   return embeddings + mixers + L * (feedForward + 2 * D) + D + layerInputParameters(shape);
 }
 
-/** Returns the number of elements of the per-layer embedding table. */
+/** Returns the number of elements of the per-layer embedding table; 0 if there is none. */
 export const tableParameters = ({ layers, layerInputs }: ModelShape): number =>
   layerInputs ? layerInputs.vocabSize * layers * layerInputs.size : 0;
 
 /**
- * Returns the number of parameters of the layers' inputs: the embedding table, and three matrices
- * per layer.
+ * Returns the number of parameters of per-layer embeddings: the table, and three matrices per
+ * layer.
  */
 const layerInputParameters = (shape: ModelShape): number =>
   tableParameters(shape) + 3 * shape.layers * shape.hiddenSize * (shape.layerInputs?.size ?? 0);
@@ -289,7 +300,8 @@ const layerInputParameters = (shape: ModelShape): number =>
 const tableShare = (shape: ModelShape): number => tableParameters(shape) / countParameters(shape);
 
 /**
- * Returns the number of outputs of the query projection, as a multiple of the width of all heads.
+ * Returns the width of the query projection's output, as a multiple of the combined width of all
+ * heads: 2 if the attention has output gates, otherwise 1.
  */
 const gatesOf = ({ delta }: ModelShape): number => (delta ? 2 : 1);
 
@@ -304,8 +316,8 @@ function deltaParameters({ delta, hiddenSize: D }: ModelShape): number {
 }
 
 /**
- * Returns the memory of one row, of a batch, and of a micro-batch, in MiB. A micro-batch of a
- * single row may exceed the budget.
+ * Returns the memory for the activations of one row (`row`), of a batch (`all`), and of a
+ * micro-batch (`within`), in MiB. A micro-batch stays within the budget unless it is a single row.
  */
 function microBatch({ model, buffer }: StageConfig, { shape, budget }: Sizes) {
   const row = bytesPerRow(shape, model.maxModelLen) / mebibyte;
@@ -315,8 +327,9 @@ function microBatch({ model, buffer }: StageConfig, { shape, budget }: Sizes) {
 
 /**
  * Returns the memory for activations, in MiB. If no budget is set and a batch needs more than the
- * default, a single graph gets the memory that it needs. If the machine is too small for this, the
- * model is trained layer by layer.
+ * default budget, the whole model is trained as one graph, which takes at most {@link machineShare}
+ * of the machine's memory. If not even one row fits into that, the model is trained layer by layer
+ * within the default budget.
  */
 function activations(stage: StageConfig, sizes: Sizes): number {
   const { row, all, within } = microBatch(stage, sizes);
@@ -332,11 +345,11 @@ function activations(stage: StageConfig, sizes: Sizes): number {
 }
 
 /**
- * Returns the size in bytes of the memory for the gradients of one sequence of T tokens. Symbols
- * are those of {@link countParameters}. Every layer keeps 4 D + 4 H W + 3 K W + 3 F + H T numbers
- * per token, where F is the width of all experts with their outputs. One layer needs 4 D + 3 F + 2
- * H T numbers per token in addition. The logits are added, at most as many as the engine computes
- * at once.
+ * Returns the size in bytes of the activations from which the gradients of one sequence of T tokens
+ * are computed. Symbols are those of {@link countParameters}. Every layer keeps 4 D + 4 H W + 3 K W
+ * + 3 F + H T numbers per token, where F is the combined width of all experts and their outputs if
+ * there are experts. The layer that is being computed needs 4 D + 3 F + 2 H T more numbers per
+ * token. The logits add at most {@link logitsBudget}.
  */
 function bytesPerRow(shape: ModelShape, tokens: number): number {
   const {
@@ -359,8 +372,8 @@ const keyValueBytesPerToken = (shape: ModelShape): number =>
   2 * keyValueLayers(shape) * shape.keyValueHeads * shape.headDim * float;
 
 /**
- * Returns the size of the recurrent state per row in bytes: one matrix per head. Ignores the few
- * positions that convolutions keep.
+ * Returns the size of the recurrent state of the gated delta rule per row, in bytes: one matrix per
+ * head in each layer. Ignores the few positions that convolutions keep.
  */
 const stateBytesPerRow = ({ delta }: ModelShape): number =>
   delta ? delta.layers * delta.keyWidth * delta.values * float : 0;

@@ -24,9 +24,11 @@ export interface PlanOptions {
    * sets have the name `eval/NAME`. Without these numbers, some totals are unknown.
    */
   readonly rows?: readonly Readonly<Record<string, number>>[];
-  /** For each stage, the effect of its task pipeline. @default unknown */
+  /**
+   * For each stage, the effects of its task pipeline. @default undefined: the plan has no pipelines
+   */
   readonly pipelines?: readonly (readonly PipelinePlan[])[];
-  /** For each stage, the graders of its task sets. @default unknown */
+  /** For each stage, the graders of its task sets. @default undefined: the plan has no graders */
   readonly graders?: readonly (readonly GraderPlan[])[];
   /** Name of the configuration file in printed commands. @default "FILE" */
   readonly file?: string;
@@ -42,11 +44,14 @@ export interface PipelinePlan {
   readonly kept: number;
   /** Description of how many tasks each operator removed, and why. */
   readonly dropped: string;
-  /** True if an operator must still call a model. `kept` is then an upper bound. */
+  /**
+   * True if `kept` is an upper bound, because an operator that calls a model has not been applied
+   * yet.
+   */
   readonly isBound: boolean;
 }
 
-/** Description of a task set's grader. */
+/** Name of a task set, and a description of its grader. */
 export interface GraderPlan {
   readonly taskset: string;
   readonly grader: string;
@@ -55,7 +60,10 @@ export interface GraderPlan {
 export interface StagePlan {
   readonly stageName: string | undefined;
   readonly mode: Mode;
-  /** Explorer or trainer, if the process is only one part of mode `both`. */
+  /**
+   * Part of mode `both` that this process executes; undefined if it executes the whole mode, or
+   * another mode.
+   */
   readonly part: LoopPart | undefined;
   readonly algorithmType: string;
   readonly parts: readonly PlannedPart[];
@@ -65,9 +73,12 @@ export interface StagePlan {
   readonly model: string;
   /** Tinker server that the process uses; undefined if the process uses no server. */
   readonly tinker: TinkerServerPlan | undefined;
-  /** Description of the external model that answers instead of the trained model. */
+  /**
+   * Name, address and key variable of the external model that generates responses instead of the
+   * trained model; undefined if there is none.
+   */
   readonly external: string | undefined;
-  /** The servers that sample. */
+  /** Servers that sample instead of the engine; empty if the engine samples. */
   readonly servers: readonly PlannedServer[];
   readonly processes: ProcessesPlan;
   readonly steps: StepPlan;
@@ -76,8 +87,7 @@ export interface StagePlan {
   /** One plan for each task set whose workflow describes its grader. */
   readonly graders: readonly GraderPlan[];
   /**
-   * True if servers execute the trained model. This process may still load a critic or other
-   * models.
+   * True if servers run the trained model. This process may still load a critic or other models.
    */
   readonly runsRemotely: boolean;
   /** Memory of the embedded engine; undefined if the model is not on this disk. */
@@ -88,13 +98,16 @@ export interface StagePlan {
    */
   readonly gpu: GpuPlan | undefined;
   /**
-   * Time on this machine; undefined if servers execute the model, if the model is not on this disk,
-   * or if the number of steps is unknown.
+   * Estimated time on this machine; undefined if servers execute the model, if the model is not on
+   * this disk, or if the number of steps is unknown.
    */
   readonly time: TimePlan | undefined;
-  /** Price on a server; undefined if there are no prices, or if the number of steps is unknown. */
+  /**
+   * Estimated price on a Tinker server; undefined if there are no prices, or if the number of steps
+   * is unknown.
+   */
   readonly cost: CostPlan | undefined;
-  /** Paths of the written files, relative to the stage's folder. */
+  /** Paths of the files that the stage writes, relative to its folder. */
   readonly files: readonly string[];
 }
 
@@ -106,7 +119,10 @@ export interface RunPlan {
   readonly stages: readonly StagePlan[];
 }
 
-/** Plans a configuration. Reads `config.json` of a local model. Writes nothing. */
+/**
+ * Plans a training run from its resolved configuration: steps, memory, time, price and files. Reads
+ * `config.json` of local models. Writes nothing.
+ */
 export function planConfig(config: ResolvedConfig, options: PlanOptions = {}): RunPlan {
   const { name, jobDirectory, resume, seed } = config;
   const stages = config.stages.map((stage) => planStage(stage, options));

@@ -2,18 +2,20 @@
 import type { PartConfig, StageConfig } from '../resolve/base/resolved.js';
 import { toYaml } from '../schema/args.js';
 
-/** A part of an algorithm or pipeline, under its YAML names. */
+/** A part of an algorithm, or an operator of a pipeline. Names are those of the YAML file. */
 export interface PlannedPart {
   /**
-   * Key in YAML, such as `policy_loss_fn`. For operators of a pipeline, `task_operator` or
-   * `operator`.
+   * Key in YAML, such as `policy_loss_fn`; `task_operator` or `operator` for operators of a
+   * pipeline.
    */
   readonly key: string;
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the parts in the order in which they are applied, except parts that are `none`. */
+/**
+ * Returns the parts of a stage in the order in which they are applied. Omits parts that are `none`.
+ */
 export function planParts({ algorithm, dataProcessor }: StageConfig): readonly PlannedPart[] {
   const { advantageFn, policyLossFn, klLossFn, klPenaltyFn, entropyLossFn, sampleStrategy } =
     algorithm;

@@ -80,7 +80,10 @@ function processRows({ processes: { commands, database } }: StagePlan): readonly
   return [...meets, ['processes', first], ...named.map((line) => ['', line] as const)];
 }
 
-/** Returns the rows for task pipelines. Counts are upper bounds if a model must still decide. */
+/**
+ * Returns the rows for task pipelines. Counts are upper bounds if an operator that calls a model
+ * has not been applied yet.
+ */
 const pipelineRows = ({ pipelines }: StagePlan): readonly Row[] =>
   pipelines.map(({ taskset, kept, read, dropped, isBound }) => [
     'tasks',

@@ -42,8 +42,8 @@ interface Sampling {
 type Planner = (sampling: Sampling) => Program;
 
 /**
- * Returns the environment variable that makes a server allow `length` tokens, if that exceeds the
- * model's context length.
+ * Returns the assignment of the environment variable that makes a server accept `length` tokens.
+ * Returns an empty list if the model's context is long enough.
  */
 const longer = (variable: string, length: number, { model }: StageConfig, disk: Disk) =>
   length > positionsOf(model, disk) ? [`${variable}=1`] : [];

@@ -13,8 +13,8 @@ export function addressOptions(address: string): readonly string[] {
 }
 
 /**
- * Returns the model's hub id if it is `owner/name`, which is valid on every machine, otherwise its
- * path.
+ * Returns the name by which a server loads the model: the hub id if it has the form `owner/name`,
+ * because this is valid on every machine, otherwise the path.
  */
 export const servedModel = ({ hubId, modelPath }: ModelConfig): string =>
   hubId !== undefined && /^[\w.-]+\/[\w.-]+$/.test(hubId) ? hubId : modelPath;

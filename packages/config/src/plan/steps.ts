@@ -9,8 +9,8 @@ export interface StepPlan {
   readonly rows: number | undefined;
   readonly exploreSteps: number | undefined;
   /**
-   * Minimum of `exploreSteps` with dynamic sampling, in which a step may draw up to
-   * `mostTasksPerExploreStep` tasks.
+   * Minimum number of explore steps. With dynamic sampling, it is less than `exploreSteps`, because
+   * a step may draw up to `mostTasksPerExploreStep` tasks.
    */
   readonly leastExploreSteps: number | undefined;
   readonly tasksPerExploreStep: number;
@@ -24,12 +24,15 @@ export interface StepPlan {
   readonly trainBatchSize: number;
   readonly trainBatchUnit: TrainBatchConfig['unit'];
   /**
-   * Number of train steps if every rollout succeeds; undefined if it depends on the number of model
-   * calls.
+   * Number of train steps per explore step if every rollout succeeds; undefined if it depends on
+   * the number of model calls.
    */
   readonly trainStepsPerExploreStep: number | undefined;
   readonly trainSteps: number | undefined;
-  /** Minimum of `trainSteps` with dynamic sampling. */
+  /**
+   * Minimum number of train steps: 0 with dynamic sampling, because all experiences may be filtered
+   * out.
+   */
   readonly leastTrainSteps: number | undefined;
   /** Number of weight updates of the explorer. */
   readonly syncs: number | undefined;
@@ -128,8 +131,8 @@ function perExploreStep({ own, perExploreStep: made }: TrainBatchConfig): number
 }
 
 /**
- * Returns the number of complete batches. Does not count an incomplete batch at the end of the last
- * pass.
+ * Returns the number of complete batches in `epochs` passes over the rows. Does not count an
+ * incomplete batch at the end of the last pass.
  */
 function stepsOf(rows: number | undefined, epochs: number, batchSize: number): number | undefined {
   return rows === undefined ? undefined : Math.floor((rows * epochs) / batchSize);
@@ -172,8 +175,9 @@ function countTrainSteps(
 }
 
 /**
- * Returns the number of weight updates: one per interval of explore steps after the offset. In the
- * sync styles in which the trainer determines the updates, at most one per interval of train steps.
+ * Returns the number of weight updates: one per interval of explore steps after the offset. If the
+ * trainer determines when weights are published, returns the maximum instead: one per interval of
+ * train steps.
  */
 function countSyncs(
   { mode, synchronizer }: StageConfig,

@@ -18,7 +18,8 @@ export interface TimePlan {
 }
 
 /**
- * Operations per second that one core performs in the engine's matrix products, measured with AVX2.
+ * Operations per second that one CPU core performs in the engine's matrix products, measured with
+ * AVX2.
  */
 const coreSpeed = 40e9;
 /**
@@ -28,13 +29,14 @@ const memorySpeed = 9e9;
 
 /**
  * Computes the time if every prompt and response has the maximum length and each rollout calls the
- * model once. A token of a sequence of T tokens takes 2 N + 2 L H W T operations. N is the number
- * of parameters that are not only looked up, and attention reads half of the sequence on average,
- * in L layers of H heads of width W. Gradients of all weights take three times as many operations,
- * gradients of an adapter twice as many. One sampling step takes at least as long as reading the
- * weights, however many sequences it samples. Returns undefined if servers execute the model, if
- * the model is not on this disk, or if the number of steps is unknown. Measured steps of the models
- * in `docs/reference/models.md` take between half and twice this estimate.
+ * model once. In a sequence of T tokens, each token takes 2 N + 2 L H W T operations. N is the
+ * number of parameters without the per-layer embedding table, which is only looked up. L is the
+ * number of layers, each with H heads of width W; attention reads half of the sequence on average.
+ * Training all weights takes three times as many operations, training an adapter twice as many.
+ * Each sampling step takes at least as long as reading all weights, however many sequences it
+ * samples. Returns undefined if servers execute the model, if the model is not on this disk, or if
+ * the number of steps is unknown. Measured steps of the models in `docs/reference/models.md` take
+ * between half and twice this estimate.
  */
 export function planTime(
   stage: StageConfig,

@@ -9,14 +9,14 @@ import { addressOptions, quoted, servedModel } from './shell.js';
 export interface TinkerServerPlan {
   /** URL of the server; undefined for hosted Tinker. */
   readonly url: string | undefined;
-  /** Program to start at the URL. */
+  /** Program that `command` starts. */
   readonly program: 'TuFT' | 'SkyRL';
   /**
-   * Text that follows "is started with" in the plan, such as that the model folder must be copied
-   * to the server; may be empty.
+   * Remark that follows "is started with" in the printed plan, such as a required change to the
+   * model folder; may be empty.
    */
   readonly note: string;
-  /** Shell lines that write the files of {@link command}. */
+  /** Shell commands that write the files that {@link command} reads. */
   readonly files: readonly string[];
   /** Command that starts the server; undefined if the server need not be started. */
   readonly command: string | undefined;
@@ -29,7 +29,7 @@ export const runsRemotely = ({ engine, part, sampler }: StageConfig): boolean =>
 /**
  * Returns the URL and start command of the Tinker server that a process uses. Returns undefined if
  * the process uses no such server.
- * @param url value of `TINKER_BASE_URL`; empty is as if unset
+ * @param url value of `TINKER_BASE_URL`; an empty string counts as unset
  * @throws ConfigError if `url` is not the address of a server
  */
 export function planTinkerServer(
@@ -51,15 +51,16 @@ export function planTinkerServer(
 }
 
 /**
- * Returns the kind of server that the plan starts. TuFT can also sample with its own vLLM, but this
- * is untested.
+ * Returns the program that the plan starts as the Tinker server. By default, this is TuFT if
+ * another program samples, otherwise SkyRL. TuFT can also sample with its own vLLM, but this is
+ * untested.
  */
 export const serverOf = ({ model, sampler }: StageConfig): 'tuft' | 'skyrl' =>
   model.tinker.server ?? (sampler === undefined ? 'skyrl' : 'tuft');
 
 /**
- * Returns a note for models that are or may be 16-bit, because SkyRL's JAX backend creates adapters
- * in the dtype of config.json.
+ * Returns a note if the dtype in config.json is or may be 16-bit. SkyRL's JAX backend creates
+ * adapters in this dtype, but they must be float32.
  */
 function halfPrecisionNote({ model: { isLocal, modelPath } }: StageConfig): string {
   const text = isLocal ? diskAt('.').readText(join(modelPath, 'config.json')) : undefined;
@@ -68,8 +69,9 @@ function halfPrecisionNote({ model: { isLocal, modelPath } }: StageConfig): stri
 }
 
 /**
- * Returns the lines that write the files, and the command. The configuration of TuFT is JSON, which
- * is valid YAML. The shell inserts the key and the folder.
+ * Returns the shell lines that write TuFT's files, and the command that starts TuFT. The
+ * configuration is written as JSON, which is valid YAML. The shell inserts the API key and the
+ * working directory.
  */
 function tuftCommands({ model }: StageConfig, address: string) {
   const { tinker } = model;
@@ -102,7 +104,7 @@ function tuftCommands({ model }: StageConfig, address: string) {
 
 const hostOf = (address: string): string => URL.parse(address)?.hostname ?? '';
 
-/** Packages to install. SkyRL imports `aiohttp` and `psutil` without declaring them. */
+/** Python packages to install. SkyRL imports `aiohttp` and `psutil` without declaring them. */
 const packages = ['skyrl[tinker,jax,gpu]==0.4.0', 'aiohttp', 'psutil'];
 
 function skyrlCommand({ model, sampler }: StageConfig, address: string): string {

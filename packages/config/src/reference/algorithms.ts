@@ -35,13 +35,16 @@ export interface PartReference extends PartDoc {
   readonly key: PartKey;
   readonly name: string;
   readonly args: readonly ArgReference[];
-  /** Inputs that the part needs in addition to log-probabilities, rewards and masks, as text. */
+  /**
+   * Inputs that the part needs in addition to log-probabilities, rewards and masks, such as
+   * `critic`.
+   */
   readonly needs: readonly string[];
 }
 
 /**
- * A part of a preset, with the arguments that differ from the part's defaults, under their YAML
- * names.
+ * A part that a preset selects. `args` contains the arguments that differ from the part's defaults,
+ * under their YAML names.
  */
 export interface ChosenPart {
   readonly name: string;
@@ -72,7 +75,7 @@ export interface AlgorithmReference {
   readonly parts: readonly PartReference[];
 }
 
-/** Returns the reference, in the order of the tables. */
+/** Returns the reference of all algorithms and parts, in the order of the tables. */
 export function algorithmReference(tables: AlgorithmTables): AlgorithmReference {
   const { advantageFns, policyLossFns, klFns, entropyLossFns, sampleStrategies, operators } =
     tables;
@@ -144,8 +147,8 @@ function ifBuilt<T>(build: () => T): T | undefined {
 }
 
 /**
- * Names of the needs in the reference, in the order of output. Omits rollouts, which every explorer
- * provides.
+ * Words for needs in the reference, in the order in which they are listed. Omits rollouts, because
+ * every explorer provides them.
  */
 const needWords = {
   referenceLogprobs: 'reference model',

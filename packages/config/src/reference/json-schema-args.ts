@@ -1,6 +1,6 @@
 /**
- * Creates the conditions of the JSON Schema for arguments of algorithm parts, by the name of the
- * part.
+ * Creates conditions for the JSON Schema, which select the schema of a part's arguments by the name
+ * of the part.
  */
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import type { ArgSpec } from '@trinity-rft/core';
@@ -10,8 +10,8 @@ import { argsSchema } from '../schema/args.js';
 type JsonSchema = { [key: string]: unknown };
 
 /**
- * For each kind of part: the key that names the part (`<key>_args` holds its arguments), the field
- * of presets, and the table.
+ * Kinds of parts. Each item contains the YAML key that names the part (`<key>_args` contains its
+ * arguments), the corresponding field of presets, and the corresponding table.
  */
 const partTables = [
   ['advantage_fn', 'advantageFn', 'advantageFns'],
@@ -23,14 +23,17 @@ const partTables = [
 ] as const;
 
 export interface ArgConditions {
-  /** Schemas by name, for `definitions` of the root. */
+  /** Schemas of arguments by name, for the `definitions` of the root schema. */
   readonly definitions: Readonly<Record<string, JsonSchema>>;
   /**
-   * Conditions for the `algorithm` section at the top level. There, the algorithm determines parts
-   * that are not set.
+   * Conditions for the `algorithm` section at the top level, where the preset of the algorithm
+   * provides the parts that are not set.
    */
   readonly algorithm: readonly JsonSchema[];
-  /** Conditions for the `algorithm` section of a stage, which may inherit the name of a part. */
+  /**
+   * Conditions for the `algorithm` section of a stage. They only apply to parts that the stage
+   * names itself, because it may inherit other names.
+   */
   readonly stage: readonly JsonSchema[];
   /** Conditions for an item of `operators`. */
   readonly operator: readonly JsonSchema[];

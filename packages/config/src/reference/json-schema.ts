@@ -11,7 +11,10 @@ import { statusesOf, type KeyStatus } from '../schema/status.js';
 export type JsonSchema = { [key: string]: unknown };
 
 export interface JsonSchemaOptions {
-  /** Algorithms and parts that the file may name. @default the built-in tables */
+  /**
+   * Algorithms and their parts, such as loss functions, that the file may name. @default the
+   * built-in tables
+   */
   readonly algorithms?: AlgorithmTables;
   /** Engines that the file may choose. */
   readonly engines: EngineFactsTable;
@@ -97,8 +100,8 @@ function stageSections(schema: JsonSchema): readonly JsonSchema[] {
 }
 
 /**
- * Returns the schema of a section. For a list, returns the schema of its items; for a nullable
- * section, the schema of the section itself.
+ * Returns the schema of the key at `path`, or undefined if there is no such key. `path` omits list
+ * indices.
  */
 function propertyAt(schema: JsonSchema, path: readonly string[]): JsonSchema | undefined {
   let current: JsonSchema | undefined = schema;
@@ -130,8 +133,8 @@ function addAlias(root: JsonSchema, section: readonly string[], from: string, to
 }
 
 /**
- * Returns the schema of a list's items, because the file may contain one item instead of a list.
- * Returns an empty list for other schemas.
+ * Returns the schema of a list's items as an alternative to the list, because the file may contain
+ * one item instead. Returns an empty list if the schema is not that of a list.
  */
 function single(schema: JsonSchema): readonly JsonSchema[] {
   return schema['items'] === undefined ? [] : [schema['items'] as JsonSchema];

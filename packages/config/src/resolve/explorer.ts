@@ -39,7 +39,7 @@ export function deriveExplorer(
 }
 
 /**
- * Minimum default concurrency. With this minimum, evaluations fill the engine's batches even if
+ * Lower bound of the default concurrency. It lets evaluations fill the engine's batches even if
  * explore steps are small.
  */
 const leastConcurrency = 64;
@@ -106,8 +106,8 @@ function deriveEnvVars(context: StageContext): Readonly<Record<string, string>> 
 }
 
 /**
- * Returns the maximum number of explore steps in flight, if the explorer does not wait for the
- * trainer.
+ * Returns the maximum number of explore steps in flight. If the file does not set it, returns
+ * undefined for sync styles in which the explorer waits for the trainer.
  */
 function deriveInflightBatches({ input: { explorer, synchronizer } }: StageContext) {
   const { sync_style: style, sync_interval: interval } = synchronizer;

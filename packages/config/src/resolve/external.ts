@@ -1,6 +1,6 @@
 /**
- * Resolves an external model behind an OpenAI-compatible API, which answers instead of the trained
- * model.
+ * Resolves an external model behind an OpenAI-compatible API, which generates responses instead of
+ * the trained model.
  */
 import type { KeyPath } from '../source/node.js';
 import type { StageContext } from './base/context.js';
@@ -13,7 +13,7 @@ const rolloutModel: KeyPath = ['explorer', 'rollout_model'];
 const rolloutSection: KeyPath = [...rolloutModel, 'external_model_config'];
 const engineKey: KeyPath = [...rolloutModel, 'engine_type'];
 
-/** Returns the settings of the external model, or undefined if the trained model answers. */
+/** Returns the settings of the external model, or undefined if it is not enabled. */
 export function deriveExternal(
   context: StageContext,
   algorithm: AlgorithmConfig,
@@ -48,7 +48,7 @@ export function deriveExternal(
   };
 }
 
-/** Returns the key that enables the external model. */
+/** Returns the key that enables the external model, or undefined if none does. */
 function enabledBy({ input: { explorer, model } }: StageContext): KeyPath | undefined {
   const { engine_type: engine, external_model_config: own } = explorer.rollout_model;
   if (engine === 'external') return engineKey;

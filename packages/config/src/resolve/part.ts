@@ -8,9 +8,10 @@ import type { AlgorithmConfig } from './base/resolved.js';
 import { experienceBuffer, isPostgres, sqliteFile, sqlitePath } from './base/paths.js';
 
 /**
- * Changes the stage to one part of mode `both` if its process explores for a trainer, or trains on
- * the experiences of explorers. In mode train without tasks, or with the database of an earlier
- * training run, the stage trains on stored experiences instead.
+ * Converts a stage of mode explore or train to one part of mode `both`: its process explores for a
+ * trainer in another process, or trains on the experiences of explorers in other processes. Does
+ * not convert mode train if the stage has no tasks, or has the database of an earlier training run;
+ * it then trains on stored experiences.
  */
 export function asPart(context: StageContext, needs: PartNeeds): StageContext {
   const { mode } = context.input;

@@ -33,7 +33,7 @@ interface NameChoice {
   readonly runName?: string | undefined;
 }
 
-/** Resolves the training run. */
+/** Resolves a training run with all its stages. */
 export function deriveRun(stages: Stages, choice: NameChoice): ResolvedConfig {
   const [first] = stages;
   checkStageNames(stages);
@@ -111,7 +111,10 @@ function deriveRoot(context: StageContext): string {
   return root;
 }
 
-/** Folders of a training run whose contents belong to guests, as launcher's `guestFolders`. */
+/**
+ * Subfolders of a training run in which evaluations and servers write, so stages must not have
+ * these names. Must contain the same names as `guestFolders` in the launcher.
+ */
 const takenFolders: readonly string[] = ['evaluations', 'serve'];
 
 const takenFolder = (name: string): string | undefined =>

@@ -56,8 +56,8 @@ function cutsOf(
 }
 
 /**
- * Returns the key whose value applies: the first that is set of the key in `section`, in the
- * rollout model and in `model`.
+ * Returns the path of the key that determines a setting: the key in `section` if it is set,
+ * otherwise the one in `explorer.rollout_model` if that is set, otherwise the one in `model`.
  */
 export const deciding = (context: StageContext, section: KeyPath, key: string): KeyPath =>
   [section, rolloutModelKey]
@@ -75,7 +75,7 @@ function samplingCuts(
   return cuts;
 }
 
-/** Returns the settings that exclude tokens from a part of a response. */
+/** Returns the settings that exclude tokens only in some parts of a response. */
 function answerCuts(context: StageContext, model: RolloutModelConfig): readonly Cut[] {
   const cuts: Cut[] = [];
   if (model.minResponseTokens > 0)

@@ -43,8 +43,9 @@ function sayUnused(context: StageContext, { syncStyle }: SynchronizerConfig): vo
 }
 
 /**
- * Checks the staleness bound. In the style `fixed`, only the interval and the offset determine the
- * explorer's lead.
+ * Checks `max_staleness`. Reports a bound that sync style `fixed` exceeds, because only the
+ * interval and the offset determine how far its explorer is ahead. Warns if there is no bound in a
+ * sync style that needs one.
  */
 function checkBound(context: StageContext, config: SynchronizerConfig): void {
   const { syncStyle, explorerSyncInterval, syncOffset, maxStaleness } = config;

@@ -40,7 +40,7 @@ const unread: Readonly<Partial<Record<Mode, readonly UnreadKeys[]>>> = {
   ],
 };
 
-/** Key that a server reads only with replay, where it limits the number of waiting items. */
+/** Key that a server reads only if the replay buffer is enabled. */
 const unboundedStore: UnreadKeys = {
   section: experienceBuffer,
   names: ['capacity'],

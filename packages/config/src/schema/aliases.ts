@@ -9,7 +9,7 @@ export interface KeyAlias {
   readonly section: readonly string[];
   readonly from: string;
   readonly to: string;
-  /** True if the value is wrapped in a list of one item. */
+  /** True to wrap the value in a list if it is not a list. */
   readonly asList?: true;
   /** True if the key is accepted with a warning that gives the new name. */
   readonly deprecated?: true;
@@ -82,7 +82,10 @@ export const keysInOtherSections: readonly MovedKey[] = [
   },
 ];
 
-/** Keys of older versions without an alias: advice by the path of the key, without list indices. */
+/**
+ * Advice for keys of older versions that are no longer accepted, by the path of the key without
+ * list indices.
+ */
 export const movedKeys: Readonly<Record<string, string>> = {
   'buffer.default_workflow_type': 'Move it to buffer.explorer_input.default_workflow_type.',
   'buffer.default_reward_fn_type': 'Move it to buffer.explorer_input.default_reward_fn_type.',

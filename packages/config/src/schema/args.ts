@@ -11,7 +11,7 @@ import { expectations, flag, float, oneOf, text } from './scalars.js';
 export const yamlName = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** Converts names of arguments to YAML. */
+/** Converts the names of arguments to YAML names, and leaves the values unchanged. */
 export const toYaml = (
   args: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> =>
@@ -21,7 +21,7 @@ export const toYaml = (
 export const codeName = (name: string): string =>
   name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** Converts names of arguments in a file to the names of their specification. */
+/** Converts the YAML names of arguments to camelCase, and leaves the values unchanged. */
 export const fromPlainArgs = (
   args: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> =>

@@ -58,8 +58,8 @@ export const engineType = (table: EngineFactsTable, kind: 'rollout' | 'auxiliary
 };
 
 /**
- * Returns the engines that can serve auxiliary models. An engine with its own section in the
- * configuration only has the trained model.
+ * Returns the engines that can serve auxiliary models. Excludes engines with their own section in
+ * the configuration, because they only serve the trained model.
  */
 const withoutOwnSection = (engines: EngineFactsTable): EngineFactsTable =>
   Object.fromEntries(

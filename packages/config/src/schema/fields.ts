@@ -7,12 +7,13 @@
 import { z } from 'zod';
 
 /**
- * - `notSupported`: a problem, because the feature behind the key does not exist.
- * - `ignored`: a warning, because the key has no effect on the training run.
+ * Status of a key.
+ * - `notSupported`: setting the key is a problem, because its feature does not exist.
+ * - `ignored`: setting the key causes a warning, because it has no effect on the training run.
  */
 export type KeyStatusName = 'notSupported' | 'ignored';
 
-/** Options of a status. */
+/** Options that limit a status to some values, or to a key inside a free-form section. */
 export interface StatusOptions<V = unknown> {
   /**
    * Values that the status applies to. @default all values except those in `except`, or all except
@@ -21,7 +22,10 @@ export interface StatusOptions<V = unknown> {
   readonly values?: readonly V[];
   /** Values that the status does not apply to. */
   readonly except?: readonly unknown[];
-  /** Path of a key inside a free-form section, such as `actor.ppo_epochs`. */
+  /**
+   * Path of the only key inside a free-form section that has the status, such as
+   * `actor.ppo_epochs`.
+   */
   readonly inside?: string;
 }
 
@@ -32,8 +36,8 @@ export interface StatusEffect extends StatusOptions {
 }
 
 /**
- * Effect of a key. `In` is the type of the key's value in YAML. The value is null if the key is not
- * set.
+ * Effect of a key: its status, or how it appears in the resolved configuration. `In` is the type of
+ * the key's parsed value. The value is null if the key is not set.
  */
 export type Effect<In = never> =
   | (StatusEffect & { readonly hides: boolean })
@@ -56,14 +60,14 @@ const statusOf =
     }) as never;
 
 /**
- * Accepts a key with a warning. If `values` is not given, the key is not in the resolved
- * configuration.
+ * Creates the effect of a key that is accepted with a warning. If `values` is not given, the key is
+ * not in the resolved configuration.
  */
 export const ignored = statusOf('ignored');
 
 /**
- * Reports a key as a problem if it is set. If `values` is not given, the key is not in the resolved
- * configuration.
+ * Creates the effect of a key that is reported as a problem if it is set. If `values` is not given,
+ * the key is not in the resolved configuration.
  */
 export const notSupported = statusOf('notSupported');
 
@@ -87,7 +91,9 @@ export const unused = { hides: true } as const;
 /** Marks a short form, which is replaced with the full key before the file is checked. */
 export const shorthand = { hides: true, shorthand: true } as const;
 
-/** Gives the resolved key another name, and the value that `convert` returns. */
+/**
+ * Gives the resolved key another name and, if `convert` is given, the value that `convert` returns.
+ */
 export function as<Name extends string>(name: Name): { readonly name: Name };
 export function as<Name extends string, In, Out>(
   name: Name,

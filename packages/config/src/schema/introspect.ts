@@ -18,8 +18,8 @@ function defOf(schema: z.ZodType): Wrapper {
 }
 
 /**
- * Returns the layers of a schema from the outside to the inside: default, nullable, cast, the value
- * itself.
+ * Returns the schema and the schemas that it wraps, from the outermost to the innermost: default,
+ * nullable, cast, and the schema of the value itself.
  */
 function layers(schema: z.ZodType): readonly z.ZodType[] {
   const found: z.ZodType[] = [];
@@ -37,8 +37,8 @@ export function coreOf(schema: z.ZodType): z.ZodType {
 }
 
 /**
- * Returns the schema at a path, with its layers, or undefined for an impossible path. Free-form
- * sections allow any path.
+ * Returns the schema at a path, including its wrappers, or undefined if the path cannot exist.
+ * Free-form sections allow any path.
  */
 export function schemaAt(root: z.ZodType, path: KeyPath): z.ZodType | undefined {
   let schema: z.ZodType | undefined = root;
@@ -62,7 +62,7 @@ export function keysOf(schema: z.ZodType | undefined): readonly string[] {
   return Object.keys(defOf(coreOf(schema)).shape ?? {});
 }
 
-/** Describes the expected value, for messages. */
+/** Returns a description of the values that a schema accepts, for messages. */
 export function expectedText(schema: z.ZodType | undefined): string {
   if (schema === undefined) return 'nothing here';
   for (const layer of layers(schema)) {

@@ -32,7 +32,10 @@ export const namesOf = (
 ): [string, ...string[]] =>
   [...Object.keys(tables[table]), ...missingNames(tables, table)] as [string, ...string[]];
 
-/** Creates the effects of a key whose values are names of a table. */
+/**
+ * Creates the effects that mark the {@link missingNames} as not supported, for a key whose values
+ * are names of a table.
+ */
 export const unsupportedNames = (tables: AlgorithmTables, table: keyof AlgorithmTables) =>
   missingNames(tables, table).map((name) =>
     notSupported(unsupported[table]?.[name] ?? '', { values: [name] }),

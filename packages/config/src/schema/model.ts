@@ -24,7 +24,10 @@ export const fusedModules = ['qkv_proj', 'gate_up_proj'] as const;
 /** Modules of LFM2: the input and output projections of its mixers, and the feed-forward block. */
 export const convolutionModules = ['in_proj', 'out_proj', 'w1', 'w3', 'w2'] as const;
 
-/** Modules before the gated delta rule. The module after the rule is `out_proj`. */
+/**
+ * Linear layers that compute the inputs of the gated delta rule. The layer after the rule is
+ * `out_proj`.
+ */
 export const deltaModules = ['in_proj_qkv', 'in_proj_z', 'in_proj_b', 'in_proj_a'] as const;
 
 /** Feed-forward modules of Granite 4: one matrix for gate and up, and one for down. */
@@ -38,7 +41,7 @@ const adaptable = [
   ...graniteModules,
 ] as const;
 
-/** Schema of one item, several items separated by commas, or a list. */
+/** Schema of a list, which may also be written as a single item or as items separated by commas. */
 export const oneOrMore = <S extends z.ZodType>(item: S) =>
   z.preprocess(
     (value) => (typeof value === 'string' ? value.split(',').map((word) => word.trim()) : value),

@@ -4,8 +4,8 @@
 import { z } from 'zod';
 
 /**
- * Registry of descriptions of expected values for messages, and of additional names of enumerations
- * for the JSON Schema.
+ * Metadata of schemas. `text` describes the expected value in messages. `aliases` are additional
+ * names of an enumeration for the JSON Schema.
  */
 export const expectations = z.registry<{ text: string; aliases?: readonly string[] }>();
 
@@ -51,7 +51,7 @@ function bounded<S extends z.ZodNumber>(schema: S, range: Range): S {
   return result;
 }
 
-/** Converts a number that is written as a string. */
+/** Converts a string that contains a number to this number. Returns other values unchanged. */
 export function toNumber(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[-+]?[_.]*\d[\d_.]*(?:e[-+]?\d+)?\s*$/i.test(value))
     return value;
@@ -91,7 +91,7 @@ export const flag = (): z.ZodPreprocess<z.ZodBoolean> =>
     'true or false',
   );
 
-/** Schema of a string. A number is converted to its digits. */
+/** Schema of a string. A number is converted to a string. */
 export const text = (): z.ZodPreprocess<z.ZodString> =>
   cast((value) => (typeof value === 'number' ? String(value) : value), z.string(), 'text');
 
@@ -128,7 +128,7 @@ export function oneOf<const V extends Values>(
   );
 }
 
-/** Schema of a list of exactly two values. */
+/** Schema of a list of exactly two values. `words` describes the list in messages. */
 export function pairOf<S extends z.ZodType>(item: S, words: string): z.ZodTuple<[S, S], null> {
   const schema = z.tuple([item, item]);
   expectations.add(schema, { text: words });

@@ -135,7 +135,10 @@ export const critic = section(
 const unset = [undefined, null, {}];
 const insteadOfVerl = 'It tunes verl; algorithm.optimizer, trainer.grad_clip and the like decide.';
 
-/** Creates a free-form section of verl. `inside` lists keys whose effect is not supported. */
+/**
+ * Creates a free-form section with settings of verl, which are ignored with a warning. `inside`
+ * lists keys that are reported as not supported.
+ */
 const verlSection = (
   inside: readonly (readonly [key: string, note: string, except?: StatusOptions['except']])[] = [],
 ) =>

@@ -30,7 +30,8 @@ export function hasInterpolation(text: string): boolean {
 }
 
 /**
- * Maximum nesting of interpolations. The limit is needed because each level reads its text again.
+ * Maximum nesting of interpolations. Limits the parsing time, because each level parses its text
+ * again.
  */
 const maxDepth = 16;
 

@@ -41,8 +41,8 @@ export interface InterpolatedTree {
 const maxChain = 200;
 
 /**
- * Maximum number of characters that all interpolations produce. Each copied node counts as ten
- * characters.
+ * Maximum number of characters that all interpolations of a file produce together. Each copied node
+ * counts as ten characters.
  */
 const maxMade = 1_000_000;
 
@@ -135,8 +135,8 @@ class Interpolator {
   }
 
   /**
-   * Evaluates an expression. The value of a single interpolation keeps its type. If there is text
-   * around the interpolation, the result is a string.
+   * Evaluates an expression. If it is a single interpolation, its value keeps its type. If there is
+   * text around interpolations, the result is a string.
    */
   #evaluate(expression: Expression, owner: Node): Found {
     const [first] = expression;

@@ -63,7 +63,7 @@ export const isText = (node: Node): node is TextNode =>
 
 export const isNull = (node: Node): boolean => node.kind === 'scalar' && node.value === null;
 
-/** Returns the text values of `keys`, anywhere in the tree. */
+/** Returns the nodes of all strings at keys in `keys`, anywhere in the tree. */
 export function textsUnder(node: Node, keys: ReadonlySet<string>): readonly TextNode[] {
   if (node.kind === 'list') return node.items.flatMap((item) => textsUnder(item, keys));
   if (node.kind === 'scalar') return [];
@@ -97,7 +97,10 @@ export interface Place {
   readonly node: Node | undefined;
 }
 
-/** Finds a path in the tree of the file, or of a stage merged with the top level. */
+/**
+ * Returns the position and the node of a path in the tree of the file, or of a stage merged with
+ * the top level.
+ */
 export function placeOf(root: Node, path: KeyPath): Place {
   let node: Node = root;
   let keyAt = root.at;
@@ -151,7 +154,7 @@ export function withoutAll(root: Node, paths: readonly KeyPath[]): Node {
 
 /**
  * Merges `over` into `base`. Merges maps key by key, and replaces other values. A merged map has
- * its position in the tree that `keep` names.
+ * the position of the map in `base` or in `over`, as `keep` says.
  */
 export function merge(base: Node, over: Node, keep: 'base' | 'over' = 'over'): Node {
   if (base.kind !== 'map' || over.kind !== 'map') return over;

@@ -108,7 +108,7 @@ function readDocument(text: string, lineCounter: LineCounter) {
   }
 }
 
-/** Errors of a document. Unknown tags, of which the library only warns, would be ignored. */
+/** Returns the errors of a document, including unknown tags, of which the library only warns. */
 const errorsOf = ({ errors, warnings }: Document): readonly YAMLError[] => [
   ...errors,
   ...warnings.filter(({ code }) => code === 'TAG_RESOLVE_FAILED'),
@@ -134,7 +134,10 @@ function positionIn(counter: LineCounter): Locate {
   };
 }
 
-/** Message of a standard tag whose value has another form. */
+/**
+ * Matches the library's message about a standard tag, such as `!!int`, whose value does not have
+ * the form of the tag.
+ */
 const standardTag = /^Unresolved tag: tag:yaml\.org,2002:(?:float|int|bool|null)\b/;
 const wrongForm =
   'The value does not have the form of its tag. Remove the tag, or write the value in that form: 1.0 for !!float, 1 for !!int, true for !!bool.';
@@ -152,7 +155,7 @@ function syntaxProblem(error: YAMLError, position: Locate): LocatedProblem {
 /** Converts the nodes of the YAML library to nodes of this package, and follows aliases. */
 class TreeReader {
   readonly problems: LocatedProblem[] = [];
-  /** Keys that a section sets twice. */
+  /** Problems of keys that a section sets twice. */
   readonly duplicates: LocatedProblem[] = [];
   readonly #document: Document;
   readonly #position: Locate;

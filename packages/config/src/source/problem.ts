@@ -47,7 +47,7 @@ export interface ProblemReport extends SourcePosition {
   readonly fix: string;
 }
 
-/** First words of advice in messages. */
+/** Words with which the advice in a message begins, as alternatives of a regular expression. */
 const advice =
   'Add|Ask|Build|Change|Check|Choose|Clear|Close|Copy|Create|Declare|Delete|Did you mean|Drop|Either|End|Expected|Export|Fix|Give|Install|Keep|Lower|Move|Name|Open|Pass|Put|Quote|Raise|Relative paths|Remove|Rename|Replace|Restore|Run|Sample|Save|Set|Shorten|Start|Train|Use|Wait|Write';
 const fixes = [

@@ -5,9 +5,9 @@ import type { Experience } from '@trinity-rft/core';
 import type { RunOutcome, TaskOutcome } from '../runs/outcome.js';
 
 /**
- * Returns the share of groups whose first completions are equal, token for token. Groups of fewer
- * than two rollouts do not count. Returns undefined if there are no groups to compare. A share near
- * 1 is normal for a policy that has learned its responses. Otherwise it is a sign of equal seeds,
+ * Returns the fraction of groups in which all first completions are equal, token for token. Ignores
+ * groups of fewer than two rollouts. Returns undefined if no groups are left. A fraction near 1 is
+ * normal if the policy has converged on its responses; otherwise it is a sign of equal seeds,
  * temperature 0, or a cache.
  */
 export function identicalGroupShare(outcomes: readonly TaskOutcome[]): number | undefined {

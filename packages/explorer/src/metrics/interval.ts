@@ -46,7 +46,10 @@ export interface PairedDifference {
   readonly same: number;
 }
 
-/** Compares two numbers per task, in the same order. */
+/**
+ * Computes statistics of the difference between two numbers per task. Both lists are in the order
+ * of the tasks.
+ */
 export function pairedDifference(
   before: readonly number[],
   after: readonly number[],

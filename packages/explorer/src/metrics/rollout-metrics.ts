@@ -16,8 +16,8 @@ const failureKinds = [
 ] as const;
 
 /**
- * Returns metrics under `rollout/`, and `time/wait_environment`. Failed rollouts are counted, but
- * excluded from means.
+ * Returns the metrics of an explore step under `rollout/`, and `time/wait_environment`. Counts
+ * failed rollouts, but excludes them from means.
  */
 export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: number): Metrics {
   const runs = outcomes.flatMap((outcome) => outcome.runs);
@@ -61,11 +61,11 @@ export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: 
 }
 
 /**
- * Metrics of an explore step that does not wait for all tasks, under `rollout/`: `tasks/cancelled`
- * (tasks cut off), `tasks/partial` (cut-off tasks whose finished rollouts are used),
- * `runs/cancelled` (rollouts in progress or not begun), `runs/unused` (finished rollouts of tasks
- * that were cut off) and `runs/late` (rollouts of any step that returned after their attempt had
- * ended).
+ * Returns metrics of an explore step that does not wait for all tasks, under `rollout/`:
+ * `tasks/cancelled` (tasks that were cut off), `tasks/partial` (cut-off tasks whose finished
+ * rollouts are used), `runs/cancelled` (rollouts that were in progress or not begun), `runs/unused`
+ * (finished rollouts of cut-off tasks that are not used) and `runs/late` (rollouts of any step that
+ * returned after their attempt had ended).
  */
 export function cutOffMetrics(outcomes: readonly UsableOutcome[], lateResults: number): Metrics {
   const cutOff = outcomes.filter(({ isCutOff }) => isCutOff);
@@ -82,8 +82,8 @@ export function cutOffMetrics(outcomes: readonly UsableOutcome[], lateResults: n
 }
 
 /**
- * Returns the mean metrics of a task's successful rollouts, and the times.
- * @param counters names of the counters of model calls that any rollout of the step reports
+ * Returns the means of the metrics of a task's successful rollouts, and the durations.
+ * @param counters names of all counters of model calls that occur in the step
  */
 function taskMetrics(outcome: TaskOutcome, counters: readonly string[]): Metrics {
   const ok = outcome.runs.filter(isOk);
@@ -100,8 +100,8 @@ function taskMetrics(outcome: TaskOutcome, counters: readonly string[]): Metrics
 }
 
 /**
- * Adds counters that a rollout omits because they are 0. Otherwise, means over the other rollouts
- * would be too large.
+ * Adds the missing counters with the value 0, because rollouts omit counters that are 0. Otherwise,
+ * means would only include the other rollouts, and would be too large.
  */
 function withZeros(metrics: Metrics, counters: readonly string[]): Metrics {
   if (metrics['model/calls'] === undefined) return metrics;

@@ -13,8 +13,8 @@ export interface BackOffs {
 }
 
 /**
- * Reports each environment whose rollouts wait for a retry.
- * @param onPause called once per environment, and again if a rollout waits longer than the others
+ * Creates an object that reports each environment whose rollouts wait for a retry.
+ * @param onPause called once per environment, and again if another rollout waits until a later time
  */
 export function createBackOffs(onPause: OnPause, clock: Pick<Clock, 'now'>): BackOffs {
   const waits = new Map<string, { count: number; until: number; end: () => void }>();

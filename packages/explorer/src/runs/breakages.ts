@@ -2,7 +2,7 @@
 import type { EnvironmentError } from '@trinity-rft/core';
 
 export interface Breakages {
-  /** Returns true if the previous attempt broke the environment by the same action. */
+  /** Returns true if the same action broke the environment in the previous attempt. */
   isRepeated(error: EnvironmentError): boolean;
   /**
    * Records a failed attempt.

@@ -13,10 +13,10 @@ import {
 import { causesOf } from '@trinity-rft/core/support';
 
 /**
- * `environment_failed`: the environment broke, regardless of the policy. `environment_crashed`: the
- * same action broke the environment in the last attempts, at least three. `service_failed`: a tool
- * or service that the agent called failed, not the agent. `cancelled`: the explore step did not
- * wait for the rollout.
+ * Kind of failure. `environment_failed`: the environment broke. `environment_crashed`: the same
+ * action broke the environment in at least three consecutive attempts. `service_failed`: a tool or
+ * service that the agent called failed, not the agent. `cancelled`: the explore step did not wait
+ * for the rollout.
  */
 export type FailureKind =
   | 'failed'
@@ -40,9 +40,10 @@ export interface SpentTime {
 }
 
 /**
- * Classifies an error by a known error among its causes, or by the server's response in a client's
- * error. Any other error becomes a WorkflowError: `SERVICE_FAILED` if a service that the agent
- * called was unreachable or hung, else `WORKFLOW_THREW`.
+ * Classifies an error by the first known error among its causes, or by the status of the server's
+ * response in an error of a client library. Any other error becomes a WorkflowError:
+ * `SERVICE_FAILED` if a service that the agent called was unreachable or did not respond, otherwise
+ * `WORKFLOW_THREW`.
  */
 export function classifyFailure(error: unknown, workflow: string, spent: SpentTime): Failure {
   const known = findKnown(error);
@@ -106,9 +107,9 @@ const waitedInVain = (late: CancelledError, { longestPauseMs }: SpentTime): Canc
   );
 
 /**
- * Returns false if the next attempt would fail in the same way. This holds for a wrong
- * configuration, a missing reward, an invalid scorer, an agent that bypasses its model, and a request that the model
- * rejects, such as a prompt that is too long.
+ * Returns false if another attempt would fail in the same way: if the configuration is wrong, a
+ * reward is missing, a scorer is invalid, the agent bypasses its model, or the model rejects a
+ * request, for example because the prompt is too long.
  */
 export function isWorthRetrying(error: Error): boolean {
   if (error instanceof ConfigError) return false;
@@ -140,8 +141,8 @@ const isTimeout = (error: unknown): boolean =>
   causesOf(error).some(({ name }) => /^(?:TimeoutError|APIConnectionTimeoutError)$/.test(name));
 
 /**
- * Returns the error itself, or the first known error among its causes, because client libraries
- * wrap our errors.
+ * Returns the first known error among the error itself and its causes, because client libraries
+ * wrap errors of this project. Returns undefined if there is none.
  */
 function findKnown(error: unknown): TrinityError | undefined {
   for (const each of causesOf(error)) {

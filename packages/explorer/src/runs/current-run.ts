@@ -1,6 +1,6 @@
 /**
- * The rollout that the executing code belongs to. Messages name it if a process is blocked or has
- * ended, or if an agent calls a model other than the rollout's.
+ * Tracks the rollout to which the executing code belongs. Messages name this rollout if the process
+ * is blocked or ends, or if the agent calls another model than that of the rollout.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
@@ -8,8 +8,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 interface Run {
   readonly name: string;
   /**
-   * URLs of models that the rollout has called with Node's fetch, with the model's name if it is
-   * known.
+   * Models that the rollout has called with Node's fetch. Maps URLs to the names of the models;
+   * undefined if the name is unknown.
    */
   readonly called: Map<string, string | undefined>;
 }

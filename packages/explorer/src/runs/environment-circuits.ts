@@ -1,6 +1,6 @@
 /**
- * Circuit breaker for environments. An environment that fails repeatedly is not used until it
- * answers again. Its rollouts wait during that time.
+ * Circuit breakers for environments. If an environment fails repeatedly, its rollouts wait, and
+ * single attempts test it until one succeeds.
  */
 import {
   describeError,
@@ -20,11 +20,15 @@ export interface EnvironmentFailures {
    */
   readonly maxRetryTimes: number;
   /**
-   * Number of consecutive failures after which the rollouts wait. Failures of a single task count
-   * only if the environment answered no other rollout since that task began.
+   * Number of consecutive failures after which the rollouts of an environment wait. If all of these
+   * failures belong to one task, the rollouts wait only if no other rollout of the environment has
+   * succeeded since that task began.
    */
   readonly maxInRow: number;
-  /** Maximum number of milliseconds that rollouts wait before the training run ends. */
+  /**
+   * Maximum number of milliseconds that rollouts wait for an environment. After this time, the
+   * training run ends with an error.
+   */
   readonly maxWaitMs: number;
 }
 
@@ -38,7 +42,10 @@ export interface CircuitOptions {
   readonly settings: { readonly environmentFailures?: EnvironmentFailures };
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Callback for pauses, which are also logged. @default no callback */
+  /**
+   * Called when the rollouts of an environment start to wait. Such waits are logged, too. @default
+   * no callback
+   */
   readonly onPause?: OnPause;
 }
 
@@ -50,13 +57,13 @@ export type Answer = 'answered' | 'unknown' | Breakdown;
 
 interface Breakdown {
   readonly error: EnvironmentError;
-  /** True if the previous attempt broke the environment by the same action. */
+  /** True if the same action broke the environment in the previous attempt. */
   readonly isRepeated: boolean;
 }
 
 /** Permission for an attempt to begin. */
 export interface Admission {
-  /** False if a pause of the environment has begun or ended since `enter`. */
+  /** Returns false if the environment has been paused or resumed since `enter` resolved. */
   isCurrent(): boolean;
   /** Records how the attempt ended. Must be called exactly once. */
   end(answer: Answer): void;
@@ -277,8 +284,8 @@ class Circuit implements EnvironmentCircuit {
 const nothing = (): void => undefined;
 
 /**
- * Returns the delay in milliseconds before attempt `failures` + 1 of a rollout whose environment
- * failed. The first two retries are immediate.
+ * Returns the delay in milliseconds before the next attempt at a rollout whose environment has
+ * failed `failures` times. The first two retries are immediate.
  */
 export const environmentBackOffMs = (failures: number): number =>
   failures <= 2 ? 0 : Math.min(firstProbeMs * 2 ** (failures - 3), longestProbeMs);

@@ -27,7 +27,7 @@ export interface FinishedRun {
   readonly experiences: readonly Experience[];
   /**
    * Experiences of an evaluation, which are not trained on.
-   * @default undefined if the task is not an evaluation
+   * @default undefined: the task is not an evaluation
    */
   readonly answers?: readonly Experience[];
   /**
@@ -36,8 +36,8 @@ export interface FinishedRun {
    */
   readonly reward: number;
   /**
-   * Time until which the reward is pending, in milliseconds since the epoch.
-   * @default undefined if the reward is not pending
+   * Deadline of a pending reward, in milliseconds since the epoch.
+   * @default undefined: the reward is not pending
    */
   readonly rewardDeadline?: number;
   /** Metrics of the rollout, including `reward`. */
@@ -45,8 +45,8 @@ export interface FinishedRun {
 }
 
 /**
- * Rollouts of a task that succeed or fail together. They are the whole group for a workflow with
- * `canRepeat`, otherwise a single rollout.
+ * Rollouts of a task that one attempt executes: the whole group for a workflow with `canRepeat`,
+ * otherwise a single rollout.
  */
 export interface RunRange {
   readonly firstRun: number;
@@ -55,7 +55,7 @@ export interface RunRange {
 
 export interface FinishOptions {
   readonly task: Task;
-  /** Rollouts that the result must cover, except those in `failed`. */
+  /** Rollouts for which the result must contain experiences, except those in `failed`. */
   readonly range: RunRange;
   /**
    * Errors of the rollouts of a group that failed individually, by rollout number.
@@ -65,16 +65,20 @@ export interface FinishOptions {
   readonly model: AgentModel;
   /** Info that is added to every experience. @default empty */
   readonly info?: Readonly<Record<string, unknown>>;
-  /** Reasons for the rewards. @default no reasons */
+  /**
+   * Adds the reasons that the reward function has returned to the experiences. @default undefined:
+   * no reasons are added
+   */
   readonly reasons?: Pick<Reasons, 'addTo'>;
   /**
-   * Computes the deadline of a reward that is pending from now on.
-   * @default undefined if rewards may not be pending
+   * Returns the deadline of a reward that is pending from now on, in milliseconds since the epoch.
+   * `delayMs` is the delay that the workflow sets.
+   * @default undefined: a pending reward is an error
    */
   readonly rewardDeadline?: (delayMs: number | undefined) => number;
   /**
-   * Returns the error for a rollout that called no recorded model. @default a generic error about
-   * missing experiences
+   * Returns the error for a rollout that never called its model. @default an error about missing
+   * experiences
    */
   readonly bypassed?: () => WorkflowError | undefined;
 }
@@ -120,7 +124,10 @@ const noExperiences = (task: Task): WorkflowError =>
 
 /** Copy of a workflow's result, which the workflow cannot change later. */
 interface ReadResult {
-  /** Experiences that the workflow returned. @default the recorded calls, with the reward */
+  /**
+   * Experiences that the workflow returned. @default undefined: the recorded calls, with the
+   * reward, are used instead
+   */
   readonly experiences?: readonly Experience[];
   readonly reward?: number;
   readonly rewardDeadline?: number | undefined;
@@ -240,7 +247,10 @@ function completed(
  */
 const longestTruth = 500;
 
-/** Returns the task set and row of the task, and the reference answer. */
+/**
+ * Returns info for experiences: the task set and the row of the task, and the truncated reference
+ * answer.
+ */
 function placeOf(task: Task): Experience['info'] {
   const { taskset, row } = task.index;
   const truth = taskTruth(task)?.slice(0, longestTruth);
@@ -248,15 +258,16 @@ function placeOf(task: Task): Experience['info'] {
 }
 
 /**
- * Returns the task id of an experience. The id of a separate group within the task begins with the
- * task's id, because two tasks may give their groups the same name.
+ * Returns the task id for an experience. If the workflow has set a task id to separate a group
+ * within the task, the task's own id is prepended, because two tasks may use the same id for their
+ * groups.
  */
 const ownTask = (own: number | string, { taskId }: Task): number | string =>
   own === '' || String(own) === String(taskId) ? taskId : `${taskId}-${own}`;
 
 /**
- * Checks token ids, because ids beyond the vocabulary would crash the engine. Sampled ids may lie
- * in the vocabulary's padding.
+ * Checks token ids, because ids outside of the vocabulary would crash the engine. Accepts ids that
+ * were sampled, because they may belong to the vocabulary's padding.
  */
 function checkTokens(
   task: Task,

@@ -25,7 +25,10 @@ interface RunJson {
   /** Reward of a successful rollout. */
   readonly reward?: JsonNumber;
   readonly metrics?: Readonly<Record<string, JsonNumber>>;
-  /** Number of the result's experiences that belong to this rollout. */
+  /**
+   * Number of experiences of the rollout. The experiences of all rollouts are in
+   * `TaskResult.experiences`, in the order of the rollouts.
+   */
   readonly experiences?: number;
   /** Experiences of an evaluation, in base64. They are displayed, but not trained on. */
   readonly answers?: readonly string[];
@@ -55,8 +58,8 @@ export function toTaskResult(result: TaskOutcome): TaskResult {
 }
 
 /**
- * Restores an outcome from a result of {@link toTaskResult}. The errors have no stack traces. An
- * empty outcome belongs to a task that was cut off before it had a result.
+ * Restores an outcome from a result of {@link toTaskResult}. Errors have no stack traces. An empty
+ * object in place of an outcome means that the task was cut off before it had a result.
  */
 export function fromTaskResult(task: Task, { experiences, outcome }: TaskResult): TaskOutcome {
   if (Object.keys(outcome).length === 0) return cutOffOutcome(task);

@@ -8,7 +8,9 @@ export type RunOutcome = SuccessfulRun | FailedRun;
 export interface SuccessfulRun extends FinishedRun {
   readonly status: 'ok';
   readonly seconds: number;
-  /** Error of the agent, if the agent failed and its calls got the failure reward. */
+  /**
+   * Error of the agent, if it failed and the rollout counts as successful with the failure reward.
+   */
   readonly failure?: Error;
 }
 

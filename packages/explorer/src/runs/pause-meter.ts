@@ -3,7 +3,7 @@ import type { Clock } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 
 export interface PauseMeter {
-  /** Wraps a sampler, so that the meter records its calls. */
+  /** Wraps a sampler so that the meter can measure when no call is in progress. */
   watch(sampler: Sampler): Sampler;
   /**
    * Returns the longest time so far, in milliseconds, during which no sampler call was in progress.

@@ -7,10 +7,11 @@ export interface Reasons {
    */
   readonly rewardFn: RewardFn | undefined;
   /**
-   * Returns the experiences of one rollout in step order, with `info.reasons` for those that were
+   * Returns the experiences of one rollout. Adds `info.reasons` to those whose response has been
    * scored.
-   * @param isOnly true if no other rollout was scored. Reasons that match no response of the
-   * rollout then belong to its last step.
+   * @param run experiences in step order
+   * @param isOnly true if no other rollout was scored. If no scored response matches the rollout's,
+   * the last reasons are then added to its last step.
    */
   readonly addTo: (run: readonly Experience[], isOnly: boolean) => readonly Experience[];
 }

@@ -3,8 +3,9 @@ import type { Clock } from '@trinity-rft/core';
 const aDay = 86_400_000;
 
 /**
- * Creates a function that returns the deadline of a reward in milliseconds since the epoch.
- * @param own delay in milliseconds that the workflow sets. @default `maxRewardDelayMs`
+ * Creates a function that returns the deadline of a reward that is pending from now on, in
+ * milliseconds since the epoch. Its parameter `own` is the delay in milliseconds that the workflow
+ * sets. @default `maxRewardDelayMs`
  */
 export const rewardDeadline =
   (

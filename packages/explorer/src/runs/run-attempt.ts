@@ -48,12 +48,12 @@ export interface RunSettings {
   /** Maximum number of retries of a failed rollout. */
   readonly maxRetryTimes: number;
   /**
-   * Reward of a rollout for training whose agent failed after it had called the model. The agent
+   * Reward for a training rollout whose agent failed after it had called the model: the agent
    * threw, exceeded the prompt length, or spent its time on its own calls. Such a rollout is not
-   * retried. Engine faults, tools and services that hang, and failing reward functions are not the
-   * agent's fault, so those rollouts remain failures. Groups of rollouts that a workflow with
-   * `canRepeat` executes together also remain failures.
-   * @default no experiences from failed rollouts
+   * retried. Failures for which the agent is not responsible, such as engine faults, tools and
+   * services that do not respond, and failing reward functions, get no reward. Neither do groups of
+   * rollouts that a workflow with `canRepeat` executes together.
+   * @default undefined: failed rollouts yield no experiences
    */
   readonly failureReward?: number;
   /**
@@ -74,7 +74,10 @@ export interface AttemptModel {
   readonly info?: Readonly<Record<string, unknown>>;
   /** Metrics of the recorded calls (`forks/…`, `tool_calls`, …). */
   metrics(): Metrics;
-  /** Returns the service that a call currently waits for, to name it in errors. @default unknown */
+  /**
+   * Returns the name of the service that a call currently waits for, for error messages. @default
+   * undefined: services are not named in errors
+   */
   waitsFor?(): string | undefined;
   /** Returns the longest wait for something other than the model, see `PauseMeter`. */
   longestPauseMs(): number;
@@ -107,8 +110,8 @@ export interface AttemptOptions {
   /** Called if a workflow returns after its attempt has ended. @default no callback */
   readonly onLateResult?: () => void;
   /**
-   * Computes the deadline of a pending reward, see `FinishOptions`.
-   * @default undefined if rewards may not be pending
+   * Returns the deadline of a pending reward, see `FinishOptions`.
+   * @default undefined: a pending reward is an error
    */
   readonly rewardDeadline?: (delayMs: number | undefined) => number;
   /** Signal that aborts when the task is cut off or its deadline passes. @default no signal */
@@ -164,8 +167,8 @@ export function runAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
 }
 
 /**
- * Error that all attempts share. A separate stack trace for each attempt would be useless, and
- * capturing it is the most expensive part of an abort.
+ * Error with which all attempts abort their signals. It is created once, because its stack trace is
+ * of no use, and capturing one per attempt would be the most expensive part of an abort.
  */
 const attemptOver = new CancelledError('The attempt is over.', { reason: 'aborted' });
 
@@ -236,11 +239,14 @@ interface StartedAttempt extends Attempt {
    */
   readonly failed?: ReadonlyMap<number, unknown>;
   readonly reasons: Reasons;
-  /** URLs of other models that the agent has called, with their names. */
+  /**
+   * Models that the agent has called with Node's fetch. Maps URLs to the names of the models;
+   * undefined if the name is unknown.
+   */
   readonly called: Map<string, string | undefined>;
   /** Signal that aborts when the attempt is over. */
   readonly signal: AbortSignal;
-  /** Clock time in milliseconds. */
+  /** Time at which the attempt started, in milliseconds on the clock. */
   readonly start: number;
 }
 
@@ -333,9 +339,9 @@ function bypassOf(
 }
 
 /**
- * Replaces the error of an agent that called another model instead of the rollout's model. A
- * missing or wrong key of that other model is not the problem to fix. Returns other errors
- * unchanged.
+ * Replaces the error of an agent that called another model instead of the rollout's model, because
+ * the problem to fix is this call, and not, for example, a missing API key for the other model.
+ * Returns other errors unchanged.
  */
 function explainBypass(error: TrinityError, started: StartedAttempt): TrinityError {
   const isForeign =
@@ -427,7 +433,7 @@ export function assertNotStopped(signal: AbortSignal): void {
 
 interface FailureReport {
   readonly error: Error;
-  /** Consequence of the failure, for the log. @default no consequence */
+  /** Consequence of the failure, such as "will be retried", for the log. @default no consequence */
   readonly consequence?: string;
   /** Number of attempts so far. */
   readonly tries: number;
@@ -448,7 +454,10 @@ export function reportFailure(
   });
 }
 
-/** Maximum numbers of stack frames per message, and of different places per logger. */
+/**
+ * Maximum number of stack frames per message, and maximum number of different places in the user's
+ * code that one logger reports.
+ */
 const [mostFrames, mostPlaces] = [3, 100];
 const shownPlaces = new WeakMap<Logger, Set<string>>();
 const notOwnCode =

@@ -88,7 +88,10 @@ interface RunOptions extends RunTaskOptions {
 }
 
 interface RetryOptions extends RunOptions {
-  /** Returns true if the same action broke the environment in the previous attempt. */
+  /**
+   * Returns true if the action that caused this error also broke the environment in the previous
+   * attempt.
+   */
   readonly isRepeated: (error: EnvironmentError) => boolean;
 }
 
@@ -117,9 +120,9 @@ interface FailureCounts {
 const leastBreakages = 3;
 
 /**
- * Repeats attempts until one succeeds or retrying ends. Rollouts that failed individually in their
- * group are repeated without the others.
- * @param before failures of the rollouts in earlier attempts
+ * Repeats attempts until one succeeds or no more retries are allowed. If single rollouts of a group
+ * failed, repeats only these, one by one.
+ * @param before numbers of failures in earlier attempts at these rollouts
  */
 async function runWithRetries(
   task: Task,
@@ -232,7 +235,10 @@ const circuitOf = (
   options: Pick<RunTaskOptions, 'definition' | 'circuits'>,
 ): EnvironmentCircuit | undefined => options.circuits?.of(environmentOf(task, options));
 
-/** Executes an attempt. Returns a failure if the task ends before the attempt has ended. */
+/**
+ * Executes an attempt. Returns a failure if the task ends first, and `put off` if the attempt was
+ * not executed.
+ */
 async function attemptUntilEnd(
   attempt: Attempt,
   options: RetryOptions,
@@ -263,7 +269,8 @@ async function attemptUntilEnd(
 }
 
 /**
- * Executes the attempt, unless a pause of the environment has begun or ended since the admission.
+ * Executes the attempt. Returns `put off` instead if the environment has been paused or resumed
+ * since the admission.
  */
 async function admitted(
   admission: Admission | undefined,

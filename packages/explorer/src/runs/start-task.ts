@@ -36,8 +36,8 @@ export interface StartTaskOptions extends Pick<
 }
 
 /**
- * Creates a function that starts tasks. The tasks share a limit of concurrent attempts, and idle
- * workflow instances.
+ * Creates a function that starts tasks. All tasks share the maximum number of concurrent attempts
+ * and the pool of idle workflow instances.
  */
 export function taskStarter(options: StartTaskOptions): StartTask {
   const { settings, createModel, timeLimit, onLateResult, rewardDeadline } = options;

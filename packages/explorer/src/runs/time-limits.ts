@@ -19,8 +19,8 @@ export interface TimeLimits {
   /** Records the durations of attempts. Called after each explore step, in order. */
   record(outcomes: readonly TaskOutcome[]): void;
   /**
-   * Returns `rollout/attempts/time_limit`, in seconds, over the tasks of a step. Returns no metrics
-   * if dynamic limits are off.
+   * Returns the metric `rollout/attempts/time_limit`: the time limits in seconds, aggregated over
+   * the tasks of a step. Returns no metrics if dynamic limits are off.
    */
   metrics(tasks: readonly Task[]): Metrics;
   /** Returns the state for resuming, or undefined if dynamic limits are off. */
@@ -43,11 +43,11 @@ const leastAttempts = 10;
 const window = 256;
 
 /**
- * Limits attempts to `ratio` times the 0.9 quantile of the latest attempts of the task's workflow,
- * at most `maxTimeoutMs`. Attempts that timed out count as slower than all others. If more than a
- * tenth of the attempts timed out, the limit becomes `maxTimeoutMs`, so that it cannot shrink
- * indefinitely. Failed attempts and evaluations do not count, and evaluations always have
- * `maxTimeoutMs`.
+ * Creates time limits. The limit of an attempt is `ratio` times the 0.9 quantile of the durations
+ * of the latest attempts of the task's workflow, at most `maxTimeoutMs`. Attempts that timed out
+ * count as slower than all others. If more than a tenth of the attempts timed out, the limit is
+ * therefore `maxTimeoutMs`, so it cannot shrink indefinitely. Failed attempts and evaluations are
+ * ignored. The limit for evaluations is always `maxTimeoutMs`.
  */
 export function createTimeLimits({ maxTimeoutMs, dynamicTimeout }: TimeLimitOptions): TimeLimits {
   const whole: TimeLimit = { ms: maxTimeoutMs, key: 'max_timeout' };

@@ -5,11 +5,14 @@ import type { RunningTask } from './start-task.js';
 
 /** Settings named as in the configuration's section `explorer.over_rollout`. */
 export interface OverRollout {
-  /** Share of the tasks that need not end. With 0, the step waits for all tasks. */
+  /**
+   * Fraction of the tasks for which an explore step need not wait. With 0, the step waits for all
+   * tasks.
+   */
   readonly ratio: number;
   /** Milliseconds that the remaining tasks get after enough tasks have ended. */
   readonly waitAfterMinMs: number;
-  /** True if the finished rollouts of an unfinished task are used. */
+  /** True to use the finished rollouts of a task that was cut off. */
   readonly returnPartialTasks: boolean;
 }
 

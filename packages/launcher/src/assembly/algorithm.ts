@@ -3,7 +3,7 @@ import type { StageConfig } from '@trinity-rft/config';
 import type { Algorithm } from '@trinity-rft/core/internal';
 
 /**
- * Creates the algorithm of a stage from the tables, without opening files or engines.
+ * Creates the algorithm of a stage from its parts in the tables, without opening files or engines.
  * @throws ConfigError for parts that cannot be combined
  */
 export function algorithmOf(

@@ -15,7 +15,9 @@ import { answerWriter } from './data/evaluation-answers.js';
 import { previewWriter } from './data/rollout-preview.js';
 import type { StageTasks } from './data/tasks.js';
 
-/** The options that decide where rollouts are made and which weights they use. */
+/**
+ * Options of the explorer that determine which process makes the rollouts, and with which weights.
+ */
 export type RunSide = Pick<ExplorerOptions, 'createModel' | 'policyVersion' | 'runTasks'>;
 
 /** Returns the options for rollouts in this process, with its own sampler. */

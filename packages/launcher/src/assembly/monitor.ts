@@ -29,18 +29,21 @@ export interface StageMonitor {
    */
   readonly fileLogger: Logger;
   /**
-   * Opens the training run at each tracking service. @throws ServiceError when a service refuses
+   * Starts the training run at each tracking service. @throws ServiceError when a service refuses
    * the request
    */
   openServices(stop: AbortSignal): Promise<void>;
   /**
-   * Opens the metrics at the resume point. Deletes later records, because their steps will be
+   * Opens the metric files, and deletes records after the resume point, because their steps will be
    * repeated.
    */
   openSink(resume: ResumePoint): MetricSink;
   /** Shows progress during a step. */
   readonly onProgress: (progress: ExploreProgress) => void;
-  /** Sets the number of steps for estimating the remaining time. */
+  /**
+   * Sets the total number of train steps, from which the remaining time is estimated; undefined if
+   * unknown.
+   */
   expectSteps(total: number | undefined): void;
   close(outcome: RunOutcome): Promise<void>;
 }
@@ -136,7 +139,7 @@ const rolesOf: Readonly<Record<StageConfig['mode'], readonly MetricRole[]>> = {
 
 /**
  * Creates the sinks of the tracking services that the stage names.
- * @throws ServiceError when a key is missing
+ * @throws ServiceError when a service requires an API key that is not set
  */
 function servicesOf(
   stage: StageConfig,

@@ -116,8 +116,8 @@ const missingVariables = ({ env: names = [] }: Needs, env: Environment): readonl
     );
 
 /**
- * Files from which packages are resolved: those of the package `environment` and of the user's
- * project.
+ * Files relative to which packages are resolved: `package.json` of the package `environment` and of
+ * the user's project.
  */
 const importers = (): readonly string[] => [
   createRequire(import.meta.url).resolve('@trinity-rft/environment/package.json'),

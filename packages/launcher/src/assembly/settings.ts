@@ -25,7 +25,10 @@ const derived: readonly RegExp[] = [
   /^sampler\.tolerance$/,
 ];
 
-/** Settings whose key in the resolved configuration differs from the key in the YAML file. */
+/**
+ * Patterns for keys of the resolved configuration that have another name in the YAML file, with
+ * that name.
+ */
 const renamed: readonly (readonly [resolved: RegExp, key: string])[] = [
   [/^engine$/, 'trainer.trainer_type'],
   [/^sampler\.name$/, 'explorer.rollout_model.engine_type'],

@@ -14,7 +14,7 @@ export interface TrainerParts {
   readonly sampling: Pick<Sampling, 'source'> & Partial<Pick<Sampling, 'filter'>>;
   /** Trainer state of the checkpoint that the stage continues from. */
   readonly state: TrainerState;
-  /** Expected number of train steps, if known, for learning rate schedules. */
+  /** Expected number of train steps, for learning rate schedules; undefined if unknown. */
   readonly totalSteps: number | undefined;
   readonly sink: MetricSink;
 }
@@ -46,11 +46,12 @@ export function trainerOptions(
 }
 
 /**
- * Returns the number of checkpoints to keep. In the fixed style, a stage can only continue from a
- * checkpoint that is not newer than the explorer's weights. The trainer may be ahead of these
- * weights by the train steps of a sync interval and of the sync offset. So enough checkpoints to
- * reach back that far are kept until the stage ends, even if they exceed `max_checkpoints_to_keep`.
- * If the number of train steps depends on model calls, more train steps may have to be repeated.
+ * Returns the number of checkpoints to keep. In the sync style `fixed`, a stage can only resume
+ * from a checkpoint that is not newer than the explorer's weights. Because the trainer may be ahead
+ * of these weights by the train steps of a sync interval and of the sync offset, all checkpoints
+ * within this distance are kept until the stage ends, even if there are more than
+ * `max_checkpoints_to_keep`. If the number of train steps depends on model calls, a resumed stage
+ * may have to repeat more train steps.
  */
 function checkpointsNeeded({
   mode,
@@ -73,8 +74,8 @@ function checkpointsNeeded({
 }
 
 /**
- * Returns the time in ms after which a wait for a batch is logged. For a file, which never makes
- * the trainer wait, returns the default.
+ * Returns the time in ms after which a wait for a batch is logged. Returns the default for a file,
+ * because a trainer never waits for its rows.
  */
 function maxReadTimeoutOf({ buffer }: StageConfig): number {
   const config = buffer.trainerInput.experienceBuffer;

@@ -7,16 +7,19 @@ import type { WeightTransport } from '@trinity-rft/synchronizer';
 import { takesAdapters } from './models/samplers.js';
 
 export interface StageTransport extends WeightTransport {
-  /** @param final true for the weights of the final evaluation. @default false */
+  /**
+   * Publishes the trainer's current weights. @param final true for the weights of the final
+   * evaluation. @default false
+   */
   publish(version: number, consumedUpTo: number, final?: boolean): Promise<void>;
   /** Removes the files of the weights. */
   close(): Promise<void>;
 }
 
 /**
- * Creates the transport. The sync method `memory` switches arrays inside the engine. The sync
- * method `checkpoint` writes a model folder under `sync/`. An engine with a separate sampler writes
- * model folders itself, and therefore uses the transport of `memory`.
+ * Creates the transport. With sync method `memory`, weights are passed inside the engine's process.
+ * With `checkpoint`, they are written to a model folder under `sync/`. An engine with a separate
+ * sampler uses the transport of `memory` for both methods, because it writes model folders itself.
  */
 export function createTransport(stage: StageConfig, engine: Engine): StageTransport {
   return stage.synchronizer.syncMethod === 'memory' || stage.sampler !== undefined

@@ -17,7 +17,7 @@ import type { WatchSynchronizer } from '../watch/watch-process.js';
 /** Engines by name. The first engine is the default. */
 export type EngineTable = Readonly<Record<string, EngineFactory>>;
 
-/** Parts that a task set may name. */
+/** Workflows and reward functions that a task set may name. */
 export interface TaskParts {
   readonly workflows: Registry<WorkflowDefinition>;
   readonly rewardFns: Registry<RewardDefinition>;
@@ -31,7 +31,7 @@ export interface Extensions extends TaskParts {
   readonly algorithms: AlgorithmTables;
   readonly engines: EngineTable;
   readonly monitors: readonly Monitor[];
-  /** Opens the storage of experiences at a path. @default SQLite */
+  /** Opens storage for experiences at a path. @default storage in SQLite */
   readonly openRows?: ((path: string) => RowDriver) | undefined;
   /** Paths of the plugins' modules. */
   readonly pluginFiles: readonly string[];
@@ -64,7 +64,8 @@ export interface StageContext extends ModeOptions {
   /** Model folder that the stage starts from. */
   readonly startModel: string;
   /**
-   * True if an earlier process completed the stage. The stage may have become longer since then.
+   * True if an earlier process completed the stage. The configured number of steps may have
+   * increased since then.
    */
   readonly endedBefore: boolean;
   /** True if an earlier process has started the steps of the stage. */
@@ -82,16 +83,17 @@ export interface StageContext extends ModeOptions {
   readonly expectSteps: (total: number | undefined) => void;
   /**
    * Wraps the synchronizer so that `trinity status` can show the waits of explorer and trainer.
-   * @default no status
+   * @default undefined: the waits are not shown
    */
   readonly watch?: WatchSynchronizer;
   /**
-   * Called when rollouts wait for their environment, so that `trinity status` can show it. @default
-   * only a log message
+   * Called when rollouts wait for their environment, so that `trinity status` can show this wait.
+   * @default undefined: the wait is only logged
    */
   readonly onPause?: OnPause;
   /**
-   * Key with which a client may reward any rollout by its id. @default only the key of the rollout
+   * Key with which a client may reward any rollout by its id. @default undefined: only the
+   * rollout's own key is accepted
    */
   readonly rewardKey?: string | undefined;
 }
@@ -99,8 +101,9 @@ export interface StageContext extends ModeOptions {
 /** Options of mode `bench` that the caller sets. */
 export interface EvaluationOptions {
   /**
-   * `base` (the weights before training), `last`, `best`, or numbers of train steps.
-   * @default as set by `eval_on_startup` and `bench_on_latest_checkpoint`
+   * Checkpoints to evaluate: `base` (the weights before training), `last`, `best`, or numbers of
+   * train steps.
+   * @default the checkpoints that `eval_on_startup` and `bench_on_latest_checkpoint` select
    */
   readonly checkpoints: readonly string[];
   /**
@@ -129,7 +132,10 @@ export interface ServeOptions {
   readonly port?: number;
   /** Key that clients have to send. @default a random key */
   readonly apiKey?: string;
-  /** False if another process trains, in mode `train`. @default true */
+  /**
+   * True to train in this process; false to only serve, while another process trains in mode
+   * `train`. @default true
+   */
   readonly train?: boolean;
   /** Maximum time in ms to wait for open requests when the server stops. @default 30_000 */
   readonly drainMs?: number;

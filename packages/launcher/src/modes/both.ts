@@ -39,8 +39,8 @@ export async function runLoop(
 }
 
 /**
- * Explores and trains on opened data.
- * @param open opens the parts that only an unfinished stage needs
+ * Explores and trains on data that is already open.
+ * @param open opens the other parts, which are only needed if the stage is not completed
  */
 export async function loopOver(
   context: StageContext,

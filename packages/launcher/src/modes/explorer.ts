@@ -99,8 +99,8 @@ function openSide(context: StageContext, store: RunStore): Promise<Side> {
 }
 
 /**
- * Returns a function that passes outcomes to the time limits, in batches of the size of an explore
- * step.
+ * Returns a function that collects outcomes, and passes them to the time limits in groups of the
+ * size of an explore step.
  */
 function inBatches(limits: TimeLimits, batchSize: number): (outcome: TaskOutcome) => TaskOutcome {
   let batch: TaskOutcome[] = [];

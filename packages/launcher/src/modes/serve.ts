@@ -1,4 +1,7 @@
-/** Mode `serve`: the recording endpoint of a product. This process or another one trains. */
+/**
+ * Mode `serve`: serves the recording endpoint to the clients of a product. This process or another
+ * one trains on the recorded calls.
+ */
 import path from 'node:path';
 import { createOperators } from '@trinity-rft/algorithm';
 import { type MetricSink, BufferError } from '@trinity-rft/core';

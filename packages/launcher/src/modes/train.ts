@@ -49,7 +49,10 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
   return { ...stageResult(step, checkpoint.directory), interrupted };
 }
 
-/** Returns true if the data has another batch after train step `from`, or may get one. */
+/**
+ * Returns true if there is data for another train step after step `from`, or if a server may still
+ * add some.
+ */
 async function mayGoOn(
   { stage, signal }: StageContext,
   { source, filter, mayGrow, ...data }: TrainingData,

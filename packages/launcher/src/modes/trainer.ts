@@ -33,8 +33,8 @@ export async function runTrainer(context: StageContext): Promise<StageResult> {
 }
 
 /**
- * Returns the stage of a trainer that joins after an explorer has explored alone. If every step is
- * explored, the stage has no evaluations, because no explorer is left to make them.
+ * Returns the stage for a trainer that joins after an explorer has explored without a trainer. If
+ * all steps are explored, the stage has no evaluations, because no explorer is left to make them.
  */
 async function afterExplorer(context: StageContext, step: number): Promise<StageConfig> {
   const { stage, extensions, runtime } = context;

@@ -1,7 +1,7 @@
 /**
- * Exports the parts of the outer ring that the composition root uses. No other file of the core
- * ring imports the outer ring (checked by `pnpm structure`). So parts of the outer ring can change
- * or be removed without a change to training.
+ * Exports the parts of the outer ring, which training itself does not need, to the composition
+ * root. No other file of the core ring imports the outer ring (checked by `pnpm structure`), so its
+ * parts can be changed or removed without changing training.
  */
 export { sglangSampler, vllmSampler } from '@trinity-rft/engine-vllm';
 export type { EnvironmentDefinition, SplitName } from '@trinity-rft/environment';

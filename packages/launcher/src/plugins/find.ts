@@ -21,7 +21,10 @@ export interface FoundPlugin {
 interface PluginPlaces {
   /** Resolver that finds the entry module of an npm package. */
   readonly jiti: Jiti;
-  /** Base of relative paths. Packages are first looked up in the `node_modules` of this folder. */
+  /**
+   * Directory that relative paths start from. Packages are first looked up in the `node_modules` of
+   * this directory.
+   */
   readonly cwd: string;
   /** Additional folders in whose `node_modules` packages are looked up. */
   readonly projects: readonly string[];

@@ -38,7 +38,7 @@ export interface PluginOptions {
    * @default no scorers
    */
   readonly scorers?: readonly string[];
-  /** Base of relative paths. @default the working directory of the process */
+  /** Directory that relative paths start from. @default process.cwd() */
   readonly cwd?: string;
 }
 

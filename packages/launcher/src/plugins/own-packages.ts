@@ -58,8 +58,8 @@ export function ownPackages(): Record<string, Exports> {
 }
 
 /**
- * Wraps the exports of a package. Reading an unknown name throws an error that suggests the package
- * with this export, or a similar name.
+ * Wraps the exports of a package, so that reading an unknown name throws an error. The error
+ * suggests a package that exports this name, or a similar name.
  */
 function explained(name: string, exports: Exports): Exports {
   const isMissing = (key: string | symbol): key is string =>
@@ -77,7 +77,7 @@ function explained(name: string, exports: Exports): Exports {
   );
 }
 
-/** Keys that loaders read from every module. */
+/** Keys that module loaders read from every module, and for which no error is thrown. */
 const asksWhatItIs = new Set([
   'default',
   'then',

@@ -64,15 +64,12 @@ export interface CheckOptions {
   /** First stage to check. @default 0 */
   readonly from?: number;
   /**
-   * True to make the measurements that a training run makes itself when it starts: the prompt of
-   * the first generated task of each environment, and rows of supervised data.
+   * True to also check what a training run measures when it starts: the prompt of the first
+   * generated task of each environment, and the lengths of supervised rows.
    * @default false
    */
   readonly measure?: boolean;
-  /**
-   * Environment variables, including the API keys of services. @default the environment of the
-   * process
-   */
+  /** Environment variables, including the API keys of services. @default process.env */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
 }
@@ -80,7 +77,7 @@ export interface CheckOptions {
 export interface CheckedFiles {
   /** Warnings as lines of text, each with its place in the configuration file. */
   readonly warnings: readonly string[];
-  /** The warnings as data for programs. */
+  /** The same warnings as structured data. */
   readonly warningProblems: readonly ConfigProblem[];
   /** For each checked stage: numbers of rows, by the name of the task set or data set. */
   readonly rows: readonly Readonly<Record<string, number>>[];
@@ -150,9 +147,10 @@ export async function checkFiles(
 
 /**
  * Returns one line for each setting and file that has changed since the training run was last
- * started. Returns none for a benchmark or an explorer, which start nothing anew.
- * @param options `digests`: result of `checkFiles`; `env`: environment variables, which may name the
- * cache of models. @default the environment of the process
+ * started. Returns no lines if the remaining stages are benchmarks or belong to an explorer,
+ * because these do not write the training run's record.
+ * @param options `digests`: result of `checkFiles`; `env`: environment variables, which may
+ * determine the path of the model cache. @default process.env
  * @throws ConfigError with the changes that prevent the training run from continuing
  */
 export async function checkResume(
@@ -180,7 +178,7 @@ export async function checkResume(
 
 type KeyPath = readonly (string | number)[];
 
-/** Creates a problem in a configuration that was not read from a file. */
+/** Creates a problem without a position, for a configuration that was not read from a file. */
 export const inNoFile: ProblemAt = (_stage, key, message) => ({
   file: 'configuration',
   line: 0,
@@ -215,8 +213,8 @@ function addDigest({ digests }: Check, key: KeyPath, rows: readonly RawTask[]): 
 }
 
 /**
- * Calls `work`. Reports an error that the user can fix under the configuration key `key`. Rethrows
- * other errors.
+ * Returns the result of `work`. Reports an error that the user can fix at the configuration key
+ * `key`, and returns undefined. Rethrows other errors.
  */
 async function attempt<T>(
   { report }: Check,
@@ -248,7 +246,10 @@ async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
 
 type ReadChat = typeof readChatFormat;
 
-/** Reads each chat format once, because several stages may have the same model and settings. */
+/**
+ * Returns a function that reads chat formats and caches them, because several stages may have the
+ * same model and settings.
+ */
 function chatReader(): ReadChat {
   const found = new Map<string, ReturnType<ReadChat>>();
   return (folder, { chatTemplate, toolCallParser, toolPrompt, reasoningParser }) => {
@@ -334,7 +335,10 @@ function* gradersOf({ stage, extensions, warn }: Check): Generator<GraderPlan> {
   }
 }
 
-/** Reads the task set that the pipeline produces, as far as possible without a model call. */
+/**
+ * Reads the tasks that the pipeline yields: the stored tasks, otherwise those that it yields
+ * without model calls.
+ */
 async function readToLearn(
   check: Check,
   taskset: TasksetConfig,
@@ -452,8 +456,8 @@ function checkStored({ stage, warn }: Check): void {
 }
 
 /**
- * Checks the models of a stage. If the stage starts from the previous one, checks the model that the
- * previous one starts from, whose tokenizer and shape are the same, with the settings of this stage.
+ * Checks the models of a stage. If the stage starts from a checkpoint of the previous stage, checks
+ * the model from which that stage starts, because its tokenizer and shape are the same.
  */
 async function checkModels(check: Check): Promise<void> {
   const { model, engine, explorer } = check.stage;
@@ -483,7 +487,10 @@ async function checkModels(check: Check): Promise<void> {
   }
 }
 
-/** Reports a problem with quantised weights of a hub model, which only its file reveals. */
+/**
+ * Reports a problem with the quantised weights of a hub model. It can only be detected once the
+ * file is in the cache.
+ */
 function checkHubWeights({ stage, report }: Check): void {
   if (stage.model.hubId === undefined) return;
   const problem = weightsProblem(stage, diskAt('.'));

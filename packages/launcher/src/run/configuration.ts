@@ -40,8 +40,8 @@ export interface ExtensionOptions extends PluginOptions {
   /** Consumers of metrics, in addition to those of the configuration. */
   readonly monitors?: readonly Monitor[];
   /**
-   * Opens a storage for experiences other than SQLite, at the path of the experience buffer. The
-   * storage is closed at the end of the training run. Must throw when another process has the
+   * Opens storage for experiences other than SQLite. Called with the path of the experience buffer.
+   * The storage is closed at the end of the training run. Must throw if another process has the
    * storage open. The studio and other readers of a training run's files only support SQLite.
    */
   readonly openRows?: (path: string) => RowDriver;
@@ -54,18 +54,20 @@ export interface ConfigurationOptions
   /** Path of the YAML file. */
   readonly configPath: string;
   /**
-   * True if the workflows and reward functions that the file names must exist. Commands that only
-   * read the files of a training run need neither these parts nor plugins. @default true
+   * True to check that the workflows and reward functions that the file names exist. False for
+   * commands that only read the files of a training run, and need neither these parts nor plugins.
+   * @default true
    */
   readonly checkNames?: boolean;
   /**
-   * True if no training run is started. If `continue_from_checkpoint` is false, the name is then
-   * that of the newest training run, and not a new one. @default false
+   * True if the caller does not start a training run. If `continue_from_checkpoint` is false, the
+   * configuration then has the name of the newest training run instead of a new name. @default
+   * false
    */
   readonly readsRun?: boolean;
   /**
-   * Environment variables of the run. During a stage they are also set in `process.env`, which
-   * workflows read. @default the environment of the process
+   * Environment variables of the training run. During a stage, they are also set in `process.env`,
+   * which workflows read. @default process.env
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Clock that provides the current time. @default the system clock */

@@ -16,7 +16,10 @@ import { readConfiguration, type ConfigurationOptions } from './configuration.js
 
 const willMeasure = 'the run measures a step on both devices when it starts, and stores the result';
 
-/** Returns a line for each stage with `model.device: auto`. Measures and downloads nothing. */
+/**
+ * Returns a line for each stage with `model.device: auto` that states which device it will use.
+ * Measures and downloads nothing.
+ */
 export async function planDevices(
   given: ResolvedConfig,
   engines: EngineTable,
@@ -34,7 +37,7 @@ export async function planDevices(
 }
 
 interface Expected {
-  /** Recorded device of the stage, or `auto` if none is recorded. */
+  /** Recorded device of the stage; undefined or `auto` if no device is recorded. */
   readonly device: StageConfig['model']['device'] | undefined;
   readonly engines: EngineTable;
 }

@@ -1,21 +1,20 @@
 /**
- * Reads and writes `end.json`, where `trinity status` finds how the last process of a training run
- * ended.
+ * Reads and writes `end.json`, from which `trinity status` reads how the last process of a training
+ * run ended.
  */
 import { readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
 import { replaceFile, tryJson } from '@trinity-rft/core/support';
 
-/** Name of the file in the folder of the training run. */
 const endFile = 'end.json';
 
 export interface RunEnd {
   readonly how: 'finished' | 'interrupted' | 'failed';
-  /** Cause of an interruption, such as `SIGTERM`. */
+  /** Cause of an interruption: a signal such as `SIGTERM`, or the reason that a program gave. */
   readonly by?: string;
   readonly trainStep?: number;
-  /** Milliseconds since the epoch. */
+  /** Time of the end, in milliseconds since the epoch. */
   readonly at: number;
 }
 

@@ -30,7 +30,7 @@ export function redactedStacks(error: unknown): string | undefined {
     : undefined;
 }
 
-/** Returns true for an error that only reports that `signal` stopped the work. */
+/** Returns true for an error that is only a consequence of the interrupt by `signal`. */
 export function isInterrupt(error: unknown, signal: AbortSignal): boolean {
   const isInterruption = (cause: Error): boolean =>
     cause instanceof CancelledError || cause === signal.reason || cause.name === 'AbortError';
@@ -79,8 +79,8 @@ const mostCauses = 8;
 const longestStack = 20_000;
 
 /**
- * Joins the stacks of an error and its causes. Includes at most {@link mostCauses} causes, because
- * causes may be circular. Omits other fields, because errors of client libraries may contain
+ * Joins the stacks of an error and its causes, up to {@link mostCauses}, because causes may be
+ * circular. Omits other fields of the errors, because those of client libraries may contain
  * requests with API keys.
  */
 function stacksOf(error: unknown, depth = 0): string {
@@ -92,8 +92,8 @@ function stacksOf(error: unknown, depth = 0): string {
 }
 
 /**
- * Maximum number of reports per training run. The limit is needed because messages that contain
- * times or ids all differ.
+ * Maximum number of reports per training run. Messages that contain times or ids all differ, so
+ * reporting each message once is not a sufficient limit.
  */
 const mostReports = 100;
 
@@ -103,9 +103,10 @@ const strayErrors = {
 } as const;
 
 /**
- * Reports unhandled rejections and uncaught exceptions, once per message, so that they do not end
- * the process. These errors occur when a user's agent does not await a promise or stop a timer. The
- * attempt that caused such an error still ends with its own result or at its deadline.
+ * Catches unhandled rejections and uncaught exceptions, so that they do not end the process, and
+ * reports each message once. Such errors occur when a user's agent does not await a promise or does
+ * not stop a timer. The attempt that caused the error still ends with its own result or at its
+ * deadline.
  */
 export function catchStrayErrors(report: (line: string) => void): { stop(): void } {
   const seen = new Set<string>();

@@ -41,9 +41,9 @@ export async function lockRun(
 }
 
 /**
- * Returns the id of the process on this machine that has locked the folder of a training run.
- * Returns undefined if the folder is not locked. Takes a shared lock, so that several processes can
- * check at the same time, also without the right to write.
+ * Returns the id of the process on this machine that has locked the folder of a training run, or
+ * undefined if the folder is not locked. Uses a shared lock for this, so that several processes can
+ * check at the same time, even without write permission.
  */
 export async function lockHolder(
   jobDirectory: string,

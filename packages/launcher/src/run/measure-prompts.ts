@@ -24,9 +24,9 @@ interface Measured {
 }
 
 /**
- * Begins and closes the first task. Returns a warning if its prompt is too long or cannot be
- * measured. Otherwise, and for task sets that no environment generates, returns undefined. The
- * model must be on this disk.
+ * Begins the first task of a generated task set, and closes it. Returns a warning if its prompt is
+ * too long or cannot be measured. Otherwise returns undefined, also for task sets that no
+ * environment generates. The model must be on this disk.
  */
 export async function promptWarning(measured: Measured): Promise<string | undefined> {
   const { storageType, workflow, workflowArgs } = measured.taskset;

@@ -53,8 +53,8 @@ import { explorerFolder } from '../modes/distributed/explorer-folder.js';
 import { runStage, type StageSurroundings } from './stage.js';
 
 /**
- * A parsed configuration. Plugins are also looked up in the folder of `file`. `problemAt` finds the
- * line of a problem.
+ * A parsed configuration. `file` is the path of its file, in whose folder plugins are also looked
+ * up. `problemAt` adds positions in the file to problems.
  */
 type ParsedConfig = Pick<LoadedConfig, 'config' | 'warnings'> &
   Partial<Pick<LoadedConfig, 'file' | 'problemAt'>>;
@@ -69,7 +69,7 @@ export interface RunOptions
    * Signal that interrupts the training run, which then finishes its step and writes a checkpoint.
    */
   readonly signal?: AbortSignal;
-  /** Environment variables of the training run. @default the environment of the process */
+  /** Environment variables of the training run. @default process.env */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Clock that provides the current time. @default the system clock */
   readonly clock?: Clock;
@@ -82,8 +82,8 @@ export interface RunOptions
    */
   readonly newRun?: boolean;
   /**
-   * True to explore without waiting for a trainer, in mode `explore`. @default false: waits for a
-   * trainer for 30 s, or without limit if `overrides` set the mode
+   * True to explore at once instead of waiting for a trainer, in mode `explore`. @default false:
+   * waits for a trainer for 30 s, or without limit if `overrides` set the mode
    */
   readonly alone?: boolean;
   /**
@@ -100,9 +100,14 @@ export interface RunSummary {
   /** True if an earlier process completed the training run and nothing was left to do. */
   readonly doneBefore: boolean;
   readonly jobDirectory: string;
-  /** Name of the training run, as `name` in the configuration, with its timestamp. */
+  /**
+   * Name of the training run: `name` in the configuration, with a timestamp suffix if there is one.
+   */
   readonly name: string;
-  /** True if the same configuration continues this training run; false if it starts a new one. */
+  /**
+   * True if starting the same configuration again continues this training run; false if that starts
+   * a new one.
+   */
   readonly continues: boolean;
   /** Last train step of the last executed stage. */
   readonly trainStep: number;
@@ -198,7 +203,7 @@ function assertNamesKnown(config: ResolvedConfig, { workflows, rewardFns }: Exte
 }
 
 /**
- * Awaits `work`. Resolves to `otherwise` if `signal` interrupts `work`, so that the training run
+ * Returns the result of `work`, or `otherwise` if `signal` interrupts `work`. The training run then
  * ends before it opens a model.
  */
 async function unlessInterrupted<T>(
@@ -263,7 +268,7 @@ interface Reads {
   readonly from: number;
   /** Digests of rows; undefined if the user interrupted the reading. */
   readonly digests: CheckedFiles['digests'] | undefined;
-  /** Base of relative paths in arguments. */
+  /** Directory that relative paths in arguments start from. */
   readonly cwd: string;
   readonly isAccepted: boolean;
 }
@@ -312,8 +317,8 @@ async function runLocked(
 }
 
 /**
- * Executes the stages. Skips stages that were already completed, except the last stage, which may
- * have become longer.
+ * Executes the stages. Skips stages that were already completed, except the last stage, whose
+ * number of steps may have increased.
  */
 async function runStages(
   { config: given, problemAt = inNoFile }: ParsedConfig,
@@ -370,15 +375,15 @@ async function runStages(
 }
 
 /**
- * Time in ms within which restarts of an engine's server are counted. More than `mostRestarts`
- * restarts within this time end the training run.
+ * Period in ms in which restarts of an engine's server are counted. More than `mostRestarts`
+ * restarts within this period end the training run.
  */
 const troubleMs = 10 * 60_000;
 const mostRestarts = 3;
 
 /**
- * Executes a stage, and resumes it from the last checkpoint if its engine reports a restarted
- * server.
+ * Executes a stage. If its engine reports that its server has restarted, executes the stage again
+ * from the last checkpoint.
  */
 async function resuming(
   { terminal, clock, signal }: StageSurroundings,

@@ -1,6 +1,6 @@
 /**
- * Reads and writes `configuration.json`, which names the configuration file of a training run's
- * last start.
+ * Reads and writes `configuration.json`, which records the path of the configuration file with
+ * which a training run was last started.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';

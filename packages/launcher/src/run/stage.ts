@@ -42,7 +42,10 @@ interface StageOptions extends StageSurroundings {
   readonly hasBegun: boolean;
   /** Consequences of a changed configuration for the training run, one line each. */
   readonly changes: readonly string[];
-  /** Called with the stage and its device after the stage was opened, before its first step. */
+  /**
+   * Called when the stage is open, before its first step, with the stage in which the device has
+   * been chosen.
+   */
   readonly onStart: (stage: StageConfig) => void;
 }
 

@@ -9,7 +9,6 @@ import path from 'node:path';
 import type { MemberRole, Wait } from '@trinity-rft/core/store';
 import { replaceFileSync } from '@trinity-rft/core/support';
 
-/** Name of the file in the folder of the training run. */
 const processFileName = 'status.json';
 const beatMs = 1000;
 
@@ -33,7 +32,7 @@ export interface ProcessProgress {
 interface ProcessBeat {
   readonly pid: number;
   readonly host: string;
-  /** Milliseconds since the epoch. */
+  /** Time of writing, in milliseconds since the epoch. */
   readonly at: number;
   readonly waits: Readonly<Record<MemberRole, readonly Wait[]>>;
   readonly progress: ProcessProgress;

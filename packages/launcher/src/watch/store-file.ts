@@ -7,13 +7,12 @@ import path from 'node:path';
 import { isSecretName, replaceFileSync } from '@trinity-rft/core/support';
 
 export interface StorePlace {
-  /** Path, or URL of a server without its password. */
+  /** Path of the database file, or URL of the database server without its password. */
   readonly url: string;
-  /** Name of the training run in the store. */
+  /** Name under which the store keeps the training run. */
   readonly run: string;
 }
 
-/** Name of the file in the folder of the training run. */
 const storeFileName = 'store.json';
 /** Name of the database of a training run whose processes are all on one machine. */
 const ownStoreName = 'run.db';
@@ -33,8 +32,8 @@ export function writeStorePlace(jobDirectory: string, { url, run }: StorePlace):
 }
 
 /**
- * Returns the location of the training run's store. For the database in the training run's folder,
- * which may not exist, the result has no `run`.
+ * Returns the location of the training run's store. If the store is the database in the training
+ * run's folder, which may not exist, the result has no `run`.
  */
 export function readStorePlace(
   jobDirectory: string,

@@ -20,7 +20,7 @@ export interface ProcessWatch {
   close(): void;
 }
 
-/** Opens `status.json` for a process that explores and trains. */
+/** Starts to write `status.json` for a process that explores and trains. */
 export function watchProcess(jobDirectory: string): ProcessWatch {
   const progress = { exploreStep: 0, trainStep: 0 };
   let version = (): number => 0;

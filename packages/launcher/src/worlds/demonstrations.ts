@@ -1,13 +1,16 @@
-/** Makes demonstrations: conversations in which the solver of an environment solves its tasks. */
+/**
+ * Generates demonstrations: conversations in which the solver of an environment solves tasks of
+ * this environment.
+ */
 import { ConfigError } from '@trinity-rft/core';
 import { demonstrate, type Demonstration, type SplitName } from '../outer/outer.js';
 import { openWorld, type WorldOptions } from './open-world.js';
 
 export interface DemonstrationOptions extends WorldOptions {
-  /** Split of the generated tasks. @default 'train' */
+  /** Split from which tasks are generated. @default 'train' */
   readonly split?: SplitName;
   readonly count: number;
-  /** Seed of the tasks. @default 0 */
+  /** Seed for task generation. @default 0 */
   readonly seed?: number;
   /** Maximum number of turns per conversation. @default the maximum of the environment, or 20 */
   readonly maxTurns?: number;

@@ -22,9 +22,9 @@ export interface WorldOptions extends Pick<
   'plugins' | 'pluginDirs' | 'environments' | 'cwd'
 > {
   readonly name: string;
-  /** The environment's `environment_args`. @default no arguments */
+  /** Arguments of the environment, as in `environment_args`. @default no arguments */
   readonly args?: Readonly<Record<string, unknown>>;
-  /** Maximum time in ms that the environment may take to respond. @default 60_000 */
+  /** Maximum time in ms to wait for each response of the environment. @default 60_000 */
   readonly timeoutMs?: number;
   /** Name of the timeout in error messages. @default "timeoutMs" */
   readonly limitName?: string;

@@ -92,7 +92,10 @@ function warnOfKlLoss({ tables, warn }: StageContext, { name, args }: PartConfig
 
 type Parts = ReturnType<typeof deriveParts>;
 
-/** Warns of arguments of the part `none`, unless their coefficient is 0. */
+/**
+ * Warns of arguments of a loss or penalty that is `none`, because they have no effect. Does not
+ * warn if their coefficient is 0.
+ */
 function warnOfNone(context: StageContext, parts: Parts): void {
   const kinds = [
     ['kl_penalty_fn', parts.klPenaltyFn, 'klCoef'],
@@ -145,7 +148,10 @@ function deriveAdvantage(
   );
 }
 
-/** Returns true if the advantage function compares rollouts, which may depend on its arguments. */
+/**
+ * Returns true if the advantage function compares the rollouts of a task with each other. For some
+ * functions, this depends on the arguments.
+ */
 function comparesRuns(part: AdvantagePart | undefined, chosen: PartConfig | undefined): boolean {
   const facts = part?.comparesRuns ?? false;
   return typeof facts === 'function' ? facts(chosen?.args ?? {}) : facts;
@@ -177,7 +183,7 @@ function workflowsSelect({ input, workflows }: StageContext): boolean {
   return names.length > 0 && names.every((name) => workflows?.find(name ?? '')?.selects === true);
 }
 
-/** Aggregation modes with a divisor that can be set. */
+/** Loss aggregation modes whose divisor `loss_agg_norm` sets. */
 const normedModes = ['seq-mean-token-sum', 'seq-mean-token-sum-norm'];
 const isNormed = (mode: unknown): boolean => normedModes.includes(mode as string);
 

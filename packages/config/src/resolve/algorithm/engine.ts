@@ -18,7 +18,10 @@ const tinkerKey: KeyPath = ['model', 'tinker'];
 const loraKey: KeyPath = ['model', 'lora_configs'];
 const algorithmKey: KeyPath = ['algorithm', 'algorithm_type'];
 
-/** Returns the name of the engine in the table. Ignored or unsupported names select no engine. */
+/**
+ * Returns the name of the engine that the file selects, or of the default engine. Skips names that
+ * are not in the table; their statuses are reported elsewhere.
+ */
 export function deriveEngine(context: StageContext): string {
   const { input, engines } = context;
   if (Object.keys(engines).length === 0)
@@ -80,8 +83,8 @@ export function deriveCriticEngine({ engines }: StageContext, engine: string): s
 type Checked = Pick<StageConfig, 'engine' | 'algorithm' | 'model' | 'sampler'>;
 
 /**
- * Checks device and weights. Unless the mode is bench, also checks that the engine supports the
- * algorithm and the adapter.
+ * Checks that the engine supports the device and the weights. Unless the mode is bench, also checks
+ * the algorithm and the adapter.
  */
 export function checkEngine(
   context: StageContext,

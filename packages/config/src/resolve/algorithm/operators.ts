@@ -31,7 +31,8 @@ export function deriveOperators(
 }
 
 /**
- * Replaces the argument value `max_response_tokens` of a preset with the maximum response length.
+ * Replaces the placeholder `max_response_tokens`, which presets use as a value of arguments, with
+ * the maximum response length.
  */
 const withLength = ({ name, args }: PartConfig, maxResponseTokens: number): PartConfig => ({
   name,

@@ -22,8 +22,8 @@ export function deriveOptimizer(context: StageContext): OptimizerConfig {
 const criticKeys: KeyPath = ['trainer', 'trainer_config', 'critic'];
 
 /**
- * Resolves the critic's settings. The critic's optimizer has the policy's values for settings that
- * the file does not set.
+ * Resolves the critic's settings. Its optimizer inherits settings that the file does not set from
+ * the policy's optimizer.
  */
 export function deriveCritic(
   context: StageContext,

@@ -12,7 +12,7 @@ import { showValue } from '../../source/secrets.js';
 import { nodeAt, placeOf as placeInTree, toPlain, type KeyPath } from '../../source/node.js';
 import { sayIgnored, type StageContext } from '../base/context.js';
 
-/** The place where the file chooses a part. */
+/** Keys that select a part and contain its arguments. */
 export interface PartPlace {
   /** The key that holds the name of the part. */
   readonly name: KeyPath;
@@ -65,8 +65,8 @@ export function derivePart(
 }
 
 /**
- * Warns of arguments that have no effect because of other arguments. `unset` are the arguments of a
- * file that sets none.
+ * Warns of arguments that have no effect because of other arguments. `unset` contains the arguments
+ * that apply if the file sets none.
  */
 function warnOfIdle(
   context: StageContext,
@@ -85,7 +85,8 @@ function warnOfIdle(
 }
 
 /**
- * Calls `build`. Reports an error at the argument that the error names, and then returns undefined.
+ * Returns the result of `build`. If it throws a ConfigError, reports the error at the argument that
+ * its message names, and returns undefined.
  */
 export function tryBuild<Built>(
   context: StageContext,

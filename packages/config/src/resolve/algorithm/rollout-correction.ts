@@ -82,7 +82,10 @@ function rejectionsOf(context: StageContext): readonly RejectionOption[] {
   });
 }
 
-/** Returns true for k1, whose threshold is a ratio. Its lower bound is 1 / upper by default. */
+/**
+ * Returns true if `name` selects the estimator k1, whose threshold is a range of ratios. Its lower
+ * bound is 1 / upper bound by default.
+ */
 const isRatio = (name: string): boolean => name.endsWith('k1');
 
 function fits(name: string, { lower, upper }: ThresholdRange): boolean {

@@ -1,4 +1,4 @@
-/** Finds needs of an algorithm that the engine does not meet, with fixes. */
+/** Finds needs of an algorithm that the engine does not meet, and suggests fixes. */
 import type { AlgorithmNeeds } from '@trinity-rft/core';
 import type { EngineCapabilities, EngineFacts } from '@trinity-rft/core/engine';
 

@@ -20,10 +20,13 @@ import type { LoopPart, Mode } from './resolved.js';
 import type { StageTree } from './stages.js';
 
 export interface StageContext extends StageTree, NameTables {
-  /** Values of the file, with defaults. */
+  /** Values of the stage, parsed with the schema; defaults are filled in. */
   readonly input: RunInput;
   readonly mode: Mode;
-  /** Explorer or trainer, if the process is only one part of mode `both`. */
+  /**
+   * Part of mode `both` that this process executes; undefined if it executes the whole mode, or
+   * another mode.
+   */
   readonly part: LoopPart | undefined;
   /** The schema of each section. */
   readonly sections: RunSchema['shape'];
@@ -35,8 +38,9 @@ export interface StageContext extends StageTree, NameTables {
   /** Returns true if the stage itself sets the key, and not only the top level. */
   readonly stageSets: (...path: KeyPath) => boolean;
   /**
-   * Reports a problem at a key. `uses` lists other keys that the check has read. If one of these
-   * keys is invalid, nothing is reported, because the check has read a wrong value.
+   * Reports a problem at a key. `uses` lists other keys that the check has read. Reports nothing if
+   * one of these keys or the key itself has already been reported as invalid, because the check has
+   * then read a default.
    */
   readonly report: (path: KeyPath, message: string, uses?: readonly KeyPath[]) => void;
   readonly warn: (path: KeyPath, message: string) => void;
@@ -52,7 +56,10 @@ export interface StageContext extends StageTree, NameTables {
 export interface Findings {
   readonly problems: LocatedProblem[];
   readonly warnings: LocatedProblem[];
-  /** Keys that stages inherit and that have no effect in them, with the index of the stage. */
+  /**
+   * Warnings about keys that a stage inherits from the top level and that have no effect in it,
+   * with the index of the stage.
+   */
   readonly inherited: (readonly [stage: number, warning: LocatedProblem])[];
   /** Paths that have no value because of an earlier problem. */
   readonly failed: readonly KeyPath[];
@@ -119,7 +126,10 @@ function isOfStage(node: Node | undefined): boolean {
   return node?.kind === 'map' && node.entries.values().some((entry) => isOfStage(entry.node));
 }
 
-/** Returns the warnings of keys that have no effect in any of `stages` stages. */
+/**
+ * Returns one warning for each inherited key that has no effect in any stage. `stages` is the
+ * number of stages.
+ */
 export function ignoredByAll({ inherited }: Findings, stages: number): readonly LocatedProblem[] {
   const byPlace = Map.groupBy(inherited, ([, { at }]) => `${at.line}:${at.column}`);
   return [...byPlace.values()]
@@ -127,7 +137,10 @@ export function ignoredByAll({ inherited }: Findings, stages: number): readonly 
     .flatMap((group) => group.slice(0, 1).map(([, warning]) => warning));
 }
 
-/** Warns of keys that are set and have no effect, except empty strings. */
+/**
+ * Warns that those keys in `names` have no effect that the file sets to a value other than the
+ * empty string.
+ */
 export function sayIgnored(
   context: StageContext,
   section: KeyPath,

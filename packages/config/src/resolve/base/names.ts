@@ -9,7 +9,7 @@ export interface NameTable<Facts> {
   names(): readonly string[];
   /** Returns the value of a name or of an alias, or undefined for an unknown name. */
   find(name: string): Facts | undefined;
-  /** Returns the name in the table for which `name` is an alias. @default no aliases */
+  /** Returns the current name if `name` is an alias, otherwise undefined. @default no aliases */
   readAs?(name: string): string | undefined;
   /** Explains why a known name cannot be used, and what to use instead. @default no refusals */
   refusal?(name: string): string | undefined;
@@ -24,18 +24,23 @@ export interface WorkflowFacts {
     readonly prompt?: boolean;
     readonly rewardFn?: boolean;
     /**
-     * Argument that selects an auxiliary model by name or position. If the argument is not set, the
-     * workflow uses the first model.
+     * Name of the argument that selects an auxiliary model, by the model's name or index. If the
+     * argument is not set, the workflow uses the first model.
      */
     readonly auxiliaryModel?: string;
-    /** Argument that selects an optional auxiliary model. The argument may also be false. */
+    /**
+     * Name of the argument that selects an optional auxiliary model. Its value may also be false.
+     */
     readonly optionalModel?: string;
     /** Returns the names of the auxiliary models that valid arguments require. */
     readonly models?: (args: Args) => readonly string[];
   };
   /** True if the workflow itself selects the experiences to train on. @default false */
   readonly selects?: boolean;
-  /** Generates rows. Absent, or returns undefined, if the workflow generates no rows. */
+  /**
+   * Generates the rows of tasks. Returns undefined if the workflow generates no tasks with these
+   * arguments. @default the workflow generates no tasks
+   */
   readonly tasks?: (args: Args, range: TaskRange) => readonly unknown[] | undefined;
 }
 
@@ -49,7 +54,7 @@ export interface RewardFacts {
 
 export interface TaskOperatorFacts {
   readonly args: ArgSpec;
-  /** The argument that names an auxiliary model. */
+  /** Name of the argument that selects an auxiliary model. */
   readonly auxiliaryModel?: string;
   /** Columns that the operator adds to each task. */
   readonly adds?: readonly string[];

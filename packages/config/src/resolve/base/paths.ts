@@ -18,8 +18,9 @@ export interface Location {
 const dataFile = /\.(jsonl?|parquet|csv|txt|arrow)(\.(gz|zst))?$/i;
 
 /**
- * Locates a folder or file, relative to the working directory. If there is no such file, a name
- * such as `owner/name` or `name` is a hub id. Reports anything else.
+ * Resolves a path of a folder or file relative to the working directory. If nothing exists there
+ * and the value has the form `owner/name` or `name`, it is a hub id. Otherwise, reports a problem
+ * and returns undefined.
  */
 export function locate(context: StageContext, path: KeyPath, value: string): Location | undefined {
   if (reportAddress(context, path, value)) return undefined;
@@ -101,7 +102,9 @@ function invalidName(name: string): string | undefined {
     : `got ${JSON.stringify(name)}, which ${reason}. It becomes part of a path: use letters, digits, "-", "_", "." and spaces.`;
 }
 
-/** Like {@link invalidName}, for a name that is one folder. */
+/**
+ * Returns the problem of a name that becomes a single folder, or undefined if the name is valid.
+ */
 export const invalidFolder = (name: string): string | undefined =>
   name.includes('/')
     ? `got ${JSON.stringify(name)}, which holds "/", but it becomes one folder. Use "_" or "-".`
@@ -120,8 +123,8 @@ const nameFaults: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * Maximum number of bytes of a part of a path on common file systems, minus the length of a
- * timestamp that may follow.
+ * Maximum length of a path segment in bytes: the limit of common file systems, minus the length of
+ * a timestamp that may be appended.
  */
 const longestPartBytes = 255 - '_20260701093000'.length;
 const isTooLong = (name: string): boolean =>
@@ -129,7 +132,8 @@ const isTooLong = (name: string): boolean =>
 
 /**
  * Returns the path of the database file that `value` names as `sqlite:///relative.db`, as
- * `sqlite:////absolute.db` or as a plain path. Reports other databases.
+ * `sqlite:////absolute.db` or as a plain path. For other databases, reports a problem and returns
+ * undefined.
  */
 export function sqlitePath(
   context: StageContext,
@@ -147,10 +151,7 @@ export function sqlitePath(
   return undefined;
 }
 
-/**
- * Returns the database file of an SQLite URL, as {@link sqlitePath} does. Returns undefined for
- * other databases instead of reporting an error.
- */
+/** Returns the same path as {@link sqlitePath}, but does not report other databases. */
 export function sqliteFile(disk: Disk, value: string): string | undefined {
   const scheme = schemeOf(value);
   if (scheme === undefined) return disk.resolve(value);

@@ -49,9 +49,12 @@ export interface ResolvedConfig {
    * stages.
    */
   readonly jobDirectory: string;
-  /** True if the training run's folder has content that this training run continues. */
+  /** True if the training run's folder already has content, which this training run continues. */
   readonly resume: boolean;
-  /** True if the same configuration continues this training run; false if it starts a new one. */
+  /**
+   * True if starting the same configuration again continues this training run; false if that starts
+   * a new one.
+   */
   readonly continues: boolean;
   /** Root of all random seeds, a 32-bit unsigned integer. */
   readonly seed: number;
@@ -68,9 +71,15 @@ export interface StageConfig {
   readonly stageName: string | undefined;
   /** Index of the stage in the training run, from 0. */
   readonly stageIndex: number;
-  /** Mode of the stage. Also `both` if the process is only one part of mode `both` (see `part`). */
+  /**
+   * Mode of the stage. It is `both` even if the process executes only one part of this mode (see
+   * `part`).
+   */
   readonly mode: Mode;
-  /** Explorer or trainer, if the process is only one part of mode `both`; otherwise undefined. */
+  /**
+   * Part of mode `both` that this process executes; undefined if it executes the whole mode, or
+   * another mode.
+   */
   readonly part: LoopPart | undefined;
   /**
    * Store that the processes of a distributed training run share: an SQLite file, or the URL of a
@@ -83,7 +92,7 @@ export interface StageConfig {
   readonly name: string;
   readonly seed: number;
   /**
-   * Name, in the table, of the engine that trains and samples. This is `tinker` if
+   * Name of the engine that trains and samples, as in the table of engines. This is `tinker` if
    * `model.tinker.enable` is true. Otherwise it is `trainer.trainer_type` or
    * `explorer.rollout_model.engine_type`, or the default engine if neither is set.
    */
@@ -91,8 +100,8 @@ export interface StageConfig {
   /** Program that samples instead of the engine; undefined if the engine also samples. */
   readonly sampler: SamplerConfig | undefined;
   /**
-   * External model that answers instead of the trained model; undefined if the trained model
-   * answers.
+   * External model that generates responses instead of the trained model; undefined if there is
+   * none.
    */
   readonly external: ExternalModelConfig | undefined;
   /** Absolute path of the training run's folder, with `/<stageName>` appended for a named stage. */
@@ -125,7 +134,11 @@ export interface ExternalModelConfig {
 export interface SamplerConfig {
   readonly name: (typeof samplerNames)[number];
   readonly servers: readonly ServerAddress[];
-  /** Maximum mean difference from the engine's log-probabilities of a sequence, in nats. */
+  /**
+   * Maximum mean absolute difference per token, in nats, between the log-probabilities that the
+   * servers and the engine compute for the same sequence. A larger difference means that the
+   * servers do not have the engine's weights.
+   */
   readonly tolerance: number;
   /** Options for starting the program's servers. */
   readonly start: SamplerStart;
@@ -147,7 +160,7 @@ export interface PartConfig {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** Input of `createAlgorithm`. */
+/** The resolved algorithm, from which `createAlgorithm` creates an instance. */
 export interface AlgorithmConfig extends Resolved<ReturnType<typeof algorithmSection>> {
   /** Kind of the rows to train on. */
   readonly schema: DataSchema;
@@ -184,7 +197,7 @@ export interface ModelConfig extends Resolved<typeof model> {
   /** Absolute path of a folder or GGUF file if `isLocal`, else a Hugging Face hub id. */
   readonly modelPath: string;
   readonly isLocal: boolean;
-  /** Hub id of the model, if the file names the model by its hub id. */
+  /** Hub id of the model; undefined if the file gives a path. */
   readonly hubId: string | undefined;
   /**
    * True to start from the last checkpoint of the previous stage. `modelPath` then names the model
@@ -202,7 +215,7 @@ export interface ModelConfig extends Resolved<typeof model> {
    * itself.
    */
   readonly criticModelPath: string | undefined;
-  /** Adapter to train instead of the weights; undefined to train the weights. */
+  /** Adapter to train instead of the model's weights; undefined to train all weights. */
   readonly lora: LoraConfig | undefined;
   readonly base: BaseWeights;
 }
@@ -247,7 +260,10 @@ export interface NewAdapter {
   readonly path: undefined;
   readonly rank: number;
   readonly alpha: number;
-  /** All linear layers except the output layer, or last parts of module names, such as `q_proj`. */
+  /**
+   * Modules with adapters: all linear layers except the output layer, or the last parts of module
+   * names, such as `q_proj`.
+   */
   readonly targetModules: 'all-linear' | readonly string[];
 }
 
@@ -259,7 +275,7 @@ export interface StoredAdapter {
 }
 
 export interface BufferConfig extends Resolved<typeof buffer> {
-  /** Number of rows in a train step, experts included. */
+  /** Number of rows in a train step, including expert rows. */
   readonly trainBatchSize: number;
   readonly trainBatch: TrainBatchConfig;
   readonly explorerInput: {
@@ -278,9 +294,9 @@ export interface BufferConfig extends Resolved<typeof buffer> {
 }
 
 export interface TrainBatchConfig {
-  /** Size of a train batch in `unit`, experts included. */
+  /** Size of a train batch in `unit`, including expert rows. */
   readonly size: number;
-  /** Size without the rows of experts. */
+  /** Size of a train batch in `unit`, excluding expert rows. */
   readonly own: number;
   readonly unit: BatchUnit;
   /**
@@ -312,9 +328,9 @@ export interface DatasetConfig extends Omit<Resolved<typeof rowsKeys>, 'format'>
 /** Names of the columns of a row; for supervised data also the layout. */
 export interface DataFormat extends Resolved<typeof rowFormat> {}
 
-/** The order of tasks. */
+/** Order in which tasks are drawn. */
 export interface TaskSelectorConfig extends Resolved<typeof taskSelector> {
-  /** Arguments of the selector `difficulty_based`. */
+  /** Arguments of the selector `difficulty_based`; undefined for other selectors. */
   readonly selectorArgs: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -347,7 +363,7 @@ export interface ExperienceStoreConfig extends Resolved<typeof storeKeys> {
   readonly storage: 'memory' | 'sqlite';
   /** Absolute path of the database file; undefined for `memory`. */
   readonly path: string | undefined;
-  /** Rules for using experiences again. @default one use of each experience */
+  /** Rules for training on experiences repeatedly. @default each experience is used once */
   readonly replay?: ReplayConfig;
 }
 
@@ -392,9 +408,9 @@ export interface ExplorerConfig extends Omit<
 export interface ServeConfig extends Resolved<typeof serveKeys> {}
 
 /**
- * Sampling and chat format of the model behind the recording endpoint. Values that the section does
- * not set are those of {@link ModelConfig}. If there is no parser, reasoning or tool calls remain
- * in the content.
+ * Sampling settings and chat format of the model behind the recording endpoint. Values that
+ * `explorer.rollout_model` does not set are those of {@link ModelConfig}. Without a reasoning or
+ * tool-call parser, reasoning and tool calls remain in the content of responses.
  */
 export interface RolloutModelConfig extends Inherited<
   Resolved<ReturnType<typeof rolloutModelSection>>,
@@ -466,7 +482,10 @@ export interface DataProcessorConfig {
 
 export interface TaskPipelineConfig extends Resolved<typeof taskPipelineKeys> {
   readonly operators: readonly PartConfig[];
-  /** Files with the input rows of the only task set. If empty, each task set is its own input. */
+  /**
+   * Files whose rows the pipeline reads if there is one task set. If empty, the pipeline reads the
+   * rows of each task set.
+   */
   readonly inputs: readonly { readonly path: string; readonly isLocal: boolean }[];
 }
 

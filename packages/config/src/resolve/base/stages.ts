@@ -15,13 +15,16 @@ export interface StageTree {
   /** Name of the stage; undefined for the only stage of a file without stages. */
   readonly stageName: string | undefined;
   readonly stageIndex: number;
-  /** The stage's node in the file. */
+  /** Item of the stage in `stages`; undefined if the file has no stages. */
   readonly item: Node | undefined;
   /** The merged configuration of the stage, as if the file had no stages. */
   readonly tree: MapNode;
 }
 
-/** Maps the stages of a training run in order, each with the result for the previous stage. */
+/**
+ * Calls `work` for each stage in order, with the result for the previous stage, and returns all
+ * results.
+ */
 export function mapStages<T, U>(
   [first, ...rest]: readonly [T, ...T[]],
   work: (stage: T, previous: U | undefined) => U,

@@ -11,7 +11,10 @@ export interface BufferNeeds extends TasksetNeeds {
   /** Folder of the stage. */
   readonly jobDirectory: string;
   readonly synchronizer: SynchronizerConfig;
-  /** Result of `stalenessBoundOf(synchronizer)`. */
+  /**
+   * Maximum lag of the sampling weights in explore steps; undefined if only the capacity of the
+   * experience buffer limits the lag.
+   */
   readonly stalenessBound: number | undefined;
 }
 

@@ -197,8 +197,8 @@ function fileInsteadOfStore(context: StageContext, explores: boolean): void {
 }
 
 /**
- * Returns the path of the experience database. Ignores the path of a queue, which in Trinity-RFT is
- * a copy for inspection.
+ * Returns the path of the experience database. For a queue, ignores the configured path, because in
+ * Trinity-RFT it names a copy for inspection.
  */
 function databasePath(
   context: StageContext,
@@ -250,7 +250,7 @@ function warnOfOneProcess(context: StageContext, name: string): void {
   );
 }
 
-/** Keys of a buffer that its kind does not read, with the reason. */
+/** Keys that a kind of buffer does not read, with the reasons. */
 const unreadKeys = {
   rows: {
     names: ['storage', 'capacity', 'max_read_timeout'],

@@ -98,11 +98,11 @@ interface Pace {
 }
 
 /**
- * Checks the limit on train steps between sampling and training. In each train step between two
- * weight updates, the experiences are staler than in the previous step. Reports a limit that ends
- * training: one below the trainer's publishing interval, unless `max_staleness` makes the trainer
- * publish earlier, because all experiences in between would be discarded. Warns of a limit that
- * discards only some experiences.
+ * Checks the maximum number of train steps between sampling and training. Experiences become staler
+ * with each train step between two weight updates. Reports a limit below the trainer's publishing
+ * interval, because all experiences of the last steps before an update would be discarded, and
+ * training would end; `max_staleness` avoids this, because it makes the trainer publish earlier.
+ * Warns of a limit that discards only some experiences.
  */
 function checkStaleness(
   context: StageContext,
@@ -136,16 +136,19 @@ function checkStaleness(
 const isTrainerDriven = (style: SynchronizerConfig['syncStyle']): boolean =>
   style === 'trainer_driven' || style === 'fully_async';
 
-/** Returns the key that gives the interval of one side. */
+/**
+ * Returns the key that sets the sync interval of the explorer or of the trainer: `own` if the file
+ * sets it, otherwise `sync_interval`.
+ */
 const intervalKey = (
   { input }: StageContext,
   own: 'explorer_sync_interval' | 'trainer_sync_interval',
 ): string => (input.synchronizer[own] === null ? 'sync_interval' : own);
 
 /**
- * Returns the staleness, in train steps, that experiences reach because the weights are not updated
- * more often. Returns undefined if it depends on the number of model calls. Explorers of other
- * styles than `fixed` may be further ahead.
+ * Returns the staleness, in train steps, that the intervals between weight updates cause. Returns
+ * undefined if it depends on the number of model calls. In sync styles other than `fixed`,
+ * experiences may be staler, because the explorer may be further ahead.
  */
 function stalenessOf(
   { syncStyle, explorerSyncInterval, trainerSyncInterval, syncOffset, ...rest }: SynchronizerConfig,

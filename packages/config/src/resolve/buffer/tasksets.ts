@@ -26,7 +26,7 @@ type List = 'tasksets' | 'eval_tasksets';
 
 export interface TasksetNeeds {
   readonly model: ModelConfig;
-  /** Model that is sampled, whose sampling settings are the defaults. */
+  /** Settings of the sampled model, which are the defaults of `rollout_args`. */
   readonly rolloutModel: RolloutModelConfig;
   readonly algorithm: AlgorithmConfig;
   readonly auxiliaryModels: readonly AuxiliaryModelConfig[];

@@ -25,8 +25,8 @@ interface TrainBatchNeeds extends Timing {
 }
 
 /**
- * Returns the size of a train batch. The size includes expert rows, and is a number of pairs if the
- * algorithm learns from pairs. By default, mode both trains on whole rollouts, which may have any
+ * Returns the size of a train batch. It includes expert rows, and is a number of pairs if the
+ * algorithm learns from pairs. By default, mode `both` counts rollouts, each of which may yield any
  * number of experiences.
  */
 export function deriveTrainBatch(
@@ -134,8 +134,8 @@ export function trainStepsOf(
 }
 
 /**
- * Returns the size of a batch in which `own` rows are not from experts. 1e-9 compensates for
- * rounding errors.
+ * Returns the size of a batch with `own` rows of the policy and the given share of expert rows.
+ * Adds 1e-9 to compensate for rounding errors.
  */
 const batchWith = (own: number, share: number): number =>
   share < 1 ? Math.floor(own / (1 - share) + 1e-9) : own;

@@ -96,8 +96,8 @@ function engineOf(
 }
 
 /**
- * Returns the lengths of a model in a folder. If only the lengths of prompt and response are set,
- * the maximum length is their sum.
+ * Returns the lengths that the file sets for a model in a folder. If it sets only the lengths of
+ * prompt and response, the maximum length is null, because it is derived as their sum.
  */
 function folderLengths(input: AuxiliaryInput, model: ModelConfig): ReturnType<typeof ownLengths> {
   const { max_model_len: whole, max_prompt_tokens: prompt, max_response_tokens: response } = input;

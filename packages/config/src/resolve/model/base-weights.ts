@@ -29,7 +29,10 @@ export function weightsOf(
   return { quantization, continued: undefined, canQuantize };
 }
 
-/** Returns the adapter of a stage's last checkpoint, or undefined if there is none. */
+/**
+ * Returns the adapter in a stage's last checkpoint if the adapter's base weights are quantised,
+ * otherwise undefined.
+ */
 function lastCheckpointOf(
   { base, lora, modelPath }: ModelConfig,
   disk: Disk,
@@ -46,7 +49,8 @@ function lastCheckpointOf(
 const recordSchema = z.object({ quantization: z.enum(['int8', 'int4', 'file']) });
 
 /**
- * Returns the adapter of the checkpoint in a folder, if the adapter belongs to quantised weights.
+ * Returns the adapter of the checkpoint in a folder if the adapter's base weights are quantised,
+ * otherwise undefined.
  */
 function checkpointIn(folder: string, disk: Disk): ContinuedAdapter | undefined {
   const place = join(folder, 'lora_adapter');

@@ -6,8 +6,8 @@ import type { StageConfig } from '../base/resolved.js';
 const key: KeyPath = ['model', 'device'];
 
 /**
- * Reports a device other than `cpu` if another engine trains, because only the embedded engine has
- * devices.
+ * Reports a device other than `cpu` if the engine is not the embedded one, because only the
+ * embedded engine can choose its device.
  */
 export function checkDevice(
   context: StageContext,

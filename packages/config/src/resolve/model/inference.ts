@@ -1,4 +1,4 @@
-/** Resolves the lengths and tool calls of the explorer's models. */
+/** Resolves the lengths of the explorer's models, and checks their tool-call settings. */
 import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';

@@ -22,9 +22,15 @@ export interface LengthsInput {
   readonly section: KeyPath;
   readonly given: Lengths;
   readonly shape: ModelShape | undefined;
-  /** False if the model was not found, which is already reported. @default true */
+  /**
+   * False to not report a missing maximum length, because a problem with the model has already been
+   * reported. @default true
+   */
   readonly mayReport?: boolean;
-  /** True if the maximum length may be less than the sum of prompt and response. @default false */
+  /**
+   * True to only warn of a maximum length that is less than the sum of prompt and response.
+   * @default false
+   */
   readonly wholeDecides?: boolean;
 }
 

@@ -77,7 +77,6 @@ function withoutPlaces(names: readonly string[]): readonly string[] {
   return [...new Set(names.map((name) => name.slice(name.lastIndexOf('.') + 1)))];
 }
 
-/** An adapter in a folder. */
 interface AdapterFolder extends AdapterShape {
   /** Path of the adapter's base model, if the folder names the model. */
   readonly baseModel: string | undefined;

@@ -12,19 +12,19 @@ import {
 } from '../../schema/model.js';
 import type { Disk } from '../base/disk.js';
 
-/** The shape of a decoder, with defaults for missing values. */
+/** Sizes of a decoder. Values that `config.json` does not set have their defaults. */
 export interface ModelShape {
   readonly modelType: string;
   readonly vocabSize: number;
   readonly hiddenSize: number;
-  /** Width of the feed-forward block, as the mean of all layers. */
+  /** Width of the feed-forward block, averaged over all layers. */
   readonly intermediateSize: number;
   readonly layers: number;
   readonly heads: number;
   readonly keyValueHeads: number;
-  /** Width of one head, as the mean of all layers. */
+  /** Width of one head, averaged over all layers. */
   readonly headDim: number;
-  /** Number of layers that read the keys and values of another layer. @default 0 */
+  /** Number of layers that reuse the keys and values of another layer. @default 0 */
   readonly keyReaders?: number;
   /** Sizes of per-layer embeddings, which are inputs of each layer. @default no such inputs */
   readonly layerInputs?: { readonly size: number; readonly vocabSize: number };
@@ -35,11 +35,14 @@ export interface ModelShape {
   /** Number of experts per layer, and the width of an expert. */
   readonly experts?: { readonly count: number; readonly size: number };
   readonly tiedEmbeddings: boolean;
-  /** Longest sequence that the position embeddings support. */
+  /**
+   * Maximum sequence length that the position embeddings support, in tokens; undefined if
+   * `config.json` does not state it.
+   */
   readonly maxPositions: number | undefined;
 }
 
-/** Layers with the gated delta rule. */
+/** Sizes of the layers with the gated delta rule. */
 interface DeltaSizes {
   readonly layers: number;
   /** Number of value heads. */

@@ -126,7 +126,6 @@ function readShape(context: StageContext, found: FoundModel): ModelShape | undef
 
 /** Facts about the policy. A critic must be able to read the same input. */
 interface CriticInput extends Pick<ModelConfig, 'maxModelLen'> {
-  /** Shape of the policy. */
   readonly shape: ModelShape | undefined;
 }
 

@@ -1,4 +1,7 @@
-/** Checks that a stage can use the weights that it starts with. */
+/**
+ * Checks that a stage can train and sample with the weights that it starts with, which may be
+ * quantised.
+ */
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import type { Disk } from '../base/disk.js';
@@ -153,7 +156,8 @@ const adapterText = ({ rank, alpha, targetModules = [] }: AdapterShape): string 
   [`rank ${rank}`, `alpha ${alpha}`, ...[targetModules].flat()].join(', ');
 
 /**
- * Compares rank, alpha and layers. The model at `modelPath` determines the layers of `all-linear`.
+ * Returns true if two adapters have the same rank, alpha and layers. The model at `modelPath`
+ * determines the layers of `all-linear`.
  */
 function isSameAdapter(
   one: AdapterShape,

@@ -11,13 +11,15 @@ const section: KeyPath = ['explorer', 'rollout_model'];
 const at = (key: string): KeyPath => [...section, key];
 
 /**
- * Maximum mean difference of log-probabilities over a sequence that neither program sampled, in
- * nats. In float32, correct pairs of programs differ by 1e-6. With 8 bits of precision, they differ
- * by up to 0.6 at single tokens and by 0.1 on average. A different model differs by several nats.
+ * Maximum mean absolute difference per token, in nats, between the log-probabilities that the
+ * sampling program and the training program compute for a sequence that neither of them has
+ * sampled. In float32, programs with the same weights differ by 1e-6. In bfloat16, they differ by
+ * up to 0.6 at single tokens and by 0.1 on average. Programs with different models differ by
+ * several nats.
  */
 const tolerances = { float32: 5e-4, lower: 0.5 } as const;
 
-/** Options that the servers have by default. */
+/** Default options for starting the servers. */
 const startDefaults = {
   tensor_parallel_size: 1,
   gpu_memory_utilization: 0.9,
@@ -97,7 +99,8 @@ function readSampler(context: StageContext): SamplerConfig | undefined {
 }
 
 /**
- * Reports an adapter of the output layer, which servers of the Tinker protocol train by default.
+ * Reports a key that requests an adapter of the output layer, because these servers do not support
+ * it. The default also requests one, for servers of the Tinker protocol, but is not reported.
  */
 function checkOutputLayer(context: StageContext, name: string): void {
   const path: KeyPath = ['model', 'tinker', 'train_unembed'];

@@ -62,8 +62,9 @@ const taskOf = (rawTask: RawTask, row: number, taskset: TasksetConfig): Task =>
   toTask({ row, rawTask }, taskset, { batchId: 0, taskId: row, isEval: taskset.isEval });
 
 /**
- * Returns a message about the first problem of a row, or an empty list. A problem is a missing
- * column that the workflow or the reward function needs, or a row that the workflow cannot read.
+ * Returns a message about the first problem of a row, or an empty list if there is none. A problem
+ * is a missing column that the workflow or the reward function needs, or a row that the workflow
+ * cannot read.
  */
 function misfit(task: Task, { workflows, rewardFns }: TaskParts): readonly string[] {
   const { workflow, rewardFn, rawTask, index } = task;
@@ -99,8 +100,8 @@ const keysInYaml = {
 } as const;
 
 /**
- * Returns a warning for each fixed text of the format that is set, but that the workflow does not
- * read.
+ * Returns a warning for each of the format's fixed texts, such as the system prompt, that the
+ * configuration sets but the workflow does not read.
  */
 function unreadTexts(
   { workflow = '', format }: TasksetConfig,
@@ -116,7 +117,7 @@ function unreadTexts(
 }
 
 interface NamedKey {
-  /** Name of the key in the YAML file. */
+  /** Key in the task set's `format` section of the YAML file, whose value is the column's name. */
   readonly key: string;
   readonly name: string;
   /** True if a task cannot be attempted without a value in this column. */

@@ -11,7 +11,7 @@ export const evaluationsName = 'evaluations';
 export const evaluationsFolder = (directory: string): string =>
   path.join(directory, evaluationsName);
 
-/** Path of the database with the responses of a stage's evaluations. */
+/** Returns the path of the database with the responses of a stage's evaluations. */
 export const answersFile = (directory: string): string =>
   path.join(evaluationsFolder(directory), 'experiences.db');
 

@@ -21,8 +21,8 @@ import { isWithin, readRunId, runIdOf } from './run-id.js';
 import { reuseOf } from './reuse.js';
 
 /**
- * Returns the identity of the training run that owns the database. Returns undefined if the
- * database is inside the folder of the training run, and in mode `train`.
+ * Returns the identity of the training run, which is recorded as the owner of a database outside of
+ * its folder. Returns undefined for a database inside the folder, and in mode `train`.
  */
 async function ownerOf(
   { jobDirectory, mode }: StageConfig,

@@ -1,6 +1,6 @@
 /**
- * Reads and creates `run.id` in the folder of a training run. The id identifies the training run in
- * stores outside of the folder.
+ * Reads and creates `run.id` in the folder of a training run. Databases outside of the folder use
+ * this id to identify the training run.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -13,7 +13,8 @@ import type { StageModel } from '../models/chat-format.js';
 import { byReward } from './rollout-preview.js';
 
 /**
- * Wraps a source so that it writes a preview of each trained batch. A failure only logs a warning.
+ * Wraps a source so that a preview of each batch is written after training on the batch. A failure
+ * only logs a warning.
  */
 export function withPreview(
   source: ExperienceSource,
@@ -63,7 +64,10 @@ function pick(experiences: readonly Experience[]): readonly Experience[] {
   return [...new Set(picked)].filter((experience) => experience !== undefined);
 }
 
-/** Converts an experience to JSON. Texts that it lacks are decoded from the tokens. */
+/**
+ * Converts an experience to JSON. Decodes the prompt and response text from the tokens if the
+ * experience does not contain them.
+ */
 function readable(experience: Experience, { tokenizer }: ChatFormat) {
   const { tokens, promptLength } = experience;
   return {

@@ -12,8 +12,8 @@ import type { Reading } from './tasks.js';
 export interface Sampling {
   readonly source: ExperienceSource;
   /**
-   * Returns the filter for the experiences of a train step, with the unit in which experiences are
-   * counted.
+   * Returns the filter that selects the experiences of a train step. It also states the unit in
+   * which a batch is counted.
    */
   readonly filter: (step: number) => TakeFilter;
   /** Closes everything except the experience buffer. */
@@ -70,9 +70,9 @@ function stalenessFilter(stage: StageConfig): Sampling['filter'] {
 }
 
 /**
- * Returns the number of rows of an explore step, if every batch ends with an explore step. Returns
- * undefined with dynamic sampling, which fills each batch and keeps the remaining rows for the next
- * batch.
+ * Returns the number of units (such as rollouts) that an explore step yields, if each batch ends at
+ * the end of an explore step. Returns undefined with dynamic sampling, where a batch may end within
+ * an explore step and the next batch takes the rest.
  */
 const endingBatch = ({ buffer: { trainBatch }, explorer }: StageConfig): number | undefined =>
   explorer.dynamicSampling.enable ? undefined : trainBatch.perExploreStep;
@@ -91,8 +91,8 @@ function batchOf(stage: StageConfig): TakeFilter {
 }
 
 /**
- * Returns the number of rows of a train step, including expert rows; Infinity if a batch takes
- * whole explore steps.
+ * Returns the size of a train batch, including expert rows. Returns Infinity if a batch consists of
+ * whole explore steps, whose number the filter limits.
  */
 export function batchCount(stage: StageConfig): number {
   const { size, own } = stage.buffer.trainBatch;

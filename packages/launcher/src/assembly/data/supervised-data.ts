@@ -50,7 +50,8 @@ const readers = { sft: readSupervisedRow, dpo: readPreferenceRow, cpt: readPlain
 export type RowEncoder = (rawTask: RawTask, row: number) => readonly Experience[];
 
 /**
- * Reads the rows, and returns them with a function that converts a row to experiences.
+ * Reads the rows of a supervised data set, and returns them with a function that converts a row to
+ * experiences.
  * @throws TaskError as {@link readSupervisedRows}, and if a row exceeds the model's context length
  */
 export async function openRows(
@@ -80,8 +81,8 @@ export async function openRows(
 }
 
 /**
- * Estimated size of the text that a chat template adds, in bytes. If a template adds more, a row
- * that is too long may be reported only when the trainer encodes it.
+ * Estimated number of bytes that a chat template adds to a row. Rows that are too long only because
+ * a template adds more are not reported before the trainer encodes them.
  */
 const templateBytes = 256;
 

@@ -12,11 +12,9 @@ import { checkRowKeys, type RowFindings } from './check-rows.js';
 export interface StageTasks extends AsyncDisposable {
   readonly feed: TaskFeed;
   readonly evalSets: readonly EvalSet[];
-  /**
-   * Number of explore steps until all tasks are consumed. With dynamic sampling, an upper bound.
-   */
+  /** Number of explore steps until all tasks are consumed; an upper bound with dynamic sampling. */
   readonly exploreSteps: number;
-  /** Returns true if no task is left to explore after `state`. */
+  /** Returns true if an explorer with this state has no task left to explore. */
   readonly areUsedUp: (state: ExplorerState) => boolean;
   /**
    * Finds a task that another process has planned.
@@ -34,7 +32,7 @@ export interface Reading {
 
 interface PlacedTaskset {
   readonly taskset: TasksetConfig;
-  /** Path of the task set's configuration key. */
+  /** Configuration key of the task set, such as `['buffer', 'explorer_input', 'tasksets', 0]`. */
   readonly place: readonly (string | number)[];
 }
 
@@ -208,7 +206,10 @@ async function readRows(
   });
 }
 
-/** Reads the rows of a task set, and checks them. @throws TaskError when they cannot be read */
+/**
+ * Reads or generates the rows of a task set, and checks them. @throws TaskError when they cannot be
+ * read
+ */
 export async function readTaskset(
   taskset: TasksetConfig,
   parts: TaskParts,
@@ -287,8 +288,8 @@ export function checkTasks(
 }
 
 /**
- * Checks the workflow and reward function of a row.
- * @throws TaskError naming the row with an unknown name
+ * Checks that the workflow and the reward function that a row names exist.
+ * @throws TaskError with the number of the row if a name is unknown
  */
 function assertNamesKnown(
   rawTask: RawTask,

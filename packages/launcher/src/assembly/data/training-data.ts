@@ -17,7 +17,10 @@ export interface TrainingData
   extends Pick<Sampling, 'source' | 'close'>, Partial<Pick<Sampling, 'filter'>> {
   /** Number of train steps until the data is consumed, if known. */
   readonly totalSteps: number | undefined;
-  /** True if a server has added rows, and may add more. */
+  /**
+   * True if a server has added experiences to the store, and may add more while the trainer reads
+   * it.
+   */
   readonly mayGrow: boolean;
 }
 
@@ -61,10 +64,9 @@ export async function openTrainingData(
 }
 
 /**
- * Reads and checks the rows that the trainer of a stage trains on. Returns undefined if the trainer
- * reads no file.
- * @param model model into whose context length the rows must fit; undefined to check only their
- * columns
+ * Reads and checks the supervised data of a stage. Returns undefined if the trainer does not read
+ * supervised data.
+ * @param model model whose context length limits the rows; undefined to check only the columns
  * @throws TaskError if the rows cannot be used
  */
 export async function checkTrainingData(

@@ -21,8 +21,8 @@ import { modelSettings, seedKeyOf } from './model-settings.js';
 
 export interface AuxiliaryModels {
   /**
-   * Returns the models for one attempt by name, in the order of the configuration. A model adds its
-   * name to `waits` while it waits for its service.
+   * Returns the auxiliary models for one attempt by name, in the order of the configuration. While
+   * a model waits for a remote service, its name is in `waits`.
    */
   models(key: AttemptKey, waits: Set<string>): ReadonlyMap<string, AgentModel>;
   /** Aborts with the engine's error once a model can no longer sample. */
@@ -109,8 +109,8 @@ interface EmbeddedParts {
 /**
  * Opens the model in a folder. The model samples from the weights with which the engine was opened.
  * Its policy version is -1, because no weights are published to the engine. As for the trained
- * model, seeds are derived from (seed of the training run, stage, model, batch, task, rollout,
- * attempt, call).
+ * model, the seed of each call is derived from the seed of the training run, the stage, model,
+ * batch, task, rollout, attempt and call.
  */
 async function embeddedModel(
   model: AuxiliaryModelConfig,

@@ -20,9 +20,9 @@ export interface StageModel {
 }
 
 /**
- * Reads the tokenizer and the chat template from the newest checkpoint, because its weights were
- * trained with both, and the model folder may have changed since. Reads both from the model folder
- * if there is no checkpoint, or if the checkpoint has no tokenizer.
+ * Reads the tokenizer and the chat template of a stage's model. Reads both from the stage's newest
+ * checkpoint if it has a tokenizer, because the weights were trained with them and the model folder
+ * may have changed since. Otherwise reads both from the model folder.
  * @throws ConfigError when tokenizer or template cannot be used
  */
 export async function openChatFormat(stage: StageConfig, startModel: string): Promise<ChatFormat> {

@@ -78,8 +78,8 @@ export async function compositeEngine(options: CompositeOptions): Promise<Engine
 }
 
 /**
- * Copies the trainer's methods. The copies call the trainer's object, on whose state the methods
- * may depend.
+ * Returns an object that delegates all methods to the engine's trainer, because these methods may
+ * depend on `this`.
  */
 const trainerOf = ({ trainer }: Engine): TrainEngine => ({
   forward: (batch, options) => trainer.forward(batch, options),

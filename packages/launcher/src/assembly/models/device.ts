@@ -9,14 +9,17 @@ export interface DeviceOptions extends Omit<DeviceQuestion, keyof DeviceModel> {
   readonly engines: EngineTable;
 }
 
-/** Returns the properties of the stage's model that affect the speed of a device. */
+/** Returns the properties of the stage's model on which the choice of a device depends. */
 export function deviceModelOf(stage: StageConfig, startModel: string): DeviceModel {
   const { threads, memoryBudgetMb, maxModelLen, lora } = stage.model;
   const quantization = startQuantization(stage);
   return { modelPath: startModel, threads, memoryBudgetMb, maxModelLen, lora, quantization };
 }
 
-/** Lets the stage's engine choose a device. */
+/**
+ * Asks the stage's engine to choose a device. Chooses the CPU if the engine supports no other
+ * device.
+ */
 export async function chooseDevice(
   stage: StageConfig,
   startModel: string,
@@ -28,8 +31,8 @@ export async function chooseDevice(
 }
 
 /**
- * Replaces `model.device: auto` by a device and reports the choice. Without a measurement, the
- * device is the CPU.
+ * Replaces `model.device: auto` by the device that the engine chooses, and reports the choice.
+ * Replaces it by `cpu` if the engine cannot choose without a measurement.
  */
 export async function withDevice(
   stage: StageConfig,

@@ -11,7 +11,8 @@ import { ConfigError, type Runtime } from '@trinity-rft/core';
 
 /**
  * Opens the endpoint on a free port of the loopback interface.
- * @param score stores rewards that arrive after their rollouts. @default no late rewards
+ * @param score stores rewards that arrive after their rollouts. @default undefined: late rewards
+ * are not accepted
  * @param rewardKey key with which a client may reward any rollout by its id
  * @throws ModelError 503 when no port is free
  */

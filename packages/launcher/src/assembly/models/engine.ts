@@ -20,8 +20,9 @@ export interface StageEngine extends Engine {
 }
 
 /**
- * Opens the stage's model, with adapters if the stage trains adapters. With `reference`, the engine
- * keeps the initial weights for the KL term, without adapters.
+ * Opens the engine of a stage, with a new or stored adapter if the stage trains one.
+ * @param reference true to keep a frozen copy of the initial weights, without adapters, for the KL
+ * term
  * @throws ConfigError when the model cannot be used
  */
 export async function openEngine(

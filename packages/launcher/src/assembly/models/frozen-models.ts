@@ -31,7 +31,7 @@ import { modelSettings } from './model-settings.js';
 
 export interface FrozenStage {
   readonly stage: StageConfig;
-  /** Folder of the weights. */
+  /** Model folder that the stage starts from. */
   readonly startModel: string;
   readonly extensions: { readonly engines: EngineTable };
   readonly runtime: Runtime;
@@ -118,7 +118,10 @@ interface TrainableModel {
   open(chosen: Partial<EngineOptions>): Promise<Engine>;
 }
 
-/** Returns the model of a stage. A server opens this model when a client requests it. */
+/**
+ * Returns the model of a stage, to be opened for training. A server opens it when a client requests
+ * it.
+ */
 export async function trainableModel({
   stage,
   startModel,

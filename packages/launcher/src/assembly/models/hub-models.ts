@@ -129,7 +129,10 @@ export async function withFetchedModels(
 }
 
 export interface ModelDownloads {
-  /** The configuration with paths to the files that are available, for a memory plan. */
+  /**
+   * The configuration, in which hub ids are replaced by paths if at least `config.json` of the
+   * model is available. Intended for a memory plan.
+   */
   readonly config: ResolvedConfig;
   /** A line for each model that is not in the cache. */
   readonly lines: readonly string[];

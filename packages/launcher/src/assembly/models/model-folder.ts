@@ -1,6 +1,6 @@
 /**
- * Finds the model folder that a stage starts from. Errors about the folder name its configuration
- * key.
+ * Finds the model folder that a stage starts from. Errors about a folder state the configuration
+ * key that names the folder.
  */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -55,8 +55,9 @@ export async function resolveModelFolder({ model }: StageConfig): Promise<string
 }
 
 /**
- * Quantisation of the weights below the adapter that the stage trains; undefined without an adapter
- * or quantisation. Without an adapter, the engine reads the quantisation from the checkpoint.
+ * Quantisation of the base weights of the adapter that the stage trains; undefined if the stage
+ * trains no adapter or the weights are not quantised. Without an adapter, the engine reads the
+ * quantisation from the checkpoint.
  */
 export const startQuantization = ({ model }: StageConfig): Quantization | undefined =>
   model.lora && model.base.quantization;
@@ -84,9 +85,10 @@ export const modelOfStage = ({ model }: StageConfig): GivenFolder | undefined =>
   model.fromPreviousStage ? undefined : { key: 'model.model_path', folder: model.modelPath };
 
 /**
- * Calls `work`, which reads a model folder. If the configuration names the folder, converts its
- * errors to a `ConfigError` that names the configuration key. Does not convert errors of the
- * training run's own checkpoints.
+ * Calls `work`, which reads a model folder. Converts errors about the folder to a `ConfigError`
+ * that states the configuration key.
+ * @param given folder that the configuration names; undefined for the training run's own
+ * checkpoints, whose errors are not converted
  */
 export async function explainFolderErrors<T>(
   given: GivenFolder | undefined,

@@ -1,4 +1,4 @@
-/** Adapts a configuration so that another model than the one it names is evaluated. */
+/** Adapts a configuration for evaluating another model than the one that it names. */
 import path from 'node:path';
 import type { ResolvedConfig } from '@trinity-rft/config';
 import { diskAt, weightsOf } from '@trinity-rft/config/internal';

@@ -26,10 +26,10 @@ export interface ModelParts {
 }
 
 /**
- * Creates the function that returns the model of an attempt. Seeds are derived from (seed of the
- * training run, stage, batch, task, rollout, attempt, call), so a resumed training run samples the
- * same tokens. Seeds of evaluations do not depend on the step, so all checkpoints are evaluated
- * with the same seeds.
+ * Creates the function that returns the model of an attempt. The seed of each call is derived from
+ * the seed of the training run, the stage, batch, task, rollout, attempt and call, so a resumed
+ * training run samples the same tokens. Seeds of evaluations do not depend on the step, so all
+ * checkpoints are evaluated with the same seeds.
  */
 export function modelFactory(
   stage: StageConfig,

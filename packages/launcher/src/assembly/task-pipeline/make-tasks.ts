@@ -39,8 +39,9 @@ export interface Making extends Reading {
 }
 
 /**
- * Returns the stage with the tasks of its pipeline. Makes the tasks if no earlier process has made
- * them, or if the settings or rows have changed and the training run has not begun.
+ * Returns the stage, with its task sets replaced by the tasks that its pipeline has made. Executes
+ * the pipeline if there are no stored tasks, or if settings or rows have changed and the training
+ * run has not begun.
  * @param hasBegun true if an earlier process has started the steps of the stage
  * @throws TaskError if the tasks cannot be made, or a training run would continue with other tasks;
  * CancelledError if the signal aborts
@@ -108,8 +109,8 @@ async function make(
 }
 
 /**
- * Logs the progress after every tenth of the tasks, or every 100 tasks if a tenth is less, and at
- * the end.
+ * Logs the progress ten times per pass over the tasks, but at most once per 100 tasks, and at the
+ * end.
  */
 const progressLog =
   (say: Making['say'], name: string) =>
@@ -131,7 +132,10 @@ interface Asked {
   readonly answers: Answers;
 }
 
-/** Calls `work` with open auxiliary models. @throws the error of an engine that has failed */
+/**
+ * Calls `work` with a function that asks the auxiliary models, which it opens and closes. @throws
+ * the error of an engine that has failed
+ */
 function asking<T>(
   { stage, extensions, runtime, signal: interrupt }: Making,
   asked: Asked,

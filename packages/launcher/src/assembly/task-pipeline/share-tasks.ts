@@ -8,9 +8,9 @@ import { replaceFile } from '@trinity-rft/core/support';
 import { digestOf, pipelineFolder, readingFrom, tasksFile, withTasksets } from './stored-tasks.js';
 
 /**
- * Version under which the store keeps the tasks. The store deletes files of versions before the
- * newest weights. Weights never reach this version, so the tasks are kept as long as the training
- * run.
+ * Weight version under which the run store keeps the tasks. The store deletes files of versions
+ * below the newest weights. Weights never reach this version, so the tasks are kept for the whole
+ * training run.
  */
 const ofTheRun = 2 ** 31 - 1;
 
@@ -48,15 +48,16 @@ export interface FetchOptions {
   /** A folder that only this explorer uses. */
   readonly folder: string;
   readonly lookEveryMs: number;
-  /** Calls `work`. Until `work` ends, reports that this process is waiting. */
+  /** Calls `work`, and reports this process as waiting until `work` ends. */
   readonly wait: <T>(work: () => Promise<T>) => Promise<T>;
   readonly signal: AbortSignal;
 }
 
 /**
- * Returns the stage of an explorer with the tasks of the trainer. Waits until the trainer has made
- * the tasks.
- * @throws BufferError when the tasks in the store differ from their digests; CancelledError
+ * Returns the explorer's stage, with its task sets replaced by the tasks that the trainer's pipeline
+ * has made. Waits until these tasks are in the store.
+ * @throws BufferError when the tasks in the store differ from their digests; CancelledError if the
+ * signal aborts
  */
 export async function withFetchedTasks(
   stage: StageConfig,

@@ -43,14 +43,17 @@ export function fieldsOf(
   return [promptKey, responseKey].filter((key) => rows.some((row) => key in row));
 }
 
-/** A task set, the rows that its pipeline starts from, and their digest with the settings. */
+/**
+ * A task set with the rows that its pipeline starts from, and the digest of these rows and the
+ * settings.
+ */
 export interface Origin {
   readonly taskset: TasksetConfig;
   readonly rows: Rows;
   readonly digest: string;
 }
 
-/** Stored tasks that the training run uses, or the origin of tasks that must be made. */
+/** Tasks that are already stored and can be used, or the origin from which tasks must be made. */
 type StoredTasks =
   | { readonly kept: TaskList; readonly origin?: undefined }
   | { readonly kept?: undefined; readonly origin: Origin };
@@ -115,7 +118,7 @@ export function checkColumns(
   }
 }
 
-/** Executes the pipeline without model calls. Keeps all tasks that a model would judge. */
+/** Executes the pipeline without model calls. Operators that would call a model keep all tasks. */
 export async function tryPipeline(
   pipeline: TaskPipelineConfig,
   { taskset, rows }: Origin,

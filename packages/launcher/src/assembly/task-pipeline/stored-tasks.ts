@@ -9,7 +9,10 @@ import { replaceFile, tryJson } from '@trinity-rft/core/support';
 import type { PipelineResult } from '@trinity-rft/buffer/internal';
 import { describeDropped } from '@trinity-rft/buffer/internal';
 
-/** Contents of `<name>.json`, which is written after `<name>.jsonl`. */
+/**
+ * Contents of `<name>.json`, which describes the tasks in `<name>.jsonl` and is written after that
+ * file.
+ */
 export interface TaskList {
   /** SHA-256 of `<name>.jsonl`. */
   readonly sha256: string;
@@ -94,8 +97,8 @@ const linesOf = (items: readonly object[]): string =>
   items.map((item) => `${JSON.stringify(item)}\n`).join('');
 
 /**
- * Model responses to the pipeline's questions. Each response is stored when it arrives, so that a
- * resumed pipeline does not repeat questions.
+ * Store of the models' responses to the questions of a pipeline. Each response is stored when it
+ * arrives, so that a resumed pipeline does not ask the same questions again.
  */
 export interface Answers {
   get(question: string): string | undefined;

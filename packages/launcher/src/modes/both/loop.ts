@@ -23,7 +23,7 @@ export interface Loop {
   readonly synchronizer: Synchronizer;
   readonly point: ResumePoint;
   readonly sink: MetricSink;
-  /** Stops explorer and trainer. */
+  /** Controller that stops explorer and trainer when it aborts. */
   readonly stop: AbortController;
   /** Creates another explorer from the same parts. `stop` does not stop this explorer. */
   readonly createEvaluator: () => Explorer;

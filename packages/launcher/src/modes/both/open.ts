@@ -35,10 +35,12 @@ export type OpenExploreSide = (
   stack: ResourceStack,
 ) => Promise<ExploreSide>;
 
-/** Replacements for parts of the loop if other processes explore. */
+/** Parts of the loop that differ if other processes explore. */
 export interface RemoteExploration {
   readonly openExploreSide: OpenExploreSide;
-  /** Wraps the experience store so that other processes can read the acknowledgements. */
+  /**
+   * Wraps the experience store so that other processes can read which experiences were trained on.
+   */
   readonly share: (store: ExperienceStore) => ExperienceStore;
 }
 
@@ -68,7 +70,7 @@ export interface LoopParts extends DataParts, Closable {
   readonly engineFailed: AbortSignal;
 }
 
-/** Opens the parts that explore and train. Closing the parts leaves `data` open. */
+/** Opens the parts that explore and train. Closing them does not close `data`. */
 export function openParts(
   context: StageContext,
   data: DataParts,

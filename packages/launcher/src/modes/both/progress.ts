@@ -15,9 +15,9 @@ export interface Progress {
 }
 
 /**
- * Reads the progress. If the store has lost its last commits, for example with the end of its
- * write-ahead log, ignores checkpoints that are newer than the store. Their steps are then
- * repeated.
+ * Reads the checkpoints and the explorer's state of a stage. If checkpoints are newer than the
+ * store, for example because the end of its write-ahead log was lost, ignores these checkpoints, so
+ * that their steps are repeated.
  */
 export async function readProgress(
   { jobDirectory, buffer }: StageConfig,
@@ -38,7 +38,7 @@ export async function readProgress(
 
 /**
  * Returns the result of a stage that was already completed. Returns undefined if the stage is not
- * completed, or has become longer since then.
+ * completed, or if its configured number of steps has increased since then.
  * @throws CheckpointError when the files of the stage's last checkpoint have changed
  */
 export async function earlierResult(

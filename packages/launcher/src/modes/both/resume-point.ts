@@ -24,22 +24,23 @@ export interface ResumePoint {
   readonly trainStep: number;
   /** Version of the explorer's last weights, for the synchronizer. */
   readonly explorerVersion: number;
-  /** Explore step after which the next synchronization point follows, for the synchronizer. */
+  /** Explore step of the next synchronization point, for the synchronizer. */
   readonly boundary: number;
   /** True if the explorer must wait until the trainer has recreated the explorer's last weights. */
   readonly catchUp: boolean;
 }
 
 /**
- * Finds the point to continue from. In the fixed style, the next explore step must use exactly the
- * weights of an uninterrupted run. After a boundary, these are the explorer's current weights. At a
- * boundary, these are the weights that the trainer has after it has consumed all experiences that
- * were released to it. So the trainer starts from the newest checkpoint that is not past that
- * point, and repeats later steps from the stored experiences.
+ * Finds the point to resume from. In the sync style `fixed`, the next explore step must use exactly
+ * the weights that an uninterrupted training run would use. Between two synchronization points
+ * (boundaries), these are the explorer's last weights. At a boundary, these are the weights that
+ * the trainer has after it has consumed all experiences that were released to it. So the trainer
+ * starts from the newest checkpoint that is not past these weights, and repeats later steps with
+ * the stored experiences.
  *
  * In the other styles, the trainer starts from the newest checkpoint. It repeats later steps with
  * the same batches, and so gets the same weights. The explorer continues after the last stored
- * explore step. The explorer's weights may differ from those of an uninterrupted training run.
+ * explore step, possibly with other weights than in an uninterrupted training run.
  */
 export function findResumePoint(input: ResumeInput): ResumePoint {
   const { checkpoints, explorer, settings } = input;

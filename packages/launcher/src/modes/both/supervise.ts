@@ -13,7 +13,7 @@ export interface Supervised extends Pick<
   'explorer' | 'trainer' | 'synchronizer' | 'point' | 'stop'
 > {
   readonly store: ExperienceStore;
-  /** State that the explorer continues from. */
+  /** State of the explorer to continue from; undefined at the start of the stage. */
   readonly state: ExplorerState | undefined;
   /** Aborts when the user interrupts the training run. */
   readonly interrupt: AbortSignal;

@@ -18,8 +18,8 @@ const shared: readonly RegExp[] = [
 ];
 
 /**
- * Returns the shared settings of a stage. Files are compared by content, because their paths differ
- * between machines.
+ * Returns those settings of a stage that all processes must agree on. For files, returns digests of
+ * their contents, because their paths differ between machines.
  */
 export async function agreementOf(stage: StageConfig): Promise<Agreement> {
   const entries = Object.entries(settingsOf(stage))
@@ -32,7 +32,7 @@ export async function agreementOf(stage: StageConfig): Promise<Agreement> {
 }
 
 /**
- * Returns the string that represents a setting in comparisons, or undefined if the setting is not
+ * Returns the string by which a setting is compared between processes, or undefined if it is not
  * compared.
  */
 async function textOf(key: string, value: unknown): Promise<string | undefined> {
@@ -55,9 +55,9 @@ const modelFiles = [
 const short = (digest: string): string => digest.slice(0, 16);
 
 /**
- * Returns the string that represents a model in comparisons. It covers the tokenizer and
- * configuration files, which explorers read from their own copy. It does not cover the weights,
- * which explorers get from the trainer.
+ * Returns the string by which a model folder is compared between processes: a digest of the
+ * tokenizer and configuration files, of which each process has its own copy. The weights are not
+ * compared, because explorers get them from the trainer.
  */
 async function modelText(folder: string): Promise<string> {
   const files = await Promise.all(

@@ -24,7 +24,8 @@ interface Alone extends JsonState {
 }
 
 /**
- * Returns the last explore step of a training run whose steps were all planned without a trainer.
+ * Returns the last planned explore step, with its state, if an explorer planned it without a
+ * trainer. Returns undefined otherwise.
  */
 async function lastStepAlone(
   store: Pick<RunStore, 'lastPlan'>,
@@ -34,10 +35,10 @@ async function lastStepAlone(
 }
 
 /**
- * Returns the last explore step that was explored without a trainer, for a process that continues
- * from that step.
- * @throws ConfigError when the settings of this process differ, because this process would then
- * draw other tasks
+ * Returns the last explore step that an explorer has planned without a trainer, so that this
+ * process can continue after it. Returns undefined if there is no such step.
+ * @throws ConfigError when the settings of this process differ from those of that explorer, because
+ * this process would draw other tasks
  */
 export async function exploredAlone(
   store: Pick<RunStore, 'lastPlan'>,
@@ -75,11 +76,11 @@ export interface ExploreAloneOptions {
 
 export interface ExplorerAlone extends Closable {
   /**
-   * Returns true once the explorer has begun to explore alone. It then samples with the initial
-   * weights until a trainer publishes weights.
+   * Returns true once the explorer has begun to plan explore steps itself. It then samples with the
+   * initial weights until a trainer publishes weights.
    */
   readonly isAlone: () => boolean;
-  /** Returns true if every explore step has its results. */
+  /** Returns true if the results of all explore steps are stored. */
   readonly isDone: () => boolean;
   /** Signal that aborts with the error that stopped the planning. */
   readonly failed: AbortSignal;

@@ -25,13 +25,16 @@ export interface ExploreLeasedOptions
    * process replaced it.
    */
   readonly lost: AbortSignal;
-  /** Returns true if every explore step was explored without a trainer. @default never true */
+  /**
+   * Returns true if all explore steps were explored without a trainer. @default undefined: there is
+   * always a trainer
+   */
   readonly isDone?: () => boolean;
 }
 
 /**
- * Makes the rollouts of leased tasks. Resolves with the last train step of the training run, when
- * the trainer has ended the run, or when there is no trainer and all steps have been explored.
+ * Makes the rollouts of leased tasks until the trainer ends the training run, or until all steps
+ * are explored if there is no trainer. Resolves with the last train step of the training run.
  * @throws CancelledError if stopped; SyncError if weights are refused; the reason of `lost` if that
  * signal aborts
  */

@@ -1,6 +1,6 @@
 /**
- * Gives an explorer its view of the training run: the number of explorers, its own waits, and the
- * end of the training run.
+ * Gives an explorer its view of the training run: its share of the concurrency, what it waits for,
+ * and whether the training run has ended.
  */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Clock } from '@trinity-rft/core';
@@ -12,12 +12,12 @@ export interface ExplorerView {
   /** Run store that also reports what this explorer waits for while no task can be leased. */
   readonly store: ExploreTasksOptions['store'];
   /**
-   * Returns the maximum number of tasks in progress in this explorer. The live explorers share the
-   * configured concurrency.
+   * Returns the maximum number of tasks that this explorer may have in progress: its share of the
+   * configured concurrency, which is divided among all live explorers.
    */
   readonly room: () => Promise<number>;
   readonly ended: () => Promise<boolean>;
-  /** Returns the last train step of the training run, once it has ended. */
+  /** Returns the last train step of the training run; 0 before the run has ended. */
   readonly trainStep: () => number;
   /** Ends the current wait, if there is one. */
   readonly close: () => void;
@@ -28,7 +28,10 @@ interface ExplorerViewOptions {
   readonly joined: JoinedRun;
   readonly stage: Pick<StageConfig, 'explorer' | 'algorithm'>;
   readonly clock: Clock;
-  /** Returns true if every explore step was explored without a trainer. @default never true */
+  /**
+   * Returns true if all explore steps were explored without a trainer. @default undefined: there is
+   * always a trainer
+   */
   readonly isDone?: () => boolean;
 }
 
@@ -52,8 +55,8 @@ export function createExplorerView({
   const { name } = joined.member;
   let idle: { readonly what: string; readonly end: () => void } | undefined;
   /**
-   * Begins or continues a wait; undefined ends the current wait. A wait may last for several reads
-   * of the store.
+   * Reports that this explorer waits, or continues the current report if the wait is the same,
+   * because a wait may last for several reads of the store. Undefined ends the current report.
    */
   const waitFor = (wait: Pick<Wait, 'what' | 'on'> | undefined): void => {
     if (idle?.what === wait?.what) return;
@@ -92,7 +95,10 @@ export function createExplorerView({
   };
 }
 
-/** Returns the wait of an explorer, or undefined while the explorer has leased tasks. */
+/**
+ * Returns what an explorer without leased tasks waits for. Returns undefined if the explorer has
+ * leased tasks.
+ */
 function waitOf(view: RunView, name: string): Pick<Wait, 'what' | 'on'> | undefined {
   const { leases, members, published } = view;
   if (leases.some(({ explorer }) => explorer === name)) return undefined;

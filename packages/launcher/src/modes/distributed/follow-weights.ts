@@ -23,31 +23,37 @@ export interface FollowOptions {
   readonly run: string;
   /** A folder that only this explorer uses, for files that are downloaded from the store. */
   readonly scratch: string;
-  /** True if rollouts in progress end with the weights that they started with. */
+  /**
+   * True to load new weights only when no rollout is in progress, so that each rollout uses the
+   * same weights from start to end.
+   */
   readonly waitsForRuns: boolean;
   readonly logger: Logger;
   readonly onTaken: (version: number) => void;
   /**
-   * Called while no weights are published. Resolves to true to sample without published weights.
-   * @default no function: waits for a trainer
+   * Called while no weights are published. Resolves to true to sample with the initial weights.
+   * @default undefined: waits until a trainer publishes weights
    */
   readonly withoutTrainer?: () => Promise<boolean>;
   /**
-   * Maximum mean difference of log-probabilities, in nats. @default 1e-5, for two machines with the
-   * same engine
+   * Maximum mean absolute difference per token, in nats, between the log-probabilities of the
+   * trainer and of this explorer. @default 1e-5, for two machines with the same engine
    */
   readonly tolerance?: number;
-  /** True to keep the files of the weights for sampling servers that restart. @default false */
+  /**
+   * True to keep the downloaded files of the newest weights, because sampling servers that restart
+   * need them. @default false
+   */
   readonly keepsFiles?: boolean;
 }
 
-/** Maximum mean difference of log-probabilities between the trainer and this explorer, in nats. */
+/** Default of {@link FollowOptions.tolerance}. */
 const probeTolerance = 1e-5;
 
 /**
- * Creates an object whose `follow` loads the newest published weights and proves that the sampler
- * uses them. `follow` throws SyncError if the weights differ from the published weights, because
- * this explorer must then not sample.
+ * Creates an object whose method `follow` loads the newest published weights, and proves that the
+ * sampler uses them. `follow` throws SyncError if the proof fails, because the explorer must not
+ * sample with other weights.
  */
 export function followWeights(options: FollowOptions): ExplorerWeights {
   const { store, sampler, waitsForRuns, withoutTrainer } = options;
@@ -68,7 +74,10 @@ export function followWeights(options: FollowOptions): ExplorerWeights {
   };
 }
 
-/** Loads the weights. Resolves with false if the trainer has deleted them in the meantime. */
+/**
+ * Loads the weights, and proves that the sampler uses them. Resolves with false if the trainer has
+ * deleted the weights in the meantime.
+ */
 async function take(options: FollowOptions, weights: PublishedWeights): Promise<boolean> {
   const { store, member, logger, onTaken } = options;
   const { version } = weights;

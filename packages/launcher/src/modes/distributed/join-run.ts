@@ -38,7 +38,8 @@ export interface JoinOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * Returns the version of the weights that this process used or made last, and facts for users.
+   * Returns the version of the weights that this process uses, or has published last, and further
+   * values to show to users.
    */
   readonly state: () => { readonly version: number; readonly facts: JsonState };
   readonly signal: AbortSignal;
@@ -122,8 +123,9 @@ const absent: Readonly<Record<'trainer' | 'explorer', string>> = {
 };
 
 /**
- * Time in ms to wait for another process to leave, by error code. A dead process keeps its role
- * until its lease expires.
+ * Maximum time in ms to wait until the other process has left, by the code of the error with which
+ * the store refuses to let this process join. A dead process keeps its role until its lease
+ * expires.
  */
 const patienceMs = { MEMBER_ALIVE: 60_000, MEMBER_DIFFERS: 20_000 };
 
@@ -158,7 +160,8 @@ async function joinWhenFree(info: MemberInfo, options: JoinOptions): Promise<Mem
 }
 
 /**
- * Returns the process that prevents this process from joining. It may have died without leaving.
+ * Returns the process because of which the store refuses to let this process join; undefined if the
+ * error has another cause. The other process may have died without leaving.
  */
 function rivalOf(error: unknown): Rival | undefined {
   if (!(error instanceof BufferError)) return undefined;

@@ -19,7 +19,7 @@ export interface PublishOptions {
   readonly store: RunStore;
   readonly member: Membership;
   readonly engine: Pick<Engine, 'capabilities' | 'trainer'>;
-  /** Maximum length of the fixed text, in tokens. */
+  /** Maximum sequence length of the sampler, in tokens, which limits the fixed text. */
   readonly maxModelLen: number;
   readonly format: ChatFormat;
   /** Called with the version for which explore steps are planned from now on. */

@@ -17,7 +17,10 @@ import type { JoinedRun } from './join-run.js';
 export interface RemoteTasksOptions {
   readonly store: RunStore;
   readonly joined: Pick<JoinedRun, 'member' | 'waitFor'>;
-  /** Returns the version of the weights for which tasks are planned now; see `PlannedBatch`. */
+  /**
+   * Returns the version of the weights with which newly planned tasks must be sampled; see
+   * `PlannedBatch`.
+   */
   readonly version: () => number;
   /** State that is stored with each plan. @default `{}` */
   readonly feed?: () => JsonState;
@@ -63,8 +66,8 @@ interface Watch extends RemoteTasksOptions {
   /** The current read of the store, which all waiting batches share; undefined if there is none. */
   looking: Promise<void> | undefined;
   /**
-   * Promise of the last plan. Plans are made one by one, because explorers lease tasks in the order
-   * of the plans.
+   * Promise of the last call of `plan`. Calls are made one after another, because explorers lease
+   * tasks in the order of the plans.
    */
   planning: Promise<unknown>;
 }

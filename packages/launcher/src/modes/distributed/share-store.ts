@@ -1,4 +1,7 @@
-/** Wraps the trainer's experience store so that the run store also records acknowledgements. */
+/**
+ * Wraps the trainer's experience store so that the run store also records which experiences each
+ * train step has used or discarded.
+ */
 import { runKey, type Experience, BufferError, spansOf, uid } from '@trinity-rft/core';
 import type {
   ExperienceStore,
@@ -13,22 +16,22 @@ import type { Collected } from './remote-tasks.js';
 export interface ShareOptions {
   readonly store: RunStore;
   readonly member: Membership;
-  /** Returns the experiences of an explore step; see `RemoteTasks`. */
+  /** Returns the experiences that explorers have stored for an explore step; see `RemoteTasks`. */
   readonly takeCollected: (step: number) => readonly Collected[];
-  /** Called with the last explore step that is in the store. */
+  /** Called with the last explore step whose experiences are in the store. */
   readonly onStored: (step: number) => void;
 }
 
 interface Shared extends ShareOptions {
   readonly inner: ExperienceStore;
   /**
-   * Facts to record with the next train step. Before that step, they are stored with the explorer's
+   * Values to record with the next train step. Until then, they are stored with the explorer's
    * state.
    */
   pending: Pending;
   /**
-   * The records of train steps that were made before the process stopped, by train step. When these
-   * steps are repeated, they get the same records.
+   * Records of the train steps that will be repeated after a restart, by train step. A repeated
+   * step must have the same experiences as its record.
    */
   records: ReadonlyMap<number, TrainRecord>;
 }
@@ -37,7 +40,8 @@ interface Pending {
   /** Experiences that will not be trained on. */
   readonly discarded: readonly Discarded[];
   /**
-   * Uids of experiences that the pipeline created. Explorers have stored nothing under these uids.
+   * Uids of experiences that the pipeline has created, and that are therefore unknown to the run
+   * store.
    */
   readonly made: readonly string[];
 }
@@ -93,8 +97,8 @@ async function put(
 }
 
 /**
- * Returns the collected experiences whose uids are not in the batch of the pipeline, each with the
- * reason.
+ * Returns those collected experiences whose uids are not in `batch`, the output of the experience
+ * pipeline, each with the reason.
  */
 function leftOut(
   collected: readonly Collected[],
@@ -123,7 +127,8 @@ const withoutUids = (
 ): readonly Discarded[] => discarded.filter((each) => !uids.has(each.uid));
 
 /**
- * Restores the pending facts of a stopped process, except the facts that have been recorded since.
+ * Restores the pending values that the stopped process had stored, except those that were recorded
+ * after that.
  */
 async function restore(shared: Shared): Promise<void> {
   const { inner, store, onStored } = shared;

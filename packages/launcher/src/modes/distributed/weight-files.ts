@@ -38,8 +38,8 @@ export interface Expected {
 }
 
 /**
- * Returns the first problem found in a folder of weights, or undefined if the published files are
- * there, unchanged.
+ * Returns the first problem of a folder of weights: a published file that is missing or has
+ * changed. Returns undefined if there is none.
  */
 export async function problemOfWeights(
   directory: string,

@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Settings } from '../../assembly/settings.js';
 
 /**
- * Settings with the folder of their training run. The folder is needed so that moving a project is
- * not considered a change.
+ * Settings, and the folder of their training run. Paths are compared relative to this folder, so
+ * that moving a project does not count as a change.
  */
 export interface PlacedSettings {
   readonly jobDirectory: string;
@@ -59,7 +59,10 @@ function itemsAsOne(
   return [...new Map(merged.map((change) => [change.key, change])).values()];
 }
 
-/** Removes the change of a key that inherits the same change from a higher section. */
+/**
+ * Removes changes of keys whose value is inherited from a key in a higher section that has the same
+ * change.
+ */
 function withoutInherited(changes: readonly Change[]): readonly Change[] {
   const parts = (key: string): readonly string[] =>
     key.replace(/\.max_tokens$/, '.max_response_tokens').split('.');

@@ -14,8 +14,8 @@ interface InputDigest {
 }
 
 /**
- * Digests, keyed by the setting that names the file, or by `<setting>/<file>` for a file in a
- * folder.
+ * Digests of files and rows. The key is the setting that names the file or rows, or
+ * `<setting>/<file>` for a file in a folder.
  */
 export type Inputs = Readonly<Record<string, InputDigest>>;
 
@@ -34,15 +34,15 @@ export interface InputSources {
   readonly rows: Readonly<Record<string, string>>;
   /** Paths of the plugins' modules. */
   readonly plugins: readonly string[];
-  /** Base of relative paths in arguments. */
+  /** Directory that relative paths in arguments start from. */
   readonly cwd: string;
   /** Inputs when the stage was last started. */
   readonly before: Inputs | undefined;
 }
 
 /**
- * Returns true if a change of the input is refused. Returns false for plugins, and for files in
- * arguments, which the training run itself may write.
+ * Returns true if the training run must not continue after a change of the input. Returns false for
+ * plugins, and for files in arguments, which the training run itself may write.
  */
 export const isBinding = (key: string): boolean => !/^plugins\/|[_.]args\./.test(key);
 
@@ -115,8 +115,9 @@ async function filesIn(folder: string): Promise<readonly string[]> {
 }
 
 /**
- * Maximum number of files of a folder (without subfolders) that are considered inputs. A larger
- * folder is assumed to be a data set of which only parts are read.
+ * Maximum number of files of a folder (without subfolders) that are considered inputs. The other
+ * files of a larger folder are ignored, because it is probably a data set of which only parts are
+ * read.
  */
 const mostFiles = 200;
 
@@ -132,7 +133,7 @@ async function filesOfArgument(key: string, place: string): Promise<readonly Nam
 }
 
 const largeBytes = 64 * 2 ** 20;
-/** Coarsest resolution of file timestamps among common file systems, in ms. */
+/** Resolution of file timestamps on the coarsest common file systems, in ms. */
 const coarseMs = 2000;
 
 async function digestOf(file: string, before: InputDigest | undefined): Promise<InputDigest> {

@@ -1,5 +1,5 @@
 /**
- * Describes how a configuration has changed since the training run that it resumes was last
+ * Describes what has changed in a configuration and its files since the training run was last
  * started.
  */
 import type { ConfigProblem, ProblemAt, ResolvedConfig, StageConfig } from '@trinity-rft/config';
@@ -157,9 +157,9 @@ const isUnfetched = (key: string, { [key]: value }: Settings): boolean =>
   ofModels.test(key) && typeof value === 'string' && parseModelId(value) !== undefined;
 
 /**
- * Returns true if the only change is that the model, which a training run fetches again, is no
- * longer in the cache. The record has the path of the model in the cache, and the id as the name
- * of the model.
+ * Returns true if a change is only apparent: the record contains the cache path of a hub model (or
+ * its id as the name for clients), and the model is no longer in the cache. A training run fetches
+ * it again.
  */
 function isOnlyUnfetched(
   { key, before, now }: Change,

@@ -1,4 +1,7 @@
-/** Reports if the process of a training run ends too early, or if its event loop is blocked. */
+/**
+ * Reports if the process of a training run exits before the training run has ended, or if its event
+ * loop is blocked.
+ */
 import { writeFileSync, writeSync } from 'node:fs';
 import { currentRun } from '@trinity-rft/explorer/internal';
 import { startWatchdog } from './watchdog.js';
@@ -6,7 +9,10 @@ import { startWatchdog } from './watchdog.js';
 export interface GuardOptions {
   /** File for the report of an early end. */
   readonly failureFile: string;
-  /** Maximum duration of an attempt, in ms. */
+  /**
+   * Maximum duration of an attempt, in ms. The process is ended if its event loop is blocked for
+   * longer.
+   */
   readonly maxTimeoutMs: number;
   /** Aborts when the user interrupts the training run. */
   readonly signal: AbortSignal;

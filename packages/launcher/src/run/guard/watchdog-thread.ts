@@ -69,7 +69,7 @@ function report(place: Place | undefined): void {
   );
 }
 
-/** Reports the place of a call that blocked the main thread. Called after the call has returned. */
+/** Reports where the main thread was blocked. Called after the blocking call has returned. */
 const returned = (place: Place): void =>
   say(`The call that blocked it was made by ${named(place)}.`);
 

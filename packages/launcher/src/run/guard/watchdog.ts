@@ -12,8 +12,8 @@ export interface Watchdog {
 const beatMs = 500;
 const signals = ['SIGINT', 'SIGTERM'] as const;
 /**
- * Global name under which the watchdog's thread finds {@link release} after it has paused this
- * thread.
+ * Global symbol under which the watchdog's thread finds the function that releases the signal
+ * handlers, after it has paused this thread.
  */
 const releaseName = 'trinity-rft.release';
 
