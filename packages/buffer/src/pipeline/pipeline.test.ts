@@ -5,6 +5,7 @@ import { defineTaskOperator, type TaskOperatorDefinition } from './definition/op
 import {
   describeDropped,
   runTaskPipeline,
+  type PipelineResult,
   type PipelineStep,
   type TaskPipelineOptions,
 } from './run-pipeline.js';
@@ -150,9 +151,9 @@ describe('runTaskPipeline', () => {
     expect(result.unordered).toBe(1);
   });
 
-  const failing = new ModelError('overloaded', { status: 503 });
+  const failing = new ModelError('overloaded.', { status: 503 });
 
-  it('counts calls that fail, and stops when all of the first do', async () => {
+  it('counts calls that fail, and stops when consecutive calls do', async () => {
     const result = await run(rows, [grade], {
       concurrency: 1,
       ask: (question) =>
@@ -164,9 +165,23 @@ describe('runTaskPipeline', () => {
       ask: () => (calls++, Promise.reject(failing)),
     });
     await expect(hopeless).rejects.toThrow(
-      'all of the first 8 calls of its model failed. The last one: overloaded',
+      '8 consecutive calls of its model failed. The last one: overloaded.',
     );
     expect(calls).toBeLessThan(12);
+  });
+
+  it('stops when the model no longer answers, but not for tasks that it refuses', async () => {
+    const many = texts(...Array.from({ length: 50 }, () => 4));
+    const failsFrom = (first: number, error: ModelError): Promise<PipelineResult> =>
+      run(many, [grade], {
+        ask: (question) => (question.row < first ? ask(question) : Promise.reject(error)),
+      });
+    await expect(failsFrom(5, failing)).rejects.toThrow(
+      /8 consecutive calls .* The last one: overloaded. 5 answers are kept/,
+    );
+    const tooLong = new ModelError('too long', { status: 400 });
+    expect((await failsFrom(5, tooLong)).rows).toHaveLength(5);
+    await expect(failsFrom(0, tooLong)).rejects.toThrow('8 consecutive calls');
   });
 
   it('names the operator and the row of an error, and what asks a model unannounced', async () => {
