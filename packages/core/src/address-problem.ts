@@ -1,3 +1,7 @@
+/** Returns true for an http or https URL. */
+export const isHttpUrl = (text: string): boolean =>
+  /^https?:$/.test(URL.parse(text)?.protocol ?? '');
+
 /**
  * Returns what is wrong with the address of an HTTP server, as a text to follow the name of the
  * setting; undefined if the address can be used. The text contains no password

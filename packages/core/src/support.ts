@@ -2,7 +2,7 @@
  * Helpers for adapters and drivers, for example for waits that log their cause, for the redaction
  * of secrets, and for errors that suggest a fix.
  */
-export { addressProblem } from './address-problem.js';
+export { addressProblem, isHttpUrl } from './address-problem.js';
 export { alignColumns } from './align-columns.js';
 export { cacheFolder } from './cache-folder.js';
 export { copyOf } from './copy-of.js';

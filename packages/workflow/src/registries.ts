@@ -149,7 +149,7 @@ const builtIn: readonly WorkflowDefinition[] = [
       byArgs: (args) => {
         const { judge_api_base_url_env: address, judge_api_key_env: key } =
           openaiJudgeArgs.parse(args);
-        return { env: [address, key] };
+        return { urls: [address], env: [key] };
       },
     },
   }),

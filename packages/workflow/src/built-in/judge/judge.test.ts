@@ -290,12 +290,23 @@ describe('rubric_judge_openai_workflow', () => {
     await expect(asked).rejects.toThrow(
       'workflow_args.judge_api_base_url_env: got "TEST_JUDGE_URL", expected an environment variable that is set.',
     );
-    const pasted = { judge_api_base_url_env: 'HOME', judge_api_key_env: 'gsk_4Rt7' };
+    vi.stubEnv('TEST_JUDGE_URL', 'http://127.0.0.1:8000/v1');
     const model = scriptedModel({ answers: ['x'] });
-    const task = { workflowArgs: { ...workflowArgs, ...pasted } };
+    const task = { workflowArgs: { ...workflowArgs, judge_api_key_env: 'gsk_4Rt7' } };
     await expect(run('rubric_judge_openai_workflow', { rawTask, task, model })).rejects.toThrow(
       'judge_api_key_env: got "[redacted]", expected',
     );
+    vi.unstubAllEnvs();
+  });
+
+  it.each(['api.openai.com/v1', 'localhost:8000/v1'])('refuses the address %s', async (url) => {
+    vi.stubEnv('TEST_JUDGE_URL', url);
+    const model = scriptedModel({ answers: ['x'] });
+    const asked = run('rubric_judge_openai_workflow', { ...options, model });
+    await expect(asked).rejects.toThrow(
+      'workflow_args.judge_api_base_url_env: got "TEST_JUDGE_URL", expected a variable with a URL such as https://api.openai.com/v1.',
+    );
+    vi.unstubAllEnvs();
   });
 });
 
