@@ -116,8 +116,10 @@ export interface WorkflowNeeds extends Needs {
    * @default false
    */
   readonly rewardFn?: boolean;
-  /** Fixed texts of `format` that have no effect. @default no texts */
-  readonly unread?: readonly ('systemPrompt' | 'systemPromptKey' | 'replyPrefix')[];
+  /** Fixed texts of `format`, and the reward function, if they have no effect. @default none */
+  readonly unread?: readonly ('systemPrompt' | 'systemPromptKey' | 'replyPrefix' | 'rewardFn')[];
+  /** Names of arguments that have an effect only without a reward function. @default no names */
+  readonly ofDefaultReward?: readonly string[];
   /**
    * Name of the argument that selects an auxiliary model by name or position. If the argument is
    * not set, the workflow uses the first model.
