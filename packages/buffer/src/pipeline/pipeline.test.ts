@@ -84,6 +84,39 @@ describe('built-in operators', () => {
     expect(textsOf(kept.rows).filter((text) => text !== 'kept by nobody else')).toEqual(after);
   });
 
+  it('read columns inside of others', async () => {
+    const rows = [4, 3, 2, 1].map((level) => ({
+      extra: { level, text: `task number ${level}`, tags: ['a', `b${level}`] },
+    }));
+    const fieldKey = 'extra.level';
+    const steps = [
+      step('required_fields_filter', { fields: ['extra.text'] }),
+      step('text_length_filter'),
+      step('document_deduplicator'),
+      step('specified_field_filter', {
+        fieldKey: 'extra.tags',
+        targetValue: ['a', 'b1', 'b2', 'b3'],
+      }),
+      step('specified_numeric_field_filter', { fieldKey, minValue: 2 }),
+      step('order_by', { fieldKey }),
+    ];
+    const levels = async (options: Partial<TaskPipelineOptions>) =>
+      (await run(rows, steps, { fields: ['extra.text'], ...options })).rows.map(
+        ({ extra }) => (extra as { readonly level: number }).level,
+      );
+    expect(await levels({})).toEqual([2, 3]);
+    expect(await levels({ weights: { 'extra.level': 1 } })).toEqual([3, 2]);
+  });
+
+  it('order by no column that all tasks lack', async () => {
+    const steps = [step('order_by', { fieldKey: 'levl' })];
+    await expect(run(texts('a', 'b'), steps)).rejects.toThrow(
+      'Task operator "order_by" names the column "levl", under which no task has a value. The columns of the first one are text.',
+    );
+    const none = [step('text_length_filter', { minLen: 9 }), ...steps];
+    await expect(run(texts('a', 'b'), none)).rejects.toThrow('leaves none of 2 tasks');
+  });
+
   it('name the column that they lack', () => {
     const lacking = taskOperators.filter(({ args }) => 'fieldKey' in args);
     expect(lacking).toHaveLength(3);

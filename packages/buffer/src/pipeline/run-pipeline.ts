@@ -7,6 +7,7 @@ import {
   CancelledError,
   TaskError,
 } from '@trinity-rft/core';
+import { fieldOf } from '@trinity-rft/core/internal';
 import { copyOf, returnedBy, type Returned } from '@trinity-rft/core/support';
 import type {
   AskOptions,
@@ -14,6 +15,7 @@ import type {
   TaskOperatorDefinition,
   TaskVerdict,
 } from './definition/operator.js';
+import { hasValue } from './operators/texts.js';
 import { byPriority, type PriorityWeights } from './priority.js';
 
 export interface PipelineStep {
@@ -88,7 +90,7 @@ interface Candidate {
 
 /**
  * Executes a task pipeline.
- * @throws TaskError if no task is left, an operator throws, or the model no longer answers;
+ * @throws TaskError if no task is left, an operator throws, no task has the column that an operator orders by, or the model no longer answers;
  * CancelledError if `signal` aborts
  */
 export async function runTaskPipeline(
@@ -120,6 +122,14 @@ async function apply(
   const operator = definition.create(args);
   if (typeof operator !== 'function') {
     const by = returnedByOperator(definition);
+    const { column } = operator;
+    const [first] = tasks;
+    if (
+      first !== undefined &&
+      column !== undefined &&
+      tasks.every(({ rawTask }) => !hasValue(fieldOf(rawTask, column)))
+    )
+      throw noColumn(definition.name, column, first);
     return tasks.toSorted((a, b) => {
       const order: unknown = operator.compare(a.rawTask, b.rawTask);
       if (typeof order === 'number' && !Number.isNaN(order)) return order;
@@ -288,6 +298,12 @@ function modelFails(
     { code: 'TASK_MODEL', cause },
   );
 }
+
+const noColumn = (operator: string, column: string, { rawTask }: Candidate): TaskError =>
+  new TaskError(
+    `Task operator "${operator}" names the column "${column}", under which no task has a value. The columns of the first one are ${Object.keys(rawTask).join(', ')}. Name the right one.`,
+    { code: 'TASK_COLUMN' },
+  );
 
 function nothingLeft(count: number, dropped: readonly DroppedTask[]): TaskError {
   return new TaskError(
