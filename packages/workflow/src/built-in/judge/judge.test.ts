@@ -379,4 +379,31 @@ describe('math_trainable_ruler_workflow', () => {
     expect(experiences[1]!.reward).toBe(0);
     expect(experiences[2]!.metrics['judge_success']).toBe(0.5);
   });
+
+  const verdict = async (rewardFn: string | undefined, score: (text: string) => number) => {
+    const { experiences } = await run('math_trainable_ruler_workflow', {
+      ...options,
+      model: scriptedModel({ answers: [right, wrong, '[1, 0]', '[1, 0]'] }),
+      rewardFn: ({ response }) => score(response),
+      task: { repeatTimes: 2, workflowArgs: { ground_truth_ratio: 1 }, rewardFn },
+    });
+    return experiences[0]!.reward;
+  };
+
+  it.each([
+    ['accuracy_reward', 1, 0, 1],
+    ['math_reward', 1.1, -0.1, 1],
+    ['trinity.common.rewards.MathRewardFn', 0.5, 0.5, 0.5],
+  ])('pays verdicts by rewards of %s', async (rewardFn, best, worst, expected) => {
+    const score = (text: string): number => (text === right ? best : worst);
+    expect(await verdict(rewardFn, score)).toBeCloseTo(expected, 12);
+  });
+
+  it('refuses rewards that are no scores', async () => {
+    await expect(verdict('own', () => 10)).rejects.toThrow(
+      'The reward function "own" returned 10; math_trainable_ruler_workflow compares the scores of its judge with rewards from 0 to 1.',
+    );
+    await expect(verdict(undefined, () => -0.1)).rejects.toThrow('The reward function returned');
+    await expect(verdict('math_reward', () => 2)).rejects.toThrow('from -0.1 to 1.1');
+  });
 });
