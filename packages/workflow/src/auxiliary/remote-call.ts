@@ -8,10 +8,7 @@ import {
   TrinityError,
   type ChatOptions,
 } from '@trinity-rft/core';
-import { causesOf } from '@trinity-rft/core/support';
-
-/** Maximum delay of a timer, in milliseconds. */
-export const longestTimer = 2 ** 31 - 1;
+import { causesOf, longestTimer } from '@trinity-rft/core/support';
 
 /**
  * Calls `work` with a signal that aborts at the deadline, or when the rollout or the call is

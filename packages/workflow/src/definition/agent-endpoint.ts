@@ -2,6 +2,7 @@
  * Provides the URL of a rollout's model as the settings that each agent framework expects. The
  * settings are plain objects, so that no framework becomes a dependency.
  */
+import { longestTimer } from '@trinity-rft/core/support';
 
 /** URL and key of one rollout's model. Calls to this URL are recorded for this rollout only. */
 export interface EndpointAddress {
@@ -90,12 +91,6 @@ export interface AgentEndpoint extends EndpointAddress {
   };
 }
 
-/**
- * Maximum delay of setTimeout, in milliseconds. Stands for no timeout, because the rollout limits
- * the duration of calls.
- */
-const noTimeoutMs = 2 ** 31 - 1;
-
 export function createAgentEndpoint({
   baseURL,
   apiKey,
@@ -104,13 +99,15 @@ export function createAgentEndpoint({
   fetch,
 }: EndpointAddress): AgentEndpoint {
   const maxRetries = 0;
+  // Stands for no timeout, because the rollout limits the duration of calls.
+  const timeout = longestTimer;
   return {
     baseURL,
     apiKey,
     keyedBaseURL,
     model,
     fetch,
-    openai: () => ({ baseURL, apiKey, fetch, maxRetries, timeout: noTimeoutMs }),
+    openai: () => ({ baseURL, apiKey, fetch, maxRetries, timeout }),
     aiSdk: () => ({ name: 'trinity', baseURL, apiKey, fetch }),
     langchain: () => ({ model, apiKey, maxRetries, configuration: { baseURL, fetch } }),
     // Mastra drops everything before the first slash.
@@ -121,7 +118,7 @@ export function createAgentEndpoint({
       apiKey,
       baseURL,
       maxRetries,
-      timeout: noTimeoutMs,
+      timeout,
       additionalSessionOptions: { fetch },
     }),
     env: () => ({
