@@ -64,7 +64,7 @@ export async function load({ perSecond, seconds, pool, ended }: LoadOptions): Pr
   const turn = async (due: number): Promise<void> => {
     const { place, messages, turn: index } = await pool.take();
     try {
-      const { message } = await complete(agent, place, messages);
+      const { message } = await complete(agent, place, requestBody(messages));
       latencies.push(performance.now() - due);
       const calls = (message['tool_calls'] ?? []) as readonly { readonly id: string }[];
       const results = calls.map(({ id }) => ({
@@ -105,16 +105,19 @@ export async function sendLargePrompts(place: Place, until: () => boolean): Prom
   const agent = new Agent({ keepAlive: true });
   const content = 'Where is "the order"\nthat I placed on Monday? '.repeat(6e6 / 46);
   // The prompt is longer than the model's limit, so it is refused once it is tokenized.
-  while (!until()) await complete(agent, place, [{ role: 'user', content }]).catch(() => undefined);
+  const body = Buffer.from(requestBody([{ role: 'user', content }]));
+  while (!until()) await complete(agent, place, body).catch(() => undefined);
   agent.destroy();
 }
+
+const requestBody = (messages: readonly Message[]): string =>
+  JSON.stringify({ model: 'bench', messages, tools });
 
 function complete(
   agent: Agent,
   { baseURL, apiKey }: Place,
-  messages: readonly Message[],
+  body: string | Buffer,
 ): Promise<{ readonly message: Message }> {
-  const body = JSON.stringify({ model: 'bench', messages, tools });
   const headers = {
     authorization: `Bearer ${apiKey}`,
     'content-type': 'application/json',

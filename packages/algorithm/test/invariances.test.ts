@@ -30,17 +30,32 @@ function evaluator([name, args]: Variant): (
   const part = policyLossFns[name].make(name, args);
   return (input, mode, weights) => {
     const { loss, gradLogprobs, metrics } = evaluateLoss(part, input, { mode, norm, weights });
-    return { loss, gradient: Float64Array.from(gradLogprobs), metrics };
+    const terms = termSizes(input);
+    return { loss, gradient: Float64Array.from(gradLogprobs), metrics, terms };
   };
 }
 interface Result {
   readonly loss: number;
+  /** Sum of the sizes of the terms, which may cancel where a cut ratio leaves no gradient. */
+  readonly terms: number;
   readonly gradient: Float64Array;
   readonly metrics: Readonly<Record<string, number>>;
 }
 
+function termSizes({ currentLogprobs, oldLogprobs, advantages, actionMask }: LossInput): number {
+  return currentLogprobs.reduce((sum, current, t) => {
+    const logRatio = Math.min(20, Math.abs(current - oldLogprobs[t]!));
+    return sum + actionMask[t]! * Math.abs(advantages[t]!) * Math.exp(logRatio);
+  }, 0);
+}
+
 function expectSame(actual: Result, wanted: Result, tolerance = 1e-9): void {
-  const scale = 1 + wanted.gradient.reduce((sum, value) => sum + Math.abs(value), 0);
+  const scale =
+    1 +
+    Math.max(
+      wanted.terms,
+      wanted.gradient.reduce((sum, value) => sum + Math.abs(value), 0),
+    );
   expect(Object.keys(actual.metrics)).toEqual(Object.keys(wanted.metrics));
   const pairs: [number, number][] = [
     [actual.loss, wanted.loss],
@@ -126,15 +141,15 @@ describe('a batch may be computed in parts, given the weights of the whole', () 
     fc.assert(
       fc.property(lossInput, modes, fc.nat(12), (input, mode, cut) => {
         const weights = rowWeights(input, mode, { norm });
-        const { loss, gradient } = evaluate(input, mode, weights);
+        const { loss, gradient, terms } = evaluate(input, mode, weights);
         const middle = Math.min(cut, input.offsets.length - 1);
         const parts = [[0, middle] as const, [middle, input.offsets.length - 1] as const].map(
           ([from, to]) => evaluate(sliceRows(input, from, to), mode, weights.slice(from, to)),
         );
         const joined = Float64Array.from(parts.flatMap((part) => [...part.gradient]));
         expectSame(
-          { loss: parts[0]!.loss + parts[1]!.loss, gradient: joined, metrics: {} },
-          { loss, gradient, metrics: {} },
+          { loss: parts[0]!.loss + parts[1]!.loss, gradient: joined, metrics: {}, terms },
+          { loss, gradient, metrics: {}, terms },
         );
       }),
       runs,

@@ -1,4 +1,7 @@
-/** Takes the experiences of a train step, and logs a warning while they take long to arrive. */
+/**
+ * Takes the experiences of a train step. While it waits for them, logs warnings at regular
+ * intervals.
+ */
 import type { Runtime } from '@trinity-rft/core';
 import type { ExperienceSource, Lease, TakeFilter } from '@trinity-rft/core/store';
 
@@ -6,7 +9,7 @@ export interface TakeBatchOptions {
   readonly source: ExperienceSource;
   readonly trainBatchSize: number;
   readonly filter?: (step: number) => TakeFilter;
-  /** Milliseconds between two log messages. */
+  /** Time between two log messages, in ms. */
   readonly maxReadTimeoutMs: number;
   readonly sync?: { setTrainerWaiting(waiting: boolean): void };
   readonly runtime: Pick<Runtime, 'clock' | 'logger'>;

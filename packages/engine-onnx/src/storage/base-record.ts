@@ -1,6 +1,6 @@
 /**
- * Reads the record of the frozen model in a checkpoint without weights, whose adapter belongs to
- * that model.
+ * Reads the record of the frozen model, which is stored in checkpoints that contain adapters but no
+ * weights.
  */
 import { join } from 'node:path';
 
@@ -22,7 +22,7 @@ export interface BaseRecord {
 
 /**
  * Reads the record in a folder of adapters. Returns undefined if there is none, because the
- * checkpoint has all weights or because another program wrote it.
+ * checkpoint contains all weights or because another program wrote it.
  */
 export async function readBaseRecord(adapters: string): Promise<BaseRecord | undefined> {
   const file = join(adapters, baseFile);

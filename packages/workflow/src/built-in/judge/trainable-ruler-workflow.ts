@@ -26,16 +26,17 @@ export const trainableRulerArgs = z.strictObject({
   ground_truth_ratio: z.number(shareError).min(0, shareError).max(1, shareError).default(0.2),
 });
 
-/** Range of `math_reward`. */
+/** Range of the rewards of `math_reward`, from which they are scaled to [0, 1]. */
 const mathRange = { min: -0.1, max: 1.1 };
 
 /**
- * For a share of the tasks (`workflow_args.ground_truth_ratio`, default 0.2), the reward function
- * (default `math_reward`) scores the answers. For these tasks, as many verdicts as answers are
- * sampled. The verdicts are trained on as a separate group, whose task id ends in `-ruler`. The
- * reward of a verdict is 1 - mean(|score - gold|), or 0 for an invalid list. The gold is the reward of
- * an answer, which must lie in [0, 1]; rewards of `math_reward` are scaled to [0, 1]. For the other tasks,
- * the model gives one verdict, whose scores are the rewards of the answers.
+ * RULER in which the trained model is also the judge. For a random share of the tasks
+ * (`workflow_args.ground_truth_ratio`, default 0.2), the reward function (default `math_reward`)
+ * scores the answers, and the model learns to judge: as many verdicts as answers are sampled, and
+ * trained on as a separate group, whose task id ends in `-ruler`. The reward of a verdict is 1 -
+ * mean(|score - gold|), or 0 for an invalid list. Gold is the score by the reward function, which
+ * must lie in [0, 1]; that of `math_reward` is scaled to [0, 1]. For the other tasks, the model
+ * gives one verdict, whose scores are the rewards of the answers.
  */
 export class MathTrainableRulerWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {
