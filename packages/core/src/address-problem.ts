@@ -1,3 +1,7 @@
+/** Returns true for an http or https URL. */
+export const isHttpUrl = (text: string): boolean =>
+  /^https?:$/.test(URL.parse(text)?.protocol ?? '');
+
 /**
  * Checks the address of an HTTP server. Returns the problem as a phrase that follows the name of
  * the setting in a message, or undefined if the address can be used. The phrase contains no

@@ -27,7 +27,7 @@ export interface PendingGroup {
 /**
  * Result of storing a reward. `unknown`: no rollout with that key waits for a reward. `scored`: the
  * rollout already has another reward. `late`: the rollout no longer waits. `unusable`: the value is
- * not a reward. A store that several processes share returns `late` instead of `scored`.
+ * not a reward.
  */
 export type RewardReceipt = 'stored' | 'unknown' | 'scored' | 'late' | 'unusable';
 

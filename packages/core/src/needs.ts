@@ -12,6 +12,8 @@ export interface Needs {
   readonly columns?: readonly (string | readonly string[])[];
   /** Environment variables that must be set, such as API keys. @default no variables */
   readonly env?: readonly string[];
+  /** Environment variables that must be set to an http or https URL. @default no variables */
+  readonly urls?: readonly string[];
   /** npm packages that must be importable. @default no packages */
   readonly packages?: readonly string[];
   /** Python modules that must be importable. @default no modules */

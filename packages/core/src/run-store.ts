@@ -119,8 +119,6 @@ export interface CompleteBatch {
   readonly batch: string;
   readonly step: number;
   readonly isEval: boolean;
-  /** True if the batch's experiences were consumed and deleted. */
-  readonly isPruned: boolean;
 }
 
 export interface BatchContents {

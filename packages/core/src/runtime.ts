@@ -40,7 +40,7 @@ export interface Runtime {
 }
 
 /** Maximum delay of a Node timer, 2^31 - 1 ms. A timer with a longer delay fires at once. */
-const longestTimer = 2_147_483_647;
+export const longestTimer = 2_147_483_647;
 
 /** Clock of the machine. */
 export const systemClock: Clock = {

@@ -2,7 +2,7 @@
  * Helpers for adapters and drivers, for example for waits that log their cause, for the redaction
  * of secrets, and for errors that suggest a fix.
  */
-export { addressProblem } from './address-problem.js';
+export { addressProblem, isHttpUrl } from './address-problem.js';
 export { alignColumns } from './align-columns.js';
 export { cacheFolder } from './cache-folder.js';
 export { copyOf } from './copy-of.js';
@@ -27,6 +27,7 @@ export { fillFile, replaceFile, replaceFileSync } from './replace-file.js';
 export { removeFolder, replaceFolder } from './replace-folder.js';
 export { retryAfterMs } from './retry-after.js';
 export { returnedBy, type Returned } from './returned.js';
+export { longestTimer } from './runtime.js';
 export {
   isSecretName,
   knowSecret,

@@ -95,18 +95,17 @@ export function taskSystemPrompt({
 
 /**
  * Returns the value of the column `key`. If there is no such column, `key` is read as a path into
- * nested objects: `reward.truth`.
+ * nested objects and lists: `reward.truth`.
  */
 export function fieldOf(row: RawTask, key: string): unknown {
   if (Object.hasOwn(row, key)) return row[key];
   let value: unknown = row;
   for (const part of key.split('.'))
-    value = isRecord(value) && Object.hasOwn(value, part) ? value[part] : undefined;
+    value = isNested(value) && Object.hasOwn(value, part) ? value[part] : undefined;
   return value;
 }
 
-const isRecord = (value: unknown): value is RawTask =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isNested = (value: unknown): value is RawTask => typeof value === 'object' && value !== null;
 
 function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;

@@ -98,6 +98,20 @@ it('names the key of a tracking service that is not set', async () => {
   );
 });
 
+it('names the address of a judge that is no URL', async () => {
+  const taskset = {
+    default_workflow_type: 'rubric_judge_openai_workflow',
+    workflow_args: { judge_model_name: 'big' },
+  };
+  const rows = [{ prompt: '1+1=', rubric: [{ description: 'right' }] }];
+  const env = { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'api.openai.com/v1' };
+  expect(await check({ taskset, rows, env })).toContain(
+    'needs the environment variable OPENAI_BASE_URL, which is not a URL',
+  );
+  const right = { ...env, OPENAI_BASE_URL: 'https://api.openai.com/v1' };
+  expect(await check({ taskset, rows, env: right })).toBe('');
+});
+
 it('names the key of hosted Tinker, unless the environment has the address of another server', async () => {
   const lengths = { max_prompt_tokens: 16, max_response_tokens: 4 };
   const model = { model_path: 'model', tinker: { enable: true }, ...lengths };

@@ -48,7 +48,6 @@ export function createDelivery(parts: DrivenParts): Delivery {
     adopting = transport.adopt(weights.version).finally(() => (adopting = undefined));
     await adopting;
     state.inUse = state.published.version === weights.version ? state.published : weights;
-    state.explorerVersion = weights.version;
     gate.notify();
   };
   const publishIfDue = async (): Promise<void> => {

@@ -7,7 +7,6 @@ import { exploreTurn, type ExploreTurn } from './rules/explore.js';
 import { boundaryBefore, neededFor } from './rules/settings.js';
 import { createDelivery, type Delivery } from './delivery.js';
 import {
-  hasNewerWeights,
   type Streaming,
   type Style,
   type SyncOutcome,
@@ -60,7 +59,7 @@ async function exploreBoundary(
     mayGoOn: () => turnOf(parts, step, true).kind !== 'wait',
   });
   state.lastSyncPoint = boundaryBefore(settings, step);
-  const updated = hasNewerWeights(state);
+  const updated = state.published.version > state.inUse.version;
   if (updated) await delivery.adopt();
   return { outcome: outcomeOf(updated, arrived, parts), version: state.inUse.version };
 }

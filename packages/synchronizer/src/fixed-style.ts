@@ -7,7 +7,7 @@
  * per explore step. A resumed training run has the same boundaries.
  */
 import { isBoundary, type Weights } from './rules/settings.js';
-import { hasNewerWeights, type Style, type SyncParts, type SyncResult } from './sync-parts.js';
+import type { Style, SyncParts, SyncResult } from './sync-parts.js';
 
 export function fixedStyle(parts: SyncParts): Style {
   return {
@@ -39,7 +39,7 @@ async function exploreBoundary(
   if (!state.trainerRuns) return { outcome: 'trainer_stopped', version };
   const weights: Weights = { version: state.trainStep, consumedUpTo: state.storedUpTo };
   if (weights.version > state.published.version) await publish(parts, weights);
-  const outcome = hasNewerWeights(state) ? 'updated' : 'starved';
+  const outcome = state.published.version > version ? 'updated' : 'starved';
   // After a resume, the trainer may publish a version that the explorer used before. That version
   // is not newer, but the sampler does not have it.
   if (state.published.version !== state.inUse.version) await adopt(parts);

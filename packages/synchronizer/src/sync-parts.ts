@@ -67,7 +67,10 @@ export interface SyncResult {
  */
 export interface SyncState {
   trainStep: number;
-  /** Version that the explorer uses, or that it last used before the training run was stopped. */
+  /**
+   * Version that the explorer uses, or that it last used before the training run was stopped. Used
+   * only by the style `fixed`.
+   */
   explorerVersion: number;
   published: Weights;
   /** Weights that the sampler has. */
@@ -119,6 +122,3 @@ export interface Streaming {
   /** Resolves as soon as explore step `step` may begin. */
   whenItMay(step: number, signal?: AbortSignal): Promise<void>;
 }
-
-export const hasNewerWeights = ({ published, explorerVersion }: SyncState): boolean =>
-  published.version > explorerVersion;

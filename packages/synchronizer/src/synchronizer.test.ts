@@ -310,6 +310,12 @@ describe('explorer-driven style', () => {
     expect(await sync.exploreBoundary(1)).toEqual({ outcome: 'updated', version: 3 });
     expect(await sync.exploreBoundary(2)).toEqual({ outcome: 'unchanged', version: 3 });
   });
+
+  it('has the weights of the trainer from the start of a resumed run', async () => {
+    const { sync } = await bench('explorer_driven', { trainStep: 5, explorerVersion: 3 });
+    sync.setTrainerWaiting(true);
+    expect(await sync.exploreBoundary(1)).toEqual({ outcome: 'unchanged', version: 5 });
+  });
 });
 
 describe('trainer-driven style', () => {

@@ -65,8 +65,14 @@ const simple = {
 } as const;
 
 const prompt = { prompt: true } as const;
-const rubric = { columns: ['rubric'], readRow: (task: Task) => void readRubric(task) };
+const scoredByJudge = { unread: ['rewardFn'] } as const;
+const rubric = {
+  ...scoredByJudge,
+  columns: ['rubric'],
+  readRow: (task: Task) => void readRubric(task),
+};
 const graded = { prompt: true, truth: true } as const;
+const boxed = { ...graded, ofDefaultReward: ['format_score_coef'] } as const;
 /** Settings of `format` that are ignored by workflows whose rows contain whole conversations. */
 const unread = ['systemPrompt', 'systemPromptKey', 'replyPrefix'] as const;
 const agent = { ...graded, unread: ['replyPrefix'] } as const;
@@ -87,18 +93,18 @@ const builtIn: readonly WorkflowDefinition[] = [
   ...named(['math_boxed_workflow', 'async_math_boxed_workflow'], {
     workflow: MathBoxedWorkflow,
     args: boxedArgs,
-    needs: graded,
+    needs: boxed,
   }),
   ...named(['bots_math_boxed_workflow'], {
     workflow: BotsMathBoxedWorkflow,
     args: boxedArgs,
-    needs: graded,
+    needs: boxed,
   }),
   // Rows of this workflow may have the problem under `question`.
   ...named(['math_eval_workflow', 'async_math_eval_workflow'], {
     workflow: MathEvalWorkflow,
     args: mathEvalArgs,
-    needs: { truth: true, readRow: checkMathEvalRow },
+    needs: { truth: true, readRow: checkMathEvalRow, ofDefaultReward: ['checker'] },
   }),
   // Differs from simple_workflow only in the signature of Trinity-RFT's reward functions.
   ...named(['math_rm_workflow', 'async_math_rm_workflow'], simple),
@@ -113,7 +119,7 @@ const builtIn: readonly WorkflowDefinition[] = [
     needs: {
       columns: ['messages'],
       readRow: checkOpenaiRow,
-      unread,
+      unread: [...unread, 'rewardFn'],
       models: (args) => modelsOfGrader(openaiGraderArgs.parse(args).grader),
       byArgs: (args) =>
         needsPython(openaiGraderArgs.parse(args).grader) ? { python: { modules: ['json'] } } : {},
@@ -149,11 +155,15 @@ const builtIn: readonly WorkflowDefinition[] = [
       byArgs: (args) => {
         const { judge_api_base_url_env: address, judge_api_key_env: key } =
           openaiJudgeArgs.parse(args);
-        return { env: [address, key] };
+        return { urls: [address], env: [key] };
       },
     },
   }),
-  ...named(['ruler_workflow'], { workflow: RulerWorkflow, args: judgeArgs, needs: judged }),
+  ...named(['ruler_workflow'], {
+    workflow: RulerWorkflow,
+    args: judgeArgs,
+    needs: { ...judged, ...scoredByJudge },
+  }),
   ...named(['math_ruler_workflow', 'async_math_ruler_workflow'], {
     workflow: MathRulerWorkflow,
     args: judgeArgs,

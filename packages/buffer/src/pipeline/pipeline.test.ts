@@ -5,6 +5,7 @@ import { defineTaskOperator, type TaskOperatorDefinition } from './definition/op
 import {
   describeDropped,
   runTaskPipeline,
+  type PipelineResult,
   type PipelineStep,
   type TaskPipelineOptions,
 } from './run-pipeline.js';
@@ -83,6 +84,39 @@ describe('built-in operators', () => {
     expect(textsOf(kept.rows).filter((text) => text !== 'kept by nobody else')).toEqual(after);
   });
 
+  it('read columns inside of others', async () => {
+    const rows = [4, 3, 2, 1].map((level) => ({
+      extra: { level, text: `task number ${level}`, tags: ['a', `b${level}`] },
+    }));
+    const fieldKey = 'extra.level';
+    const steps = [
+      step('required_fields_filter', { fields: ['extra.text'] }),
+      step('text_length_filter'),
+      step('document_deduplicator'),
+      step('specified_field_filter', {
+        fieldKey: 'extra.tags',
+        targetValue: ['a', 'b1', 'b2', 'b3'],
+      }),
+      step('specified_numeric_field_filter', { fieldKey, minValue: 2 }),
+      step('order_by', { fieldKey }),
+    ];
+    const levels = async (options: Partial<TaskPipelineOptions>) =>
+      (await run(rows, steps, { fields: ['extra.text'], ...options })).rows.map(
+        ({ extra }) => (extra as { readonly level: number }).level,
+      );
+    expect(await levels({})).toEqual([2, 3]);
+    expect(await levels({ weights: { 'extra.level': 1 } })).toEqual([3, 2]);
+  });
+
+  it('order by no column that all tasks lack', async () => {
+    const steps = [step('order_by', { fieldKey: 'levl' })];
+    await expect(run(texts('a', 'b'), steps)).rejects.toThrow(
+      'Task operator "order_by" names the column "levl", under which no task has a value. The columns of the first one are text.',
+    );
+    const none = [step('text_length_filter', { minLen: 9 }), ...steps];
+    await expect(run(texts('a', 'b'), none)).rejects.toThrow('leaves none of 2 tasks');
+  });
+
   it('name the column that they lack', () => {
     const lacking = taskOperators.filter(({ args }) => 'fieldKey' in args);
     expect(lacking).toHaveLength(3);
@@ -150,9 +184,9 @@ describe('runTaskPipeline', () => {
     expect(result.unordered).toBe(1);
   });
 
-  const failing = new ModelError('overloaded', { status: 503 });
+  const failing = new ModelError('overloaded.', { status: 503 });
 
-  it('counts calls that fail, and stops when all of the first do', async () => {
+  it('counts calls that fail, and stops when consecutive calls do', async () => {
     const result = await run(rows, [grade], {
       concurrency: 1,
       ask: (question) =>
@@ -164,9 +198,23 @@ describe('runTaskPipeline', () => {
       ask: () => (calls++, Promise.reject(failing)),
     });
     await expect(hopeless).rejects.toThrow(
-      'all of the first 8 calls of its model failed. The last one: overloaded',
+      '8 consecutive calls of its model failed. The last one: overloaded.',
     );
     expect(calls).toBeLessThan(12);
+  });
+
+  it('stops when the model no longer answers, but not for tasks that it refuses', async () => {
+    const many = texts(...Array.from({ length: 50 }, () => 4));
+    const failsFrom = (first: number, error: ModelError): Promise<PipelineResult> =>
+      run(many, [grade], {
+        ask: (question) => (question.row < first ? ask(question) : Promise.reject(error)),
+      });
+    await expect(failsFrom(5, failing)).rejects.toThrow(
+      /8 consecutive calls .* The last one: overloaded. 5 answers are kept/,
+    );
+    const tooLong = new ModelError('too long', { status: 400 });
+    expect((await failsFrom(5, tooLong)).rows).toHaveLength(5);
+    await expect(failsFrom(0, tooLong)).rejects.toThrow('8 consecutive calls');
   });
 
   it('names the operator and the row of an error, and what asks a model unannounced', async () => {

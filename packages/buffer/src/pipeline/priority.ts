@@ -1,5 +1,6 @@
 /** Orders tasks by weighted scores. */
 import type { RawTask } from '@trinity-rft/core';
+import { fieldOf } from '@trinity-rft/core/internal';
 
 /**
  * Weights by column. `quality` and `difficulty` are the scores of the operators that call a model.
@@ -37,8 +38,8 @@ export function byPriority<T extends { readonly rawTask: RawTask }>(
     .filter(({ name }) => given || tasks.some(({ rawTask }) => name in rawTask));
   if (columns.length === 0) return { ordered: tasks, unordered: 0 };
   const scaled = columns.map(({ name, weight }) => {
-    const scale = scaleOf(tasks.map(({ rawTask }) => rawTask[name]));
-    return (rawTask: RawTask): number => weight * scale(rawTask[name]);
+    const scale = scaleOf(tasks.map(({ rawTask }) => fieldOf(rawTask, name)));
+    return (rawTask: RawTask): number => weight * scale(fieldOf(rawTask, name));
   });
   const priorities = tasks.map(({ rawTask }) =>
     scaled.reduce((sum, priority) => sum + priority(rawTask), 0),

@@ -7,6 +7,7 @@ import {
   CancelledError,
   TaskError,
 } from '@trinity-rft/core';
+import { fieldOf } from '@trinity-rft/core/internal';
 import { copyOf, returnedBy, type Returned } from '@trinity-rft/core/support';
 import type {
   AskOptions,
@@ -14,6 +15,7 @@ import type {
   TaskOperatorDefinition,
   TaskVerdict,
 } from './definition/operator.js';
+import { hasValue } from './operators/texts.js';
 import { byPriority, type PriorityWeights } from './priority.js';
 
 export interface PipelineStep {
@@ -88,7 +90,7 @@ interface Candidate {
 
 /**
  * Executes a task pipeline.
- * @throws TaskError if no task is left, an operator throws, or all of the first model calls fail;
+ * @throws TaskError if no task is left, an operator throws, no task has the column that an operator orders by, or the model no longer answers;
  * CancelledError if `signal` aborts
  */
 export async function runTaskPipeline(
@@ -120,6 +122,14 @@ async function apply(
   const operator = definition.create(args);
   if (typeof operator !== 'function') {
     const by = returnedByOperator(definition);
+    const { column } = operator;
+    const [first] = tasks;
+    if (
+      first !== undefined &&
+      column !== undefined &&
+      tasks.every(({ rawTask }) => !hasValue(fieldOf(rawTask, column)))
+    )
+      throw noColumn(definition.name, column, first);
     return tasks.toSorted((a, b) => {
       const order: unknown = operator.compare(a.rawTask, b.rawTask);
       if (typeof order === 'number' && !Number.isNaN(order)) return order;
@@ -148,10 +158,16 @@ const zeros = ({ adds = [] }: TaskOperatorDefinition): object =>
   Object.fromEntries(adds.map((column) => [column, 0]));
 
 /**
- * Number of failed calls at the start after which the pipeline ends. A wrong URL or API key is thus
- * detected before thousands of calls.
+ * Number of consecutive failed calls after which the pipeline ends. A wrong URL or API key is thus
+ * detected before thousands of calls, and an outage of the model does not remove all later tasks.
  */
 const hopeless = 8;
+
+/**
+ * HTTP status codes of requests that the model refuses, such as a text longer than its context. They
+ * are the task's failure, unless the model has not answered any request yet.
+ */
+const refused: readonly number[] = [400, 413, 422];
 
 type JudgeOptions = StepOptions & { readonly step: PipelineStep };
 
@@ -167,20 +183,21 @@ async function judgeAll(
   const { step, concurrency, onProgress, signal } = options;
   const { name: operator } = step.definition;
   const verdicts: TaskVerdict[] = [];
-  const counts = { next: 0, done: 0, failed: 0 };
+  const counts = { next: 0, done: 0, failed: 0, answers: 0 };
+  let consecutive = 0;
   const worker = async (): Promise<void> => {
     for (let i = counts.next++; i < tasks.length; i = counts.next++) {
       if (signal?.aborted) throw cancelled(signal);
-      const { verdict, failure } = await judgeOne(judge, tasks[i] as Candidate, options);
+      const { verdict, answers, failure } = await judgeOne(judge, tasks[i] as Candidate, options);
       verdicts[i] = verdict;
       counts.done += 1;
-      if (failure) counts.failed += 1;
-      if (
-        failure &&
-        counts.failed === counts.done &&
-        counts.done >= Math.min(hopeless, tasks.length)
-      )
-        throw modelFails(operator, counts.failed, failure);
+      counts.answers += answers;
+      if (failure) {
+        counts.failed += 1;
+        if (counts.failed === counts.done || !refused.includes(failure.status)) consecutive += 1;
+        if (consecutive >= Math.min(hopeless, tasks.length))
+          throw modelFails(operator, consecutive, counts.answers, failure);
+      } else if (answers > 0) consecutive = 0;
       onProgress?.({ operator, done: counts.done, of: tasks.length, failed: counts.failed });
     }
   };
@@ -198,6 +215,8 @@ async function judgeAll(
 
 interface Judged {
   readonly verdict: TaskVerdict;
+  /** Number of model calls that were answered. */
+  readonly answers: number;
   /** Error of the model call, if it failed. */
   readonly failure?: ModelError;
 }
@@ -207,7 +226,7 @@ async function judgeOne(
   { row, rawTask }: Candidate,
   { step, fields, ask, signal }: JudgeOptions,
 ): Promise<Judged> {
-  let call = 0;
+  let [call, answers] = [0, 0];
   const context = {
     fields,
     ask: async (messages: readonly ChatMessage[], options: AskOptions = {}): Promise<string> => {
@@ -216,17 +235,20 @@ async function judgeOne(
           `Task operator "${step.definition.name}" asks a model, but its definition names no argument for one. Set auxiliaryModel in defineTaskOperator.`,
           { code: 'TASK_OPERATOR_MODEL' },
         );
-      return ask({ step, row, call: call++, messages, options });
+      const answer = await ask({ step, row, call: call++, messages, options });
+      answers += 1;
+      return answer;
     },
   };
   try {
     const verdict: unknown = await judge(copyOf(rawTask), context);
-    return { verdict: readVerdict(verdict, row, step) };
+    return { verdict: readVerdict(verdict, row, step), answers };
   } catch (error) {
     if (signal?.aborted) throw cancelled(signal);
     if (error instanceof ModelError)
       return {
         verdict: { drop: 'the model did not answer', details: error.message },
+        answers,
         failure: error,
       };
     if (error instanceof CancelledError || error instanceof TaskError) throw error;
@@ -261,10 +283,26 @@ const cancelled = (signal: AbortSignal): CancelledError =>
     cause: signal.reason,
   });
 
-const modelFails = (operator: string, count: number, cause: ModelError): TaskError =>
-  new TaskError(
-    `Task operator "${operator}": all of the first ${count} calls of its model failed. The last one: ${cause.message}`,
+function modelFails(
+  operator: string,
+  count: number,
+  answers: number,
+  cause: ModelError,
+): TaskError {
+  const kept =
+    answers === 0
+      ? ''
+      : ` ${answers} answers are kept: when the model answers again, start the run again.`;
+  return new TaskError(
+    `Task operator "${operator}": ${count} consecutive calls of its model failed. The last one: ${cause.message}${kept}`,
     { code: 'TASK_MODEL', cause },
+  );
+}
+
+const noColumn = (operator: string, column: string, { rawTask }: Candidate): TaskError =>
+  new TaskError(
+    `Task operator "${operator}" names the column "${column}", under which no task has a value. The columns of the first one are ${Object.keys(rawTask).join(', ')}. Name the right one.`,
+    { code: 'TASK_COLUMN' },
   );
 
 function nothingLeft(count: number, dropped: readonly DroppedTask[]): TaskError {

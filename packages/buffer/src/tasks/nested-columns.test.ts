@@ -15,5 +15,6 @@ it('finds columns inside of others, and leaves rows alone that have none', () =>
     undefined,
   ]);
   expect(withNestedColumns(rows, ['a', undefined])).toBe(rows);
+  expect(withNestedColumns([{ a: ['b'] }], ['a.0'])).toEqual([{ a: ['b'], 'a.0': 'b' }]);
   expect(withNestedColumns([{}], ['a.toString'])).toEqual([{}]);
 });

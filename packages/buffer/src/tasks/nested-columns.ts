@@ -1,4 +1,5 @@
 import type { RawTask } from '@trinity-rft/core';
+import { fieldOf } from '@trinity-rft/core/internal';
 
 /**
  * Adds the values of nested columns, such as `reward_model.ground_truth`, to each row, under their
@@ -13,19 +14,8 @@ export function withNestedColumns(
   return rows.map((row) => {
     const found = nested
       .filter((name) => !(name in row))
-      .map((name) => [name, valueAt(row, name)] as const)
+      .map((name) => [name, fieldOf(row, name)] as const)
       .filter(([, value]) => value !== undefined);
     return found.length === 0 ? row : { ...row, ...Object.fromEntries(found) };
   });
 }
-
-const valueAt = (row: RawTask, name: string): unknown =>
-  name
-    .split('.')
-    .reduce<unknown>(
-      (value, key) =>
-        typeof value === 'object' && value !== null && Object.hasOwn(value, key)
-          ? (value as RawTask)[key]
-          : undefined,
-      row,
-    );

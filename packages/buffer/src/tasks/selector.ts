@@ -3,6 +3,7 @@
  * results.
  */
 import { type RawTask, TaskError } from '@trinity-rft/core';
+import { fieldOf } from '@trinity-rft/core/internal';
 import { difficultySelector, type DifficultyArgs, type RowSelector } from './difficulty.js';
 import { rowOrder, type PlainSelectorType } from './row-order.js';
 
@@ -90,9 +91,9 @@ function rowFeatures(
 }
 
 function featureOf(rawTask: RawTask, key: string, row: number, name: string): number {
-  const value = rawTask[key];
+  const value = fieldOf(rawTask, key);
   if (typeof value === 'number' && Number.isFinite(value)) return value;
-  const has = key in rawTask ? `has ${JSON.stringify(value)} there` : 'has nothing there';
+  const has = value !== undefined ? `has ${JSON.stringify(value)} there` : 'has nothing there';
   throw new TaskError(
     `Row ${row} of task set "${name}" ${has}: data_selector.feature_keys names "${key}", which must be a number in every row. The keys of the row are ${Object.keys(rawTask).join(', ')}.`,
     { code: 'TASK_FEATURE', details: { row, key } },

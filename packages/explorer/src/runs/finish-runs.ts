@@ -62,7 +62,7 @@ export interface FinishOptions {
    * @default no failed rollouts
    */
   readonly failed?: ReadonlyMap<number, unknown>;
-  readonly model: AgentModel;
+  readonly model: Pick<AgentModel, 'extractExperiencesFromHistory' | 'vocabulary'>;
   /** Info that is added to every experience. @default empty */
   readonly info?: Readonly<Record<string, unknown>>;
   /**
@@ -273,7 +273,7 @@ function checkTokens(
   task: Task,
   { tokens }: Experience,
   recorded: readonly Experience[],
-  { vocabulary }: AgentModel,
+  { vocabulary }: FinishOptions['model'],
 ): void {
   if (!vocabulary) return;
   const unknown = tokens.find((id) => id >= vocabulary.size);

@@ -6,6 +6,7 @@ import {
   describeError,
   ModelError,
   WorkflowError,
+  type Experience,
   type Logger,
   type Metrics,
   type RewardFn,
@@ -180,13 +181,20 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
   const signal = AbortSignal.any([options.signal, over.signal, taskEnd]);
   const { firstRun: run, count } = range;
   const key: AttemptKey = { task, run, count, attempt: attempt.attempt, signal };
-  const model = options.createModel(key);
+  const { model: own, ...parts } = options.createModel(key);
+  const { model, extracted } = keepExtracted(own);
   const called: StartedAttempt['called'] = new Map();
   const endWatch = watchCalls();
   // Copies the task, so that an attempt cannot change the row and arguments of the next attempt.
-  const own = { ...attempt, task: copyOf(task), called };
+  const copy = { ...attempt, task: copyOf(task), called, extracted };
   const reasons = listenForReasons(options.rewardFn);
-  const started: StartedAttempt = { ...own, model, signal, reasons, start: runtime.clock.now() };
+  const started: StartedAttempt = {
+    ...copy,
+    model: { ...parts, model },
+    signal,
+    reasons,
+    start: runtime.clock.now(),
+  };
   try {
     const work = inRun(runName(attempt), called, () => runWorkflow(started, options));
     const { instance, result, failed } = await beforeDeadline(work, started, over, options);
@@ -203,6 +211,25 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
     endWatch();
     over.abort(attemptOver);
   }
+}
+
+/**
+ * Returns a model that remembers the experiences that a workflow extracts as it goes, so that they
+ * are not lost if its agent fails later.
+ */
+function keepExtracted(model: AgentModel): Pick<StartedAttempt, 'extracted'> & {
+  readonly model: AgentModel;
+} {
+  const extracted: Experience[] = [];
+  const extract: AgentModel['extractExperiencesFromHistory'] = (options) => {
+    const experiences = model.extractExperiencesFromHistory(options);
+    if (options?.clear !== false) extracted.push(...experiences);
+    return experiences;
+  };
+  const keeping = Object.create(model, {
+    extractExperiencesFromHistory: { value: extract },
+  }) as AgentModel;
+  return { model: keeping, extracted };
 }
 
 /** Classifies what a workflow has thrown. */
@@ -233,6 +260,8 @@ function lostRun(
 
 interface StartedAttempt extends Attempt {
   readonly model: AttemptModel;
+  /** Experiences that the workflow has extracted from the history of the model. */
+  readonly extracted: readonly Experience[];
   /**
    * Errors of the rollouts of a group that failed individually, by rollout number.
    * @default no failed rollouts
@@ -290,10 +319,18 @@ function finish(
   { runtime: { clock }, rewardDeadline }: Pick<AttemptOptions, 'runtime' | 'rewardDeadline'>,
   failure?: Error,
 ): readonly SuccessfulRun[] {
-  const { task, range, failed, model, reasons, start } = started;
+  const { task, range, failed, model, extracted, reasons, start } = started;
   const { info } = model;
+  const before = failure ? [...extracted] : [];
+  const calls = {
+    vocabulary: model.model.vocabulary,
+    extractExperiencesFromHistory: () => [
+      ...before,
+      ...model.model.extractExperiencesFromHistory(),
+    ],
+  };
   const bypassed = (): WorkflowError | undefined => bypassOf(started, 'returned');
-  const from = { task, range, failed, model: model.model, info, reasons };
+  const from = { task, range, failed, model: calls, info, reasons };
   const runs = finishRuns(result, { ...from, rewardDeadline, bypassed });
   const callMetrics = model.metrics();
   const seconds = (clock.now() - start) / 1000;

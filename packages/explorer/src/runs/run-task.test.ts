@@ -15,6 +15,7 @@ import {
 import { testRuntime, type TestRuntime, testTask } from '@trinity-rft/testing';
 import {
   defineWorkflow,
+  StepWiseRewardWorkflow,
   Workflow,
   type AgentModel,
   type WorkflowContext,
@@ -620,6 +621,38 @@ describe('runTask', () => {
         'rollout/runs/ok': 1,
         'rollout/runs/failure_rewarded': 1,
       });
+    });
+
+    it('gives it to the calls that a workflow has extracted from the history', async () => {
+      const recorded = [...records];
+      const model = {
+        ...fakeModel(),
+        extractExperiencesFromHistory: () => recorded.splice(0, 1),
+      };
+      class Failing extends StepWiseRewardWorkflow {
+        step(stepNum: number): boolean {
+          if (stepNum === 1) throw new TypeError('unknown tool');
+          return true;
+        }
+        reward(): number {
+          return 0.5;
+        }
+      }
+      const { outcome } = start(defineWorkflow({ name: 'w', workflow: Failing }), {
+        task: one,
+        settings: { failureReward: -1 },
+        createModel: () => ({
+          model,
+          auxiliaryModels: new Map(),
+          metrics: () => ({}),
+          longestPauseMs: () => 0,
+        }),
+      });
+      const { runs, retries } = await outcome;
+      expect(retries).toBe(0);
+      expect(
+        runs.map((run) => run.status === 'ok' && run.experiences.map(({ reward }) => reward)),
+      ).toEqual([[-1, -1]]);
     });
 
     it.each([

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError, describeError, type Needs, type PythonNeeds } from '@trinity-rft/core';
-import { shownVariable } from '@trinity-rft/core/support';
+import { isHttpUrl, shownVariable } from '@trinity-rft/core/support';
 import { serviceNeeds } from '@trinity-rft/monitor';
 import type { Environment } from '@trinity-rft/buffer/internal';
 import { tinkerEngine } from '../outer/outer.js';
@@ -103,16 +103,19 @@ function* ofModels(
     yield {
       key: ['explorer', 'rollout_model', 'base_url'],
       owner: `the model ${external.name} behind an API`,
-      needs: { env: [external.baseUrlEnv] },
+      needs: { urls: [external.baseUrlEnv] },
     };
 }
 
-const missingVariables = ({ env: names = [] }: Needs, env: Environment): readonly string[] =>
-  names
-    .filter((name) => !env[name])
+const missingVariables = (
+  { env: names = [], urls = [] }: Needs,
+  env: Environment,
+): readonly string[] =>
+  [...urls, ...names]
+    .filter((name) => !env[name] || (urls.includes(name) && !isHttpUrl(env[name])))
     .map(
       (name) =>
-        `the environment variable ${shownVariable(name)}, which is not set. Set it, or choose another.`,
+        `the environment variable ${shownVariable(name)}, which is not ${env[name] ? 'a URL such as https://api.openai.com/v1' : 'set'}. Set it, or choose another.`,
     );
 
 /**

@@ -82,7 +82,7 @@ export function resultCases(create: CreateRunStore): void {
       expect(await store.view()).toMatchObject({ awaitedRuns: 2 });
       expect(await store.reward('1/0/0', 0.75)).toBe('stored');
       expect(await store.reward('1/0/0', 0.75)).toBe('stored');
-      expect(await store.reward('1/0/0', 1)).toBe('late');
+      expect(await store.reward('1/0/0', 1)).toBe('scored');
       expect(await store.reward('1/0/7', 1)).toBe('unknown');
       for (const value of [NaN, 1e10]) expect(await store.reward('1/0/1', value)).toBe('unusable');
       const known = new Map([['1/0/0', 0.75]]);

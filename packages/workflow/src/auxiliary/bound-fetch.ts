@@ -3,7 +3,8 @@
  * the rollout ends, and errors name the model. All clients that an agent uses call this function.
  */
 import { ModelError } from '@trinity-rft/core';
-import { explainRemote, longestTimer, remoteName } from './remote-call.js';
+import { longestTimer } from '@trinity-rft/core/support';
+import { explainRemote, remoteName } from './remote-call.js';
 import type { RemoteModelOptions } from './remote-call.js';
 import { sendWithSettings } from './send-settings.js';
 

@@ -9,10 +9,7 @@ import {
   TrinityError,
   type ChatOptions,
 } from '@trinity-rft/core';
-import { causesOf } from '@trinity-rft/core/support';
-
-/** Maximum delay of a JavaScript timer, in milliseconds. */
-export const longestTimer = 2 ** 31 - 1;
+import { causesOf, longestTimer } from '@trinity-rft/core/support';
 
 /**
  * Calls `work` with a signal that aborts at the deadline, when the rollout ends, or when

@@ -2,6 +2,7 @@
  * Provides the URL and key of a rollout's model in the form that each agent framework expects. The
  * settings are plain objects, so that this package does not depend on the frameworks.
  */
+import { longestTimer } from '@trinity-rft/core/support';
 
 /**
  * URL and key of a model for one rollout. Calls to this URL are recorded as calls of this rollout.
@@ -94,12 +95,6 @@ export interface AgentEndpoint extends EndpointAddress {
   };
 }
 
-/**
- * Longest timeout that a timer supports, in milliseconds. It switches off the timeouts of clients,
- * because the rollout has a time limit of its own.
- */
-const noTimeoutMs = 2 ** 31 - 1;
-
 export function createAgentEndpoint({
   baseURL,
   apiKey,
@@ -108,13 +103,15 @@ export function createAgentEndpoint({
   fetch,
 }: EndpointAddress): AgentEndpoint {
   const maxRetries = 0;
+  // Switches off the timeouts of clients, because the rollout has a time limit of its own.
+  const timeout = longestTimer;
   return {
     baseURL,
     apiKey,
     keyedBaseURL,
     model,
     fetch,
-    openai: () => ({ baseURL, apiKey, fetch, maxRetries, timeout: noTimeoutMs }),
+    openai: () => ({ baseURL, apiKey, fetch, maxRetries, timeout }),
     aiSdk: () => ({ name: 'trinity', baseURL, apiKey, fetch }),
     langchain: () => ({ model, apiKey, maxRetries, configuration: { baseURL, fetch } }),
     // Mastra drops everything before the first slash.
@@ -125,7 +122,7 @@ export function createAgentEndpoint({
       apiKey,
       baseURL,
       maxRetries,
-      timeout: noTimeoutMs,
+      timeout,
       additionalSessionOptions: { fetch },
     }),
     env: () => ({

@@ -116,8 +116,10 @@ export interface WorkflowNeeds extends Needs {
    * @default false
    */
   readonly rewardFn?: boolean;
-  /** Settings of `format` that the workflow ignores. @default none */
-  readonly unread?: readonly ('systemPrompt' | 'systemPromptKey' | 'replyPrefix')[];
+  /** Settings of `format` that the workflow ignores, and the reward function. @default none */
+  readonly unread?: readonly ('systemPrompt' | 'systemPromptKey' | 'replyPrefix' | 'rewardFn')[];
+  /** Names of arguments that the workflow ignores if a reward function is configured. @default none */
+  readonly ofDefaultReward?: readonly string[];
   /**
    * Name of the argument that selects an auxiliary model by name or index. If the argument is not
    * set, the workflow uses the first auxiliary model.

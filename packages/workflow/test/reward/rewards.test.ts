@@ -158,6 +158,9 @@ describe('tool_call_reward', () => {
     const thought = '<think><tool_call>{"name":"g","arguments":{}}</tool_call></think>';
     expect(await score(thought + tags, both, { with_think: false })).toBe(1);
     expect(await score(thought, '[]', { with_think: false })).toBe(0);
+    expect(await score(thought + tags, both)).toBe(1);
+    expect(await score(`<think>I use <tool_call></think>${tags}`, both)).toBe(1);
+    expect(await score(`<tool_call>[]</tool_call><think>t</think>${tags}`, both)).toBe(0);
   });
 
   it('counts right tools with wrong arguments for what they are worth', async () => {

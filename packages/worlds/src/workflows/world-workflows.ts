@@ -74,7 +74,7 @@ function worldWorkflow(named: NamedWorkflow, environments: Environments): Workfl
     args: named.args,
     needs: {
       optionalModel: 'judge',
-      unread: ['replyPrefix'],
+      unread: ['replyPrefix', 'rewardFn'],
       byArgs: (args) => {
         const { environment, environment_args: given } = environmentArgs.parse(named.play(args));
         return environments.find(environment)?.needs?.(given) ?? {};

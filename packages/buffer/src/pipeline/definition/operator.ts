@@ -50,6 +50,8 @@ type TaskOperator =
        * Compares two tasks: negative if `a` comes first. Tasks that compare as 0 keep their order.
        */
       readonly compare: (a: RawTask, b: RawTask) => number;
+      /** Column that at least one task must have. @default no column */
+      readonly column?: string;
     };
 
 /** Facts about an operator that are checked against the configuration. */

@@ -1,9 +1,10 @@
 /** Filters tasks by their columns. */
 import { ConfigError, listArg, numberArg, stringArg } from '@trinity-rft/core';
+import { fieldOf } from '@trinity-rft/core/internal';
 import { defineTaskOperator } from '../definition/operator.js';
 import { hasValue, isText } from './texts.js';
 
-const fieldKey = stringArg('The column.');
+export const fieldKey = stringArg('The column. One inside of another is written with a dot.');
 
 /**
  * Returns the column that an operator reads.
@@ -26,11 +27,12 @@ export const requiredFieldsFilter = defineTaskOperator({
     ({ fields: own }) =>
     (rawTask, { fields }) => {
       const wanted = own.length > 0 ? own : fields;
-      const missing = wanted.find((field) => !hasValue(rawTask[field]));
+      const missing = wanted.find((field) => !hasValue(fieldOf(rawTask, field)));
       return missing === undefined ? undefined : { drop: `nothing under "${missing}"` };
     },
 });
 
+/** Keeps a task with a list if all its entries are among the values, as in Data-Juicer. */
 export const specifiedFieldFilter = defineTaskOperator({
   name: 'specified_field_filter',
   args: {
@@ -44,10 +46,12 @@ export const specifiedFieldFilter = defineTaskOperator({
   create: (args) => {
     const field = columnOf('specified_field_filter', args.fieldKey);
     const wanted = new Set(args.targetValue);
-    return (rawTask) =>
-      wanted.has(rawTask[field])
+    return (rawTask) => {
+      const value = fieldOf(rawTask, field);
+      return [value].flat().every((one) => wanted.has(one))
         ? undefined
-        : { drop: `another value under "${field}"`, details: JSON.stringify(rawTask[field]) };
+        : { drop: `another value under "${field}"`, details: JSON.stringify(value) };
+    };
   },
 });
 
@@ -62,7 +66,7 @@ export const specifiedNumericFieldFilter = defineTaskOperator({
     const { minValue = -Infinity, maxValue = Infinity } = args;
     const field = columnOf('specified_numeric_field_filter', args.fieldKey);
     return (rawTask) => {
-      const value = rawTask[field];
+      const value = fieldOf(rawTask, field);
       if (typeof value !== 'number') return { drop: `no number under "${field}"` };
       if (value >= minValue && value <= maxValue) return undefined;
       return { drop: `"${field}" not within ${minValue} to ${maxValue}`, details: `${value}` };

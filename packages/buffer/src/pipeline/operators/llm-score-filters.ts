@@ -1,5 +1,6 @@
 /** Scores the difficulty or quality of tasks with an auxiliary model. */
 import { listArg, numberArg, stringArg, type ChatMessage, type RawTask } from '@trinity-rft/core';
+import { fieldOf } from '@trinity-rft/core/internal';
 import { defineTaskOperator, type TaskOperatorDefinition } from '../definition/operator.js';
 import { isText } from './texts.js';
 
@@ -67,7 +68,7 @@ function scoreFilter({ name, column, prompt }: ScoreFilter): TaskOperatorDefinit
 const describe = (rawTask: RawTask, keys: readonly string[], names: readonly string[]): string =>
   keys
     .map((key, i) => {
-      const value = rawTask[key];
+      const value = fieldOf(rawTask, key);
       return `# ${names[i] ?? key}\n${typeof value === 'string' ? value : JSON.stringify(value)}`;
     })
     .join('\n\n');

@@ -1,6 +1,7 @@
-import { booleanArg, stringArg, type RawTask } from '@trinity-rft/core';
+import { booleanArg, type RawTask } from '@trinity-rft/core';
+import { fieldOf } from '@trinity-rft/core/internal';
 import { defineTaskOperator } from '../definition/operator.js';
-import { columnOf } from './field-filters.js';
+import { columnOf, fieldKey } from './field-filters.js';
 
 /**
  * Orders tasks by a column: numbers by size, and strings by their UTF-16 code units. Other values
@@ -9,20 +10,23 @@ import { columnOf } from './field-filters.js';
 export const orderBy = defineTaskOperator({
   name: 'order_by',
   args: {
-    fieldKey: stringArg('The column.'),
+    fieldKey,
     descending: booleanArg(false, 'Largest first.'),
   },
   create: (args) => {
     const field = columnOf('order_by', args.fieldKey);
     const sign = args.descending ? -1 : 1;
-    return { compare: (a, b) => compareValues(valueOf(a, field), valueOf(b, field), sign) };
+    return {
+      column: field,
+      compare: (a, b) => compareValues(valueOf(a, field), valueOf(b, field), sign),
+    };
   },
 });
 
 type Sortable = number | string | undefined;
 
 function valueOf(rawTask: RawTask, field: string): Sortable {
-  const value = rawTask[field];
+  const value = fieldOf(rawTask, field);
   return typeof value === 'string' || Number.isFinite(value) ? (value as Sortable) : undefined;
 }
 

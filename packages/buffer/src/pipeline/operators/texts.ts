@@ -1,5 +1,6 @@
 /** Reads column values of tasks as text. */
 import type { RawTask } from '@trinity-rft/core';
+import { fieldOf } from '@trinity-rft/core/internal';
 
 /**
  * Joins the values of the given columns with line breaks. Converts values that are not strings to
@@ -7,7 +8,7 @@ import type { RawTask } from '@trinity-rft/core';
  */
 export const textOf = (rawTask: RawTask, fields: readonly string[]): string =>
   fields
-    .map((field) => rawTask[field])
+    .map((field) => fieldOf(rawTask, field))
     .filter((value) => value !== undefined && value !== null)
     .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
     .join('\n');

@@ -20,7 +20,7 @@ export function batches(
       database.read('list complete batches', async (db) => {
         const rows = await db
           .selectFrom('batch')
-          .select(['completed', 'name', 'step', 'is_eval', 'is_pruned'])
+          .select(['completed', 'name', 'step', 'is_eval'])
           .where('run', '=', run)
           .where('completed', '>', order)
           .orderBy('completed')
@@ -30,7 +30,6 @@ export function batches(
           batch: row.name,
           step: row.step,
           isEval: row.is_eval === 1,
-          isPruned: row.is_pruned === 1,
         }));
       }),
     readBatch: (name) =>

@@ -87,7 +87,8 @@ async function settle(
       .where('run_key', '=', runKey)
       .executeTakeFirst();
     if (!known) return 'unknown';
-    return known.value === value ? 'stored' : 'late';
+    if (known.value === null) return 'late';
+    return known.value === value ? 'stored' : 'scored';
   }
   await db.deleteFrom('awaited').where('run', '=', run).where('run_key', '=', runKey).execute();
   await db

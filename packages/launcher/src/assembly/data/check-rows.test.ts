@@ -1,6 +1,6 @@
 import type { TasksetConfig } from '@trinity-rft/config';
 import { defaultFormatArgs } from '@trinity-rft/core';
-import { createWorkflowRegistry } from '@trinity-rft/workflow/internal';
+import { createRewardRegistry, createWorkflowRegistry } from '@trinity-rft/workflow/internal';
 import { expect, it } from 'vitest';
 import type { TaskParts } from '../../context/stage-context.js';
 import { checkRowKeys } from './check-rows.js';
@@ -29,4 +29,35 @@ it('says which texts of the format a workflow does not read', () => {
     'system_prompt',
     'reply_prefix',
   ]);
+});
+
+it('says which reward functions and arguments of one have no effect', () => {
+  const warnings = (workflow: string, workflowArgs: object, rewardFn?: string) => {
+    const parts = {
+      workflows: createWorkflowRegistry(),
+      rewardFns: createRewardRegistry(),
+    } as unknown as TaskParts;
+    const taskset = { path: '', workflow, format: defaultFormatArgs, workflowArgs, rewardFn };
+    const found = checkRowKeys([], { ...taskset, index: 0 } as unknown as TasksetConfig, parts);
+    return found.warnings.map(({ key, message }) => `${key.join('.')} ${message}`);
+  };
+  const workflows = ['rubric_judge_workflow', 'rubric_judge_openai_workflow', 'ruler_workflow'];
+  for (const workflow of [...workflows, 'openai_grader_workflow']) {
+    expect(warnings(workflow, {}, 'math_reward')).toEqual([
+      expect.stringMatching(/^default_reward_fn_type has no effect/),
+    ]);
+    expect(warnings(workflow, {})).toEqual([]);
+  }
+  expect(warnings('math_ruler_workflow', {}, 'math_reward')).toEqual([]);
+  for (const [workflow, arg] of [
+    ['math_boxed_workflow', 'format_score_coef'],
+    ['math_eval_workflow', 'checker'],
+  ] as const) {
+    expect(warnings(workflow, { [arg]: 1 }, 'math_reward')).toEqual([
+      expect.stringMatching(
+        `^workflow_args.${arg} has no effect: the reward function "math_reward"`,
+      ),
+    ]);
+    expect([...warnings(workflow, { [arg]: 1 }), ...warnings(workflow, {}, 'x')]).toEqual([]);
+  }
 });

@@ -30,7 +30,7 @@ export function checkRowKeys(
   const path = taskset.path === '' ? 'the generated tasks' : redactText(taskset.path);
   const keys = keysOf(rows[0]);
   const problems: RowProblem[] = [];
-  const warnings: RowProblem[] = [...unreadTexts(taskset, parts)];
+  const warnings: RowProblem[] = [...unreadSettings(taskset, parts)];
   for (const { key, name, needed, optional } of namedKeys(taskset, parts)) {
     const count = rows.filter((row) => hasValue(fieldOf(row, name))).length;
     const place = { key: ['format', key] };
@@ -94,26 +94,32 @@ const hasValue = (value: unknown): boolean =>
   value !== undefined && value !== null && !(typeof value === 'string' && value.trim() === '');
 
 const keysInYaml = {
-  systemPrompt: 'system_prompt',
-  systemPromptKey: 'system_prompt_key',
-  replyPrefix: 'reply_prefix',
+  systemPrompt: ['format', 'system_prompt'],
+  systemPromptKey: ['format', 'system_prompt_key'],
+  replyPrefix: ['format', 'reply_prefix'],
+  rewardFn: ['default_reward_fn_type'],
 } as const;
 
-/**
- * Returns a warning for each of the format's fixed texts, such as the system prompt, that the
- * configuration sets but the workflow does not read.
- */
-function unreadTexts(
-  { workflow = '', format }: TasksetConfig,
+/** Returns a warning for each setting that has no effect on the workflow. */
+function unreadSettings(
+  { workflow = '', format, rewardFn, workflowArgs }: TasksetConfig,
   { workflows }: TaskParts,
 ): readonly RowProblem[] {
-  const unread = workflows.find(workflow)?.needs?.unread ?? [];
-  return unread
-    .filter((text) => format[text] !== undefined)
-    .map((text) => ({
-      key: ['format', keysInYaml[text]],
-      message: `has no effect: the workflow "${workflow}" does not read it. Leave it out.`,
-    }));
+  const { unread = [], ofDefaultReward = [] } = workflows.find(workflow)?.needs ?? {};
+  const given = { ...format, rewardFn };
+  const replaced = ofDefaultReward.filter((arg) => rewardFn !== undefined && arg in workflowArgs);
+  return [
+    ...unread
+      .filter((name) => given[name] !== undefined)
+      .map((name) => ({
+        key: keysInYaml[name],
+        message: `has no effect: the workflow "${workflow}" does not read it. Leave it out.`,
+      })),
+    ...replaced.map((arg) => ({
+      key: ['workflow_args', arg],
+      message: `has no effect: the reward function "${rewardFn}" replaces the default one of the workflow "${workflow}". Leave one of them out.`,
+    })),
+  ];
 }
 
 interface NamedKey {

@@ -3,7 +3,7 @@ import type { ExternalModelConfig, StageConfig } from '@trinity-rft/config';
 import type { Environment } from '@trinity-rft/buffer/internal';
 import { ConfigError, InvariantError } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
-import { knowSecret } from '@trinity-rft/core/support';
+import { isHttpUrl, knowSecret } from '@trinity-rft/core/support';
 import type { AttemptKey } from '@trinity-rft/explorer';
 import type { AgentModel } from '@trinity-rft/workflow';
 import { createRemoteModel } from '@trinity-rft/workflow';
@@ -48,7 +48,7 @@ export function externalAnswers(
 
 function addressOf({ baseUrl, baseUrlEnv }: ExternalModelConfig, env: Environment): string {
   const address = baseUrl ?? env[baseUrlEnv] ?? '';
-  if (/^https?:$/.test(URL.parse(address)?.protocol ?? '')) return address.replace(/\/+$/, '');
+  if (isHttpUrl(address)) return address.replace(/\/+$/, '');
   throw new ConfigError(
     `The environment variable ${baseUrlEnv} ${address === '' ? 'is not set' : 'is not a URL'}, and it is to hold the address of the model behind an API. Set it to one such as https://api.openai.com/v1, or set explorer.rollout_model.base_url.`,
     { code: 'EXTERNAL_ADDRESS' },

@@ -6,6 +6,7 @@ import type { PipelineResult, PipelineStep, TaskOperatorTable } from '@trinity-r
 import { runTaskPipeline, scoreColumns } from '@trinity-rft/buffer/internal';
 import type { StageConfig, TaskPipelineConfig, TasksetConfig } from '@trinity-rft/config';
 import { ConfigError, TaskError } from '@trinity-rft/core';
+import { fieldOf } from '@trinity-rft/core/internal';
 import { readArgs } from '@trinity-rft/core/support';
 import { storedRows, type Reading } from '../data/tasks.js';
 import { originDigest, type Rows, type TaskList } from './stored-tasks.js';
@@ -40,7 +41,9 @@ export function fieldsOf(
 ): readonly string[] {
   if (targetFields.length > 0) return targetFields;
   const { promptKey, responseKey } = taskset.format;
-  return [promptKey, responseKey].filter((key) => rows.some((row) => key in row));
+  return [promptKey, responseKey].filter((key) =>
+    rows.some((row) => fieldOf(row, key) !== undefined),
+  );
 }
 
 /**
@@ -109,7 +112,7 @@ export function checkColumns(
   const added = steps.flatMap(({ definition }) => definition.adds ?? []);
   for (const name of Object.keys(priorityWeights)) {
     const column = scoreColumns[name] ?? name;
-    if (added.includes(column) || rows.some((row) => column in row)) continue;
+    if (added.includes(column) || rows.some((row) => fieldOf(row, column) !== undefined)) continue;
     const known = [...new Set([...Object.keys(rows[0] ?? {}), ...added])].join(', ');
     throw new TaskError(
       `priority_weights names "${name}", but no task has a column "${column}", and no operator adds one. There are ${known}.`,

@@ -290,12 +290,23 @@ describe('rubric_judge_openai_workflow', () => {
     await expect(asked).rejects.toThrow(
       'workflow_args.judge_api_base_url_env: got "TEST_JUDGE_URL", expected an environment variable that is set.',
     );
-    const pasted = { judge_api_base_url_env: 'HOME', judge_api_key_env: 'gsk_4Rt7' };
+    vi.stubEnv('TEST_JUDGE_URL', 'http://127.0.0.1:8000/v1');
     const model = scriptedModel({ answers: ['x'] });
-    const task = { workflowArgs: { ...workflowArgs, ...pasted } };
+    const task = { workflowArgs: { ...workflowArgs, judge_api_key_env: 'gsk_4Rt7' } };
     await expect(run('rubric_judge_openai_workflow', { rawTask, task, model })).rejects.toThrow(
       'judge_api_key_env: got "[redacted]", expected',
     );
+    vi.unstubAllEnvs();
+  });
+
+  it.each(['api.openai.com/v1', 'localhost:8000/v1'])('refuses the address %s', async (url) => {
+    vi.stubEnv('TEST_JUDGE_URL', url);
+    const model = scriptedModel({ answers: ['x'] });
+    const asked = run('rubric_judge_openai_workflow', { ...options, model });
+    await expect(asked).rejects.toThrow(
+      'workflow_args.judge_api_base_url_env: got "TEST_JUDGE_URL", expected a variable with a URL such as https://api.openai.com/v1.',
+    );
+    vi.unstubAllEnvs();
   });
 });
 
@@ -367,5 +378,32 @@ describe('math_trainable_ruler_workflow', () => {
     );
     expect(experiences[1]!.reward).toBe(0);
     expect(experiences[2]!.metrics['judge_success']).toBe(0.5);
+  });
+
+  const verdict = async (rewardFn: string | undefined, score: (text: string) => number) => {
+    const { experiences } = await run('math_trainable_ruler_workflow', {
+      ...options,
+      model: scriptedModel({ answers: [right, wrong, '[1, 0]', '[1, 0]'] }),
+      rewardFn: ({ response }) => score(response),
+      task: { repeatTimes: 2, workflowArgs: { ground_truth_ratio: 1 }, rewardFn },
+    });
+    return experiences[0]!.reward;
+  };
+
+  it.each([
+    ['accuracy_reward', 1, 0, 1],
+    ['math_reward', 1.1, -0.1, 1],
+    ['trinity.common.rewards.MathRewardFn', 0.5, 0.5, 0.5],
+  ])('pays verdicts by rewards of %s', async (rewardFn, best, worst, expected) => {
+    const score = (text: string): number => (text === right ? best : worst);
+    expect(await verdict(rewardFn, score)).toBeCloseTo(expected, 12);
+  });
+
+  it('refuses rewards that are no scores', async () => {
+    await expect(verdict('own', () => 10)).rejects.toThrow(
+      'The reward function "own" returned 10; math_trainable_ruler_workflow compares the scores of its judge with rewards from 0 to 1.',
+    );
+    await expect(verdict(undefined, () => -0.1)).rejects.toThrow('The reward function returned');
+    await expect(verdict('math_reward', () => 2)).rejects.toThrow('from -0.1 to 1.1');
   });
 });

@@ -6,7 +6,7 @@ import {
   type Task,
   TaskError,
 } from '@trinity-rft/core';
-import { shownVariable } from '@trinity-rft/core/support';
+import { isHttpUrl, shownVariable } from '@trinity-rft/core/support';
 import { createRemoteModel } from '../../auxiliary/remote-model.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
 import { requirePrompt } from '../../definition/require-prompt.js';
@@ -74,8 +74,16 @@ export const openaiJudgeArgs = ownJudgeArgs.extend({
 export class RubricJudgeOpenaiWorkflow extends RubricJudgeWorkflow {
   protected override judge(): AgentModel {
     const args = readWorkflowArgs(openaiJudgeArgs, this.task.workflowArgs);
+    const variable = args.judge_api_base_url_env;
+    const baseURL = environment(variable, 'judge_api_base_url_env');
+    if (!isHttpUrl(baseURL))
+      throw invalidArg(
+        'judge_api_base_url_env',
+        shownVariable(variable),
+        'a variable with a URL such as https://api.openai.com/v1',
+      );
     return createRemoteModel({
-      baseURL: environment(args.judge_api_base_url_env, 'judge_api_base_url_env'),
+      baseURL,
       apiKey: environment(args.judge_api_key_env, 'judge_api_key_env'),
       modelPath: args.judge_model_name,
       timeoutMs: args.judge_timeout * 1000,

@@ -2,9 +2,16 @@
  * `math_trainable_ruler_workflow`: RULER in which the trained model is also the judge, and learns
  * to judge.
  */
-import { createExperience, type ChatResponse, type Experience, mean } from '@trinity-rft/core';
+import {
+  ConfigError,
+  createExperience,
+  type ChatResponse,
+  type Experience,
+  mean,
+} from '@trinity-rft/core';
 import { createRewardFn } from '../../reward/index.js';
 import { z } from 'zod';
+import { otherRewards, readAs } from '../../definition/other-names.js';
 import { requirePrompt } from '../../definition/require-prompt.js';
 import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { chatOptions } from '../task-args.js';
@@ -20,16 +27,16 @@ export const trainableRulerArgs = z.strictObject({
 });
 
 /** Range of the rewards of `math_reward`, from which they are scaled to [0, 1]. */
-const goldRange = { min: -0.1, width: 1.2 };
+const mathRange = { min: -0.1, max: 1.1 };
 
 /**
  * RULER in which the trained model is also the judge. For a random share of the tasks
  * (`workflow_args.ground_truth_ratio`, default 0.2), the reward function (default `math_reward`)
  * scores the answers, and the model learns to judge: as many verdicts as answers are sampled, and
  * trained on as a separate group, whose task id ends in `-ruler`. The reward of a verdict is 1 -
- * mean(|score - gold|), where gold is the score by the reward function, scaled to [0, 1], or 0 for
- * an invalid list. For the other tasks, the model gives one verdict, whose scores are the rewards
- * of the answers.
+ * mean(|score - gold|), or 0 for an invalid list. Gold is the score by the reward function, which
+ * must lie in [0, 1]; that of `math_reward` is scaled to [0, 1]. For the other tasks, the model
+ * gives one verdict, whose scores are the rewards of the answers.
  */
 export class MathTrainableRulerWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {
@@ -46,7 +53,7 @@ export class MathTrainableRulerWorkflow extends SimpleWorkflow {
       }),
     );
     if (!usesTruth) return answers;
-    const scaled = golds.map(({ reward }) => (reward - goldRange.min) / goldRange.width);
+    const scaled = golds.map(({ reward }) => this.#scaled(reward));
     const judged = verdicts.map((verdict, index) =>
       this.#verdictExperience(verdict, index, verdictReward(lists[index], scaled)),
     );
@@ -61,6 +68,22 @@ export class MathTrainableRulerWorkflow extends SimpleWorkflow {
         response,
         ...(await scoreChoice(rewardFn, this.task, response)),
       })),
+    );
+  }
+
+  /**
+   * Scales a reward to [0, 1].
+   * @throws ConfigError if the reward is out of the range of its function
+   */
+  #scaled(reward: number): number {
+    const { rewardFn: name = '' } = this.task;
+    const isMath = this.rewardFn === undefined || isMathReward(name);
+    const { min, max } = isMath ? mathRange : { min: 0, max: 1 };
+    const slack = 1e-9;
+    if (reward >= min - slack && reward <= max + slack) return (reward - min) / (max - min);
+    throw new ConfigError(
+      `The reward function${name === '' ? '' : ` "${name}"`} returned ${reward}; math_trainable_ruler_workflow compares the scores of its judge with rewards from ${min} to ${max}. Scale them, or use another one.`,
+      { code: 'RULER_RANGE' },
     );
   }
 
@@ -84,6 +107,9 @@ export class MathTrainableRulerWorkflow extends SimpleWorkflow {
     return createExperience({ ...verdict, reward, eid, metrics: { reward_for_judge: reward } });
   }
 }
+
+const isMathReward = (name: string): boolean =>
+  name === 'math_reward' || readAs(name, ['math_reward'], otherRewards) !== undefined;
 
 function verdictReward(scores: readonly number[] | undefined, golds: readonly number[]): number {
   if (!scores) return 0;

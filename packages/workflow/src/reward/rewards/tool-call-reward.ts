@@ -40,7 +40,8 @@ export const toolCallReward = rewardKind('tool_call_reward', {
 });
 
 const thinksFirst = (response: string): boolean =>
-  hasOneThought(response) && response.indexOf('</think>') < response.indexOf('<tool_call>');
+  hasOneThought(response) &&
+  !response.slice(0, response.indexOf('<think>')).includes('<tool_call>');
 
 function invalidTruth(truth: string): readonly Call[] {
   throw new RewardError(

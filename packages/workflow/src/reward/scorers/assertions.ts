@@ -47,7 +47,7 @@ const kinds: Readonly<Record<string, Holds>> = {
   regex: (output, value) => matches(output, String(value)),
   'is-json': (output) => tryJson(output) !== undefined,
   'contains-json': holdsJson,
-  levenshtein: (output, value, { threshold = 5 }) => isWithin(output, String(value), threshold),
+  levenshtein: (output, value, { threshold }) => isWithin(output, String(value), threshold ?? 5),
 };
 
 /** Maximum number of opening brackets at which an attempt is made to parse JSON. */
@@ -92,16 +92,34 @@ export const isAssertions = (value: unknown): value is Assertion | readonly Asse
 
 /**
  * Returns the assertions as a list.
- * @throws RewardError if an assertion has no type
+ * @throws RewardError if an assertion has no type, or a weight or threshold that is not a number of
+ * at least 0
  */
 function listOf(given: Assertion | readonly Assertion[]): readonly Assertion[] {
   const list = 'type' in given ? [given] : given;
   const wrong = list.findIndex((entry) => !hasType(entry));
-  if (wrong < 0) return list;
-  throw formError(
-    `Entry ${wrong} of a list of assertions is ${JSON.stringify(list[wrong])}; expected an object with the text "type".`,
-  );
+  if (wrong >= 0)
+    throw formError(
+      `Entry ${wrong} of a list of assertions is ${JSON.stringify(list[wrong])}; expected an object with the text "type".`,
+    );
+  for (const [index, assertion] of list.entries()) {
+    const { type, weight, threshold } = assertion;
+    const fields = kindOf(assertion) === 'levenshtein' ? { weight, threshold } : { weight };
+    for (const [name, value] of Object.entries(fields))
+      if (!isAmount(value ?? 0))
+        throw formError(
+          `Entry ${index} of a list of assertions, of the type "${type}", has the ${name} ${shownValue(value)}; expected a number of at least 0.`,
+        );
+  }
+  return list;
 }
+
+const isAmount = (value: unknown): boolean =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0;
+
+/** Returns the value as JSON, or as a text if it is not JSON, such as NaN. */
+const shownValue = (value: unknown): string =>
+  typeof value === 'number' ? String(value) : JSON.stringify(value);
 
 interface AssertionArguments {
   readonly output: string;
@@ -145,9 +163,9 @@ function isPattern(source: string): boolean {
  * Creates a scorer from assertions. The score is the weighted mean of their results, as in
  * promptfoo. The reason names the assertions that fail.
  * @throws ConfigError for an unknown type, such as one that calls a model or runs code, and for a
- * value that is missing or cannot be used; RewardError if an assertion has no type, if the weights
- * add up to 0 or less, and (when an answer is scored) for a placeholder without a value, an empty
- * value, or a pattern that cannot be searched for
+ * value that is missing or cannot be used; RewardError if an assertion has no type or an invalid
+ * weight or threshold, if the weights add up to 0, and (when an answer is scored) for a placeholder
+ * without a value, an empty value, or a pattern that cannot be searched for
  */
 export function assertionScorer(given: Assertion | readonly Assertion[]) {
   const checks = listOf(given).map((assertion) => {
@@ -181,7 +199,8 @@ export function assertionScorer(given: Assertion | readonly Assertion[]) {
  * have a JSON schema, or whose value is missing, invalid, or refers to a column without a value,
  * and names them in the reason.
  * @throws RewardError for a task without an assertion that can be checked, for an entry without a
- * type, for weights that add up to 0 or less, and for a pattern that takes too long
+ * type or with an invalid weight or threshold, for weights that add up to 0, and for a pattern that
+ * takes too long
  */
 export async function taskAssertions({ output, metadata = {} }: AssertionArguments) {
   const { assert: given, vars } = metadata;

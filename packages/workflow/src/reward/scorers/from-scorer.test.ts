@@ -215,6 +215,33 @@ describe('assertions of promptfoo', () => {
     await expect(own).rejects.toThrow(says);
   });
 
+  it.each([
+    [{ weight: '1' }, 'the weight "1"'],
+    [{ weight: -1 }, 'the weight -1'],
+    [{ weight: NaN }, 'the weight NaN'],
+    [{ threshold: '3' }, 'the threshold "3"'],
+  ])('need numbers as weights and thresholds, not %j', async (amounts, says) => {
+    const [a, b] = ['levenshtein', 'contains'].map((type) => ({ type, value: '4', ...amounts }));
+    const list = [a, b] as unknown as Scorer;
+    expect(() => fromScorer(list)).toThrow(
+      `Entry 0 of a list of assertions, of the type "levenshtein", has ${says}; expected a number of at least 0.`,
+    );
+    await expect(
+      fromScorer(taskAssertions)(input('42', '', { assert: list })),
+    ).rejects.toMatchObject({ code: 'SCORER_FORM' });
+  });
+
+  it('have the default weight and threshold where a row has null', async () => {
+    const nulls = { weight: null, threshold: null };
+    const assert = [
+      { type: 'levenshtein', value: '4', ...nulls },
+      { type: 'contains', value: '9', weight: 3 },
+    ];
+    expect(await fromScorer(taskAssertions)(input('42', '', { assert }))).toMatchObject({
+      parts: { assertions: 0.25 },
+    });
+  });
+
   it('that ask a model are refused by name', () => {
     expect(() => fromScorer({ type: 'llm-rubric', value: 'nice' })).toThrow(
       'There is no assertion "llm-rubric"',
