@@ -8,7 +8,7 @@ export { cacheFolder } from './cache-folder.js';
 export { copyOf } from './copy-of.js';
 export { boundary, boundedText, causesOf, readableThrown } from './errors.js';
 export { parseJsonExactly } from './exact-json.js';
-export { assertEmptyFolder, fillFolder } from './fill-folder.js';
+export { fillFolder } from './fill-folder.js';
 export { fillTemplate, type TemplatePlace } from './fill-template.js';
 export { lazily, type Lazy } from './lazily.js';
 export { loadPeer } from './load-peer.js';
