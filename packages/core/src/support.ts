@@ -10,6 +10,7 @@ export { boundary, boundedText, causesOf, readableThrown } from './errors.js';
 export { parseJsonExactly } from './exact-json.js';
 export { fillFolder } from './fill-folder.js';
 export { fillTemplate, type TemplatePlace } from './fill-template.js';
+export { inheritedFlags } from './inherited-flags.js';
 export { lazily, type Lazy } from './lazily.js';
 export { loadPeer } from './load-peer.js';
 export { machineMemory } from './machine-memory.js';
