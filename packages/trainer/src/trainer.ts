@@ -101,7 +101,7 @@ export interface TrainerOptions {
   readonly state?: TrainerState;
   /** Existing folder in which the checkpoint folders are created. */
   readonly jobDirectory: string;
-  /** Milliseconds between log messages while the trainer waits for experiences. */
+  /** Milliseconds between warnings while the trainer waits for experiences. */
   readonly maxReadTimeoutMs: number;
   readonly sync?: TrainSync;
   /** Called after each checkpoint is written. */
